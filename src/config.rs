@@ -17,7 +17,7 @@ pub use sections::{
 
 use crate::architecture::Architecture;
 use crate::format::Format;
-use crate::loader::{DataSource, PAIRS, Test, Weighing};
+use crate::loader::{DataSource, PAIRS, Test};
 use crate::loss::Loss;
 use crate::model::Precision;
 use crate::scales::Scales;
@@ -200,11 +200,6 @@ impl Config {
         [promise.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
     }
 
-    /// The weights of positions.
-    pub fn weighing(&self) -> Weighing {
-        weighing(&self.data, &self.target)
-    }
-
     /// Whether positions validate: else there is no validation loss.
     pub fn validates(&self) -> bool {
         !self.data.validation.is_empty() || self.data.held_out > 0.0 && self.test.0 < 1.0
@@ -297,13 +292,6 @@ impl Data {
         let of_sources = self.source.iter().flat_map(|source| &source.files);
         self.files.iter().chain(of_sources).cloned().collect()
     }
-}
-
-fn weighing(data: &Data, target: &Target) -> Weighing {
-    let sources: Vec<f64> = data.source.iter().map(|it| it.weight.unwrap_or(1.0)).collect();
-    let level = sources.iter().all(|weight| *weight == 1.0);
-    let sources = if level { Vec::new() } else { sources };
-    Weighing { sources, ..target.weights.clone() }
 }
 
 /// The values of a TOML text by dotted path, as TOML.

@@ -1,4 +1,4 @@
-//! `log.csv` and `sources.csv`: one row each time the validation loss is measured.
+//! `log.csv`: one row each time the validation loss is measured.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -78,47 +78,6 @@ impl Row {
     }
 }
 
-/// `sources.csv`: the validation loss by source, a row beside each of `log.csv`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct BySource {
-    pub names: Vec<String>,
-    /// A step each, with a loss for each name; none where a source has nothing to validate with.
-    pub rows: Vec<(u64, Vec<Option<f64>>)>,
-}
-
-impl BySource {
-    /// The first line of a file.
-    pub fn header(names: &[String]) -> String {
-        let names = names.iter().map(|name| format!(",{name}"));
-        format!("step{}\n", names.collect::<String>())
-    }
-
-    /// A line of the file.
-    pub fn line(step: u64, losses: &[Option<f64>]) -> String {
-        let cell = |loss: &Option<f64>| loss.map_or(",".into(), |loss| format!(",{loss:.8}"));
-        format!("{step}{}\n", losses.iter().map(cell).collect::<String>())
-    }
-
-    /// Reads a file; none where it is no such file. An unfinished last line is skipped.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-        let names = lines.next()?.strip_prefix("step,")?.split(',').map(str::to_string);
-        let names: Vec<String> = names.collect();
-        let row = |line: &str| {
-            let (step, losses) = line.split_once(',')?;
-            let losses: Vec<Option<f64>> = losses.split(',').map(number).collect::<Option<_>>()?;
-            (losses.len() == names.len()).then_some((step.parse().ok()?, losses))
-        };
-        let rows = lines.map(row).collect::<Option<_>>()?;
-        Some(Self { names, rows })
-    }
-
-    /// The losses of a step.
-    pub fn at(&self, step: u64) -> Option<&[Option<f64>]> {
-        self.rows.iter().find(|(at, _)| *at == step).map(|(_, losses)| &losses[..])
-    }
-}
-
 /// Reads a cell that may be empty; none where it is no number.
 fn number(cell: &str) -> Option<Option<f64>> {
     if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
@@ -132,9 +91,9 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens a log with this first line and drops all rows behind the first `rows`: a killed run
+    /// Opens a log and drops all rows behind the first `rows`: a killed run
     /// will make them again.
-    pub fn open(path: &Path, header: &str, rows: u64) -> Result<Self, OutputError> {
+    pub fn open(path: &Path, rows: u64) -> Result<Self, OutputError> {
         let failed = |error| OutputError::new(path, error);
         let mut options = OpenOptions::new();
         options.create(true).read(true).write(true).truncate(false);
@@ -149,7 +108,7 @@ impl Log {
         let rows = (kept.len() as u64).saturating_sub(1);
         let mut log = Self { path: path.to_path_buf(), file, rows };
         if bytes == 0 {
-            log.write(header)?;
+            log.write(HEADER)?;
         }
         Ok(log)
     }

@@ -307,26 +307,6 @@ impl Position {
         self.fullmove
     }
 
-    /// The board turned left to right, without rights to castle.
-    pub fn mirrored(&self) -> Self {
-        let nibbles = u128::from_le_bytes(self.nibbles);
-        let mut by_square = [0; 64];
-        let mut occupied = 0;
-        for (i, square) in Bitboard(self.occupied).into_iter().enumerate().take(32) {
-            let (nibble, square) = ((nibbles >> (4 * i)) as u8 & 15, square as usize ^ 7);
-            let castles = nibble & 7 == CASTLING_ROOK;
-            by_square[square] = if castles { nibble & 8 | ROOK } else { nibble };
-            occupied |= 1 << square;
-        }
-        let packed = Bitboard(occupied).into_iter().enumerate();
-        let packed = packed.fold(0u128, |packed, (i, square)| {
-            packed | u128::from(by_square[square as usize]) << (4 * i)
-        });
-        // 64, for none, is beyond the squares.
-        let turn_ep = if self.turn_ep & 64 == 0 { self.turn_ep ^ 7 } else { self.turn_ep };
-        Self { occupied, nibbles: packed.to_le_bytes(), turn_ep, ..*self }
-    }
-
     /// The same position with colours swapped and the board mirrored top to bottom.
     pub fn flipped(&self) -> Self {
         let (mut nibbles, mut turned) = (u128::from_le_bytes(self.nibbles), 0u128);

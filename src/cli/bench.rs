@@ -336,7 +336,6 @@ impl Bench {
             learning_rate: over(config.learning_rate.clone())?,
             wdl: over(config.target.wdl.clone())?,
             worths: config.worths(),
-            sources: Vec::new(),
             loss: config.loss,
             optimizer: config.optimizer.clone(),
             // As at the end of the run.

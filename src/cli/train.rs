@@ -92,17 +92,13 @@ const NAMED: usize = 10;
 
 /// The losses and files of a run, and what changed.
 fn text(finished: &Finished) -> String {
-    let Finished { folder, what, training_loss, sources, kept, moves, made, page } = finished;
+    let Finished { folder, what, training_loss, kept, moves, made, page } = finished;
     let file = |name: &str| folder.join(name).display().to_string();
     let (mut table, mut after) = (Table::facts(), Vec::new());
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("weights", format!("{what}: {}", file(folder::BEST)));
     if let Some(loss) = training_loss {
         row("training loss", format!("{loss:.6} at that step"));
-    }
-    for (name, loss) in sources {
-        let loss = loss.map_or("nothing to validate with".into(), |loss| format!("{loss:.6}"));
-        row(&format!("loss of {name}"), loss);
     }
     match &kept[..] {
         [] => {}

@@ -2,7 +2,7 @@
 
 use super::{
     BatchSize, Config, ConfigError, ConfigFile, Data, Learn, MOST_POSITIONS, Model, Net, NetModel,
-    Optimizer, Source, Target, VERSION, WIDE, nearest, weighing,
+    Optimizer, Source, Target, VERSION, WIDE, nearest,
 };
 use crate::architecture::{Activation, Architecture, Form, Impossible};
 use crate::format::Format;
@@ -34,9 +34,6 @@ const CHUNK: usize = MOST_IN_CHUNK;
 const LARGE: usize = 8192;
 /// The fewest chunks that a batch mixes.
 const CHUNKS: usize = 4;
-/// Characters that names of sources must not have, since tables of losses have them in their first
-/// line.
-const NOT_IN_NAMES: [char; 4] = [',', '"', '\n', '\r'];
 /// Sources that a config may have.
 const MOST_SOURCES: usize = 255;
 
@@ -96,7 +93,7 @@ impl Config {
         let format = format("data.format", file.data.format.as_deref())?;
         let sources = file.data.source.iter().map(|it| data_source(it, &file, format));
         let sources = sources.collect::<Checked<Vec<DataSource>>>()?;
-        check_sources(&file, batch)?;
+        check_sources(&file)?;
         check_target(&file)?;
         let target = &mut file.target;
         let model = match (&mut file.net, &file.terms, &file.traces) {
@@ -423,8 +420,6 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: BatchSize) -> Ch
         rows.push(("net.qb", Some(net.qb.into()), one, most));
     }
     for source in &data.source {
-        rows.push(("data.source.batch_share", source.batch_share, beyond(0.0), from(1e6)));
-        rows.push(("data.source.weight", source.weight, beyond(0.0), from(1e6)));
         rows.push(("data.source.score_scale", source.score_scale, beyond(0.0), from(1e6)));
         rows.push(("data.source.wdl", source.wdl, from(0.0), one));
         rows.push(("data.source.limit", whole(source.limit), one, FINITE));
@@ -447,11 +442,6 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: BatchSize) -> Ch
 fn check_data(data: &Data, is_net: bool) -> Checked {
     let chunk = data.chunk.unwrap_or(0);
     require!(is_net || chunk == 0, "data.chunk", "only nets take positions chunk by chunk");
-    require!(
-        is_net || !data.mirrored_copies,
-        "data.mirrored_copies",
-        "is for nets that are not mirrored"
-    );
     Ok(())
 }
 
@@ -474,47 +464,16 @@ fn check_files(file: &ConfigFile, test: Test) -> Checked {
     Ok(())
 }
 
-fn check_sources(file: &ConfigFile, batch: BatchSize) -> Checked {
-    let sources = &file.data.source;
-    let Some(first) = sources.first() else { return Ok(()) };
-    let count = sources.len();
-    let most = MOST_SOURCES;
+fn check_sources(file: &ConfigFile) -> Checked {
+    let (sources, most) = (&file.data.source, MOST_SOURCES);
+    let (count, named) = (sources.len(), sources.iter().all(|source| !source.files.is_empty()));
     require!(count <= most, "data.source", "there are {count} sources, and {most} are the most");
     require!(
-        file.traces.is_none(),
+        count == 0 || file.traces.is_none(),
         "data.source",
         "is for positions, and traces of another engine have none; name the files in `data.files`"
     );
-    for (i, source) in sources.iter().enumerate() {
-        let name = source.name();
-        let some = !source.files.is_empty();
-        require!(some, "data.source.files", "source {} names no file", i + 1);
-        require!(
-            !name.is_empty() && !name.contains(NOT_IN_NAMES),
-            "data.source.name",
-            "{name:?} is no name: it must not be empty, nor have commas, quotes or line ends"
-        );
-        require!(
-            sources[..i].iter().all(|other| other.name() != name),
-            "data.source.name",
-            "two sources are called {name:?}; give each a `name` of its own"
-        );
-        require!(
-            source.batch_share.is_some() == first.batch_share.is_some(),
-            "data.source.batch_share",
-            "all sources have a share of each batch, or none has"
-        );
-    }
-    if first.batch_share.is_some() {
-        let batch = batch.of(u64::MAX);
-        require!(
-            file.net.is_some() && file.target.learn == Learn::Values,
-            "data.source.batch_share",
-            "is for nets that learn values; elsewhere give sources a `weight`, or a `limit`"
-        );
-        let fits = batch >= count as u64;
-        require!(fits, "schedule.batch", "has {batch} positions for {count} sources");
-    }
+    require!(named, "data.source.files", "a source names no file");
     Ok(())
 }
 
@@ -554,13 +513,6 @@ fn check_net(net: &NetModel, file: &ConfigFile, direct: bool, batch: BatchSize) 
     let values = file.target.learn == Learn::Values;
     let tunes = net.tune_base;
     require!(!tunes || values, "net.tune_base", "goes with `target.learn = \"values\"`");
-    let (mirrors, moves) =
-        (net.architecture.inputs.kings.mirror, file.target.learn == Learn::Moves);
-    require!(
-        !(file.data.mirrored_copies && (mirrors || net.base.is_some() || moves)),
-        "data.mirrored_copies",
-        "is for nets that are not mirrored, stand on no base, and learn values"
-    );
     Ok(())
 }
 
@@ -594,9 +546,8 @@ fn check_loss(file: &ConfigFile, model: &Model, name: Name) -> Checked<Loss> {
     }
     let moves = target.learn == Learn::Moves;
     let level = target.weights.is_level();
-    let key = if level { "data.source.weight" } else { "target.weights" };
     let of_moves = "is for values, and not for `learn = \"moves\"`";
-    require!(!moves || weighing(&file.data, target).is_level(), key, "{of_moves}");
+    require!(!moves || level, "target.weights", "{of_moves}");
     require!(!moves || loss == Loss::SQUARED, "target.loss", "{of_moves}");
     require!(
         level || file.traces.is_none(),
@@ -677,17 +628,6 @@ fn check_direct(file: &ConfigFile, optimizer: &Settings) -> Checked {
     Ok(())
 }
 
-impl Source {
-    /// The name, or that of the first file.
-    pub fn name(&self) -> String {
-        let of_file = || {
-            let file = self.files.first()?;
-            Some(file.file_name()?.to_string_lossy().replace(NOT_IN_NAMES, " "))
-        };
-        self.name.clone().or_else(of_file).unwrap_or_default()
-    }
-}
-
 fn data_source(
     source: &Source,
     file: &ConfigFile,
@@ -696,7 +636,6 @@ fn data_source(
     let (data, target) = (&file.data, &file.target);
     let wdl = source.wdl.unwrap_or(target.wdl.range().0);
     Ok(DataSource {
-        name: source.name(),
         files: source.files.clone(),
         reading: Reading {
             format: format("data.source.format", source.format.as_deref())?.or(of_all),
@@ -705,8 +644,6 @@ fn data_source(
             scores: target.learn != Learn::Moves && wdl < 1.0,
             limit: source.limit.or(data.limit),
         },
-        share: source.batch_share,
-        expected: None,
     })
 }
 

@@ -120,17 +120,10 @@ pub struct Data {
     /// what the processor sorts for a chunk is sorted once, and kept: some 200 bytes a position, up
     /// to 1 GiB. With several king buckets a chunk has positions of the same ones, and each batch its
     /// share of all. Without it 512, or 256 where a batch has fewer than 8,192. With 0, where a batch
-    /// does not mix four chunks, and where sources have a share of each batch, each pass shuffles
-    /// all positions. For nets.
+    /// does not mix four chunks, each pass shuffles all positions. For nets.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 256)]
     pub chunk: Option<usize>,
-    /// Whether each position is shown turned left to right as well: in every other pass over the
-    /// data, half of the positions at a time. What is learnt on one wing then counts for the other.
-    /// For nets that are not mirrored, such as those of `inputs = "plain"`, and stand on no base.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schemars(example = true)]
-    pub mirrored_copies: bool,
     pub filter: Filter,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<Source>,
@@ -138,16 +131,11 @@ pub struct Data {
 
 /// One of several sources of positions, in the place of `data.files`; a config has as many of these
 /// sections as it has sources. What a source does not say is as `[data]` and `[target]` have it; a
-/// `filter` of its own, with the keys of `[data.filter]`, takes the place of that as a whole. The
-/// validation loss of each source is told beside that of all, in `sources.csv` and on the page. For
+/// `filter` of its own, with the keys of `[data.filter]`, takes the place of that as a whole. For
 /// nets and for terms, but not for terms of another engine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
-    /// How it is called. Without it the name of its first file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = &"masters")]
-    pub name: Option<String>,
     /// Its files, each of which is of one source alone.
     #[schemars(example = ["masters.pgn"])]
     pub files: Vec<PathBuf>,
@@ -163,19 +151,6 @@ pub struct Source {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 1_000_000)]
     pub limit: Option<u64>,
-    /// Its share of each batch, against those of the other sources: with 3 and 1 three quarters of
-    /// the positions of each batch come from the first, however many either has. The smaller one is
-    /// passed more often, in an order of its own; an epoch is as many positions as all of them have
-    /// together. All sources have a share, or none: then batches take positions as they come. For
-    /// nets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 3.0)]
-    pub batch_share: Option<f64>,
-    /// How much the loss of its positions counts, against that of the others; without it 1. Together
-    /// with `[target.weights]` it is a factor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 2.0)]
-    pub weight: Option<f64>,
     /// The weight of results against scores, 0 to 1; without it `target.wdl`. With 1 its positions
     /// need no scores.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -640,7 +615,6 @@ impl Default for Data {
             window: None,
             shuffle: true,
             chunk: None,
-            mirrored_copies: false,
             filter: Filter::default(),
             source: Vec::new(),
         }

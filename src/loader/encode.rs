@@ -47,15 +47,12 @@ pub struct RecordSlice<'a> {
     pub order: &'a [u32],
     /// Plans of the records chunk by chunk, where the CPU trains.
     pub plans: Option<&'a Plans>,
-    /// Where mirror images are shown as well, the pass over the data that this is: half of the
-    /// positions are turned in it, and the others in the next.
-    pub mirroring: Option<u64>,
 }
 
 impl<'a> RecordSlice<'a> {
     /// Records that come once.
     pub fn whole(records: &'a [Packed], bases: &'a [f32], order: &'a [u32]) -> Self {
-        Self { records, bases, order, plans: None, mirroring: None }
+        Self { records, bases, order, plans: None }
     }
 }
 
@@ -295,7 +292,7 @@ fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
     let (mut indices, mut buckets) = (vec![0; positions * size], vec![0; positions]);
     let mut labels = Vec::with_capacity(positions);
     let (mut rest, mut rest_of_buckets) = (&mut indices[..], &mut buckets[..]);
-    for RecordSlice { records, order, mirroring, .. } in parts {
+    for RecordSlice { records, order, .. } in parts {
         let here = rest.split_off_mut(..order.len() * size).expect("room for all");
         let buckets = rest_of_buckets.split_off_mut(..order.len()).expect("room for all");
         let pieces = here
@@ -306,7 +303,7 @@ fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
             // Fetched first, one right after the other: they lie all over the memory, and the
             // processor can wait for many at once.
             let near: Vec<Packed> = order.iter().map(|place| records[*place as usize]).collect();
-            write(net, &near, *mirroring, indices, buckets)
+            write(net, &near, indices, buckets)
         };
         labels.extend(pieces.map(labels_of).collect::<Vec<_>>().into_iter().flatten());
     }
@@ -317,21 +314,16 @@ fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
     (Active { rows, views, places, indices, buckets }, labels)
 }
 
-/// Writes the lists and output buckets of some records, and returns their labels. Where mirror images
-/// are shown as well, half of the positions are mirrored in this pass.
+/// Writes the lists and output buckets of some records, and returns their labels.
 fn write(
     net: &Architecture,
     records: &[Packed],
-    mirroring: Option<u64>,
     indices: &mut [u16],
     buckets: &mut [u8],
 ) -> Vec<Label> {
     let lists = indices.chunks_exact_mut(net.views() * MAX_ACTIVE).zip(buckets);
     for (record, (out, bucket)) in records.iter().zip(lists) {
-        let position = match mirroring.is_some_and(|pass| record.turns(pass)) {
-            true => record.position().mirrored(),
-            false => record.position(),
-        };
+        let position = record.position();
         net.inputs.write(&position, out);
         *bucket = net.bucket_of(&position) as u8;
     }
@@ -411,9 +403,8 @@ pub struct Plans {
     chunk: usize,
     /// The pairs that the lists name.
     pairs: Arc<Pairs>,
-    /// The plans of each chunk as it is, and with the other half mirrored where mirror images are
-    /// shown as well. Empty for streamed data.
-    plans: Vec<[OnceLock<Planned>; 2]>,
+    /// The plan of each chunk; empty for streamed data.
+    plans: Vec<OnceLock<Planned>>,
     /// Bytes that are left.
     budget: AtomicUsize,
 }
@@ -451,13 +442,11 @@ impl Plans {
     }
 
     /// The place in memory of a chunk's plan; none of a part of a chunk, or of streamed data.
-    fn place(&self, part: &RecordSlice, order: &[u32]) -> Option<&OnceLock<Planned>> {
+    fn place(&self, order: &[u32]) -> Option<&OnceLock<Planned>> {
         // The records of a chunk stand together, in their order.
         let (first, size) = (order[0] as usize, self.chunk);
-        let plans = self.plans.get(first / size)?;
-        let is_odd = part.mirroring.is_some_and(|pass| pass & 1 == 1);
         let is_whole = order.len() == size && first.is_multiple_of(size);
-        is_whole.then(|| &plans[usize::from(is_odd)])
+        self.plans.get(first / size).filter(|_| is_whole)
     }
 
     /// Keeps a plan in its place, as far as the budget goes.
@@ -527,7 +516,7 @@ impl Workspace {
         (*rows, *views, *places) = (net.rows(), net.views(), MAX_ACTIVE);
         indices.resize(positions * net.views() * MAX_ACTIVE, 0);
         buckets.resize(positions, 0);
-        let labels = write(net, &self.records, part.mirroring, indices, buckets);
+        let labels = write(net, &self.records, indices, buckets);
         plans.pairs.shorten(indices, MAX_ACTIVE, &mut self.bits);
         self.all.clear();
         self.all.extend(0..positions as u32);
@@ -535,7 +524,7 @@ impl Workspace {
         self.planner.invert(&mut self.plan);
         // A copy has no unused capacity.
         let plan = self.plan.clone();
-        match plans.place(part, order) {
+        match plans.place(order) {
             Some(place) => plans.keep(place, plan, labels),
             None => (Arc::new(plan), labels.into()),
         }
@@ -549,8 +538,8 @@ fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<ChunkPlan>>, V
         plans.cut(part.order).into_iter().map(move |order| (part, plans, order))
     });
     let mut planned: Vec<_> = chunks
-        .map(|chunk @ (part, plans, order)| {
-            (chunk, plans.place(part, order).and_then(|place| place.get().cloned()))
+        .map(|chunk @ (_, plans, order)| {
+            (chunk, plans.place(order).and_then(|place| place.get().cloned()))
         })
         .collect();
     let missing: Vec<_> = planned.iter_mut().filter(|(_, planned)| planned.is_none()).collect();

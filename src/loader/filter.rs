@@ -136,9 +136,6 @@ pub struct Weighing {
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "points")]
     #[schemars(example = [[0.0, 1.0], [1000.0, 0.25]])]
     pub score: Vec<[f64; 2]>,
-    /// By source, from the first on; empty where all count alike. A config says it source by source.
-    #[serde(skip)]
-    pub sources: Vec<f64>,
 }
 
 /// Pairs of numbers, none of which has a third.
@@ -201,11 +198,7 @@ impl Weighing {
             let most = points.iter().map(|point| point[1]).fold(0.0, f64::max);
             fact.and_then(|fact| along(points, fact)).map_or(1.0, |weight| weight / most)
         };
-        let most = self.sources.iter().copied().fold(0.0, f64::max);
-        let source = usize::from(sample.source).checked_sub(1);
-        let source = source.and_then(|source| self.sources.get(source));
-        let of_source = source.map_or(1.0, |weight| weight / most);
-        self.lines().into_iter().zip(facts).map(factor).product::<f64>() * of_source
+        self.lines().into_iter().zip(facts).map(factor).product()
     }
 
     /// The weight in a byte, as positions in memory keep it.

@@ -28,7 +28,7 @@ pub use filter::{Filter, Rejected, Weighing};
 pub use prepared::{Preparation, Prepare, Prepared};
 pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan, scan_terms};
 pub use shuffle::BatchOrder;
-pub use source::{DataSource, Reading, apportion};
+pub use source::{DataSource, Reading};
 pub use split::{HeldOut, Share, Sketch, Split, Test};
 pub use store::{Store, push, read_traces};
 pub use stream::Stream;
@@ -72,8 +72,6 @@ pub struct Plan {
     pub pairs: usize,
     /// Pairs that the plans of streamed data name; none: streamed data is not planned.
     pub passing: Option<Arc<Pairs>>,
-    /// Whether positions are shown mirrored left to right as well, in every other pass.
-    pub mirrored_copies: bool,
     pub seed: u64,
     /// Positions a batch.
     pub batch: usize,
@@ -113,10 +111,9 @@ impl Plan {
         self.expected.is_some_and(|all| all <= self.window as u64)
     }
 
-    /// Whether positions stay together from pass to pass. Sources with a share of each batch have
-    /// passes of their own, and a batch may take less than a chunk of one.
+    /// Whether positions stay together from pass to pass.
     pub fn keeps_chunks(&self) -> bool {
-        self.keeps() && self.shuffle && self.chunk > 0 && self.shares().is_none()
+        self.keeps() && self.shuffle && self.chunk > 0
     }
 
     /// Whether their chunks are planned once for all passes.

@@ -1,44 +1,16 @@
 //! Positions in memory, 32 bytes each.
 
 use super::filter::{Weighing, weight};
-use crate::sample::{Position, Sample, mix};
+use crate::sample::{Position, Sample};
 
-/// A result, 0 to 1, and beside it the source that a position came from, if any.
-///
-/// The two highest bits of such a float are never set. Without a source it stands as it is; with one
-/// the highest bit says so, the source follows, and the float keeps 16 bits behind its point, which
-/// is enough for 0, 0.5 and 1 to the last digit and for others to within 1e-5.
-#[derive(Clone, Copy, Debug)]
-struct Won(u32);
+/// Steps of results from 0 to 1: an even number, so that 0, 0.5 and 1 are exact.
+const RESULTS: f32 = ((1 << 24) - 2) as f32;
 
-impl Won {
-    const SOURCED: u32 = 1 << 31;
-    /// Bits that the result keeps beside a source.
-    const KEPT: u32 = 23;
-    const DROPPED: u32 = 30 - Self::KEPT;
-
-    fn new(result: f32, source: u8) -> Self {
-        debug_assert!((0.0..=1.0).contains(&result) && result.is_sign_positive(), "{result}");
-        let bits = result.to_bits();
-        Self(match source {
-            0 => bits,
-            _ => {
-                let rounded = (bits + (1 << (Self::DROPPED - 1))) >> Self::DROPPED;
-                Self::SOURCED | u32::from(source) << Self::KEPT | rounded
-            }
-        })
-    }
-
-    fn result(self) -> f32 {
-        f32::from_bits(match self.0 & Self::SOURCED {
-            0 => self.0,
-            _ => (self.0 & ((1 << Self::KEPT) - 1)) << Self::DROPPED,
-        })
-    }
-
-    fn source(self) -> u8 {
-        if self.0 & Self::SOURCED == 0 { 0 } else { (self.0 >> Self::KEPT) as u8 }
-    }
+/// A result, 0 to 1, to within 4e-8, and the source behind it.
+fn labels(result: f32, source: u8) -> u32 {
+    debug_assert!((0.0..=1.0).contains(&result), "{result}");
+    let steps = (f64::from(result) * f64::from(RESULTS)).round() as u32;
+    steps << 8 | u32::from(source)
 }
 
 /// A [`Sample`] without the facts that only filters and splits need.
@@ -47,7 +19,8 @@ impl Won {
 pub struct Packed {
     occupied: u64,
     nibbles: [u8; 16],
-    won: Won,
+    /// The result in 24 bits, and the source in 8.
+    labels: u32,
     /// [`Packed::NO_SCORE`] where there is none.
     score: i16,
     turn_and_ep: u8,
@@ -66,11 +39,6 @@ impl Packed {
         Position::of_board_and_turn(self.occupied, self.nibbles, self.turn_and_ep)
     }
 
-    /// Whether its mirror image is shown in a pass over the data: in every other one.
-    pub fn turns(&self, pass: u64) -> bool {
-        (mix(0, self.occupied) ^ pass) & 1 == 1
-    }
-
     /// A sample that may count less than others.
     pub fn weighed(sample: &Sample, by: &Weighing) -> Self {
         let weight = if by.is_level() { u8::MAX } else { by.code(sample) };
@@ -85,7 +53,7 @@ impl Packed {
     /// Puts another position in its place, with the same result and the same score.
     pub fn replace(&mut self, position: &Position) {
         if position.turn() != self.position().turn() {
-            self.won = Won::new(1.0 - self.result(), self.source());
+            self.labels = labels(1.0 - self.result(), self.source());
             self.score = self.score().map_or(Self::NO_SCORE, |score| -score);
         }
         self.occupied = position.occupied();
@@ -95,12 +63,12 @@ impl Packed {
 
     /// Seen by the side to move.
     pub fn result(&self) -> f32 {
-        self.won.result()
+        (self.labels >> 8) as f32 / RESULTS
     }
 
     /// The number of its source, from 1; 0 without sources.
     pub fn source(&self) -> u8 {
-        self.won.source()
+        self.labels as u8
     }
 
     /// Centipawns, seen by the side to move.
@@ -115,7 +83,7 @@ impl From<&Sample> for Packed {
         Self {
             occupied: position.occupied(),
             nibbles: position.nibbles(),
-            won: Won::new(sample.result, sample.source),
+            labels: labels(sample.result, sample.source),
             score: sample.score.map_or(Self::NO_SCORE, |score| score.max(1 + Self::NO_SCORE)),
             turn_and_ep: position.turn_and_ep(),
             weight: u8::MAX,

@@ -1,6 +1,5 @@
 //! One pass over all the data before training; and positions in memory.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -29,8 +28,6 @@ pub struct Scan {
     pub rejected: Rejected,
     /// Positions to train on.
     pub train: u64,
-    /// Those of them that come from each source; empty where there are none.
-    pub of_sources: Vec<u64>,
     /// Positions of games that are neither held out nor in the share that training takes.
     pub left_out: u64,
     pub validation: HeldOut,
@@ -103,15 +100,12 @@ pub fn scan_terms(
 fn check(plan: &Plan, scan: &Scan) -> Result<(), String> {
     let (validation, test) = (scan.validation.groups(), scan.test.groups());
     let (share, left_out) = (plan.split.share, scan.left_out);
-    let mut sources = plan.sources.iter().zip(&scan.of_sources);
     if scan.train == 0 {
         let (why, held_out) = (skipped(scan), scan.validation.total + scan.test.total);
         Err(format!(
             "to train on: {why}, {held_out} held out, {left_out} beyond data.share = {}",
             plan.share.0
         ))
-    } else if let Some((source, _)) = sources.find(|(_, count)| **count == 0) {
-        Err(format!("of the source {} to train on: {}", source.name, skipped(scan)))
     } else if share > 0.0 && validation + test == 0 {
         let groups = if scan.games > 0 { scan.games } else { scan.train + left_out };
         Err(format!(
@@ -158,17 +152,13 @@ fn read_all(
     let shared = Shared { plan, encoder, keep: AtomicU64::new(keep), validation, test, seen };
     let files = (0..plan.files.len()).into_par_iter();
     let read: Vec<Result<Scan, LoadError>> = files.map(|file| scan_file(file, &shared)).collect();
-    let (of_sources, mut kept) = (vec![0; plan.sources.len()], Some(Vec::new()));
-    let mut sum = Scan { of_sources, ..Scan::default() };
-    for (path, file) in plan.files.iter().zip(read) {
+    let (mut sum, mut kept) = (Scan::default(), Some(Vec::new()));
+    for file in read {
         let file = file?;
         sum.files.extend(file.files);
         sum.read += file.read;
         sum.rejected.add(&file.rejected);
         sum.train += file.train;
-        if let Some(source) = usize::from(plan.reading_of(path).0).checked_sub(1) {
-            sum.of_sources[source] += file.train;
-        }
         sum.left_out += file.left_out;
         sum.sketch.join(&file.sketch);
         sum.games += file.games;
@@ -203,7 +193,7 @@ fn read_file<'a>(
 ) -> Result<Scan, LoadError> {
     let &Shared { plan, encoder, .. } = shared;
     let path = &plan.files[number];
-    let mut kept = Some(KeptFile { path: path.clone(), ..KeptFile::default() });
+    let mut kept = Some(KeptFile::default());
     let (mut records, mut piece, mut probe) = (Vec::new(), Vec::new(), Vec::new());
     let (mut validation, mut test) = (Vec::new(), Vec::new());
     let mut games = Distinct::default();
@@ -310,7 +300,6 @@ pub struct KeptRecords(Vec<KeptFile>);
 
 #[derive(Clone, Debug, Default)]
 struct KeptFile {
-    path: PathBuf,
     blocks: Vec<Vec<Packed>>,
     /// The terms of the first pieces, where they were found while the rest was read.
     terms: Vec<Arc<OnceLock<EncodedTerms>>>,
@@ -333,16 +322,11 @@ impl KeptRecords {
         pieces
     }
 
-    /// Takes the records of some files, in the order in which
-    /// [`blocks`](super::source::blocks) reads them.
-    pub(super) fn take(&mut self, files: &[PathBuf]) -> Vec<Packed> {
-        let wanted: HashSet<&PathBuf> = files.iter().collect();
-        let all = std::mem::take(&mut self.0).into_iter();
-        let (taken, left) = all.partition(|file: &KeptFile| wanted.contains(&file.path));
-        self.0 = left;
-        let count = taken.iter().flat_map(|file: &KeptFile| &file.blocks).map(Vec::len).sum();
+    /// The records in the order in which [`blocks`](super::source::blocks) reads them.
+    pub(super) fn into_records(self) -> Vec<Packed> {
+        let count = self.0.iter().flat_map(|file| &file.blocks).map(Vec::len).sum();
         let mut records = Vec::with_capacity(count);
-        let blocks = taken.into_iter().map(|file: KeptFile| file.blocks.into_iter());
+        let blocks = self.0.into_iter().map(|file| file.blocks.into_iter());
         Turns::new(blocks).for_each(|block| records.extend(block));
         records
     }

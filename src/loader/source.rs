@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::{Filter, LoadError, Plan, Rejected, Scan, Subset};
+use super::{Filter, LoadError, Plan, Rejected, Subset};
 use crate::format::{Format, Holds, Source};
 use crate::point_of_view::PointOfView;
-use crate::sample::{Sample, mix};
+use crate::sample::Sample;
 
 /// Format, point of view and filter of files.
 #[derive(Clone, Debug, Default)]
@@ -26,20 +26,13 @@ pub struct Reading {
 /// One of several sources: some of the files of a plan.
 #[derive(Clone, Debug)]
 pub struct DataSource {
-    /// Its name in the log and on the page.
-    pub name: String,
     pub files: Vec<PathBuf>,
     pub reading: Reading,
-    /// Its share of each batch, against those of the others; none where batches take positions as
-    /// they come.
-    pub share: Option<f64>,
-    /// Positions to train on, once they were counted.
-    pub expected: Option<u64>,
 }
 
 impl Plan {
     /// The number of a file's source, from 1, or 0 without sources; and how the file is read.
-    pub(super) fn reading_of(&self, path: &Path) -> (u8, &Reading) {
+    fn reading_of(&self, path: &Path) -> (u8, &Reading) {
         match self.sources.iter().position(|source| source.files.iter().any(|file| file == path)) {
             None => (0, &self.reading),
             Some(number) => {
@@ -48,63 +41,6 @@ impl Plan {
             }
         }
     }
-
-    /// Takes over the counts of a scan.
-    pub fn expect(&mut self, scan: &Scan) {
-        self.expected = Some(scan.train);
-        let counted = self.sources.iter_mut().zip(&scan.of_sources);
-        counted.for_each(|(source, count)| source.expected = Some(*count));
-    }
-
-    /// Positions of a batch that each source gives; none where batches take them as they come.
-    pub fn shares(&self) -> Option<Vec<usize>> {
-        let shares: Vec<f64> =
-            self.sources.iter().map(|source| source.share).collect::<Option<_>>()?;
-        (!shares.is_empty()).then(|| apportion(&shares, self.batch))
-    }
-
-    /// The plan of each source that has a share of each batch, which is then its `batch`; or the
-    /// plan itself.
-    pub(super) fn parts(&self) -> Vec<Self> {
-        let Some(shares) = self.shares() else { return vec![self.clone()] };
-        let part = |(number, batch): (usize, usize)| {
-            let DataSource { files, expected, .. } = self.sources[number].clone();
-            let window = match expected {
-                // What fits the window as a whole is kept, each source of it as well.
-                Some(expected) if self.keeps() => expected.max(1) as usize,
-                _ => {
-                    let part = batch as f64 / self.batch as f64;
-                    ((self.window as f64 * part) as usize).max(batch)
-                }
-            };
-            // Sources that share a seed must not share an order.
-            let seed = mix(self.seed, number as u64);
-            Self { files, expected, window, seed, batch, ..self.clone() }
-        };
-        shares.into_iter().enumerate().map(part).collect()
-    }
-}
-
-/// Cuts a batch by shares: each gets at least 1, and what is left over goes to those that miss most
-/// of theirs, the first where they are level.
-pub fn apportion(shares: &[f64], batch: usize) -> Vec<usize> {
-    let sum: f64 = shares.iter().sum();
-    let due: Vec<f64> = shares.iter().map(|share| share / sum * batch as f64).collect();
-    let mut parts: Vec<usize> = due.iter().map(|due| (*due as usize).max(1)).collect();
-    let lack = |parts: &[usize], place: usize| due[place] - parts[place] as f64;
-    while parts.iter().sum::<usize>() < batch {
-        let by_lack = |a: &usize, b: &usize| lack(&parts, *a).total_cmp(&lack(&parts, *b));
-        let place = (0..parts.len()).rev().max_by(by_lack).expect("there are shares");
-        parts[place] += 1;
-    }
-    while parts.iter().sum::<usize>() > batch {
-        let by_lack = |a: &usize, b: &usize| lack(&parts, *a).total_cmp(&lack(&parts, *b));
-        // More sources than positions.
-        let large = (0..parts.len()).filter(|place| parts[*place] > 1);
-        let Some(place) = large.min_by(by_lack) else { break };
-        parts[place] -= 1;
-    }
-    parts
 }
 
 /// An open file behind its filter.

@@ -20,34 +20,25 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Starts the threads that read ahead: by one window of each source, and by a few batches. The
-    /// stream begins behind the first `from` positions.
+    /// Starts the threads that read ahead: by one window, and by a few batches. The stream begins
+    /// behind the first `from` positions.
     ///
     /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
     /// only has its own order, of positions or of chunks of them. Else each epoch reads the files
-    /// anew, in a seeded order. Sources with a share of each batch have epochs of their own.
+    /// anew, in a seeded order.
     pub fn new(plan: Plan, encoder: Encoder, from: u64) -> Self {
         Self::of(plan, encoder, from, None)
     }
 
     /// Starts a stream of data that a scan of this plan has `kept`, which is not read again.
-    pub fn of(plan: Plan, encoder: Encoder, from: u64, mut kept: Option<KeptRecords>) -> Self {
-        let (batch, of_rank, chunk) = (plan.batch as u64, plan.of_rank, plan.chunk);
-        let parts = plan.parts();
-        let start = |part: Plan| {
-            let from =
-                if part.batch as u64 == batch { from } else { from / batch * part.batch as u64 };
-            let kept = kept.as_mut().map(|kept| kept.take(&part.files));
-            Source::start(part, &encoder, from, kept)
-        };
-        let mut sources: Vec<Source> = parts.into_iter().map(start).collect();
+    pub fn of(plan: Plan, encoder: Encoder, from: u64, kept: Option<KeptRecords>) -> Self {
+        let (of_rank, chunk) = (plan.of_rank, plan.chunk);
+        let mut windows = WindowReader::start(plan, &encoder, from, kept);
         Self::spawn(4, move || {
-            for source in &mut sources {
-                if !source.advance()? {
-                    return Ok(None);
-                }
+            if !windows.advance()? {
+                return Ok(None);
             }
-            let parts = slice(sources.iter().flat_map(Source::parts).collect(), of_rank, chunk);
+            let parts = slice(windows.parts().collect(), of_rank, chunk);
             Ok(Some(encoder.encode_parts(&parts)))
         })
     }
@@ -96,20 +87,17 @@ fn slice(parts: Vec<RecordSlice>, of_rank: OfRank, chunk: usize) -> Vec<RecordSl
     within.collect()
 }
 
-/// The windows of some files.
-struct Source {
+/// The windows of the files.
+struct WindowReader {
     windows: Receiver<Result<Window, LoadError>>,
     /// The windows of the current batch; the last one is still in use.
     open: Vec<Window>,
     /// Positions a batch.
     batch: usize,
-    /// Whether mirror images are shown as well.
-    mirrors: bool,
 }
 
 /// Records that are shuffled together.
 struct Window {
-    epoch: u64,
     records: Arc<Records>,
     order: Vec<u32>,
     /// The places in the order that the current batch takes.
@@ -123,16 +111,16 @@ struct Records {
     plans: Option<Plans>,
 }
 
-impl Source {
+impl WindowReader {
     /// Starts the thread that reads, from this position on.
-    fn start(plan: Plan, encoder: &Encoder, from: u64, kept: Option<Vec<Packed>>) -> Self {
+    fn start(plan: Plan, encoder: &Encoder, from: u64, kept: Option<KeptRecords>) -> Self {
         let (sender, windows) = sync_channel(1);
-        let (batch, mirrors) = (plan.batch, plan.mirrored_copies);
+        let batch = plan.batch;
         let encoder = encoder.clone();
         std::thread::spawn(move || {
             let plan = Arc::new(plan);
             let end = match plan.keeps() {
-                true => keep(&plan, &encoder, from, kept.unwrap_or_default(), &sender),
+                true => keep(&plan, &encoder, from, kept, &sender),
                 false => read_on(&plan, &encoder, from, &sender),
             };
             if let Err(error) = end {
@@ -140,7 +128,7 @@ impl Source {
                 let _ = sender.send(Err(error));
             }
         });
-        Self { windows, open: Vec::new(), batch, mirrors }
+        Self { windows, open: Vec::new(), batch }
     }
 
     /// Takes the positions of the next batch; false at the end.
@@ -168,12 +156,11 @@ impl Source {
     }
 
     fn parts(&self) -> impl Iterator<Item = RecordSlice<'_>> {
-        self.open.iter().map(|Window { epoch, records, order, taken }| RecordSlice {
+        self.open.iter().map(|Window { records, order, taken }| RecordSlice {
             records: &records.records,
             bases: &records.bases,
             order: &order[taken.clone()],
             plans: records.plans.as_ref(),
-            mirroring: self.mirrors.then_some(*epoch),
         })
     }
 }
@@ -192,9 +179,10 @@ fn keep(
     plan: &Arc<Plan>,
     encoder: &Encoder,
     from: u64,
-    mut records: Vec<Packed>,
+    kept: Option<KeptRecords>,
     windows: &Windows,
 ) -> Result<(), LoadError> {
+    let mut records = kept.map_or(Vec::new(), KeptRecords::into_records);
     if records.is_empty() {
         records.reserve_exact(plan.expected.unwrap_or(0) as usize);
         for block in blocks(plan.clone(), plan.files.clone()) {
@@ -217,7 +205,7 @@ fn keep(
             None => shuffled((plan.seed, plan.shuffle), epoch, 0, positions),
         };
         let passed = std::mem::take(&mut done) as usize;
-        let window = Window { epoch, records: records.clone(), order, taken: passed..passed };
+        let window = Window { records: records.clone(), order, taken: passed..passed };
         if windows.send(Ok(window)).is_err() {
             break;
         }
@@ -262,7 +250,7 @@ fn read_on(
                     let bases = encoder.bases(&full);
                     let records = Arc::new(Records { records: full, bases, plans });
                     let passed = std::mem::take(&mut done);
-                    let window = Window { epoch, records, order, taken: passed..passed };
+                    let window = Window { records, order, taken: passed..passed };
                     if windows.send(Ok(window)).is_err() {
                         return Ok(());
                     }

@@ -11,7 +11,7 @@ use crate::digits::grouped;
 use crate::draw::board::{diagram, pieces};
 use crate::draw::page::figure;
 use crate::draw::{Chart, Line, Section};
-use crate::log::{BySource, Row};
+use crate::log::Row;
 
 /// A run as its folder shows it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +24,6 @@ pub struct Run {
     /// Its validations, in order.
     pub rows: Vec<Row>,
     /// Its validation loss by source; empty where it has no sources.
-    pub sources: BySource,
     pub state: String,
 }
 
@@ -166,18 +165,6 @@ impl Run {
         let points = rows.filter_map(|row| Some([row.positions as f64, of(row)?])).collect();
         Line { name, colour, points, ..Line::default() }
     }
-
-    fn by_source(&self, prefix: &str) -> Vec<Line> {
-        let of = |(number, name): (usize, &String)| {
-            let point = |row: &Row| {
-                let losses = self.sources.at(row.step)?;
-                Some([row.positions as f64, losses.get(number).copied()??])
-            };
-            let points = self.rows.iter().filter(|row| row.step > 0).filter_map(point).collect();
-            Line { name: format!("{prefix}{name}"), points, ..Line::default() }
-        };
-        self.sources.names.iter().enumerate().map(of).collect()
-    }
 }
 
 /// The losses of all runs side by side, and their curves over common axes.
@@ -218,8 +205,6 @@ pub fn curves(runs: &[Run]) -> Section {
         let validation = run.line(name("validation"), i, |row| row.held_out_loss);
         [validation, Line { dashed: true, ..training }]
     });
-    let by_source = runs.iter().flat_map(|run| run.by_source(&prefix(run))).enumerate();
-    let by_source = by_source.map(|(colour, line)| Line { colour, ..line });
     let pictures = [
         ("Loss", "Against the training target of each run.", "loss", losses.collect()),
         (
@@ -228,7 +213,6 @@ pub fn curves(runs: &[Run]) -> Section {
             "loss",
             each(|row| row.held_out_result_loss),
         ),
-        ("Validation loss by source", "Against its own target.", "loss", by_source.collect()),
         ("Speed", "Between two validations.", "positions/s", each(|row| row.positions_per_second)),
         ("Learning rate", "", "rate", each(|row| row.learning_rate)),
     ];

@@ -31,8 +31,6 @@ pub const TERMS_CSV: &str = "terms.csv";
 
 /// What training looked like, row by row.
 pub const LOG: &str = "log.csv";
-/// The validation loss of each source, row by row.
-pub const SOURCES: &str = "sources.csv";
 /// The run as a page.
 pub const REPORT: &str = "report.html";
 
@@ -40,20 +38,8 @@ pub const REPORT: &str = "report.html";
 const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 12] = [
-    LAST,
-    BEST,
-    ROUND,
-    NET,
-    TERMS,
-    BASE,
-    TERMS_CSV,
-    "net.json",
-    "net.safetensors",
-    LOG,
-    SOURCES,
-    REPORT,
-];
+const FILES: [&str; 11] =
+    [LAST, BEST, ROUND, NET, TERMS, BASE, TERMS_CSV, "net.json", "net.safetensors", LOG, REPORT];
 
 /// Whether a run in a folder has written its result whole: the manifest of its net, or the table of
 /// its terms, comes last.

@@ -368,7 +368,7 @@ pub fn plan(config: &Config) -> Plan {
         validation: config.data.validation.clone(),
         bad_records: config.data.bad_records,
         check_view: config.data.check_view,
-        weighing: config.weighing(),
+        weighing: config.target.weights.clone(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
         test: config.test,
         share: Share(config.data.share),
@@ -377,7 +377,6 @@ pub fn plan(config: &Config) -> Plan {
         window: config.window(u64::MAX),
         shuffle: config.data.shuffle,
         chunk: config.chunk,
-        mirrored_copies: config.data.mirrored_copies,
         seed: config.seed,
         batch: match config.batch {
             BatchSize::Positions(count) => count,
@@ -418,7 +417,7 @@ pub fn plan_chunks(
         Compute::Plain | Compute::Gpu { .. } => return,
     };
     let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
-    let streams = !plan.keeps() && plan.shares().is_none() && config.target.learn == Learn::Values;
+    let streams = !plan.keeps() && config.target.learn == Learn::Values;
     if streams && is_cut && one && net.hidden * number >= LONG {
         plan.passing = Some(Arc::new(pairs_of(net, some, PAIRS)));
     }

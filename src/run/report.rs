@@ -19,14 +19,14 @@ use crate::export::Given;
 use crate::hce::HceWeights;
 use crate::inspect::Options as Inspect;
 use crate::loader::Plan;
-use crate::log::{self, BySource};
+use crate::log;
 use crate::model::{Compute, Device};
+use crate::output;
 use crate::progress::Progress;
 use crate::report::Options;
 use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
-use crate::{input, output};
 
 /// Positions to show of each disagreement.
 const BOARDS: usize = 8;
@@ -260,7 +260,6 @@ impl ShownRun {
         let mut settings = Vec::new();
         flatten("", &toml::from_str(&recipe.config.to_toml())?, &mut settings);
         settings.sort();
-        let text = |name: &str| input::text(&folder.join(name), input::TEXT).unwrap_or_default();
         let ended = [folder::NET, folder::TERMS].iter().any(|name| folder.join(name).exists());
         let positions = facts.get(POSITIONS).and_then(|text| text.parse().ok());
         let steps = positions.map(|it| format!(" of {}", grouped(recipe.config.steps(it))));
@@ -271,7 +270,6 @@ impl ShownRun {
             about: about(&recipe, facts.get(COMPUTE))?,
             settings,
             rows: log::read(&folder.join(folder::LOG))?,
-            sources: BySource::parse(&text(folder::SOURCES)).unwrap_or_default(),
             state: match (ended, state.converged) {
                 (true, true) => "converged".to_string(),
                 (true, false) => String::new(),

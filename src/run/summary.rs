@@ -50,15 +50,6 @@ pub fn data(plan: &Plan, scan: &Scan) -> String {
         };
         row(held.total, format!("{what}{of}{some}"));
     }
-    let shares = plan.shares();
-    for (i, (source, &count)) in plan.sources.iter().zip(&scan.of_sources).enumerate() {
-        let given = shares.as_ref().map(|shares| shares[i] as f64 / plan.batch as f64);
-        let of_batch = given.map_or(String::new(), |given| {
-            let passes = given * scan.train as f64 / count as f64;
-            format!(", {:.1} % of each batch, {passes:.2} passes an epoch", 100.0 * given)
-        });
-        row(count, format!("from {}{of_batch}", source.name));
-    }
     if scan.left_out > 0 {
         row(scan.left_out, format!("left out: data.share takes {} of the games", plan.share.0));
     }

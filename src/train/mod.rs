@@ -22,7 +22,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, Transaction};
 
 use crate::batch::{Batch, Choices};
-use crate::log::{BySource, HEADER, Log, Row, TrainStep};
+use crate::log::{Log, Row, TrainStep};
 use crate::model::{
     Aim, Compute, Evaluation as _, Judged, Kind, Slope, is_gpu, outputs, steps_ahead,
 };
@@ -134,7 +134,6 @@ struct Trainer<'a> {
     state: State,
     /// None on ranks that write nothing.
     log: Option<Log>,
-    by_source: Option<Log>,
     /// Losses that are still on the device. Reading a value from a GPU blocks until its queue is
     /// empty.
     unread: Vec<(Step, Tensor<1>)>,
@@ -166,16 +165,12 @@ impl<'a> Trainer<'a> {
         let learner = Learner::new(job, &weights, optimizer)?;
         // The first validation makes the first row, before the first checkpoint.
         let saved = (state.log_rows > 0).then_some(state.step);
-        let open = |name, header: &str| Log::open(&job.folder.join(name), header, state.log_rows);
-        let (writes, sources) = (job.ranks.is_first(), &job.settings.sources);
-        let log = writes.then(|| open("log.csv", HEADER)).transpose()?;
-        let by_source = writes && !sources.is_empty();
-        let by_source = by_source.then(|| open("sources.csv", &BySource::header(sources)));
+        let open = || Log::open(&job.folder.join("log.csv"), state.log_rows);
+        let log = job.ranks.is_first().then(open).transpose()?;
         Ok(Self {
             job,
             learner,
             log,
-            by_source: by_source.transpose()?,
             unread: Vec::new(),
             sums: Vec::new(),
             loss: None,
@@ -410,12 +405,6 @@ impl<'a> Trainer<'a> {
         self.state.train_loss = row.train_loss;
         self.state.loss_sum = 0.0;
         self.state.loss_steps = 0;
-        if let Some(by_source) = &mut self.by_source {
-            let of = |source| held_out.as_ref()?.sources.get(source).copied().flatten();
-            // The first entry is that of positions of no source.
-            let losses: Vec<Option<f64>> = (1..=settings.sources.len()).map(of).collect();
-            by_source.add(&BySource::line(step, &losses))?;
-        }
         self.state.log_rows = match &mut self.log {
             Some(log) => log.add(&row.line())?,
             None => self.state.log_rows + 1,

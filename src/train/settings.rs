@@ -15,8 +15,6 @@ pub struct Settings {
     pub wdl: Schedule,
     /// Values of positions: those of no source, and those of each.
     pub worths: Vec<Worth>,
-    /// The names of the sources.
-    pub sources: Vec<String>,
     pub loss: Loss,
     pub optimizer: optimizer::Settings,
     /// Set where the net learns with rounded weights.

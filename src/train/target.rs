@@ -117,9 +117,6 @@ pub(super) struct Losses {
     pub target: f64,
     /// The squared error against the result.
     pub result: Option<f64>,
-    /// As `target`, of the positions of none of the run's sources and of each of them; none where
-    /// there are no such positions. Empty without sources.
-    pub sources: Vec<Option<f64>>,
 }
 
 /// Measures a model on batches, each rank on a share of them; none without positions.
@@ -132,8 +129,8 @@ pub(super) fn losses(
     let model = model.valid();
     // The same target throughout the run.
     let (wdl, worths) = (settings.wdl.at(1.0), &settings.worths);
-    // Sums and weights: results, targets, and targets by source.
-    let mut sums = vec![[0.0; 2]; 2 + if worths.len() > 1 { worths.len() } else { 0 }];
+    // Sums and weights: results and targets.
+    let mut sums = [[0.0; 2]; 2];
     for batch in batches.iter().skip(ranks.rank()).step_by(ranks.count()) {
         let logits = outputs(&model, batch).expect("a device that computes losses");
         let error = |logit: f32, won: f32| (sigmoid(logit.into()) - f64::from(won)).powi(2);
@@ -149,13 +146,7 @@ pub(super) fn losses(
             for (position, ((logit, wanted), won)) in labels.enumerate() {
                 let weight = batch.weights.get(position).map_or(1.0, |weight| f64::from(*weight));
                 let cost = settings.loss.of(logit.into(), f64::from(*wanted));
-                let source = batch.sources.get(position).map_or(0, |source| usize::from(*source));
-                for place in [1, 2 + source] {
-                    if let Some([sum, weights]) = sums.get_mut(place) {
-                        *sum += weight * cost;
-                        *weights += weight;
-                    }
-                }
+                sums[1] = [sums[1][0] + weight * cost, sums[1][1] + weight];
                 sums[0][0] += error(logit, *won);
             }
         }
@@ -163,6 +154,5 @@ pub(super) fn losses(
     }
     ranks.sum(&mut [], sums.as_flattened_mut());
     let mean = |[sum, weights]: &[f64; 2]| (*weights > 0.0).then(|| sum / weights);
-    let sources = sums[2..].iter().map(mean).collect();
-    Some(Losses { target: mean(&sums[1])?, result: mean(&sums[0]), sources })
+    Some(Losses { target: mean(&sums[1])?, result: mean(&sums[0]) })
 }

@@ -17,13 +17,12 @@ const BATCH: usize = 350;
 /// Batches of three passes.
 const BATCHES: usize = 3 * POSITIONS / BATCH;
 
-fn plan(chunk: usize, plans: usize, mirrored_copies: bool) -> Plan {
+fn plan(chunk: usize, plans: usize) -> Plan {
     Plan {
         batch: BATCH,
         expected: Some(POSITIONS as u64),
         chunk,
         plans,
-        mirrored_copies,
         ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()]).limited(POSITIONS as u64)
     }
 }
@@ -53,15 +52,14 @@ fn assert_alike(model: &Model, [found, listed]: [&Batch; 2], share: f64) {
 }
 
 /// Whatever is kept of them, planned chunks are the lists in the same order, with the same labels:
-/// in each pass, for nets of all kinds, mirror images included. So they are from any place on.
+/// in each pass, for nets of all kinds. So they are from any place on.
 #[test]
 fn planned_chunks_equal_lists() {
     let mut planned = 0;
     for seed in 0..24 {
         let net = drawn::net(seed, 40);
         let model = model(&net, &drawn::weights(&net, seed));
-        let copies = seed % 2 == 1 && !net.inputs.kings.mirror;
-        let all = |plans| plan([64, 100, 256][seed as usize % 3], plans, copies);
+        let all = |plans| plan([64, 100, 256][seed as usize % 3], plans);
         let listed = batches(all(0), &net, 0, BATCHES);
         assert!(!listed.iter().any(is_planned));
         // What has no room is planned again. Sums over pairs are rounded elsewhere.
@@ -89,11 +87,10 @@ fn streamed_chunks_equal_lists() {
     for seed in (0..40).filter(|seed| drawn::net(*seed, 40).inputs.kings.count() == 1).take(8) {
         let net = drawn::net(seed, 40);
         let model = model(&net, &drawn::weights(&net, seed));
-        let copies = seed % 2 == 1 && !net.inputs.kings.mirror;
-        let scanned = scan(&plan(0, 0, false), 0, &|_| ()).expect("positions");
+        let scanned = scan(&plan(0, 0), 0, &|_| ()).expect("positions");
         let pairs = Arc::new(pairs_of(&net, &scanned.some, 60));
         assert_eq!(pairs.parents().len(), 60);
-        let all = |passing| Plan { window: 310, passing, ..plan(64, PLANS, copies) };
+        let all = |passing| Plan { window: 310, passing, ..plan(64, PLANS) };
         for of_rank in [OfRank::ALL, OfRank { rank: 0, size: 2 }, OfRank { rank: 2, size: 3 }] {
             let all = |passing| Plan { of_rank, ..all(passing) };
             let listed = batches(all(None), &net, 0, BATCHES);
@@ -122,7 +119,7 @@ fn chunks_stay_together_across_epochs() {
     const CHUNK: usize = 64;
     let net = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
     let passes = |chunk| {
-        let batches = batches(plan(chunk, 0, false), &net, 0, BATCHES);
+        let batches = batches(plan(chunk, 0), &net, 0, BATCHES);
         let rows = batches.iter().flat_map(|batch| match &batch.inputs {
             Inputs::Active(active) => {
                 let lists = active.indices.chunks(active.views * active.places);
@@ -171,7 +168,7 @@ fn kings_are_grouped_and_spread_evenly() {
     let inputs = ArchitectureInputs { kings, ..ArchitectureInputs::of(Views::Perspective) };
     let simple = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
     let net = Architecture { inputs, ..simple };
-    let plan = Plan { batch: POSITIONS / 5, ..plan(CHUNK, 0, false) };
+    let plan = Plan { batch: POSITIONS / 5, ..plan(CHUNK, 0) };
     let all = batches(plan, &net, 0, 15);
     let kinds = all.iter().flat_map(|batch| match &batch.inputs {
         Inputs::Active(active) => {

@@ -70,7 +70,6 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
         learning_rate: Schedule::constant(1e-3),
         wdl: Schedule::constant(0.2),
         worths: vec![Promise::scale(400.0).into()],
-        sources: Vec::new(),
         loss: Loss::SQUARED,
         optimizer: optimizer::Settings {
             bias_correction,

@@ -58,7 +58,6 @@ fn weighing() -> Weighing {
         ply: vec![[10.0, 0.5], [50.0, 2.0]],
         pieces: vec![[4.0, 1.0], [20.0, 3.0], [32.0, 0.0]],
         score: vec![[0.0, 1.0], [1000.0, 0.25]],
-        sources: Vec::new(),
     }
 }
 

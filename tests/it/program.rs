@@ -162,7 +162,7 @@ pub fn assert_same_bits(one: &Path, other: &Path, what: &str) {
     let kept = names(&one.join("checkpoints"));
     assert_eq!(kept, names(&other.join("checkpoints")), "{what}");
     let kept: Vec<String> = kept.iter().map(|name| format!("checkpoints/{name}")).collect();
-    let files = ["last.safetensors", "best.safetensors", "terms.json", "sources.csv", "net.bin"];
+    let files = ["last.safetensors", "best.safetensors", "terms.json", "net.bin"];
     let files: Vec<&str> = files.into_iter().chain(kept.iter().map(|name| &name[..])).collect();
     assert_same(one, other, &files, what);
 }

@@ -249,7 +249,6 @@ fn settings(steps: u64, rounded: Option<Rounded>, optimizer: optimizer::Settings
         learning_rate: Schedule::constant(0.05),
         wdl: Schedule::constant(0.3),
         worths: vec![Promise::scale(400.0).into()],
-        sources: Vec::new(),
         loss: Loss::SQUARED,
         optimizer,
         rounded,

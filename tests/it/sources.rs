@@ -1,119 +1,37 @@
 //! Several sources of positions in one run.
 
-use std::collections::HashMap;
-
-use nnuance::config::Config;
-use nnuance::features::MAX_ACTIVE;
 use nnuance::format::{Format, write_all};
-use nnuance::loader::{DataSource, Part, Plan, Reading, Split, Stream, apportion, collect, scan};
-use nnuance::log::BySource;
+use nnuance::loader::{DataSource, Plan, Reading, Split, Stream, scan};
 use nnuance::loss::sigmoid;
-use nnuance::run::recipe;
 use nnuance::sample::Sample;
 use nnuance::train::target::{Promise, Worth, targets};
 
 use crate::games;
-use crate::largest::largest;
-use crate::program::{Run, column, killed_and_resumed, nnuance, said};
+use crate::program::{Run, killed_and_resumed};
 use nnuance::architecture::Views;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SCORED: &str = "data/selfplay_sf151_scored.txt";
 
-fn source(name: &str, file: &str, limit: u64, share: Option<f64>) -> DataSource {
-    DataSource {
-        name: name.into(),
-        files: vec![file.into()],
-        reading: Reading { limit: Some(limit), ..Reading::default() },
-        share,
-        expected: None,
-    }
+fn source(file: &str, limit: u64) -> DataSource {
+    let reading = Reading { limit: Some(limit), ..Reading::default() };
+    DataSource { files: vec![file.into()], reading }
 }
 
 /// Two files, of 900 and 300 positions.
-fn plan(shares: [Option<f64>; 2]) -> Plan {
-    let [one, other] = shares;
-    let sources = vec![source("games", GAMES, 900, one), source("lines", SCORED, 300, other)];
+fn plan() -> Plan {
+    let sources = vec![source(GAMES, 900), source(SCORED, 300)];
     let files = vec![GAMES.into(), SCORED.into()];
     let mut plan = Plan { sources, batch: 50, ..Plan::reading(files) };
-    let scan = scan(&plan, 0, &|_| ()).expect("good data");
-    plan.expect(&scan);
+    plan.expected = Some(scan(&plan, 0, &|_| ()).expect("good data").train);
     plan
-}
-
-/// A view of a position, as it is encoded.
-type Key = Vec<u16>;
-
-fn keys(indices: &[u16]) -> impl Iterator<Item = Key> {
-    indices.chunks_exact(2 * MAX_ACTIVE).map(<[u16]>::to_vec)
-}
-
-#[test]
-fn batches_are_cut_by_shares() {
-    assert_eq!(apportion(&[1.0], 7), [7]);
-    assert_eq!(apportion(&[3.0, 1.0], 100), [75, 25]);
-    assert_eq!(apportion(&[1.0, 1.0, 1.0], 100), [34, 33, 33]);
-    // Each gives something, as long as there is room.
-    assert_eq!(apportion(&[1e6, 1.0, 1.0], 16), [14, 1, 1]);
-    for batch in 3..200 {
-        let shares = [0.7, 11.3, 2.9];
-        let parts = apportion(&shares, batch);
-        assert_eq!(parts.iter().sum::<usize>(), batch);
-        for (part, share) in parts.iter().zip(shares) {
-            let due = share / 14.9 * batch as f64;
-            // Those that would get nothing take one of the largest.
-            assert!((*part as f64 - due).abs() < 1.1 || *part == 1, "{batch}: {parts:?}");
-        }
-    }
-}
-
-/// As many of each source in every batch, and all positions of a source before any comes again.
-#[test]
-fn batches_have_the_shares() {
-    for window in [1 << 20, 400] {
-        let plan = Plan { window, ..plan([Some(2.0), Some(3.0)]) };
-        let encoder = games::lists(Views::Perspective);
-        let whole: Vec<Sample> = collect(&plan, Part::All, &|_| ()).expect("good data");
-        let mut of_source: HashMap<(u8, Key), i64> = HashMap::new();
-        for sample in &whole {
-            let batch = encoder.encode(std::slice::from_ref(sample));
-            let nnuance::batch::Inputs::Active(active) = &batch.inputs else { unreachable!() };
-            *of_source.entry((sample.source, active.indices.clone())).or_default() += 1;
-        }
-        let mut stream = Stream::new(plan, encoder, 0);
-        let mut seen: HashMap<(u8, Key), i64> = HashMap::new();
-        // Three epochs of the second source: 90 batches with 20 of the first, and 30 of it each.
-        for _ in 0..30 {
-            let batch = stream.next().expect("no end").expect("good data");
-            let sources = &batch.sources;
-            assert_eq!(sources.iter().filter(|it| **it == 1).count(), 20);
-            assert_eq!(sources.iter().filter(|it| **it == 2).count(), 30);
-            let nnuance::batch::Inputs::Active(active) = &batch.inputs else { unreachable!() };
-            for (key, source) in keys(&active.indices).zip(sources.iter()) {
-                *seen.entry((*source, key)).or_default() += 1;
-            }
-        }
-        for (place, count) in &of_source {
-            let times = seen.get(place).copied().unwrap_or_default();
-            match place.0 {
-                1 => assert!((0..=*count).contains(&times), "600 of 900"),
-                _ => assert_eq!(times, 3 * count, "900 of 300"),
-            }
-        }
-        assert_eq!(seen.values().sum::<i64>(), 1500);
-    }
 }
 
 /// From any position on the same batches come, kept or streamed.
 #[test]
 fn streams_resume_anywhere() {
-    for (window, shares) in [
-        (1 << 20, [Some(1.0), Some(2.5)]),
-        (130, [Some(1.0), Some(2.5)]),
-        (1 << 20, [None; 2]),
-        (130, [None; 2]),
-    ] {
-        let plan = Plan { window, ..plan(shares) };
+    for window in [1 << 20, 130] {
+        let plan = Plan { window, ..plan() };
         let encoder = games::lists(Views::Perspective);
         let from = |passed| Stream::new(plan.clone(), encoder.clone(), passed);
         let batch = |stream: &mut Stream| stream.next().expect("no end").expect("good data");
@@ -122,7 +40,7 @@ fn streams_resume_anywhere() {
         for start in [1, 7, 23, 40] {
             let mut stream = from(50 * start as u64);
             for (number, expected) in all[start..].iter().take(12).enumerate() {
-                assert!(batch(&mut stream) == *expected, "{window} {shares:?} {start}+{number}");
+                assert!(batch(&mut stream) == *expected, "{window} {start}+{number}");
             }
         }
     }
@@ -147,9 +65,9 @@ fn cached_positions_equal_streamed() {
     let split = Split { share: 0.2, seed: 3 };
     let files =
         Plan { split, batch: 5_000, window: 1 << 20, check_view: false, ..Plan::reading(files) };
-    for mut plan in [files, plan([Some(1.0), Some(2.5)]), plan([None; 2])] {
+    for mut plan in [files, plan()] {
         let found = scan(&plan, 1 << 20, &|_| ()).expect("good data");
-        plan.expect(&found);
+        plan.expected = Some(found.train);
         assert!(scan(&plan, found.train - 1, &|_| ()).expect("good data").kept.is_none());
         let encoder = games::lists(Views::Perspective);
         let from = |kept| Stream::of(plan.clone(), encoder.clone(), 0, kept);
@@ -165,9 +83,9 @@ fn results_stand_beside_sources() {
         let of = |result| Sample { source, result, ..games::samples(1, 3)[0] };
         for result in [0.0, 0.5, 1.0, 0.3, 0.123_456] {
             let batch = games::lists(Views::SideToMove).encode(&[of(result)]);
-            let exact = source == 0 || result * 2.0 == (result * 2.0).round();
+            let exact = result * 2.0 == (result * 2.0).round();
             let off = (batch.results[0] - result).abs();
-            assert!(if exact { off == 0.0 } else { off < 1e-5 }, "{source} {result} {off}");
+            assert!(if exact { off == 0.0 } else { off < 1e-7 }, "{source} {result} {off}");
             let expected = [source];
             assert_eq!(&batch.sources[..], if source == 0 { &[][..] } else { &expected });
         }
@@ -233,22 +151,17 @@ fn plain_sources_equal_files() {
     }
 }
 
-/// Games with scores, and games of which only the results count, twice as much.
+/// Games with scores, and games of which only the results count.
 const TWO: &str = r#"version = 3
 [data]
 held_out = 0.2
 [[data.source]]
-name = "strong"
 files = ["data/selfplay_sf151_scored.txt"]
 limit = 3000
-batch_share = 3
 score_scale = 126
 [[data.source]]
-name = "played"
 files = ["data/selfplay_sf151_200games.pgn"]
 limit = 2000
-batch_share = 1
-weight = 2
 wdl = 1
 filter = { min_ply = 16 }
 [net]
@@ -266,58 +179,20 @@ learning_rate = 0.01
 "#;
 
 #[test]
-fn sources_have_their_own_losses() {
-    let run = Run::new(TWO, "2");
-    let by_source = BySource::parse(&run.text("sources.csv")).unwrap();
-    assert_eq!(by_source.names, ["strong", "played"]);
-    let total = column(&run.out, "validation_loss");
-    assert_eq!(by_source.rows.len(), total.len());
-    // Together they are the validation loss: each counts as often as it validates, and as much.
-    let config = Config::parse(TWO, "it", &[]).unwrap();
-    let plan = recipe::plan(&config);
-    let held = collect(&plan, Part::Validation, &|_| ()).unwrap();
-    let count = |source| held.iter().filter(|it| it.source == source).count() as f64;
-    // In a byte one half is 128 / 255.
-    let (strong, played) = (count(1) * 128.0 / 255.0, count(2));
-    assert!(held.iter().filter(|it| it.source == 2).all(|it| it.ply.unwrap() >= 16));
-    assert!(held.iter().any(|it| it.source == 1 && it.ply.is_none()));
-    let apart = by_source.rows.iter().zip(&total).map(|((_, losses), total)| {
-        let [one, other] = [losses[0].unwrap(), losses[1].unwrap()];
-        ((strong * one + played * other) / (strong + played) - total).abs()
-    });
-    assert!(largest(apart) < 1e-7);
-    // Its own data, measured again: both sources, each as it is read.
-    said(nnuance().arg("compare").arg(&run.out).arg("material"));
-}
-
-#[test]
 fn killed_and_resumed_on_several_sources() {
     let longer = TWO.replace("epochs = 6", "epochs = 60");
     killed_and_resumed(&longer, 2);
-    let together = longer.replace("batch_share = 3\n", "").replace("batch_share = 1\n", "");
-    killed_and_resumed(&together, 1);
     killed_and_resumed(&longer.replace("held_out = 0.2", "held_out = 0.2\nwindow = 500"), 1);
-    // Batches that would mix chunks of one pass.
-    killed_and_resumed(&longer.replace("batch = 100", "batch = 4096"), 1);
 }
 
 /// Direct methods take all positions, each against the target of its source.
 #[test]
 fn terms_learn_from_several_sources() {
-    let text = TWO
-        .replace("batch_share = 3\n", "")
-        .replace("batch_share = 1\n", "")
-        .replace("[target]", "[terms]\ntune = [\"material\"]\n[target]");
+    let text = TWO.replace("[target]", "[terms]\ntune = [\"material\"]\n[target]");
     let [net, terms, schedule] =
         ["[net]", "[terms]", "[schedule]"].map(|section| text.find(section).unwrap());
     let method = "[optimizer]\nname = \"gauss-newton\"\n";
     let text = [&text[..net], &text[terms..schedule], method].concat();
-    let learnt = |text: &str| {
-        let run = Run::new(text, "2");
-        assert!(BySource::parse(&run.text("sources.csv")).unwrap().rows.len() > 2);
-        run.text("terms.json")
-    };
-    let level = learnt(&text.replace("weight = 2\n", ""));
-    assert!(learnt(&text) != level);
-    assert!(learnt(&text.replace("weight = 2\n", "weight = 1\n")) == level);
+    let learnt = |text: &str| Run::new(text, "2").text("terms.json");
+    assert!(learnt(&text) != learnt(&text.replace("score_scale = 126\n", "")));
 }

@@ -65,11 +65,9 @@ fn killed_and_resumed_with_every_option() {
         short().replace("mirror = false\n", "").replace(hidden, &format!("{keys}{DEEP}"))
     };
     let chunks = short().replace("window = 8192\n", "chunk = 200\n");
-    // Chunks cut by the ends of batches and passes, with their mirror images too, and with pairs.
-    let copies = chunks.replace("limit = ", "mirrored_copies = true\nlimit = ");
-
+    // Chunks cut by the ends of batches and passes, and with pairs.
     let pairs = chunks.replace(hidden, "hidden = 128\n");
-    for (text, runs) in [(short(), 30), (chunks, 8), (copies, 5), (pairs, 5)] {
+    for (text, runs) in [(short(), 30), (chunks, 8), (pairs, 5)] {
         killed_and_resumed(&text, runs);
     }
     for precision in ["f32", "mixed"] {

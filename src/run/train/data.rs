@@ -380,7 +380,7 @@ fn net(
     let mut scan = read(&plan, keep_records(config), None, listener)?;
     let rounds = config.target.learn != Learn::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
-    plan.expect(&scan);
+    plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
     recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
     let mut weights = initial_of_size(net, config.seed, section.start_size);
@@ -400,7 +400,7 @@ fn net(
             BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone(), kept }
         }
     };
-    let weights_of = config.weighing().weights(&scan.validation.samples);
+    let weights_of = config.target.weights.weights(&scan.validation.samples);
     let validation = validation(&encoder, &scan.validation.samples, &weights_of);
     Ok((Data::of(scan, validation, source, Some(encoder), None), weights))
 }
@@ -439,7 +439,7 @@ fn positions(
     // Where more positions might come than are kept, what was found would be found in vain.
     let encoder = (keep == u64::MAX).then(|| terms.encoder(&start));
     let mut scan = read(&plan, keep, encoder.as_ref(), listener)?;
-    plan.expect(&scan);
+    plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
     let kept = scan.kept.take();
     let (source, counts, weights);
@@ -486,7 +486,7 @@ fn positions(
     }
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
     let tally = Tally::of(&scan.some);
-    let weights_of = config.weighing().weights(&scan.validation.samples);
+    let weights_of = config.target.weights.weights(&scan.validation.samples);
     let validation = validation(&encoder, &scan.validation.samples, &weights_of);
     let tuned = Tuned { terms, start, counts, tally };
     Ok((Data::of(scan, validation, source, Some(encoder), Some(tuned)), weights))

@@ -7,9 +7,10 @@ use anyhow::{Context, Result, ensure};
 use super::data::{BatchSource, Data, Tuned, some_games};
 use crate::batch::{Batch, Inputs};
 use crate::hce::HceWeights;
-use crate::log::{self, BySource};
+use crate::log;
 use crate::loss::Loss;
 use crate::model::{Compute, Device};
+use crate::output;
 use crate::progress::Progress;
 use crate::report::Found;
 use crate::report::terms::{EffectiveValues, TermResult, Why, csv};
@@ -24,7 +25,6 @@ use crate::train::direct;
 use crate::train::optimizer::Name;
 use crate::train::target::targets;
 use crate::weights::Weights;
-use crate::{input, output};
 
 /// Positions of the test, about, that the report measures on.
 const SHOWN: usize = 100_000;
@@ -36,8 +36,6 @@ pub struct Finished {
     pub what: String,
     /// The training loss logged at the step of the best weights.
     pub training_loss: Option<f64>,
-    /// The validation loss of these weights by source; empty where there are none.
-    pub sources: Vec<(String, Option<f64>)>,
     /// The checkpoints that are kept for good.
     pub kept: Vec<PathBuf>,
     /// How many of the moves of test games it puts first, where it learns moves.
@@ -106,7 +104,7 @@ pub fn finish(
     };
     let made = match &data.terms {
         Some(tuned) => {
-            if !recipe.config.weighing().is_level() {
+            if !recipe.config.target.weights.is_level() {
                 listener
                     .remark("how sure the weights are is not known: positions do not count alike");
             }
@@ -129,20 +127,12 @@ pub fn finish(
             }
         }
     };
-    let (kept, sources) = (folder.kept(), by_source(folder, step));
+    let kept = folder.kept();
     let rows = log::read(&folder.file(folder::LOG))?;
     let training_loss = rows.iter().find(|row| row.step == step).and_then(|row| row.train_loss);
     let moves = moves(recipe, data, &best.weights, listener)?;
     let folder = folder.path.clone();
-    Ok(Finished { folder, what, training_loss, sources, kept, moves, made, page: None })
-}
-
-/// The validation loss of a step by source; nothing where there are none.
-fn by_source(folder: &RunFolder, step: u64) -> Vec<(String, Option<f64>)> {
-    let text = input::text(&folder.file(folder::SOURCES), input::TEXT).unwrap_or_default();
-    let by_source = BySource::parse(&text).unwrap_or_default();
-    let losses = by_source.at(step).unwrap_or_default().to_vec();
-    by_source.names.into_iter().zip(losses).collect()
+    Ok(Finished { folder, what, training_loss, kept, moves, made, page: None })
 }
 
 /// How many of the moves of test games the best weights find, beside those that terms began with.

@@ -66,7 +66,7 @@ fn require_shareable(config: &Config, ranks: &dyn Ranks) -> Result<()> {
         return Ok(());
     }
     let name = config.optimizer.name;
-    let uneven = name.is_direct() && !config.weighing().is_level();
+    let uneven = name.is_direct() && !config.target.weights.is_level();
     for (is_alone, what) in [
         (config.target.learn != Learn::Values, "`target.learn` with searches"),
         (name == Name::LocalSearch, "`local-search`"),

@@ -2,7 +2,7 @@
 
 use anyhow::{Error, Result};
 
-use crate::config::{Config, Source};
+use crate::config::Config;
 use crate::run::rounding;
 use crate::train::schedule::{Length, Span, Stages};
 use crate::train::{Keep, Rounded, Settings};
@@ -44,7 +44,6 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
             learning_rate,
             wdl,
             worths: config.worths(),
-            sources: config.data.source.iter().map(Source::name).collect(),
             loss: config.loss,
             optimizer: config.optimizer.clone(),
             rounded: rounded.clone().map(|rounding| Rounded { rounding, after }),
