@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::format::PACKED;
 use crate::output::{self, OutputError};
 
 const VERSION: u32 = 2;
@@ -83,8 +84,7 @@ pub fn path_of(output: &Path) -> PathBuf {
 impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
     /// Begins a job, or resumes one that was begun with the same settings.
     pub fn open(output_path: &Path, settings: &[(&str, String)]) -> Result<Self, JournalError> {
-        let end = output_path.extension();
-        if end.is_some_and(|end| ["gz", "zst", "xz", "zip"].iter().any(|packed| end == *packed)) {
+        if output_path.extension().is_some_and(|end| PACKED.iter().any(|packed| end == *packed)) {
             return Err(JournalError::Packed(output_path.to_path_buf()));
         }
         let path = path_of(output_path);

@@ -71,7 +71,7 @@ pub struct Format {
 }
 
 /// Endings of the names of packed files.
-pub const PACKED: [&str; 3] = ["gz", "zst", "xz"];
+pub const PACKED: [&str; 2] = ["gz", "zst"];
 
 pub static ALL: [&Format; 9] = [
     &viriformat::FORMAT,

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
-use liblzma::write::XzEncoder;
 
 use super::{Format, Writer};
 use crate::output::{Output, OutputError};
@@ -12,7 +11,6 @@ use crate::sample::Sample;
 
 /// Bytes are handed on in pieces of about this many.
 const PIECE: usize = 1 << 16;
-const XZ_LEVEL: u32 = 6;
 
 /// Why samples could not be written. No file is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +28,7 @@ pub enum WriteError {
     Output(#[from] OutputError),
 }
 
-/// A file of samples under way, packed as its name says (`.gz`, `.zst`, `.xz`).
+/// A file of samples under way, packed as its name says (`.gz`, `.zst`).
 pub struct Sink {
     path: PathBuf,
     format: &'static Format,
@@ -114,7 +112,6 @@ enum Compressor {
     Plain(Output),
     Gz(GzEncoder<Output>),
     Zst(zstd::Encoder<'static, Output>),
-    Xz(XzEncoder<Output>),
 }
 
 impl Compressor {
@@ -126,7 +123,6 @@ impl Compressor {
                 zstd::Encoder::new(output, zstd::DEFAULT_COMPRESSION_LEVEL)
                     .map_err(|error| OutputError::new(path, error))?,
             ),
-            Some("xz") => Compressor::Xz(XzEncoder::new(output, XZ_LEVEL)),
             _ => Compressor::Plain(output),
         })
     }
@@ -136,7 +132,6 @@ impl Compressor {
             Compressor::Plain(output) => output.write_all(bytes),
             Compressor::Gz(encoder) => encoder.write_all(bytes),
             Compressor::Zst(encoder) => encoder.write_all(bytes),
-            Compressor::Xz(encoder) => encoder.write_all(bytes),
         }
     }
 
@@ -145,7 +140,6 @@ impl Compressor {
             Compressor::Plain(output) => Ok(output),
             Compressor::Gz(encoder) => encoder.finish(),
             Compressor::Zst(encoder) => encoder.finish(),
-            Compressor::Xz(encoder) => encoder.finish(),
         }
     }
 }

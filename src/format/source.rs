@@ -225,32 +225,21 @@ pub fn sniff(
         // Its first record may be bad; the reader then says where and why.
         (given, None) => {
             let named = given.or_else(|| ALL.into_iter().find(|format| format.names(path)));
-            match foreign(head) {
+            match packed(head) {
                 None => named.ok_or_else(|| {
                     format!("{}, which is none of {}", start(head), names(&ALL, ", "))
                 }),
-                Some(looks) => Err(format!("{looks}; the formats are {}", names(&ALL, ", "))),
+                Some(kind) => Err(format!("it is packed with {kind}; unpack it first")),
             }
         }
     }
 }
 
-/// Other files that are taken for training data.
-fn foreign(head: &[u8]) -> Option<&'static str> {
-    let starts: [(&[u8], &str); 4] = [
-        (b"BZh", "it is packed with bzip2; unpack it first"),
-        (b"PK\x03\x04", "it is a zip archive; unpack it first"),
-        (b"7z\xbc\xaf\x27\x1c", "it is a 7z archive; unpack it first"),
-        (b"\xff\xfe", "it is UTF-16 text; convert it to UTF-8"),
-    ];
-    if let Some((_, looks)) = starts.iter().find(|(start, _)| head.starts_with(start)) {
-        return Some(looks);
-    }
-    if head.len() > 9 && head[8] == b'{' && head[3..8] == [0; 5] {
-        return Some("it is a safetensors file, weights and not positions");
-    }
-    let json = matches!(head.trim_ascii_start(), [b'{', ..] | [b'[', b'{' | b'"' | b'[', ..]);
-    json.then_some("it is JSON")
+/// The kind of a file that must be unpacked first.
+fn packed(head: &[u8]) -> Option<&'static str> {
+    let starts: [(&[u8], &str); 4] =
+        [(b"\xfd7zXZ", "xz"), (b"BZh", "bzip2"), (b"PK\x03\x04", "zip"), (b"7z\xbc\xaf", "7z")];
+    starts.iter().find(|(start, _)| head.starts_with(start)).map(|(_, kind)| *kind)
 }
 
 /// The first line of a text, or the first bytes.

@@ -1,20 +1,13 @@
-//! Files unpacked while they are read: gzip, zstd, xz, or a zip archive of one file.
+//! Files unpacked while they are read: gzip or zstd, recognised by their first bytes.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Cursor, Read, Seek as _, SeekFrom};
+use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
-
-use flate2::CrcReader;
-use flate2::read::DeflateDecoder;
-use liblzma::stream::{CONCATENATED, Stream};
-use zip::{CompressionMethod, ZipArchive};
 
 use super::{Input, fill};
 use crate::input;
 
 const BUFFER: usize = 1 << 18;
-/// Memory for unpacking xz: more than `xz -9` needs.
-const XZ_MEMORY: u64 = 1 << 30;
 /// The largest window of zstd, as a power of two: `zstd --long=31` would take 2 GiB a file.
 const ZSTD_WINDOW: u32 = 27;
 
@@ -26,82 +19,20 @@ pub fn open(path: &Path) -> io::Result<Input> {
     if input::found(path)?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    let mut file = BufReader::new(File::open(path)?);
-    // An archive is read from its end, so it must be a regular file.
-    match path.is_file() && file.fill_buf()?.starts_with(b"PK\x03\x04") {
-        true => member(file),
-        false => unpacked(file),
-    }
-}
-
-/// The only file of a zip archive.
-fn member(file: BufReader<File>) -> io::Result<Input> {
-    let mut archive = ZipArchive::new(file)?;
-    let is_file = |index: &usize| match archive.name_for_index(*index) {
-        Some(Ok(name)) => !name.ends_with('/'),
-        _ => true,
-    };
-    let files: Vec<usize> = (0..archive.len()).filter(is_file).collect();
-    let [index] = files[..] else {
-        let reason = format!("a zip archive of {} files, expected 1; unpack it first", files.len());
-        return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
-    };
-    let found = archive.by_index_raw(index)?;
-    let (start, packed) = (found.data_start().unwrap_or(0), found.compressed_size());
-    let (size, crc, method) = (found.size(), found.crc32(), found.compression());
-    let readable = [CompressionMethod::STORE, CompressionMethod::DEFLATE].contains(&method);
-    if found.encrypted() || !readable {
-        let reason = "a zip archive with a password or an unknown method; unpack it first";
-        return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
-    }
-    drop(found);
-    let mut file = archive.into_inner();
-    file.seek(SeekFrom::Start(start))?;
-    let packed = file.take(packed);
-    let content: Box<dyn Read + Send> = match method {
-        CompressionMethod::STORE => Box::new(packed),
-        _ => Box::new(DeflateDecoder::new(packed)),
-    };
-    Ok(buffered(Checked { content: CrcReader::new(content), size, crc }))
-}
-
-/// Content whose length and checksum are compared at its end.
-struct Checked {
-    content: CrcReader<Box<dyn Read + Send>>,
-    size: u64,
-    crc: u32,
-}
-
-impl Read for Checked {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.content.read(buffer)?;
-        let (found, sum) = (self.content.crc(), self.crc);
-        // Lengths are compared modulo 2^32, as the checksum counts them.
-        if count == 0
-            && !buffer.is_empty()
-            && (found.sum() != sum || found.amount() != self.size as u32)
-        {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a damaged zip archive"));
-        }
-        Ok(count)
-    }
+    unpacked(File::open(path)?)
 }
 
 fn unpacked(input: impl Read + Send + 'static) -> io::Result<Input> {
     let mut input = BufReader::with_capacity(BUFFER, input);
-    let mut magic = [0; 6];
+    let mut magic = [0; 4];
     let length = fill(&mut input, &mut magic)?;
     let input = Cursor::new(magic[..length].to_vec()).chain(input);
     Ok(match magic[..length] {
         [0x1f, 0x8b, ..] => buffered(flate2::bufread::MultiGzDecoder::new(input)),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+        [0x28, 0xb5, 0x2f, 0xfd] => {
             let mut decoder = zstd::Decoder::with_buffer(input)?;
             decoder.window_log_max(ZSTD_WINDOW)?;
             buffered(decoder)
-        }
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => {
-            let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
-            buffered(liblzma::bufread::XzDecoder::new_stream(input, stream))
         }
         _ => Box::new(input),
     })

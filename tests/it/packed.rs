@@ -1,7 +1,7 @@
 //! Packed files: by content, in bounded memory.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use crate::formats::{QUIET, START, hex, read, read_bytes};
@@ -9,21 +9,6 @@ use crate::need;
 
 fn line() -> String {
     format!("{START} | 3 | 0.5\n")
-}
-
-#[test]
-fn xz_in_several_parts() {
-    let mut packed = Vec::new();
-    liblzma::read::XzEncoder::new(line().as_bytes(), 6).read_to_end(&mut packed).unwrap();
-    assert_eq!(read_bytes(&packed.repeat(3)).unwrap().len(), 3);
-    for cut in 7..packed.len() {
-        assert!(read_bytes(&packed[..cut]).is_err(), "{cut}");
-    }
-    for at in 12..packed.len() - 12 {
-        let mut bytes = packed.clone();
-        bytes[at] ^= 4;
-        assert!(read_bytes(&bytes).is_err(), "{at}");
-    }
 }
 
 #[test]

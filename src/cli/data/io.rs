@@ -45,7 +45,7 @@ pub struct Inputs {
 /// The file to write, and how.
 #[derive(clap::Args)]
 pub struct Writing {
-    /// The file to write; .gz, .zst or .xz at its end packs it, - is standard output
+    /// The file to write; .gz or .zst at its end packs it, - is standard output
     #[arg(short, long = "out", value_name = "FILE")]
     pub output: PathBuf,
     /// Format to write [default: by the ending of the output; -, standard output, needs it]
