@@ -347,9 +347,9 @@ pub struct Target {
     pub wdl: Stages,
     /// The centipawns at which a win is as likely as not, 0 or more. Above 0 a score promises a win
     /// with the probability `sigmoid((score - score_offset) / score_scale)`, a loss likewise, and a
-    /// draw with the rest, so that small leads promise little. `nnuance data doctor` measures the offset
-    /// that makes the results most likely, and the scale that goes with it: a smaller one than without. A net
-    /// then speaks smaller centipawns than those of the scores, unless `target.scale` says otherwise.
+    /// draw with the rest, so that small leads promise little. An offset goes with a smaller scale
+    /// than none. A net then speaks smaller centipawns than those of the scores, unless
+    /// `target.scale` says otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 80.0)]
     pub score_offset: Option<f64>,

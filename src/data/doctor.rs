@@ -31,9 +31,6 @@ const MOST_REPEATS: f64 = 0.05;
 /// Fewer positions train only the smallest evaluations.
 const FEW: u64 = 10_000;
 const FEWEST_SCORED: usize = 2000;
-/// Others may have been appended to a file, so parts of it are measured too.
-const PARTS: usize = 8;
-const LEAST_PART: usize = 4096;
 
 /// Games by their end, seen by one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -176,8 +173,6 @@ pub struct Scale {
     pub at_border: bool,
     /// Share of the results' variance that the scores explain.
     pub explained: f64,
-    /// Offset and scale with room for draws; none where nothing fits.
-    pub draws: Option<Draws>,
 }
 
 /// A scale for scores and results of 0 to 1, and whether it lies at the border of the search.
@@ -338,12 +333,7 @@ fn scale(samples: &[Sample], fit: FitScale) -> Option<Scale> {
     let (scale, at_border) = fit(&scores, &results)?;
     let error = |(score, result): (&f64, &f64)| (sigmoid(score / scale) - result).powi(2);
     let loss = scores.iter().zip(&results).map(error).sum::<f64>() / count;
-    (variance > 0.0).then(|| Scale {
-        scale,
-        at_border,
-        explained: 1.0 - loss / variance,
-        draws: fit_draws(&scores, &results),
-    })
+    (variance > 0.0).then(|| Scale { scale, at_border, explained: 1.0 - loss / variance })
 }
 
 fn finding(grade: Grade, about: &'static str, says: String, cure: &str) -> Finding {
@@ -453,26 +443,16 @@ fn repeats(it: &Diagnosis) -> Finding {
     note(many, "repeats", says, "`nnuance data dedup` leaves them out")
 }
 
-/// Checks the point of view of results and scores, over samples in the order of the file.
+/// Checks the point of view of results and scores.
 fn views(samples: &[Sample], view: PointOfView, colours: bool) -> Vec<Finding> {
     let scored = samples.iter().any(|sample| sample.score.is_some());
     let of = [(Of::Result, "view, results"), (Of::Score, "view, scores")];
     let check = |(of, about): (Of, &'static str)| {
-        let whole = measure(samples, of, colours);
-        if let Some(why) = whole.contradiction(view) {
-            return finding(Grade::Problem, about, why, "");
-        }
-        if samples.len() >= PARTS * LEAST_PART {
-            for (number, part) in samples.chunks(samples.len().div_ceil(PARTS)).enumerate() {
-                if let Some(why) = measure(part, of, colours).contradiction(view) {
-                    let says = format!("in part {} of {PARTS} of the file, {why}", number + 1);
-                    return finding(Grade::Problem, about, says, "");
-                }
-            }
-        }
-        match whole.evidence() {
-            Some(evidence) => finding(Grade::Ok, about, evidence.to_string(), ""),
-            None => {
+        let verdict = measure(samples, of, colours);
+        match (verdict.contradiction(view), verdict.evidence()) {
+            (Some(why), _) => finding(Grade::Problem, about, why, ""),
+            (None, Some(evidence)) => finding(Grade::Ok, about, evidence.to_string(), ""),
+            (None, None) => {
                 let says = "material does not tell the point of view".to_string();
                 finding(Grade::Note, about, says, "check more positions, or by hand")
             }
@@ -482,12 +462,9 @@ fn views(samples: &[Sample], view: PointOfView, colours: bool) -> Vec<Finding> {
 }
 
 fn calibration(it: &Diagnosis) -> Option<Finding> {
-    let Scale { scale, at_border, explained, draws } = it.scale?;
+    let Scale { scale, at_border, explained } = it.scale?;
     let part = percent(explained.max(0.0));
-    let mut says = format!("score_scale {scale:.0} explains {part} of the results' variance");
-    if let Some(Draws { offset, scale, .. }) = draws {
-        says += &format!("; with draws score_offset {offset:.0} and score_scale {scale:.0}");
-    }
+    let says = format!("score_scale {scale:.0} explains {part} of the results' variance");
     let cure = if explained < 0.02 {
         "the scores say next to nothing about the results: train on either, not on a mixture"
     } else if at_border || !(50.0..=1000.0).contains(&scale) {
@@ -508,116 +485,4 @@ fn leakage(overlap: Overlap) -> Finding {
         true => finding(Grade::Problem, "leakage", says, cure),
         false => finding(Grade::Ok, "leakage", says, ""),
     }
-}
-
-/// A win is expected with the probability `sigmoid((score - offset) / scale)`, a loss with
-/// `sigmoid((-score - offset) / scale)`, a draw with the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Draws {
-    /// Centipawns, above 0: where a win is as likely as not.
-    pub offset: f64,
-    /// Centipawns a unit of logit.
-    pub scale: f64,
-    /// Mean squared error of the expected results against those that came.
-    pub loss: f64,
-}
-
-/// Newton's steps take a dozen; what needs more has no end.
-const STEPS: usize = 100;
-
-/// A step that changes the logarithm of the likelihood of a position by less is the last.
-const LEAST: f64 = 1e-12;
-
-/// Shortest last step: results that scores tell all of make each step a few hundredths.
-const SHORT: f64 = 1e-3;
-
-/// The offset and scale that make the results most likely (proportional odds; P. McCullagh,
-/// "Regression models for ordinal data", 1980). None where nobody draws or nobody wins, where
-/// higher scores do not win more often, or where they tell all. The likelihood is concave in `1 /
-/// scale` and `offset / scale`.
-pub fn fit_draws(scores: &[f64], results: &[f64]) -> Option<Draws> {
-    let some = |of: &dyn Fn(f64) -> bool| results.iter().any(|result| of(*result));
-    if !(some(&|it| it == 0.5) && some(&|it| it == 0.0 || it == 1.0)) {
-        return None;
-    }
-    let square = scores.iter().map(|score| score * score).sum::<f64>() / scores.len() as f64;
-    let mut at = [1.0 / square.sqrt().max(1.0), 0.5];
-    let [mut likelihood, mut slopes @ ..] = sums(scores, results, at);
-    for _ in 0..STEPS {
-        let [rate, offset, rates, both, offsets] = slopes;
-        let determinant = rates * offsets - both * both;
-        if determinant.is_nan() || determinant <= 0.0 {
-            return None;
-        }
-        let step = [
-            (both * offset - offsets * rate) / determinant,
-            (both * rate - rates * offset) / determinant,
-        ];
-        let gain = step[0] * rate + step[1] * offset;
-        if gain < LEAST {
-            let is_short = |place: usize| step[place].abs() < SHORT * at[place];
-            let [scale, offset] = [1.0 / at[0], at[1] / at[0]];
-            let loss = loss(scores, results, offset, scale);
-            return (is_short(0) && is_short(1)).then_some(Draws { offset, scale, loss });
-        }
-        // The likelihood is no parabola, and an offset has to be above 0.
-        let mut share = 1.0;
-        loop {
-            let there = [at[0] + share * step[0], at[1] + share * step[1]];
-            if there.iter().all(|it| *it > 0.0) {
-                let [found, of_there @ ..] = sums(scores, results, there);
-                if found > likelihood {
-                    (at, likelihood, slopes) = (there, found, of_there);
-                    break;
-                }
-            }
-            share *= 0.5;
-            if share < LEAST {
-                return None;
-            }
-        }
-    }
-    None
-}
-
-/// Mean squared error of the expected results.
-pub fn loss(scores: &[f64], results: &[f64], offset: f64, scale: f64) -> f64 {
-    let error = |(score, result): (&f64, &f64)| {
-        let [win, loss] = [*score, -score].map(|score| sigmoid((score - offset) / scale));
-        (0.5 * (1.0 + win - loss) - result).powi(2)
-    };
-    scores.iter().zip(results).map(error).sum::<f64>() / scores.len().min(results.len()) as f64
-}
-
-/// The mean over the positions of the logarithm of the likelihood, its derivatives by `1 / scale`
-/// and `offset / scale`, and the second ones: by the first, by both, by the second.
-pub fn sums(scores: &[f64], results: &[f64], [rate, offset]: [f64; 2]) -> [f64; 6] {
-    // What all draws have in common: ln(1 - e^(-2 offset)).
-    let (both, none) = ((-2.0 * offset).exp(), -(-2.0 * offset).exp_m1());
-    let common = [none, 2.0 * both / none, -4.0 * both / none.powi(2)];
-    let mut sums = [0.0; 6];
-    for (&score, &result) in scores.iter().zip(results) {
-        let [won, lost, drawn] = [1.0, 0.0, 0.5].map(|it| f64::from(result == it));
-        for (sign, sure, not) in [(1.0, won, lost), (-1.0, lost, won)] {
-            if not == 1.0 || won + lost + drawn == 0.0 {
-                continue;
-            }
-            let logit = sign * score * rate - offset;
-            let expected = sigmoid(logit);
-            let (slope, bend) = (sure - expected, -expected * (1.0 - expected));
-            let along = sign * score;
-            sums[0] += sure * logit - logit.max(0.0) - (-logit.abs()).exp().ln_1p();
-            sums[1] += slope * along;
-            sums[2] -= slope;
-            sums[3] += bend * along * along;
-            sums[4] -= bend * along;
-            sums[5] += bend;
-        }
-        if drawn == 1.0 {
-            sums[0] += common[0].ln();
-            sums[2] += common[1];
-            sums[5] += common[2];
-        }
-    }
-    sums.map(|sum| sum / scores.len().min(results.len()) as f64)
 }

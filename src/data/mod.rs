@@ -1,6 +1,5 @@
 //! Data before training: what of it to learn from, in which order, and what a format loses of it.
 
-pub mod dedup;
 pub mod doctor;
 pub mod draw;
 pub mod extract;

@@ -1,18 +1,18 @@
 //! Records in random order, more of them than memory holds: each goes into one of 256 buckets by a
 //! seeded generator, and each bucket is shuffled whole. Buckets beyond memory lie in one file
-//! without a name. The order does not depend on the memory; several machines can each make a part.
+//! without a name. The order does not depend on the memory; several machines can each make some
+//! buckets.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// One byte of the generator chooses a bucket.
-const BUCKETS: usize = 256;
+pub const BUCKETS: usize = 256;
 
 /// Why records could not be shuffled.
 #[derive(Debug, thiserror::Error)]
@@ -21,38 +21,6 @@ pub enum ShuffleError {
     Temporary { folder: PathBuf, error: io::Error },
     #[error("a 256th of the records does not fit into {memory} MB of memory; raise it to {needed}")]
     Memory { memory: u64, needed: u64 },
-}
-
-/// A part of the shuffled records: the parts one behind the other are the whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// From 1.
-    number: usize,
-    /// At most 256.
-    parts: usize,
-}
-
-impl Part {
-    pub const WHOLE: Self = Self { number: 1, parts: 1 };
-
-    fn buckets(self) -> Range<usize> {
-        let start = |number: usize| number * BUCKETS / self.parts;
-        start(self.number - 1)..start(self.number)
-    }
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    /// Reads `2/4`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('/').and_then(|(number, parts)| {
-            Some(Self { number: number.parse().ok()?, parts: parts.parse().ok()? })
-        });
-        numbers.filter(|it| it.parts <= BUCKETS && (1..=it.parts).contains(&it.number)).ok_or_else(
-            || format!("not a part like 2/4, the second of four; there are at most {BUCKETS}"),
-        )
-    }
 }
 
 /// A shuffle of records of `N` bytes under way.
@@ -76,13 +44,14 @@ pub struct Shuffle<const N: usize> {
 }
 
 impl<const N: usize> Shuffle<N> {
-    /// Uses about `memory` bytes, and temporary files in `folder` where they do not suffice.
-    pub fn new(seed: u64, part: Part, memory: u64, folder: &Path) -> Self {
+    /// Keeps the records of the `wanted` buckets. Uses about `memory` bytes, and temporary files in
+    /// `folder` where they do not suffice.
+    pub fn new(seed: u64, wanted: Range<usize>, memory: u64, folder: &Path) -> Self {
         // Vectors have up to twice the room they need.
         let most = usize::try_from(memory * 2 / 5).unwrap_or(usize::MAX) / N;
         Self {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
-            wanted: part.buckets(),
+            wanted,
             thrown: [0; BUCKETS],
             choices: 0,
             left: 0,

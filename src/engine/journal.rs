@@ -46,8 +46,6 @@ pub struct Progress {
     pub items: u64,
     pub written: u64,
     pub bytes: u64,
-    /// Engines that had to be started anew.
-    pub restarts: u64,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -21,14 +21,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use journal::JournalError;
-pub use opening::BookError;
 pub use player::{Clock, Crew, Entrant, Limit, Player};
-pub use positions::{Mix, PositionsJob, Task, positions};
+pub use positions::{PositionsJob, Task, positions};
 pub use selfplay::{SelfplayJob, selfplay};
 pub use uci::{EngineSettings, Fault};
 
 pub use crate::score::Score;
 
+use crate::format::book::BookError;
 use crate::format::{BadRecords, ReadError};
 
 /// An item that could not be made.
@@ -80,8 +80,6 @@ pub struct Report {
     pub written: u64,
     /// Items that could not be made, in order.
     pub skipped: Vec<Skip>,
-    /// Engines that had to be started anew.
-    pub restarts: u64,
     /// Items that earlier runs had finished.
     pub resumed_at: u64,
     /// Whether [`Progress::stop`](crate::progress::Progress::stop) ended the job; the same call resumes it.
@@ -136,6 +134,11 @@ pub enum EngineError {
     SameGames,
     #[error("cannot read {path}: {error}")]
     Input { path: PathBuf, error: io::Error },
+    #[error(
+        "{path} holds {lines} positions, and {games} games without random moves would repeat \
+         them; ask for fewer games or for some random moves"
+    )]
+    SmallBook { path: PathBuf, lines: usize, games: u64 },
     #[error(transparent)]
     Book(#[from] BookError),
     #[error(transparent)]

@@ -57,18 +57,6 @@ impl Openings {
     }
 }
 
-/// Why a book cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum BookError {
-    #[error(transparent)]
-    File(#[from] book::BookError),
-    #[error(
-        "{path} holds {lines} positions, and {games} games without random moves would repeat \
-         them; ask for fewer games or for some random moves"
-    )]
-    Small { path: PathBuf, lines: usize, games: u64 },
-}
-
 /// So many openings are tried for a game.
 const ATTEMPTS: u64 = 100;
 
@@ -87,10 +75,10 @@ impl Opener {
         let (least, most) = openings.plies;
         let mut book = Vec::new();
         if let Start::Book(path) = &openings.start {
-            book = book::read(path).map_err(BookError::from)?;
+            book = book::read(path)?;
             let lines = book.len();
             if least == 0 && games > lines as u64 {
-                return Err(BookError::Small { path: path.clone(), lines, games }.into());
+                return Err(EngineError::SmallBook { path: path.clone(), lines, games });
             }
             book.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         }

@@ -35,15 +35,13 @@ pub struct Crew {
     pub entrant: Arc<dyn Entrant>,
     /// Players side by side, at least 1. What they make does not depend on it.
     pub players: usize,
-    /// How often an item is tried again, each time with a fresh player, before it is skipped.
-    pub retries: u32,
 }
 
 impl Crew {
     pub(super) fn workers<'a>(
         &'a self,
     ) -> Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync + use<'a>> {
-        Workers { start: || self.entrant.player(), count: self.players, retries: self.retries }
+        Workers { start: || self.entrant.player(), count: self.players }
     }
 }
 
@@ -115,11 +113,8 @@ pub struct Searched {
 #[derive(Default)]
 pub(super) struct Info {
     found: Option<Found>,
-    /// Whether any score was only a bound.
-    pub bounds: bool,
 }
 
-#[derive(Clone)]
 struct Found {
     score: Score,
     depth: u32,
@@ -149,17 +144,15 @@ impl Info {
                 _ => {}
             }
         }
-        let (true, Some(score)) = (first, score) else { return };
-        match exact {
-            true => self.found = Some(Found { score, depth, pv }),
-            // Whoever learnt from a bound would take it for the score.
-            false => self.bounds = true,
+        // A bound is not the score.
+        if let (true, true, Some(score)) = (first, exact, score) {
+            self.found = Some(Found { score, depth, pv });
         }
     }
 
-    /// All together, with the best move; none if there was no score but bounds.
+    /// All together, with the best move; none if there was no exact score.
     pub fn searched(self, chess: &Chess, best: Move) -> Option<Searched> {
-        let Found { score, depth, pv, .. } = self.found?;
+        let Found { score, depth, pv } = self.found?;
         let mut after = chess.clone();
         let pv = pv.iter().map_while(|word| {
             let legal = parse_move(word, &after)?;

@@ -14,9 +14,10 @@ pub struct Workers<H> {
     pub start: H,
     /// At least 1. The results do not depend on it.
     pub count: usize,
-    /// How often an item is tried again, each time by a fresh worker, before it is skipped.
-    pub retries: u32,
 }
+
+/// How often an item is tried again, each time by a fresh worker, before it is skipped.
+const RETRIES: u32 = 2;
 
 /// Why an item was not made.
 #[derive(Debug)]
@@ -38,8 +39,6 @@ pub struct Tried<I, T> {
     pub item: I,
     /// The obstacle is that of the last try.
     pub made: Result<T, Obstacle>,
-    /// How many workers had to be started anew.
-    pub restarts: u64,
 }
 
 /// Items that are finished may wait for an earlier one, so many for each worker.
@@ -158,7 +157,7 @@ fn attempt<W, I, T>(
     item: I,
     work: &impl Fn(&mut W, &I) -> Result<T, Obstacle>,
 ) -> Result<Tried<I, T>, EngineError> {
-    let mut restarts = 0;
+    let mut tries = 0;
     loop {
         let mut own = match worker.take() {
             Some(worker) => worker,
@@ -167,14 +166,14 @@ fn attempt<W, I, T>(
         let made = work(&mut own, &item);
         if let Err(Obstacle::Player(_)) = made {
             // The item may have harmed it: the next one meets a fresh worker.
-            restarts += 1;
-            if restarts <= u64::from(workers.retries) {
+            tries += 1;
+            if tries <= RETRIES {
                 continue;
             }
         } else {
             *worker = Some(own);
         }
-        return Ok(Tried { item, made, restarts });
+        return Ok(Tried { item, made });
     }
 }
 
@@ -212,7 +211,6 @@ pub fn drive<'a, I: Send, T: Send>(
     let (mut whole_bytes, mut whole_skips, mut whole) = (0, 0, begun);
     let mut failures = 0;
     let each = |tried: Tried<I, T>| {
-        progress.restarts += tried.restarts;
         let made = match tried.made {
             Ok(made) => {
                 failures = 0;
@@ -269,7 +267,6 @@ pub fn drive<'a, I: Send, T: Send>(
         done: progress.items,
         written: progress.written,
         skipped: journal.notes().to_vec(),
-        restarts: progress.restarts,
         resumed_at: begun.items,
         stopped: !done,
         ..Report::default()

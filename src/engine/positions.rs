@@ -1,7 +1,6 @@
 //! Positions that an engine scores, or resolves to the quiet end of their principal variation, as
 //! Ethereal's data were (A. Grant, Evaluation & Tuning in Chess Engines, section 2.2).
 
-use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -39,48 +38,18 @@ pub struct PositionsJob {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
-    /// Gives it the score that is found, or mixes that with its own. Mate in n is +-(32,000 - n).
-    /// In formats of games a skipped position keeps its score, so that its game stays whole.
-    Label(Option<Mix>),
+    /// Gives it the score that is found. Mate in n is +-(32,000 - n). In formats of games a skipped
+    /// position keeps its score, so that its game stays whole.
+    Label,
     /// Writes the quiet end of the principal variation in its place, as a position of no game.
     Resolve,
-}
-
-/// How a position's own score and a new one become one: as expected results.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mix {
-    /// Share of the new score, above 0 and below 1; the rest is the old one's.
-    pub share: f64,
-    /// Centipawns that make one logit, of both scores.
-    pub scale: f64,
-}
-
-impl Mix {
-    /// The score whose expected result is the mixed one, rounded.
-    pub fn of(self, new: i16, old: i16) -> i16 {
-        let expected = |sign: f64| {
-            let of = |score: i16| 1.0 / (1.0 + (-sign * f64::from(score) / self.scale).exp());
-            self.share * of(new) + (1.0 - self.share) * of(old)
-        };
-        // Both ends apart, so that neither is lost beside 1.
-        let score = self.scale * (expected(1.0) / expected(-1.0)).ln();
-        let (low, high) = (new.min(old), new.max(old));
-        // Beyond what floats can tell from certainty, and never beyond the two.
-        if score.is_nan() { new } else { (score.round() as i16).clamp(low, high) }
-    }
-}
-
-impl fmt::Display for Mix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {} cp", self.share, self.scale)
-    }
 }
 
 /// Searches each position of the input without its past and writes the results, in order.
 pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, EngineError> {
     let PositionsJob { input, output, format, task, limit, .. } = job;
     let (name, facts) = (format.name, format.facts);
-    let labels = matches!(task, Task::Label(_));
+    let labels = matches!(task, Task::Label);
     let failed = |error| EngineError::Input { path: input.clone(), error };
     let mut settings = vec![
         ("job", if labels { "label" } else { "resolve" }.to_string()),
@@ -89,17 +58,14 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
         ("format", name.to_string()),
         ("limit", limit.to_string()),
     ];
-    if let Task::Label(Some(mix)) = task {
-        settings.push(("mix", mix.to_string()));
-    }
     settings.extend(job.crew.entrant.settings()?);
     let mut items = Items::open(job)?;
     let made = match task {
         Task::Resolve => Some("the end of a variation".to_string()),
-        Task::Label(_) if items.source.format().facts.moves == Holds::Never => {
+        Task::Label if items.source.format().facts.moves == Holds::Never => {
             Some(input.display().to_string())
         }
-        Task::Label(_) => None,
+        Task::Label => None,
     };
     if let (Holds::Always, Some(made)) = (facts.moves, made) {
         return Err(EngineError::NoMoves { format: name, made });
@@ -111,7 +77,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
         items.next().transpose()?;
     }
     let work = |player: &mut dyn Player, item: &Item| match task {
-        Task::Label(mix) => label(player, &item.sample, *limit, *mix).map(Some),
+        Task::Label => label(player, &item.sample, *limit).map(Some),
         Task::Resolve => resolve(player, &item.sample, *limit),
     };
     let in_games = labels && facts.games != Holds::Never;
@@ -145,12 +111,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
     Ok(Report { bad_records, ..report.unless_empty(output, "no position was left")? })
 }
 
-fn label(
-    player: &mut dyn Player,
-    sample: &Sample,
-    limit: Limit,
-    mix: Option<Mix>,
-) -> Result<Sample, Obstacle> {
+fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sample, Obstacle> {
     let line = line_of(&sample.position)?;
     let score = if !line.chess().legal_moves().is_empty() {
         player.search_anew(&line, limit)?.score
@@ -159,9 +120,7 @@ fn label(
     } else {
         Score::Centipawns(0)
     };
-    let new = score.centipawns();
-    let mixed = mix.zip(sample.score).map(|(mix, old)| mix.of(new, old));
-    Ok(Sample { score: Some(mixed.unwrap_or(new)), ..*sample })
+    Ok(Sample { score: Some(score.centipawns()), ..*sample })
 }
 
 fn line_of(position: &Position) -> Result<Line, Obstacle> {

@@ -335,15 +335,10 @@ impl Player for Uci {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
                     let what = match parse_move(word, line.chess()) {
                         None => format!("answered `{word}`, which is not a legal move,"),
-                        Some(best) => {
-                            let bounds = info.bounds;
-                            if let Some(searched) = info.searched(line.chess(), best) {
-                                return Ok(searched);
-                            }
-                            let bound = "gave a move but only a bound of its score; let it search \
-                                         further";
-                            if bounds { bound } else { "gave a move but no score" }.to_string()
-                        }
+                        Some(best) => match info.searched(line.chess(), best) {
+                            Some(searched) => return Ok(searched),
+                            None => "gave a move but no exact score".to_string(),
+                        },
                     };
                     return Err(self.fault(&go, &fen, &what));
                 }

@@ -68,13 +68,6 @@ impl Sink {
         Ok(())
     }
 
-    /// Adds samples as bytes of the format.
-    pub fn write_records(&mut self, bytes: &[u8], count: u64) -> Result<(), WriteError> {
-        self.samples += count;
-        self.bytes.extend_from_slice(bytes);
-        self.hand_on()
-    }
-
     /// Gives the file its name and returns the number of positions; none are an error.
     pub fn finish(mut self) -> Result<u64, WriteError> {
         if self.samples == 0 {

@@ -61,9 +61,6 @@ fn seconds(milliseconds: u64) -> f64 {
     milliseconds as f64 / 1000.0
 }
 
-/// How often a player that fails before a game is tried again.
-const RETRIES: u32 = 2;
-
 /// The most pairs in a row in which a player may fail.
 const MAX_CONSECUTIVE_FAILURES: u64 = 5;
 
@@ -145,7 +142,6 @@ pub fn play<'a>(
     let workers = Workers {
         start: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
         count: manner.boards,
-        retries: RETRIES,
     };
     let work = |seats: &mut Seats<'a>, number: &u64| {
         pair(entrants, seats, each[place(*number)], (&opener, number % pairs), manner)

@@ -210,7 +210,6 @@ impl<'a> Climb<'a> {
             crew: Crew {
                 entrant: Arc::new(self.player(best)?),
                 players: rayon::current_num_threads(),
-                retries: 0,
             },
         };
         Ok(!selfplay(&job, self.means.listener)?.stopped)

@@ -1,16 +1,16 @@
 //! The tools of `nnuance data` as a user meets them, and the parts below them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use nnuance::data::Record;
-use nnuance::data::dedup::{Seen, key};
 use nnuance::data::draw::Draw;
-use nnuance::data::shuffle::{Part, Shuffle, ShuffleError};
+use nnuance::data::shuffle::{BUCKETS, Shuffle, ShuffleError};
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{Filter, Split};
-use nnuance::sample::{Position, Sample, mix};
+use nnuance::sample::{Position, Sample};
 use tempfile::TempDir;
 
 use crate::formats::read;
@@ -80,17 +80,17 @@ fn numbered(count: i16) -> Vec<Sample> {
 }
 
 fn shuffled<const N: usize>(records: &[[u8; N]], seed: u64, memory: u64) -> Vec<[u8; N]> {
-    part_of_shuffled(records, seed, Part::WHOLE, memory)
+    part_of_shuffled(records, seed, 0..BUCKETS, memory)
 }
 
 fn part_of_shuffled<const N: usize>(
     records: &[[u8; N]],
     seed: u64,
-    part: Part,
+    buckets: Range<usize>,
     memory: u64,
 ) -> Vec<[u8; N]> {
     let folder = tempfile::tempdir().unwrap();
-    let mut shuffle = Shuffle::new(seed, part, memory, folder.path());
+    let mut shuffle = Shuffle::new(seed, buckets, memory, folder.path());
     for piece in records.chunks(777) {
         shuffle.push(piece).unwrap();
     }
@@ -121,16 +121,14 @@ fn parts_of_a_shuffle() {
     let records: Vec<[u8; 4]> = (0..20_000u32).map(u32::to_le_bytes).collect();
     let whole = shuffled(&records, 1, 1 << 30);
     for parts in [2, 3, 256] {
-        let part = |number| format!("{number}/{parts}").parse().unwrap();
+        let part = |number| number * BUCKETS / parts..(number + 1) * BUCKETS / parts;
         let parts: Vec<_> =
-            (1..=parts).map(|number| part_of_shuffled(&records, 1, part(number), 10_000)).collect();
+            (0..parts).map(|number| part_of_shuffled(&records, 1, part(number), 10_000)).collect();
         assert!(parts.iter().all(|part| part.len() < whole.len() * 2 / parts.len() + 60));
         assert!(parts.concat() == whole, "{} parts", parts.len());
     }
-    for wrong in ["0/4", "5/4", "1/257", "1/0", "4", "a/b"] {
-        assert!(wrong.parse::<Part>().is_err(), "{wrong}");
-    }
 }
+
 /// Chi square of counts that should be equal.
 fn chi_square(counts: &[f64]) -> f64 {
     let mean = counts.iter().sum::<f64>() / counts.len() as f64;
@@ -157,16 +155,15 @@ fn places_are_equally_likely() {
     }
 }
 
-/// A part of 256 is a bucket: all orders of its records come alike often, that in which no record
+/// All orders of the records of a bucket come alike often, that in which no record
 /// stays included.
 #[test]
 fn orders_in_buckets_are_equally_likely() {
     let records: Vec<[u8; 2]> = (0..768u16).map(u16::to_le_bytes).collect();
     let mut orders = [0f64; 6];
     for seed in 0..16 {
-        for number in 1..=256 {
-            let part = format!("{number}/256").parse().unwrap();
-            let bucket = part_of_shuffled(&records, seed, part, 1 << 20);
+        for number in 0..BUCKETS {
+            let bucket = part_of_shuffled(&records, seed, number..number + 1, 1 << 20);
             let bucket: Vec<u16> = bucket.into_iter().map(u16::from_le_bytes).collect();
             if let [a, b, c] = bucket[..] {
                 let mut sorted = [a, b, c];
@@ -181,7 +178,7 @@ fn orders_in_buckets_are_equally_likely() {
 }
 
 #[test]
-fn shuffles_with_and_without_decoding() {
+fn shuffles_depend_on_seed_alone() {
     let folder = Folder::new();
     let samples = numbered(30_000);
     write(&folder.path("a.bf"), "bulletformat", &samples);
@@ -194,7 +191,7 @@ fn shuffles_with_and_without_decoding() {
     shuffle("a.bf.gz", "2.bf", &["3", "--memory", "1"]);
     shuffle("a.bf", "3.bf", &["3", "--memory", "1"]);
     shuffle("a.bf", "4.bf", &["4"]);
-    assert!(folder.bytes("1.bf") == folder.bytes("2.bf"), "decoding shows in the order");
+    assert!(folder.bytes("1.bf") == folder.bytes("2.bf"), "packing shows in the order");
     assert!(folder.bytes("1.bf") == folder.bytes("3.bf"), "memory shows in the order");
     assert!(folder.bytes("1.bf") != folder.bytes("4.bf"));
     let mut scores: Vec<_> = folder.samples("1.bf").iter().map(|it| it.score).collect();
@@ -321,7 +318,7 @@ fn splits_equal_those_of_training() {
 }
 
 #[test]
-fn dedup_keeps_first_or_average() {
+fn dedup_keeps_first() {
     let folder = Folder::new();
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5] 9\n\
@@ -331,16 +328,10 @@ fn dedup_keeps_first_or_average() {
                  r3k3/8/8/8/8/8/8/4K3 w - - 0 1 [0.5]\n\
                  4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n";
     std::fs::write(folder.path("a.epd"), lines).unwrap();
-    let (a, first, mean) = (folder.name("a.epd"), folder.name("f.epd"), folder.name("m.epd"));
+    let (a, first) = (folder.name("a.epd"), folder.name("f.epd"));
     fine(&["dedup", &a, "-o", &first]);
     let all = folder.samples("a.epd");
     assert_eq!(folder.samples("f.epd"), [all[0], all[1], all[3], all[4], all[5]]);
-    fine(&["dedup", &a, "-o", &mean, "--keep", "average"]);
-    let averaged = folder.samples("m.epd");
-    assert_eq!(averaged[0].score, Some(76));
-    assert!((averaged[0].result - 2.0 / 3.0).abs() < 1e-6);
-    assert_eq!(averaged[1..], folder.samples("f.epd")[1..]);
-    fails(&["dedup", &a, "-o", &folder.name("m.txt"), "--keep", "average"]);
     // By the FENs of a real file.
     fine(&["dedup", GAMES, "-o", &folder.name("real.epd")]);
     let mut seen = HashSet::new();
@@ -352,30 +343,6 @@ fn dedup_keeps_first_or_average() {
     let expected: Vec<_> = games.iter().map(bare).filter(|it| seen.insert(it.clone())).collect();
     let found: Vec<_> = folder.samples("real.epd").iter().map(bare).collect();
     assert!(expected.len() < games.len() && found == expected);
-}
-
-#[test]
-fn seen_keys_equal_a_set() {
-    let (mut seen, mut set, mut random) = (Seen::default(), HashSet::new(), 1);
-    for i in 0..300_000u64 {
-        random = mix(random, i);
-        let key = match i % 4 {
-            // Repeats; many at both ends, which wrap around; anywhere.
-            0 => random % 1000,
-            1 => u64::MAX - random % 2000,
-            2 => random >> 63 << 63 | i,
-            _ => random,
-        };
-        assert_eq!(seen.insert(key), set.insert(key), "{i}: {key}");
-    }
-    assert!(set.contains(&0) && set.contains(&u64::MAX));
-    // In blocks, with repeats within a block and beyond.
-    let games = read(GAMES).unwrap();
-    let (mut seen, mut set, mut firsts) = (Seen::default(), HashSet::new(), Vec::new());
-    for block in games.chunks(100) {
-        seen.firsts(block, &mut firsts);
-        assert!(firsts.iter().copied().eq(block.iter().map(|sample| set.insert(key(sample)))));
-    }
 }
 
 #[test]

@@ -131,7 +131,7 @@ pub fn fake(options: &[(&str, String)]) -> EngineSettings {
 }
 
 pub fn crew(engine: EngineSettings, engines: usize) -> Crew {
-    Crew { entrant: Arc::new(engine), players: engines, retries: 1 }
+    Crew { entrant: Arc::new(engine), players: engines }
 }
 
 /// Stockfish, if it is there.
@@ -175,7 +175,7 @@ pub fn label_job(input: &Path, output: &str, format: &'static Format, crew: Crew
         format,
         limit: Limit::Nodes(2000),
         crew,
-        task: Task::Label(None),
+        task: Task::Label,
         range: 0..u64::MAX,
         bad_records: 0,
     }

@@ -39,7 +39,7 @@ fn label_from_the_command_line() {
     let (_, samples) = positions_in(folder.path(), 120);
     let words = "label in.txt --nodes 100 -o out.txt";
     let said = done(data(folder.path(), words));
-    assert_eq!(said, "120 positions done: 120 written, 0 skipped, 0 restarts: out.txt\n");
+    assert_eq!(said, "120 positions done: 120 written, 0 skipped: out.txt\n");
     let output = folder.path().join("out.txt");
     let expected: Vec<_> = samples.iter().map(labelled).collect();
     assert_eq!(read(&output), expected);
@@ -48,11 +48,11 @@ fn label_from_the_command_line() {
     // A finished file is replaced on request only.
     assert!(complaint(&mut data(folder.path(), words)).contains("--overwrite"));
     let mut other = data(folder.path(), words);
-    other.args(["--overwrite", "--option", "Crash=17", "--retries", "0"]);
+    other.args(["--overwrite", "--option", "Crash=17"]);
     let said = done(other);
     let bad = 120 - read(&output).len();
     assert!(bad > 2, "{said}");
-    let told = format!("{} written, {bad} skipped, {bad} restarts", 120 - bad);
+    let told = format!("{} written, {bad} skipped", 120 - bad);
     assert!(said.contains(&told) && said.contains("exit status: 3"), "{said}");
 }
 
@@ -62,7 +62,7 @@ fn openings_and_rules_of_games() {
     let play = |name: &str, words: &str| {
         let words = format!("selfplay --games 12 --nodes 100 --max-plies 20 -o {name} {words}");
         let said = done(data(folder.path(), words.trim_end()));
-        assert_eq!(said, format!("12 games done: 12 written, 0 skipped, 0 restarts: {name}\n"));
+        assert_eq!(said, format!("12 games done: 12 written, 0 skipped: {name}\n"));
         games_of(&folder.path().join(name))
     };
     let usual = play("usual.vf", "");
@@ -170,7 +170,7 @@ fn stockfish_by_default() {
         ("selfplay --games 2 --movetime 1 --max-plies 30 -o a.vf", "2 games done: 2 written, 0 "),
     ] {
         let said = done(command(folder.path(), words));
-        assert!(said.starts_with(done_words) && said.contains(" 0 restarts: "), "{said}");
+        assert!(said.starts_with(done_words) && said.contains(" 0 skipped: "), "{said}");
     }
     assert_eq!(games_of(&folder.path().join("a.pgn")).len(), 3);
 }

@@ -3,9 +3,7 @@
 use std::fs;
 
 use nnuance::engine::journal::path_of;
-use nnuance::engine::{
-    EngineError, EngineSettings, Limit, Mix, Part, PositionsJob, Task, positions,
-};
+use nnuance::engine::{EngineError, EngineSettings, Limit, Part, PositionsJob, Task, positions};
 use nnuance::format::{binpack, text, viriformat};
 use nnuance::sample::{Position, Sample};
 use shakmaty::{Color, Move, Position as _};
@@ -22,38 +20,11 @@ fn labels_for_any_number_of_engines() {
         let name = format!("out{engines}.txt");
         let job = label_job(&input, &name, &text::FORMAT, crew_of(engines));
         let report = positions(&job, &Quiet).unwrap();
-        assert_eq!((report.done, report.written, report.restarts), (700, 700, 0));
+        assert_eq!((report.done, report.written), (700, 700));
         assert!(report.skipped.is_empty() && !report.stopped);
         assert_eq!(read(&job.output), expected);
         assert!(!path_of(&job.output).exists());
     }
-}
-
-/// A mixed score has the expected result of both together; found here by halving.
-#[test]
-fn scores_are_mixed_as_expected_results() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 200);
-    let mix = Mix { share: 0.3, scale: 150.0 };
-    let job = label_job(&input, "mixed.txt", &text::FORMAT, crew(fake(&[]), 2));
-    positions(&PositionsJob { task: Task::Label(Some(mix)), ..job.clone() }, &Quiet).unwrap();
-    let sigmoid = |score: f64| 1.0 / (1.0 + (-score / 150.0).exp());
-    for (found, sample) in read(&job.output).iter().zip(&samples) {
-        let [old, new] = [sample, &labelled(sample)].map(|it| f64::from(it.score.unwrap()));
-        let wanted = 0.3 * sigmoid(new) + 0.7 * sigmoid(old);
-        let (mut low, mut high) = (old.min(new), old.max(new));
-        let score = f64::from(found.score.unwrap());
-        assert!(low <= score && score <= high);
-        for _ in 0..60 {
-            let middle = (low + high) / 2.0;
-            if sigmoid(middle) < wanted { low = middle } else { high = middle }
-        }
-        // Near certainty 64 bits are too few for halving.
-        let is_certain = wanted <= 1e-9 || wanted >= 1.0 - 1e-9;
-        assert!(is_certain || (score - low).abs() < 0.51, "{old} {new}: {score} {low}");
-    }
-    assert_eq!(mix.of(31_990, 31_970), 31_976);
-    assert_eq!(Mix { share: 0.5, scale: 100.0 }.of(300, -300), 0);
 }
 
 #[test]
@@ -81,9 +52,9 @@ fn parts_make_the_whole() {
     let (lines, _) = positions_in(folder.path(), 101);
     let (games, samples) = games_in(folder.path(), 6000);
     for (input, format, total, task) in [
-        (&lines, &text::FORMAT, 101, Task::Label(None)),
+        (&lines, &text::FORMAT, 101, Task::Label),
         (&lines, &text::FORMAT, 101, Task::Resolve),
-        (&games, &viriformat::FORMAT, samples.len() as u64, Task::Label(None)),
+        (&games, &viriformat::FORMAT, samples.len() as u64, Task::Label),
     ] {
         let job = |name: &str, range| {
             let job = label_job(input, name, format, crew(fake(&[]), 2));
@@ -203,7 +174,6 @@ fn failure_spoils_one_position() {
             samples.iter().filter(|sample| !is_bad(sample)).map(labelled).collect();
         assert_eq!(read(&job.output), expected, "{way}");
         assert_eq!(report.skipped.len(), bad.len());
-        assert_eq!(report.restarts, 2 * bad.len() as u64);
         for (skip, sample) in report.skipped.iter().zip(&bad) {
             assert_eq!(samples[skip.item as usize].position, sample.position);
             assert_eq!(Position::from_fen(&skip.fen).unwrap().key(), sample.position.key());
@@ -222,8 +192,7 @@ fn failure_once_is_tried_again() {
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&options), 2));
     let report = positions(&job, &Quiet).unwrap();
     assert!(report.skipped.is_empty());
-    assert_eq!(report.restarts, fs::read_dir(once).unwrap().count() as u64);
-    assert!(report.restarts > 2);
+    assert!(fs::read_dir(once).unwrap().count() > 2);
     assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
 }
 

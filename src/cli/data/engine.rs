@@ -51,9 +51,6 @@ pub struct Engines {
     /// every position or game, so a large one costs time
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     hash: Option<u32>,
-    /// So often an item is tried again, each time with a fresh engine, before it is skipped
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    retries: u32,
     /// Seconds until an engine that does not answer is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -96,7 +93,7 @@ impl Engines {
     /// Who does the work.
     pub fn crew(&self) -> Result<Crew> {
         let players = self.engines.map_or_else(rayon::current_num_threads, usize::from);
-        Ok(Crew { entrant: self.entrant()?, players, retries: self.retries })
+        Ok(Crew { entrant: self.entrant()?, players })
     }
 
     fn entrant(&self) -> Result<Arc<dyn Entrant>> {
@@ -187,11 +184,10 @@ pub fn make(
         some => format!("{} not quiet, ", grouped(some)),
     };
     let last = format!(
-        "{} {noun} done: {} written, {left_out}{} skipped, {} restarts: {}",
+        "{} {noun} done: {} written, {left_out}{} skipped: {}",
         grouped(report.done),
         grouped(report.written),
         grouped(skipped),
-        grouped(report.restarts),
         path.display(),
     );
     out::lines(bad.into_iter().chain(reasons).chain(more).chain([last]).map(Ok))?;

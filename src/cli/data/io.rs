@@ -281,12 +281,6 @@ impl Written {
         })
     }
 
-    /// Writes samples as bytes of the format.
-    pub fn write_records(&mut self, bytes: &[u8], count: u64) -> Result<()> {
-        self.count += count;
-        self.sink.write_records(bytes, count).map_err(unread)
-    }
-
     /// Gives the file its name and prints the counts; they are part of the error if nothing was
     /// written.
     pub fn finish(self, mut tally: Tally) -> Result<ExitCode> {

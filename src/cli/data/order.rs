@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::io::{Files, Pace, Tally, interrupted, positions_in, share};
 use crate::cli::out;
 use crate::data::draw::Interleave;
 use crate::data::extract::Borders;
-use crate::data::shuffle::{Part, Shuffle};
+use crate::data::shuffle::{BUCKETS, Shuffle};
 use crate::data::{Record, extract};
 use crate::digits::grouped;
-use crate::format::{BLOCK, Format, Holds, Source, bulletformat, fill, marlinformat, unpack};
+use crate::engine::Part;
+use crate::format::{BLOCK, Holds, Source};
 use crate::loader::Split;
 use crate::output::{folder, is_device, is_standard, same};
 use crate::sample::Sample;
@@ -20,8 +21,8 @@ use crate::sample::Sample;
 /// Shuffle positions, of files larger than memory too
 ///
 /// The order depends on the data, the order of the files and the seed alone, not on --memory.
-/// What memory does not hold goes to a temporary file in the folder of the output, which needs
-/// as much space again: 32 bytes a position, or 40 where formats differ or files are packed.
+/// What memory does not hold goes to a temporary file in the folder of the output: 40 bytes a
+/// position.
 /// Files of up to 256 times --memory can be shuffled. Formats of games must be converted first.
 /// Where a disk does not hold them twice, or several machines share the work, --part makes a part
 /// of the same order.
@@ -45,101 +46,37 @@ pub struct ShuffleArgs {
     part: Part,
 }
 
-/// Bytes of a record of bulletformat or marlinformat.
-const RAW: usize = 32;
-/// Records are read in pieces of about so many bytes.
-const PIECE: usize = 1 << 20;
-
-impl ShuffleArgs {
-    fn shuffle<const N: usize>(&self) -> Shuffle<N> {
-        // The folder of a device is no place for temporary files.
-        let output = &self.files.writing.output;
-        let folder = match is_device(output) || is_standard(output) {
-            true => std::env::temp_dir(),
-            false => folder(output),
-        };
-        Shuffle::new(self.seed, self.part, self.memory << 20, &folder)
-    }
-}
-
 pub fn shuffle(args: ShuffleArgs) -> Result<ExitCode> {
-    let format = args.files.writing.format(&args.files.writing.output)?;
+    let ShuffleArgs { files, seed, memory, part } = args;
+    let output = &files.writing.output;
+    let format = files.writing.format(output)?;
     ensure!(
         format.facts.moves == Holds::Never,
         "{} holds positions that follow each other, which shuffling tears apart; write \
          bulletformat, marlinformat or text",
         format.name
     );
-    if raw(&args, format)? { shuffle_raw(&args) } else { shuffle_decoded(&args) }
-}
-
-/// Whether files and output are records of 32 bytes of one format: then they are not decoded.
-fn raw(args: &ShuffleArgs, format: &Format) -> Result<bool> {
-    if ![bulletformat::FORMAT.name, marlinformat::FORMAT.name].contains(&format.name) {
-        return Ok(false);
-    }
-    for path in &args.files.inputs.files {
-        if !path.is_file() || args.files.inputs.open(path)?.format().name != format.name {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-fn shuffle_raw(args: &ShuffleArgs) -> Result<ExitCode> {
-    let mut written = args.files.create()?;
-    let mut shuffle = args.shuffle::<RAW>();
-    let (mut pace, mut tally) = (Pace::new("shuffle"), Tally::default());
-    let (mut piece, mut cut_off) = (vec![0; PIECE], 0);
-    for path in &args.files.inputs.files {
-        let failed = || format!("cannot read {}", path.display());
-        let mut input = unpack::open(path).with_context(failed)?;
-        loop {
-            let length = fill(&mut *input, &mut piece).with_context(failed)?;
-            let (records, rest) = piece[..length].as_chunks::<RAW>();
-            shuffle.push(records)?;
-            tally.read += records.len() as u64;
-            pace.step(records.len() as u64)?;
-            if !rest.is_empty() {
-                ensure!(
-                    args.files.inputs.bad_records > 0,
-                    "{}: the file ends after {} of the {RAW} bytes of a record (to leave it out, \
-                     pass --bad-records 1)",
-                    path.display(),
-                    rest.len()
-                );
-                cut_off += 1;
-            }
-            if length < PIECE {
-                break;
-            }
-        }
-    }
-    shuffle.finish(|records| -> Result<()> {
-        interrupted()?;
-        written.write_records(records.as_flattened(), records.len() as u64)
-    })?;
-    pace.finish();
-    tally.without("bad records", cut_off);
-    written.finish(tally)
-}
-
-fn shuffle_decoded(args: &ShuffleArgs) -> Result<ExitCode> {
-    let mut shuffle = args.shuffle::<{ Record::LENGTH }>();
+    // The folder of a device is no place for temporary files.
+    let temporary = match is_device(output) || is_standard(output) {
+        true => std::env::temp_dir(),
+        false => folder(output),
+    };
+    let buckets = part.range(BUCKETS as u64);
+    let buckets = buckets.start as usize..buckets.end as usize;
+    let mut shuffle = Shuffle::new(seed, buckets, memory << 20, &temporary);
     let mut records = Vec::new();
-    let (mut written, tally) =
-        args.files.each("shuffle", args.files.create()?, |source, block, _| {
-            let (path, format) = (source.path().display(), source.format());
-            ensure!(
-                format.facts.games == Holds::Never,
-                "{path} is {}, which holds games, and shuffling tears them apart; convert it to \
+    let (mut written, tally) = files.each("shuffle", files.create()?, |source, block, _| {
+        let (path, format) = (source.path().display(), source.format());
+        ensure!(
+            format.facts.games == Holds::Never,
+            "{path} is {}, which holds games, and shuffling tears them apart; convert it to \
              bulletformat, marlinformat or text first",
-                format.name
-            );
-            records.clear();
-            records.extend(block.iter().map(|sample| Record::pack(sample).0));
-            Ok(shuffle.push(&records)?)
-        })?;
+            format.name
+        );
+        records.clear();
+        records.extend(block.iter().map(|sample| Record::pack(sample).0));
+        Ok(shuffle.push(&records)?)
+    })?;
     shuffle.finish(|records| -> Result<()> {
         interrupted()?;
         records.iter().try_for_each(|record| written.write(&Record(*record).unpack()?))

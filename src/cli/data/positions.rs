@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::engine::{Engines, Search, make};
-use super::io::{Writing, positions_in, require_file, share};
+use super::io::{Writing, positions_in, require_file};
 use crate::cli::options::{Beginning, Rules};
-use crate::engine::{Mix, Part, PositionsJob, SelfplayJob, Task, positions, selfplay};
+use crate::engine::{Part, PositionsJob, SelfplayJob, Task, positions, selfplay};
 use crate::format::Source;
 
 #[derive(clap::Args)]
@@ -39,19 +39,10 @@ struct Positions {
 #[command(after_help = "\
 Examples:
   nnuance data label data/selfplay_sf151_quiet.epd --nodes 5000 -o labelled.txt
-  nnuance data label games.vf --with nets/quickstart-32.bin --nodes 5000 -o labelled.vf
-  nnuance data label games.vf --with runs/teacher --depth 1 --mix 0.5 --score-scale 126 -o new.vf")]
+  nnuance data label games.vf --with nets/quickstart-32.bin --nodes 5000 -o labelled.vf")]
 pub struct Label {
     #[command(flatten)]
     positions: Positions,
-    /// How much the score that is found counts, above 0 and below 1; the rest is that of the input,
-    /// where it has one. They are mixed as expected results, at --score-scale
-    #[arg(long, value_name = "SHARE", value_parser = share, requires = "score_scale")]
-    mix: Option<f64>,
-    /// With --mix: the centipawns of the scores that make one logit, as `nnuance data doctor`
-    /// measures it
-    #[arg(long, value_name = "CP", value_parser = scale, requires = "mix")]
-    score_scale: Option<f64>,
 }
 
 /// Let an engine, or an evaluation of your own, play out positions until they are quiet
@@ -70,16 +61,8 @@ pub struct Resolve {
     positions: Positions,
 }
 
-fn scale(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(scale) if (1.0..=1e6).contains(&scale) => Ok(scale),
-        _ => Err("a number of centipawns from 1 to a million".into()),
-    }
-}
-
 pub fn label(args: Label) -> Result<ExitCode> {
-    let mix = args.mix.zip(args.score_scale).map(|(share, scale)| Mix { share, scale });
-    run(args.positions, Task::Label(mix))
+    run(args.positions, Task::Label)
 }
 
 pub fn resolve(args: Resolve) -> Result<ExitCode> {

@@ -1,19 +1,18 @@
 //! Commands that choose positions or write them in another form: convert, filter, extract, sample,
 //! dedup.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use clap::ValueEnum;
 
 use super::io::{Files, count, share};
-use crate::data::dedup::{Averages, Seen};
 use crate::data::draw::Draw;
 use crate::data::extract::Extract;
 use crate::data::{self, extract};
 use crate::format::Holds;
 use crate::loader::{Filter, Rejected};
-use crate::sample::Sample;
+use crate::sample::{Sample, mix};
 
 /// Write positions in another format
 ///
@@ -266,43 +265,27 @@ pub fn sample(args: SampleArgs) -> Result<ExitCode> {
     written.finish(tally)
 }
 
-/// Keep every position once
+/// Keep every position once, as it comes first
 ///
 /// Positions are the same if pieces, side to move, castling rights and en passant square are. About
-/// 16 bytes of memory a position, up to 32 while the table grows. Averages read the files three
-/// times. The output is a format of single positions.
+/// 16 bytes of memory a position, up to 32 while the table grows. The output is a format of single
+/// positions.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  nnuance data dedup a.bf b.bf -o once.bf
-  nnuance data dedup a.bf b.bf -o once.epd --keep average")]
+  nnuance data dedup a.bf b.bf -o once.bf")]
 pub struct Dedup {
     #[command(flatten)]
     files: Files,
-    /// The score and result to keep: those that come first, or their averages (most formats hold
-    /// no result but 0, 0.5 and 1; epd does)
-    #[arg(long, value_enum, default_value = "first")]
-    keep: Keep,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Keep {
-    First,
-    Average,
-}
-
-pub fn dedup(Dedup { files, keep }: Dedup) -> Result<ExitCode> {
+pub fn dedup(Dedup { files }: Dedup) -> Result<ExitCode> {
+    let (mut seen, mut twice) = (HashSet::new(), 0);
     let written = files.create_selection()?;
-    let (averages, remedy) = match keep {
-        Keep::First => (Averages::default(), ""),
-        Keep::Average => (averages(&files)?, "; epd holds averages, or pass --keep first"),
-    };
-    let (mut seen, mut firsts, mut twice) = (Seen::default(), Vec::new(), 0);
     let (written, mut tally) = files.each("dedup", written, |_, block, written| {
-        seen.firsts(block, &mut firsts);
-        for (sample, first) in block.iter().zip(&firsts) {
-            match first {
-                true => written.write_or(&averages.averaged(sample), remedy)?,
+        for sample in block {
+            match seen.insert(key(sample)) {
+                true => written.write(sample)?,
                 false => twice += 1,
             }
         }
@@ -312,20 +295,8 @@ pub fn dedup(Dedup { files, keep }: Dedup) -> Result<ExitCode> {
     written.finish(tally)
 }
 
-/// Finds what comes more than once, and sums over it.
-fn averages(files: &Files) -> Result<Averages> {
-    files.inputs.require_files("averages read three times")?;
-    let (mut seen, mut averages) = (Seen::default(), Averages::default());
-    let mut firsts = Vec::new();
-    files.inputs.each("look for duplicates", |_, block| {
-        seen.firsts(block, &mut firsts);
-        let again = block.iter().zip(&firsts).filter(|(_, first)| !**first);
-        again.for_each(|(sample, _)| averages.expect(sample));
-        Ok(())
-    })?;
-    files.inputs.each("average", |_, block| {
-        block.iter().for_each(|sample| averages.add(sample));
-        Ok(())
-    })?;
-    Ok(averages)
+/// A hash of a position: among a thousand million, two are the same with a chance of one in 37.
+fn key(sample: &Sample) -> u64 {
+    // The key of a position is also that of its mirror image with colours swapped.
+    mix(sample.position.key(), sample.position.turn().is_black().into())
 }
