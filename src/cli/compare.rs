@@ -8,12 +8,10 @@ use super::data::select::FilterKeys;
 use super::options::{DataFiles, Place, Shape};
 use super::out;
 use super::terminal::Terminal;
-use crate::loader::Part;
 use crate::model::Precision;
-use crate::report::Options;
 use crate::run::evaluator::{Evaluator, each_once};
 use crate::run::honest::honest;
-use crate::run::measure::{self, Measurement, nets, read};
+use crate::run::measure::{self, Measurement, read};
 use crate::run::{moves, played};
 
 /// Compare evaluations on the same games: handcrafted terms, checkpoints, nets, references
@@ -40,24 +38,14 @@ pub struct Args {
     /// Files of games in PGN that some of them played: Elo beside the loss
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pgn: Vec<PathBuf>,
-    /// Measure the score of each position's quiescence search, in the place of what is said of the
-    /// position itself
-    #[arg(long)]
-    quiescence: bool,
     /// Measure how many of the moves that the winners played each evaluation puts first, by the
     /// quiescence scores of all legal moves; the first 16 half-moves of a game do not count, unless a
     /// filter is given
-    #[arg(long, conflicts_with_all = ["deep", "pgn", "quiescence", "fixed_scale", "fit_on_same"])]
+    #[arg(long, conflicts_with_all = ["deep", "pgn"])]
     moves: bool,
     /// Measure on all positions of the files, those seen in training too
     #[arg(long)]
     all: bool,
-    /// Fit the scales on the positions that the loss is measured on
-    #[arg(long)]
-    fit_on_same: bool,
-    /// Show, beside the fitted scales, what one scale for all would say
-    #[arg(long, value_name = "CP", num_args = 0..=1, default_missing_value = "400")]
-    fixed_scale: Option<f64>,
     /// Look deeper: losses by game phase, calibration, the positions where two disagree most, the
     /// cost of quantising
     #[arg(long)]
@@ -108,27 +96,21 @@ pub fn run(args: Args) -> Result<()> {
     // The filter of a training, which may leave captures out, says nothing of moves.
     let chosen = filter.is_some() || args.moves;
     let measured = honest(&evaluators, samples, args.all, chosen)?;
-    let test = measured.part == Part::Test;
     if args.moves {
         measured.notes.iter().for_each(|note| eprintln!("{note}"));
         let found = moves::find(&evaluators, measured, &terminal)?;
         return out::result(args.json, &found, found.text());
     }
-    let mut measurement =
-        Measurement::of(&evaluators, measured, doubt, &plan.files, args.quiescence)?;
+    let mut measurement = Measurement::of(&evaluators, measured, doubt, &plan.files)?;
     if let Some(games) = &games {
         measurement.play(games, &evaluators)?;
     }
     measurement.notes.iter().for_each(|note| eprintln!("{note}"));
-    if test {
-        eprintln!("--all measures on every position, those seen in training too");
-    }
-    let options = Options { fit_on_same: args.fit_on_same, fixed_scale: args.fixed_scale };
     if args.deep {
-        let mut deep = measurement.deep(&options, args.boards)?;
-        deep.quantising = measurement.quantising(&nets(&evaluators), &options)?;
+        let mut deep = measurement.deep(args.boards)?;
+        deep.quantising = measurement.quantising()?;
         return out::result(args.json, &deep, deep.text());
     }
-    let comparison = measurement.compare(&options)?;
+    let comparison = measurement.compare()?;
     out::result(args.json, &comparison, comparison.text())
 }

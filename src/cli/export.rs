@@ -22,7 +22,6 @@ use crate::run::export::{Basis, Origin, Written, match_to, read, refuse_overwrit
 use crate::run::folder::BEST;
 use crate::run::path::{in_folder, must_be_there, net_at, terms_to_export};
 use crate::run::tuned::with_tapering;
-use crate::sample::{Sample, games_known};
 use crate::scales::{HeadFormat, Scales};
 
 /// Quantise a checkpoint, prove that it cannot overflow, and write net, floats and manifest
@@ -155,7 +154,7 @@ pub fn run(args: Args) -> Result<()> {
         let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
         let place = (Device::flex(), compute);
         let (to, name, found) = match_to(&mut source, old, &samples, &place, &terminal)?;
-        add_matched(&mut table, &name, &found, &samples);
+        add_matched(&mut table, &name, &found);
         matched = Some(to);
     }
     if let Some(note) = origin.other_rounding(source.scales) {
@@ -173,14 +172,14 @@ const BOUNDS: &[(&str, Bound)] = &[("sums", Bound::Sums), ("products", Bound::Pr
 const ORDERS: &[(&str, Order)] = &[("a8-first", Order::A8First), ("a1-first", Order::A1First)];
 
 /// Adds how SCALE was matched.
-fn add_matched(table: &mut Table, name: &str, matched: &Matched, samples: &[Sample]) {
-    let Matched { factor, scale_before, scale_after, fitted: [old, new], .. } = matched;
-    // Positions of one game count as if they were independent where games are unknown.
-    let least = if games_known(samples) { "" } else { "at least " };
-    let interval = matched.interval.map_or(String::new(), |[low, high]| {
+fn add_matched(table: &mut Table, name: &str, matched: &Matched) {
+    let Matched { factor, scale_before, scale_after, fitted: [old, new] } = matched;
+    let least = if factor.interval_is_lower_bound { "at least " } else { "" };
+    let interval = factor.interval.map_or(String::new(), |[low, high]| {
         format!(" (95 % interval {least}{low:.3} to {high:.3})")
     });
-    let scale = format!("{scale_before} times {factor:.3}{interval} = {scale_after}, as {name}");
+    let scale =
+        format!("{scale_before} times {:.3}{interval} = {scale_after}, as {name}", factor.mean);
     table.row(["SCALE", &scale]);
     table.row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
 }

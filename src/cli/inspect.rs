@@ -2,39 +2,31 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use maud::html;
 
 use super::options::{DataFiles, Shape};
 use super::out;
 use super::terminal::Terminal;
 use crate::draw::page;
-use crate::hce::{self, HceWeights};
-use crate::inspect::Options;
 use crate::output;
 use crate::run::folder::BEST;
-use crate::run::inspect::{effective_values, look, positions};
-use crate::run::path::{in_folder, terms_to_inspect};
-use crate::run::{Recipe, export, tuned};
+use crate::run::inspect::{look, positions};
+use crate::run::path::in_folder;
+use crate::run::{Recipe, export};
 
 /// Show the contents of a net: dead neurons, piece values, squares, and handcrafted terms in it
 ///
-/// Positions are those of the run's validation games, or those of --data. Of handcrafted terms it
-/// shows effective piece values.
+/// Positions are those of the run's validation games, or those of --data.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   nnuance inspect runs/quickstart-net
   nnuance inspect runs/quickstart-net -o net.html
-  nnuance inspect runs/quickstart-hce
   nnuance inspect nets/quickstart-32.bin --data data/selfplay-sf15.vf")]
 pub struct Args {
     /// The net or checkpoint, or a run folder for its best.safetensors
     net: PathBuf,
-    /// Handcrafted weights to compare with: a JSON file or a run folder [default: the start values of
-    /// the built-in terms]
-    #[arg(long, value_name = "TERMS")]
-    hce: Option<PathBuf>,
     /// Positions to inspect, at most
     #[arg(long, default_value = "100000", value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -53,16 +45,6 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<()> {
     let (terminal, given) = (Terminal::default(), args.data.plan());
-    let most = args.positions as usize;
-    if terms_to_inspect(&args.net) {
-        let name = args.net.display();
-        ensure!(
-            args.output.is_none(),
-            "{name} has handcrafted terms, which have no pictures; leave --out away"
-        );
-        let values = effective_values(&args.net, given, most, &terminal)?;
-        return out::result(args.json, &values, values.table());
-    }
     let path = in_folder(&args.net, BEST)?;
     let name = path.display().to_string();
     if let Some(page) = &args.output {
@@ -74,13 +56,8 @@ pub fn run(args: Args) -> Result<()> {
     }
     let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
     let mut samples = positions(given, recipe.as_ref(), &path, &terminal)?;
-    samples.truncate(most);
-    let hce = match &args.hce {
-        None => HceWeights::of_list(hce::terms::list(), source.scales.scale.into()),
-        Some(path) => tuned::weights(path)?,
-    };
-    let options = Options { positions: 50_000, hce: Some(hce) };
-    let inspection = look(&source, &samples, &options, &terminal).with_context(|| name.clone())?;
+    samples.truncate(args.positions as usize);
+    let inspection = look(&source, &samples, 50_000, &terminal).with_context(|| name.clone())?;
     out::result(args.json, &inspection, inspection.text())?;
     if let Some(path) = &args.output {
         let page = page(&name, &html! { p { (inspection.net) } }, &inspection.pictures());

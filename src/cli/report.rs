@@ -11,8 +11,7 @@ use super::out;
 use super::terminal::Terminal;
 use crate::draw::Section;
 use crate::model::Precision;
-use crate::run::played;
-use crate::run::report::{Besides, Page, read};
+use crate::run::report::{Page, read};
 
 /// Show runs on one page: curves, settings, comparison, what is inside the nets, data
 ///
@@ -32,9 +31,6 @@ pub struct Args {
     /// More evaluations to compare with: nets, handcrafted weights, checkpoints
     #[arg(long, value_name = "EVALUATION", num_args = 1..)]
     with: Vec<String>,
-    /// Files of games in PGN that some of them played: who is stronger, and Elo against loss
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pgn: Vec<PathBuf>,
     /// Leave out the pages of the data
     #[arg(long)]
     no_data: bool,
@@ -48,9 +44,7 @@ pub fn run(args: Args) -> Result<()> {
     out::may_be_page(&args.output)?;
     let place = args.place.open(Precision::F32)?;
     let runs = read(&args.runs)?;
-    let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
-    let besides = Besides { with: &args.with, given: args.data.plan(), games };
-    let mut page = Page::of(&runs, besides, &place, &Terminal::default())?;
+    let mut page = Page::of(&runs, &args.with, args.data.plan(), &place, &Terminal::default())?;
     if !args.no_data {
         page.sections.push(data(&page.files)?);
     }

@@ -3,9 +3,8 @@
 
 use serde::Serialize;
 
-use super::elo::{Elo, Meeting, Met, Ratings, Verdict, ratings};
+use super::elo::{Elo, Meeting, Verdict, ratings};
 use super::estimate::{Estimate, FEW_GROUPS, Groups, Means};
-use super::fit::Conventions;
 use super::fitted::Fitted;
 use super::table::{UNKNOWN, amount, between, interval, loss, wrap};
 use super::{Table, chance};
@@ -14,18 +13,15 @@ use crate::digits::grouped;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     pub measured_on: Records,
-    /// The scales were fitted on the same positions; else on the other groups.
-    pub fit_on_same: bool,
-    pub noun: String,
+    pub noun: &'static str,
     /// Else positions stand for games: every interval is a lower bound, and nothing is decided.
     pub games_known: bool,
-    pub fixed_scale: Option<f64>,
     /// The smallest loss first.
     pub evaluations: Vec<Measured>,
     /// All pairs, the one with the smaller loss first.
     pub pairs: Vec<Pair>,
-    /// Results of games between some of them.
-    pub games: Option<Games>,
+    /// On games between some of them: how they were played, and who is stronger.
+    pub games: Vec<String>,
     pub sentences: Vec<String>,
     /// The positions measured on, and open questions about them.
     pub notes: Vec<String>,
@@ -45,13 +41,12 @@ pub struct Measured {
     /// Another explanation of a low loss.
     pub doubt: Option<String>,
     pub bound: bool,
-    /// The best scale, a geometric mean over parts; none for a constant.
-    pub scale: Option<Conventions>,
+    /// The best scale in centipawns, a geometric mean over parts; none for a constant.
+    pub scale: Option<f64>,
     /// The best scale lies at a border of the search and means nothing.
     pub at_border: bool,
     /// Mean squared error against the results.
     pub loss: Estimate,
-    pub loss_fixed: Option<Estimate>,
     /// Mean squared error against the targets, with the scale fitted to the results.
     pub loss_target: Option<Estimate>,
     /// Logistic Elo by games; None where it did not play.
@@ -74,52 +69,33 @@ pub struct Pair {
     /// Whether the better may be called better, corrected for neighbours or all pairs.
     pub decided: bool,
     pub why: Option<String>,
-    /// The same difference at the fixed scale; negative where the order turns.
-    pub difference_fixed: Option<Estimate>,
 }
 
 /// The chance that any verdict of a comparison is false.
 const LEVEL: f64 = 0.05;
 
-/// Measures evaluations, each at its own best scale, fitted on other groups unless asked.
-pub fn compare(
-    evaluations: &[Predictions],
-    truth: &Truth,
-    options: &Options,
-) -> Result<Comparison, CompareError> {
+/// Measures evaluations, each at its own best scale, fitted on other groups.
+pub fn compare(evaluations: &[Predictions], truth: &Truth) -> Result<Comparison, CompareError> {
     let groups = truth.grouped();
-    let fitted = Fitted::all(evaluations, truth, &groups, options)?;
-    Ok(measure(evaluations, truth, options, &groups, &fitted))
+    let fitted = Fitted::all(evaluations, truth, &groups)?;
+    Ok(measure(evaluations, truth, &groups, &fitted))
 }
 
 /// The comparison, once the scales are fitted and the groups are known.
 pub(super) fn measure(
     evaluations: &[Predictions],
     truth: &Truth,
-    options: &Options,
     groups: &Groups,
     fitted: &[Fitted],
 ) -> Comparison {
-    // Columns: losses at the fitted scale, then at the fixed one, then against the targets.
+    // Columns: losses against the results, then against the targets.
     let count = evaluations.len();
-    let mut columns: Vec<Vec<f64>> = Vec::with_capacity(3 * count);
-    let each = || evaluations.iter().zip(fitted);
-    columns.extend(each().map(|(one, fitted)| fitted.errors(one, truth, groups, truth.results)));
-    if let Some(scale) = options.fixed_scale {
-        columns.extend(each().map(|(one, fitted)| {
-            let square = |i: usize| {
-                let fold = fitted.fold(truth.groups[i]);
-                (fold.predict(one, i, Some(scale)) - truth.results[i]).powi(2)
-            };
-            groups.sums((0..truth.results.len()).map(square))
-        }));
-    }
-    if let Some(targets) = truth.targets {
-        columns.extend(each().map(|(one, fitted)| fitted.errors(one, truth, groups, targets)));
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    for against in std::iter::once(&truth.results).chain(&truth.targets) {
+        let each = evaluations.iter().zip(fitted);
+        columns.extend(each.map(|(one, fitted)| fitted.errors(one, truth, groups, against)));
     }
     let means = Means::new(groups, &columns);
-    let fixed = options.fixed_scale.map(|_| count);
-    let target = truth.targets.map(|_| columns.len() - count);
 
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| means.mean(*a).mean.total_cmp(&means.mean(*b).mean));
@@ -128,11 +104,10 @@ pub(super) fn measure(
         name: evaluations[*i].name.clone(),
         doubt: evaluations[*i].doubt.clone(),
         bound: evaluations[*i].bound,
-        scale: fitted[*i].scale().map(Conventions::of),
+        scale: fitted[*i].scale(),
         at_border: fitted[*i].at_border(),
         loss: means.mean(*i),
-        loss_fixed: fixed.map(|first| means.mean(first + i)),
-        loss_target: target.map(|first| means.mean(first + i)),
+        loss_target: truth.targets.as_ref().map(|_| means.mean(count + i)),
         elo: None,
         player: evaluations[*i].player,
     };
@@ -149,19 +124,16 @@ pub(super) fn measure(
                 rounding: nets[0].is_some() && nets[0] == nets[1],
                 decided: false,
                 why: None,
-                difference_fixed: fixed.map(|at| means.difference(at + worse, at + better)),
             });
         }
     }
     let mut comparison = Comparison {
         measured_on: Records { positions: groups.records(), groups: groups.len() },
-        fit_on_same: options.fit_on_same,
-        noun: truth.noun.to_string(),
+        noun: truth.noun,
         games_known: truth.games_known,
-        fixed_scale: options.fixed_scale,
         evaluations: order.iter().enumerate().map(measured).collect(),
         pairs,
-        games: None,
+        games: Vec::new(),
         sentences: Vec::new(),
         notes: Vec::new(),
     };
@@ -226,7 +198,7 @@ impl Comparison {
         if truth.results.iter().all(|result| *result == first) {
             return Some(format!("every result is {first}"));
         }
-        truth.doubt.map(str::to_string)
+        truth.doubt.clone()
     }
 
     /// The places of the pairs of neighbours in the ranking, among sorted pairs.
@@ -258,35 +230,31 @@ impl Comparison {
         let mut text = format!("{}\n", self.table());
         self.basis().iter().for_each(|line| wrap(line, &mut text));
         self.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
-        if let Some(games) = &self.games {
+        if !self.games.is_empty() {
             text.push('\n');
-            wrap(&games.basis(), &mut text);
-            games.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
+            self.games.iter().for_each(|sentence| wrap(sentence, &mut text));
         }
         text
     }
 
     /// One line an evaluation, the smallest loss first.
     pub fn table(&self) -> Table {
-        let fixed = self.fixed_scale.map(|scale| format!("at {scale} cp"));
         let targets = self.evaluations.iter().any(|one| one.loss_target.is_some());
         let mut columns = vec!["<evaluation", "loss", "95 % interval"];
-        if self.games.is_some() {
+        if !self.games.is_empty() {
             columns.extend(["Elo", "its 95 % interval"]);
         }
         columns.push("scale, cp");
-        columns.extend(fixed.as_deref());
         columns.extend(targets.then_some("to target"));
         let mut table = Table::titled(&columns).width(120);
         for one in &self.evaluations {
-            let scale = one.scale.map_or("-".to_string(), |scale| format!("{:.0}", scale.s));
+            let scale = one.scale.map_or("-".to_string(), |scale| format!("{scale:.0}"));
             let mark = if one.at_border { " (border)" } else { "" };
             let mut cells = vec![one.name.clone(), loss(one.loss.mean), interval(&one.loss)];
-            if self.games.is_some() {
+            if !self.games.is_empty() {
                 cells.extend(one.elo.map_or(["-", "-"].map(str::to_string), |elo| elo.cells()));
             }
             cells.push(scale + mark);
-            cells.extend(one.loss_fixed.map(|estimate| loss(estimate.mean)));
             cells.extend(one.loss_target.map(|estimate| loss(estimate.mean)));
             table.row(cells);
         }
@@ -310,12 +278,11 @@ impl Comparison {
     }
 
     pub(super) fn basis(&self) -> Vec<String> {
-        let scales = match self.fit_on_same {
-            true => "fitted on the positions measured".to_string(),
-            false => format!("for each fifth of the {}, fitted on the others", self.noun),
-        };
-        let loss = "Loss: mean squared error of sigmoid(cp / scale) against the results; scale";
-        let mut lines = vec![format!("{loss}: {scales}.")];
+        let mut lines = vec![format!(
+            "Loss: mean squared error of sigmoid(cp / scale) against the results; scale: for each \
+             fifth of the {}, fitted on the others.",
+            self.noun
+        )];
         lines.extend((!self.games_known).then(|| UNKNOWN.to_string()));
         lines
     }
@@ -333,7 +300,7 @@ fn verdict(pair: &Pair, first: &Measured) -> String {
         (Some(why), _) if pair.rounding => format!("{lead}; {why}: no contest."),
         (Some(why), _) => format!("{lead}; {why}: these data cannot tell."),
         (None, _) if first.bound => format!("{lead}; it is a bound, from a search, and no rival."),
-        (None, Some(doubt)) => format!("{lead}: {better} wins, unless {doubt}."),
+        (None, Some(doubt)) => format!("{lead}: {better} wins, but {doubt}."),
         (None, None) => format!("{lead}: {better} wins."),
     }
 }
@@ -351,8 +318,7 @@ pub enum Values {
 pub struct Predictions {
     pub name: String,
     pub values: Values,
-    /// Another explanation of a low loss, printed behind "unless" in a verdict: "it was trained on
-    /// these games, which cannot be told".
+    /// Another explanation of a low loss, printed behind "but" in a verdict.
     pub doubt: Option<String>,
     /// A bound for the others, such as the search that labelled the positions: never a winner.
     pub bound: bool,
@@ -385,38 +351,31 @@ impl Predictions {
 }
 
 /// The known facts of the positions, one entry a position.
-#[derive(Clone, Copy, Debug)]
-pub struct Truth<'a> {
+#[derive(Clone, Debug)]
+pub struct Truth {
     /// 0 to 1, seen by the side to move.
-    pub results: &'a [f64],
+    pub results: Vec<f64>,
     /// Probabilities, 0 to 1, to measure a second loss against.
-    pub targets: Option<&'a [f64]>,
+    pub targets: Option<Vec<f64>>,
     /// Equal for positions of one game.
-    pub groups: &'a [u64],
-    /// The groups in words: "games", "held-out games".
-    pub noun: &'a str,
+    pub groups: Vec<u64>,
+    /// The groups in words: "games", "test games".
+    pub noun: &'static str,
     /// Whether the groups are games; else no winner is named.
     pub games_known: bool,
     /// Why no winner may be named from these data, such as results that seem to be turned.
-    pub doubt: Option<&'a str>,
+    pub doubt: Option<String>,
 }
 
-impl<'a> Truth<'a> {
-    pub fn of_games(results: &'a [f64], groups: &'a [u64], noun: &'a str) -> Self {
+impl Truth {
+    pub fn of_games(results: &[f64], groups: &[u64], noun: &'static str) -> Self {
+        let (results, groups) = (results.to_vec(), groups.to_vec());
         Self { results, targets: None, groups, noun, games_known: true, doubt: None }
     }
 
     pub(super) fn grouped(&self) -> Groups {
         Groups::new(self.groups.iter().copied()).known(self.games_known)
     }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Options {
-    /// Fits the scales on the positions measured; else on the other groups.
-    pub fit_on_same: bool,
-    /// A scale in centipawns to measure every evaluation with, beside its own.
-    pub fixed_scale: Option<f64>,
 }
 
 /// Why numbers cannot be compared.
@@ -426,29 +385,20 @@ pub enum CompareError {
     Nothing,
     #[error("{name} gives no finite number for position {position} (from 0)")]
     Value { name: String, position: usize },
-    #[error("the fixed scale is {0}, expected centipawns above 0")]
-    FixedScale(f64),
     #[error(
         "{groups} {noun} cannot be cut into parts, so that each is measured with the scale that \
-         fits the others; give more, or fit the scales on the positions measured (--fit-on-same)"
+         fits the others; give more"
     )]
-    Parts { groups: usize, noun: String },
+    Parts { groups: usize, noun: &'static str },
 }
 
-pub(super) fn check(
-    evaluations: &[Predictions],
-    truth: &Truth,
-    options: &Options,
-) -> Result<(), CompareError> {
+pub(super) fn check(evaluations: &[Predictions], truth: &Truth) -> Result<(), CompareError> {
     let positions = truth.results.len();
     if evaluations.is_empty() || positions == 0 {
         return Err(CompareError::Nothing);
     }
-    if let Some(scale) = options.fixed_scale.filter(|scale| !(*scale > 0.0 && scale.is_finite())) {
-        return Err(CompareError::FixedScale(scale));
-    }
     assert_eq!(truth.groups.len(), positions);
-    assert!(truth.targets.is_none_or(|targets| targets.len() == positions));
+    assert!(truth.targets.as_ref().is_none_or(|targets| targets.len() == positions));
     for one in evaluations {
         let cp = one.centipawns().unwrap_or_default();
         assert!(cp.len() == positions || one.values == Values::Constant);
@@ -467,19 +417,6 @@ pub struct Played {
     pub meetings: Vec<Meeting>,
     /// Facts of how they were played, with their values.
     pub manner: Vec<(String, String)>,
-}
-
-/// Ratings and matches of a comparison's players.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Games {
-    /// The player with 0 Elo; None for the mean of the players.
-    pub zero: Option<String>,
-    /// Where more than two have played.
-    pub ratings: Option<Ratings>,
-    pub meetings: Vec<Met>,
-    /// Facts of how they were played, with their values.
-    pub manner: Vec<(String, String)>,
-    pub sentences: Vec<String>,
 }
 
 impl Comparison {
@@ -508,36 +445,21 @@ impl Comparison {
                 None => rated.elo(player),
             });
         }
-        let sentences = match alone {
-            Some(Meeting { players, pairs }) => {
-                vec![Verdict::of_match(players.map(|player| &names[player][..]), pairs).sentence()]
-            }
-            None => {
-                let neighbours = rated.players.windows(2).filter_map(|two| {
-                    let is = |it: &&Verdict| it.stronger == two[0].name && it.weaker == two[1].name;
-                    rated.verdicts.iter().find(is)
-                });
-                neighbours.map(Verdict::sentence).collect()
-            }
-        };
-        self.games = Some(Games {
-            zero: zero.map(|zero| names[zero].clone()),
-            meetings: played.meetings.iter().map(|meeting| Met::of(&names, meeting)).collect(),
-            manner: played.manner.clone(),
-            sentences,
-            ratings: (names.len() > 2).then_some(rated),
-        });
-    }
-}
-
-impl Games {
-    /// The zero of Elo, and how the games were played.
-    pub fn basis(&self) -> String {
-        let zero = match &self.zero {
-            Some(zero) => format!("that of {zero} is 0"),
+        let zero = match zero {
+            Some(zero) => format!("that of {} is 0", names[zero]),
             None => "the mean of the players is 0".to_string(),
         };
-        let facts = self.manner.iter().map(|(fact, value)| format!("; {fact}: {value}"));
-        format!("Elo: {zero}{}.", facts.collect::<String>())
+        let facts = played.manner.iter().map(|(fact, value)| format!("; {fact}: {value}"));
+        self.games = vec![format!("Elo: {zero}{}.", facts.collect::<String>())];
+        match alone {
+            Some(Meeting { players, pairs }) => {
+                let names = players.map(|player| &names[player][..]);
+                self.games.push(Verdict::of_match(names, pairs).sentence());
+            }
+            None => self.games.extend(rated.players.windows(2).filter_map(|two| {
+                let is = |it: &&Verdict| it.stronger == two[0].name && it.weaker == two[1].name;
+                rated.verdicts.iter().find(is).map(Verdict::sentence)
+            })),
+        }
     }
 }

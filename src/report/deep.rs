@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::compare::{self, CompareError, Comparison, Options, Predictions, Truth};
+use super::compare::{self, CompareError, Comparison, Predictions, Truth};
 use super::estimate::{Estimate, Groups, Means};
 use super::fitted::Fitted;
 use super::table::{between, interval, least, loss, wrap};
@@ -82,13 +82,12 @@ const PHASES: [(&str, u8); 3] =
 pub fn deep(
     evaluations: &[Predictions],
     truth: &Truth,
-    options: &Options,
     depth: &Depth,
 ) -> Result<Deep, CompareError> {
     let groups = truth.grouped();
-    let fitted = Fitted::all(evaluations, truth, &groups, options)?;
-    let comparison = compare::measure(evaluations, truth, options, &groups, &fitted);
-    let results = truth.results;
+    let fitted = Fitted::all(evaluations, truth, &groups)?;
+    let comparison = compare::measure(evaluations, truth, &groups, &fitted);
+    let results = &truth.results;
     let expected: Vec<Vec<f64>> =
         evaluations.iter().zip(&fitted).map(|(one, fitted)| fitted.expected(one, truth)).collect();
     let losses: Vec<Vec<f64>> = expected.par_iter().map(|list| squares(list, results)).collect();
@@ -220,16 +219,12 @@ impl Phases {
 }
 
 /// Floats and integers of one net, measured as [`compare`](compare::compare()) does.
-pub fn quantising(
-    pair: [&Predictions; 2],
-    truth: &Truth,
-    options: &Options,
-) -> Result<Quantising, CompareError> {
+pub fn quantising(pair: [&Predictions; 2], truth: &Truth) -> Result<Quantising, CompareError> {
     let groups = truth.grouped();
     let both = pair.map(Predictions::clone);
-    let fitted = Fitted::all(&both, truth, &groups, options)?;
+    let fitted = Fitted::all(&both, truth, &groups)?;
     let columns =
-        [0, 1].map(|i| groups.sums(squares(&fitted[i].expected(&both[i], truth), truth.results)));
+        [0, 1].map(|i| groups.sums(squares(&fitted[i].expected(&both[i], truth), &truth.results)));
     let [floats, integers] = pair.map(|one| one.centipawns().unwrap_or_default());
     let sizes = floats.iter().zip(integers).map(|(one, other)| (one - other).abs());
     let mut sizes: Vec<f64> = sizes.collect();

@@ -50,11 +50,6 @@ impl Estimate {
     pub fn can_tell(&self) -> bool {
         !self.interval_is_lower_bound && self.groups >= FEW_GROUPS
     }
-
-    /// Whether the sign may be called known, if it is the only one looked at.
-    pub fn tells(&self) -> bool {
-        self.can_tell() && !self.contains_zero()
-    }
 }
 
 /// The means of some columns, and what they are without each group.

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::estimate::{Groups, Means};
+use super::compare::Truth;
+use super::estimate::{Estimate, Means};
 use crate::loss::sigmoid;
 
 /// The best single scale for some records.
@@ -125,49 +126,11 @@ pub(super) fn sums<const N: usize>(
     shards.into_iter().fold([0.0; N], add)
 }
 
-/// One scale in the ways that others write it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Conventions {
-    /// `1 / (1 + e^(-E / S))`: nets.
-    #[serde(rename = "S")]
-    pub s: f64,
-    /// `1 / (1 + 10^(-K E / 400))`: Österlund's Texel method.
-    #[serde(rename = "K10")]
-    pub k10: f64,
-    /// `1 / (1 + e^(-K E / 400))`: Ethereal, texel-tuner.
-    #[serde(rename = "Ke")]
-    pub ke: f64,
-    /// `1 / (1 + e^(-k E))`: hce-tuner.
-    pub k: f64,
-}
-
-impl Conventions {
-    pub fn of(scale: f64) -> Self {
-        let k10 = 400.0 / (std::f64::consts::LN_10 * scale);
-        Self { s: scale, k10, ke: 400.0 / scale, k: 1.0 / scale }
-    }
-}
-
-/// Two evaluations of the same positions, one entry a position.
-#[derive(Clone, Copy, Debug)]
-pub struct Pairs<'a> {
-    /// Centipawns for the side to move.
-    pub old: &'a [f64],
-    /// The same, at the scale before.
-    pub new: &'a [f64],
-    /// 0 to 1, seen by the side to move.
-    pub results: &'a [f64],
-    /// Equal for positions of one game.
-    pub groups: &'a [u64],
-}
-
 /// The factor between two evaluations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matched {
     /// The new values, and so their SCALE, are to be multiplied by it.
-    pub factor: f64,
-    /// 95 % interval; None from a single game.
-    pub interval: Option<[f64; 2]>,
+    pub factor: Estimate,
     pub scale_before: i32,
     /// The nearest whole number, at least 1.
     pub scale_after: i32,
@@ -183,17 +146,23 @@ pub struct Matched {
 )]
 pub struct MatchError(&'static str);
 
-/// Finds the factor between two evaluations. `scale` is the SCALE of the new values.
-pub fn match_scale(pairs: &Pairs, scale: i32) -> Result<Matched, MatchError> {
-    let groups = Groups::new(pairs.groups.iter().copied());
+/// Finds the factor between centipawns of an old and a new evaluation. `scale` is the SCALE of the
+/// new ones.
+pub fn match_scale(
+    old: &[f64],
+    new: &[f64],
+    truth: &Truth,
+    scale: i32,
+) -> Result<Matched, MatchError> {
+    let groups = truth.grouped();
     let mut fitted = [0.0; 2];
     let mut columns = Vec::with_capacity(4);
-    for (i, (name, cp)) in [("old", pairs.old), ("new", pairs.new)].into_iter().enumerate() {
-        let found = fit(cp, pairs.results);
+    for (i, (name, cp)) in [("old", old), ("new", new)].into_iter().enumerate() {
+        let found = fit(cp, &truth.results);
         fitted[i] = found.scale.filter(|_| !found.at_border).ok_or(MatchError(name))?;
         let slopes: Vec<[f64; 2]> = cp
             .iter()
-            .zip(pairs.results)
+            .zip(&truth.results)
             .map(|(cp, result)| slopes(cp / fitted[i], *result))
             .collect();
         for order in 0..2 {
@@ -202,10 +171,11 @@ pub fn match_scale(pairs: &Pairs, scale: i32) -> Result<Matched, MatchError> {
     }
     let factor = fitted[0] / fitted[1];
     // One Newton step of `ln S` gives the scales without a group.
-    let estimate = Means::new(&groups, &columns).statistic(|means| {
+    let estimated = Means::new(&groups, &columns).statistic(|means| {
         let [old_step, new_step] = [means[0] / means[1], means[2] / means[3]];
         factor * (new_step - old_step).exp()
     });
     let scale_after = (f64::from(scale) * factor).round().max(1.0) as i32;
-    Ok(Matched { factor, interval: estimate.interval, scale_before: scale, scale_after, fitted })
+    let factor = Estimate { mean: factor, ..estimated };
+    Ok(Matched { factor, scale_before: scale, scale_after, fitted })
 }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::compare::{CompareError, Options, Predictions, Truth, check};
+use super::compare::{CompareError, Predictions, Truth, check};
 use super::estimate::Groups;
 use super::fit::{Fit, fit, near, slopes, sums as summed};
 use crate::loss::sigmoid;
@@ -20,15 +20,11 @@ pub struct Sums {
 }
 
 /// Each group's contribution to the sums of losses.
-pub fn sums(
-    evaluation: &Predictions,
-    truth: &Truth,
-    options: &Options,
-) -> Result<Sums, CompareError> {
+pub fn sums(evaluation: &Predictions, truth: &Truth) -> Result<Sums, CompareError> {
     let groups = truth.grouped();
-    let fitted = Fitted::all(std::slice::from_ref(evaluation), truth, &groups, options)?.remove(0);
-    let against = |numbers: &[f64]| fitted.errors(evaluation, truth, &groups, numbers);
-    Ok(Sums { results: against(truth.results), targets: truth.targets.map(against) })
+    let fitted = Fitted::all(std::slice::from_ref(evaluation), truth, &groups)?.remove(0);
+    let against = |numbers: &Vec<f64>| fitted.errors(evaluation, truth, &groups, numbers);
+    Ok(Sums { results: against(&truth.results), targets: truth.targets.as_ref().map(against) })
 }
 
 pub(super) struct Fitted {
@@ -52,51 +48,40 @@ impl Fitted {
         evaluations: &[Predictions],
         truth: &Truth,
         groups: &Groups,
-        options: &Options,
     ) -> Result<Vec<Self>, CompareError> {
-        check(evaluations, truth, options)?;
-        let parts = parts(truth, options)?;
-        let new = |one| Self::new(one, truth, groups, parts.as_deref());
-        Ok(evaluations.iter().map(new).collect())
+        check(evaluations, truth)?;
+        let parts: Vec<usize> = truth.groups.iter().map(|group| part(*group)).collect();
+        // Without a second part there is nothing that the first could be fitted to.
+        if parts.iter().all(|part| *part == parts[0]) {
+            return Err(CompareError::Parts { groups: groups.len(), noun: truth.noun });
+        }
+        Ok(evaluations.iter().map(|one| Self::new(one, truth, groups, &parts)).collect())
     }
 
-    /// Fits to each part the scale that serves the others, or one scale that serves all.
-    fn new(
-        evaluation: &Predictions,
-        truth: &Truth,
-        groups: &Groups,
-        parts: Option<&[usize]>,
-    ) -> Self {
-        let positions = truth.results.len();
-        let whole = evaluation.centipawns().map(|cp| fit(cp, truth.results));
+    /// Fits to each part the scale that serves the others.
+    fn new(evaluation: &Predictions, truth: &Truth, groups: &Groups, parts: &[usize]) -> Self {
+        let whole = evaluation.centipawns().map(|cp| fit(cp, &truth.results));
         let fitted = |part: usize| {
-            let on: Vec<usize> = match parts {
-                Some(parts) => (0..positions).filter(|i| parts[*i] != part).collect(),
-                None => (0..positions).collect(),
-            };
-            let fold = Fold::new(evaluation, truth, &on, whole, parts.is_none());
+            let on: Vec<usize> = (0..parts.len()).filter(|i| parts[*i] != part).collect();
+            let fold = Fold::new(evaluation, truth, &on, whole);
             (fold, fold.moves(evaluation, truth, groups, &on))
         };
-        let fitted: Vec<(Fold, Vec<f64>)> = match parts {
-            Some(_) => (0..PARTS).into_par_iter().map(fitted).collect(),
-            None => vec![fitted(0)],
-        };
-        let of = |part: usize| &fitted[part.min(fitted.len() - 1)];
-        let moves = |group: usize| std::array::from_fn(|part| of(part).1[group]);
+        let fitted: Vec<(Fold, Vec<f64>)> = (0..PARTS).into_par_iter().map(fitted).collect();
+        let moves = |group: usize| std::array::from_fn(|part| fitted[part].1[group]);
         Self {
-            folds: std::array::from_fn(|part| of(part).0),
+            folds: std::array::from_fn(|part| fitted[part].0),
             moves: (0..groups.counts().len()).map(moves).collect(),
         }
     }
 
-    pub fn fold(&self, group: u64) -> &Fold {
+    fn fold(&self, group: u64) -> &Fold {
         &self.folds[part(group)]
     }
 
     /// The expected result of every position.
     pub fn expected(&self, evaluation: &Predictions, truth: &Truth) -> Vec<f64> {
         let groups = truth.groups.par_iter().enumerate();
-        groups.map(|(i, group)| self.fold(*group).predict(evaluation, i, None)).collect()
+        groups.map(|(i, group)| self.fold(*group).predict(evaluation, i)).collect()
     }
 
     /// The contribution of each group to the sum of squared errors: its own, and its effect on
@@ -110,7 +95,7 @@ impl Fitted {
         against: &[f64],
     ) -> Vec<f64> {
         let fold = |i: usize| self.fold(truth.groups[i]);
-        let square = |i: usize| (fold(i).predict(evaluation, i, None) - against[i]).powi(2);
+        let square = |i: usize| (fold(i).predict(evaluation, i) - against[i]).powi(2);
         let mut sums = groups.sums((0..against.len()).map(square));
         let slopes = summed(against.len(), |i| {
             let mut slopes = [0.0; PARTS];
@@ -134,36 +119,27 @@ impl Fitted {
 }
 
 impl Fold {
-    /// Fits to some positions; `whole` is the fit to all, which `on` may be.
-    fn new(
-        evaluation: &Predictions,
-        truth: &Truth,
-        on: &[usize],
-        whole: Option<Fit>,
-        on_all: bool,
-    ) -> Self {
+    /// Fits to some positions; `whole` is the fit to all.
+    fn new(evaluation: &Predictions, truth: &Truth, on: &[usize], whole: Option<Fit>) -> Self {
         let (Some(cp), Some(whole)) = (evaluation.centipawns(), whole) else {
             let sum: f64 = on.iter().map(|i| truth.results[*i]).sum();
             return Self { scale: None, at_border: false, constant: sum / on.len() as f64 };
         };
         let of = |scale, at_border| Self { scale, at_border, constant: 0.5 };
-        if on_all {
-            return of(whole.scale, whole.at_border);
-        }
         let start = whole.scale.filter(|_| !whole.at_border);
-        if let Some(scale) = start.and_then(|it| near(cp, truth.results, on, it)) {
+        if let Some(scale) = start.and_then(|it| near(cp, &truth.results, on, it)) {
             return of(Some(scale), false);
         }
         let take = |values: &[f64]| -> Vec<f64> { on.iter().map(|i| values[*i]).collect() };
-        let fit = fit(&take(cp), &take(truth.results));
+        let fit = fit(&take(cp), &take(&truth.results));
         of(fit.scale, fit.at_border)
     }
 
-    /// The expected result of a position, with the fitted or another scale.
-    pub fn predict(&self, evaluation: &Predictions, i: usize, scale: Option<f64>) -> f64 {
+    /// The expected result of a position.
+    fn predict(&self, evaluation: &Predictions, i: usize) -> f64 {
         match evaluation.centipawns() {
             // Values that are all zero where the scale is fitted have none, and say nothing.
-            Some(cp) => sigmoid(cp[i] / scale.or(self.scale).unwrap_or(f64::INFINITY)),
+            Some(cp) => sigmoid(cp[i] / self.scale.unwrap_or(f64::INFINITY)),
             None => self.constant,
         }
     }
@@ -201,20 +177,6 @@ impl Fold {
         }
         moves
     }
-}
-
-/// The part of each position; none where the scales serve all positions.
-fn parts(truth: &Truth, options: &Options) -> Result<Option<Vec<usize>>, CompareError> {
-    if options.fit_on_same {
-        return Ok(None);
-    }
-    let parts: Vec<usize> = truth.groups.iter().map(|group| part(*group)).collect();
-    // Without a second part there is nothing that the first could be fitted to.
-    if parts.iter().all(|part| *part == parts[0]) {
-        let groups = truth.grouped().len();
-        return Err(CompareError::Parts { groups, noun: truth.noun.to_string() });
-    }
-    Ok(Some(parts))
 }
 
 /// The part of a group; not a hash that training data were chosen with.

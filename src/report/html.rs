@@ -3,9 +3,8 @@
 use maud::{Markup, html};
 
 use super::Table;
-use super::compare::{Comparison, Measured};
+use super::compare::Comparison;
 use super::deep::{Apart, Calibration, Disagreement, Phases, Quantising};
-use super::elo::Met;
 use super::table::loss;
 use crate::digits::grouped;
 use crate::draw::board::{diagram, pieces};
@@ -43,28 +42,6 @@ pub fn comparison(
         }
     };
     Section::new("Comparison", body)
-}
-
-/// The games of a comparison; none without games.
-pub fn games(comparison: &Comparison) -> Option<Section> {
-    let games = comparison.games.as_ref()?;
-    let point = |(colour, one): (usize, &Measured)| {
-        let (elo, x) = (one.elo?, one.loss.mean);
-        let interval = elo.low.zip(elo.high);
-        let whiskers = interval.map(|(low, high)| [x, low, high]).into_iter().collect();
-        let (name, points) = (one.name.clone(), vec![[x, elo.value?]]);
-        Some(Line { name, colour, points, whiskers, ..Line::default() })
-    };
-    let lines: Vec<Line> = comparison.evaluations.iter().enumerate().filter_map(point).collect();
-    let (title, about) = ("Elo against loss", "Bars are 95 % intervals.");
-    let body = html! {
-        @for sentence in &games.sentences { p { (sentence) } }
-        @if let Some(ratings) = &games.ratings { (ratings.table().markup()) }
-        (Met::table(&games.meetings).markup())
-        p.soft { (games.basis()) }
-        @if !lines.is_empty() { div.figures { (picture(title, about, "loss", "Elo", lines)) } }
-    };
-    Some(Section::new("Games", body))
 }
 
 fn picture(

@@ -14,9 +14,9 @@ pub mod seeds;
 mod table;
 pub mod terms;
 
-pub use compare::{Comparison, Games, Options, Played, Predictions, Truth, Values, compare};
+pub use compare::{Comparison, Played, Predictions, Truth, Values, compare};
 pub use deep::{Deep, Depth, deep};
 pub use estimate::{Found, found};
-pub use fit::{MatchError, Matched, Pairs, match_scale};
+pub use fit::{MatchError, Matched, match_scale};
 pub use fitted::{Sums, part, sums};
 pub use table::{Table, board, cut, side_by_side, signed, tenths, wrap};

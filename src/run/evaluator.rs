@@ -23,7 +23,7 @@ use crate::net::Net;
 use crate::progress::Progress;
 use crate::report::{Predictions, Values};
 use crate::sample::{Position, Sample};
-use crate::search::{self, Evaluate, Quiescence};
+use crate::search::{self, Evaluate};
 use crate::terms::OwnTerms;
 use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
@@ -253,29 +253,6 @@ impl Evaluator {
             Form::Net(net, base) => each(&|position| sum(net, base.as_ref(), position).into()),
             Form::Floats(floats) => Values::Cp(floats.evaluate(samples)?),
         };
-        self.predictions(values, samples)
-    }
-
-    /// The same of the ends of their quiescence searches; constant and score stay as they are.
-    pub fn evaluate_quiet(&self, samples: &[Sample]) -> Result<Predictions> {
-        if matches!(self.form, Form::Constant | Form::Score) {
-            return self.evaluate(samples, &[]);
-        }
-        self.in_search()?;
-        let of = |samples: &[Sample]| -> Vec<f64> {
-            let mut evaluation = self.in_search().expect("tried before");
-            let mut quiescence = Quiescence::new(self.scale_in_search());
-            let mut value = |sample: &Sample| -> i32 {
-                let chess = sample.position.to_chess().ok();
-                let end = chess.and_then(|chess| quiescence.end(&chess, &mut *evaluation));
-                end.map(|end| end.score).unwrap_or_else(|| {
-                    evaluation.refresh(&sample.position);
-                    evaluation.value()
-                })
-            };
-            samples.iter().map(|sample| value(sample).into()).collect()
-        };
-        let values = Values::Cp(samples.par_chunks(512).flat_map_iter(of).collect());
         self.predictions(values, samples)
     }
 

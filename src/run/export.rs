@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::evaluator::{Evaluator, sum};
 use super::folder::{BEST, LAST};
 use super::inspect;
+use super::measure::truth;
 use super::recipe::{self, Recipe};
 use crate::architecture::Views;
 use crate::digest::digest;
@@ -19,7 +20,7 @@ use crate::loader::Plan;
 use crate::model::{Compute, Device};
 use crate::net::Hints;
 use crate::progress::Progress;
-use crate::report::{Matched, Pairs, Values, match_scale};
+use crate::report::{Matched, Values, match_scale};
 use crate::sample::{Position, Sample};
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
@@ -302,12 +303,10 @@ pub fn match_to(
     let base = base.as_ref().map(recipe::added).transpose()?;
     let value = |it: &Sample| f64::from(sum(&net, base.as_ref(), &it.position));
     let new: Vec<f64> = samples.iter().map(value).collect();
-    let results: Vec<f64> = samples.iter().map(|sample| f64::from(sample.result)).collect();
-    let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
-    let pairs = Pairs { old: &old_cp, new: &new, results: &results, groups: &groups };
-    let matched = match_scale(&pairs, source.scales.scale)?;
+    let truth = truth(samples, "positions");
+    let matched = match_scale(&old_cp, &new, &truth, source.scales.scale)?;
     source.scales.scale = matched.scale_after;
     let sha256 =
         input::read(Path::new(old), input::WEIGHTS).map(|bytes| digest(&bytes)).unwrap_or_default();
-    Ok((MatchedTo { sha256, factor: matched.factor }, evaluator.name, matched))
+    Ok((MatchedTo { sha256, factor: matched.factor.mean }, evaluator.name, matched))
 }

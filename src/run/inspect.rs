@@ -5,16 +5,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use super::export;
-use super::folder::BEST;
 use super::recipe::{self, Recipe};
-use super::tuned::weights;
 use crate::draw::Section;
 use crate::export::{Given, Imported};
-use crate::hce::{self, HceWeights, Tally};
+use crate::hce::{self, HceWeights};
 use crate::inspect::{Inspection, Options, inspect, work};
 use crate::loader::{Part, Plan};
 use crate::progress::Progress;
-use crate::report::terms::{EffectiveValues, TermResult};
 use crate::sample::Sample;
 
 /// Sections of a report about the net of a run.
@@ -22,14 +19,12 @@ pub fn sections(
     net: &str,
     name: &str,
     samples: &[Sample],
-    mut options: Options,
+    explained: usize,
     listener: &dyn Progress,
 ) -> Result<Vec<Section>> {
     let source = export::read(Path::new(net), &Given::default())?;
-    options
-        .hce
-        .get_or_insert_with(|| HceWeights::of_list(hce::terms::list(), source.scales.scale.into()));
-    let inspection = look(&source, samples, &options, listener).with_context(|| net.to_string())?;
+    let inspection =
+        look(&source, samples, explained, listener).with_context(|| net.to_string())?;
     let mut sections = inspection.pictures();
     for section in &mut sections {
         section.title = format!("{} of {name}", section.title);
@@ -37,19 +32,21 @@ pub fn sections(
     Ok(sections)
 }
 
-/// Inspects a net over these positions.
+/// Inspects a net over these positions; `explained` of them explain it by handcrafted terms.
 pub fn look(
     source: &Imported,
     samples: &[Sample],
-    options: &Options,
+    explained: usize,
     listener: &dyn Progress,
 ) -> Result<Inspection> {
     let Imported { weights, architecture, scales, facts, .. } = source;
     if let Some(base) = recipe::base(facts)? {
         listener.remark(&format!("the net alone is inspected, without its base {}", base.name));
     }
-    let counter = listener.count(Some(work(samples.len(), options)), "inspecting");
-    Ok(inspect(weights, architecture, *scales, samples, options, &*counter)?)
+    let hce = HceWeights::of_list(hce::terms::list(), scales.scale.into());
+    let options = Options { positions: explained, hce: Some(hce) };
+    let counter = listener.count(Some(work(samples.len(), &options)), "inspecting");
+    Ok(inspect(weights, architecture, *scales, samples, &options, &*counter)?)
 }
 
 /// Positions of the files, or else those that validated the run.
@@ -76,37 +73,4 @@ pub fn positions(
             Ok(recipe::collect(&plan, Part::All, listener)?)
         }
     }
-}
-
-/// Effective values of pieces, from the handcrafted terms of a file or a run, in up to `most`
-/// positions of the files.
-pub fn effective_values(
-    terms: &Path,
-    given: Option<Plan>,
-    most: usize,
-    listener: &dyn Progress,
-) -> Result<EffectiveValues> {
-    let weights = weights(terms)?;
-    let best = terms.join(BEST);
-    let recipe = match best.exists() {
-        true => Some(recipe::open(&best)?.1),
-        false => None,
-    };
-    let mut samples = positions(given, recipe.as_ref(), terms, listener)?;
-    samples.truncate(most);
-    let tally = Tally::of(&samples);
-    let terms = weights.list.terms.iter().zip(&weights.values);
-    let results: Vec<TermResult> = terms
-        .map(|(term, value)| TermResult {
-            name: term.name.clone(),
-            kind: term.kind,
-            count: None,
-            start: term.start,
-            tuned: *value,
-            error: None,
-            held: None,
-        })
-        .collect();
-    let counted = results.iter().zip(tally.times.iter().map(|times| *times as f64));
-    Ok(EffectiveValues::of(counted, tally.phase()))
 }

@@ -16,7 +16,7 @@ use crate::hce;
 use crate::loader::{LoadError, Part, Plan};
 use crate::progress::Progress;
 use crate::report::deep::{Deep, Depth, Quantising, deep, quantising};
-use crate::report::{Comparison, Options, Played, Predictions, Truth, compare};
+use crate::report::{Comparison, Played, Predictions, Truth, compare};
 use crate::sample::{Sample, games_known};
 
 /// Positions of a file whose results are held against material, as in training.
@@ -28,19 +28,25 @@ pub struct Measurement {
     pub evaluations: Vec<Predictions>,
     /// The positions measured on, and open questions about them.
     pub notes: Vec<String>,
-    results: Vec<f64>,
-    groups: Vec<u64>,
-    targets: Option<Vec<f64>>,
+    truth: Truth,
     /// By evaluation, whether it was trained.
     trained: Vec<bool>,
-    noun: &'static str,
-    games_known: bool,
-    /// Why no winner may be named from these results.
-    doubt: Option<String>,
-    /// How many positions were left out, since they have no score, in words.
-    unscored: Option<String>,
+    /// Floats and integers of one net, as places among the evaluations.
+    nets: Vec<[usize; 2]>,
     /// Games between some of them.
     played: Option<Played>,
+}
+
+/// The known facts of positions, whose games are called `noun`.
+pub fn truth(samples: &[Sample], noun: &'static str) -> Truth {
+    Truth {
+        results: samples.iter().map(|sample| sample.result.into()).collect(),
+        targets: None,
+        groups: samples.iter().map(Sample::group).collect(),
+        noun,
+        games_known: games_known(samples),
+        doubt: None,
+    }
 }
 
 /// All positions of the files that a user names, or else of those that a run was trained on.
@@ -78,17 +84,14 @@ pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option
 fn turned(samples: &[Sample]) -> Option<String> {
     match view::measure(&samples[..samples.len().min(PROBE)], view::Of::Result, false) {
         view::Verdict::Holds(_) | view::Verdict::Unsure => None,
-        view::Verdict::OtherView(evidence) => {
-            Some(format!("the results seem to be seen by the other side ({evidence})"))
-        }
-        view::Verdict::Turned(evidence) => {
-            Some(format!("the results seem to be turned, a win written as a loss ({evidence})"))
+        view::Verdict::OtherView(evidence) | view::Verdict::Turned(evidence) => {
+            Some(format!("the results seem to be those of the other side ({evidence})"))
         }
     }
 }
 
 /// Floats and integers of one net, as places among the evaluations.
-pub fn nets(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
+fn nets(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
     let of = |integers: &Evaluator| {
         let net = net_of(&integers.given);
         evaluators.iter().position(|it| it.is_float() && net_of(&it.given) == net)
@@ -109,32 +112,28 @@ fn net_of(given: &str) -> String {
 }
 
 impl Measurement {
-    /// Evaluates positions of these files, or with `quiescence` the ends of their quiescence
-    /// searches. Evaluations with equal names are called as they were given.
+    /// Evaluates positions of these files. Evaluations with equal names are called as they were
+    /// given.
     pub fn of(
         evaluators: &[Evaluator],
         mut selection: Selection,
         doubt: Option<String>,
         files: &[PathBuf],
-        quiescence: bool,
     ) -> Result<Self> {
         if evaluators.iter().any(Evaluator::needs_scores) {
             selection.skip_unscored("`score`")?;
         }
-        let unscored = selection.unscored();
-        let Selection { samples, part, mut notes, doubts, .. } = selection;
+        let Selection { samples, is_test, mut notes, doubts } = selection;
         let mut evaluations = Vec::new();
         for (evaluator, doubt) in evaluators.iter().zip(doubts) {
-            let mut evaluation = match quiescence {
-                true => evaluator.evaluate_quiet(&samples)?,
-                false => evaluator.evaluate(&samples, files)?,
-            };
+            let mut evaluation = evaluator.evaluate(&samples, files)?;
             if evaluators.iter().filter(|other| other.name == evaluator.name).count() > 1 {
                 evaluation.name.clone_from(&evaluator.given);
             }
             evaluations.push(Predictions { doubt, ..evaluation });
         }
-        for [floats, integers] in nets(evaluators) {
+        let nets = nets(evaluators);
+        for &[floats, integers] in &nets {
             evaluations[floats].net = Some(floats);
             evaluations[integers].net = Some(floats);
         }
@@ -142,11 +141,14 @@ impl Measurement {
             notes.push(note);
             targets
         });
-        if quiescence {
-            notes.push("measured are the scores of quiescence searches".into());
-        }
-        let games = games_known(&samples);
-        if !games {
+        let noun = match (games_known(&samples), is_test) {
+            (true, false) => "games",
+            (true, true) => "test games",
+            (false, false) => "positions",
+            (false, true) => "test positions",
+        };
+        let truth = Truth { targets, doubt, ..truth(&samples, noun) };
+        if !truth.games_known {
             let lacking = samples.iter().filter(|sample| sample.game.is_none()).count();
             notes.push(format!(
                 "the games of {lacking} of {} positions are unknown: intervals are lower bounds, and \
@@ -154,40 +156,11 @@ impl Measurement {
                 samples.len()
             ));
         }
-        Ok(Self {
-            evaluations,
-            games_known: games,
-            doubt,
-            unscored,
-            played: None,
-            notes,
-            results: samples.iter().map(|sample| sample.result.into()).collect(),
-            groups: samples.iter().map(Sample::group).collect(),
-            targets,
-            trained: evaluators.iter().map(Evaluator::is_trained).collect(),
-            noun: match (games, part) {
-                (true, Part::All) => "games",
-                (true, _) => "test games",
-                (false, Part::All) => "positions",
-                (false, _) => "test positions",
-            },
-            samples,
-        })
+        let trained = evaluators.iter().map(Evaluator::is_trained).collect();
+        Ok(Self { samples, evaluations, notes, truth, trained, nets, played: None })
     }
 
-    fn truth(&self) -> Truth<'_> {
-        Truth {
-            results: &self.results,
-            targets: self.targets.as_deref(),
-            groups: &self.groups,
-            noun: self.noun,
-            games_known: self.games_known,
-            doubt: self.doubt.as_deref(),
-        }
-    }
-
-    /// Adds the games of a match, in which some of the evaluations played; before
-    /// [`drop_floats`](Self::drop_floats).
+    /// Adds the games of a match, in which some of the evaluations played.
     pub fn play(&mut self, games: &Match, evaluators: &[Evaluator]) -> Result<()> {
         let given: Vec<String> = evaluators.iter().map(|it| it.given.clone()).collect();
         let (players, notes) = games.find(&given, evaluators)?;
@@ -199,31 +172,32 @@ impl Measurement {
         Ok(())
     }
 
-    /// The cost of quantising each net, whose floats and integers stand at these places.
-    pub fn quantising(&self, nets: &[[usize; 2]], options: &Options) -> Result<Vec<Quantising>> {
-        let of = |pair: &[usize; 2]| {
-            quantising(pair.map(|place| &self.evaluations[place]), &self.truth(), options)
-        };
-        Ok(nets.iter().map(of).collect::<Result<_, _>>()?)
+    /// The cost of quantising each net of which floats and integers are there.
+    pub fn quantising(&self) -> Result<Vec<Quantising>> {
+        let of =
+            |net: &[usize; 2]| quantising(net.map(|place| &self.evaluations[place]), &self.truth);
+        Ok(self.nets.iter().map(of).collect::<Result<_, _>>()?)
     }
 
-    /// Leaves out the floats of these nets: the integers are what engines compute with.
-    pub fn drop_floats(&mut self, nets: &[[usize; 2]]) {
-        let stays = |place: usize| nets.iter().all(|[floats, _]| *floats != place);
-        let mut places = 0..;
-        self.evaluations.retain(|_| places.next().is_some_and(stays));
-        let mut places = 0..;
-        self.trained.retain(|_| places.next().is_some_and(stays));
+    /// Leaves out floats beside their integers, which are what engines compute with. Returns the
+    /// places that stay.
+    pub fn drop_floats(&mut self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.evaluations.len()).collect();
+        places.retain(|place| self.nets.iter().all(|[floats, _]| floats != place));
+        self.evaluations = places.iter().map(|place| self.evaluations[*place].clone()).collect();
+        self.trained = places.iter().map(|place| self.trained[*place]).collect();
+        self.nets.clear();
+        places
     }
 
     /// Which evaluation is better, and how sure that is.
-    pub fn compare(&self, options: &Options) -> Result<Comparison> {
-        Ok(self.finished(compare(&self.evaluations, &self.truth(), options)?))
+    pub fn compare(&self) -> Result<Comparison> {
+        Ok(self.finished(compare(&self.evaluations, &self.truth)?))
     }
 
     /// The same with phases, calibration and disagreements, all held against the first evaluation
     /// that was trained.
-    pub fn deep(&self, options: &Options, most: usize) -> Result<Deep> {
+    pub fn deep(&self, most: usize) -> Result<Deep> {
         let phases: Vec<u8> =
             self.samples.par_iter().map(|it| hce::Phase::pieces(&it.position)).collect();
         let depth = Depth {
@@ -232,14 +206,13 @@ impl Measurement {
             reference: self.trained.iter().position(|it| *it),
             most,
         };
-        let deep = deep(&self.evaluations, &self.truth(), options, &depth)?;
+        let deep = deep(&self.evaluations, &self.truth, &depth)?;
         Ok(Deep { comparison: self.finished(deep.comparison), ..deep })
     }
 
     /// With notes and games.
     fn finished(&self, mut comparison: Comparison) -> Comparison {
         comparison.notes.clone_from(&self.notes);
-        comparison.sentences.splice(0..0, self.unscored.clone());
         if let Some(played) = &self.played {
             comparison.add_games(played);
         }
@@ -256,15 +229,10 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
     if worths[1..].iter().any(|own| own.promise != worths[0].promise || own.wdl.is_some()) {
         return None;
     }
-    let (wdl, promise) = (config.final_wdl(), config.promise);
-    let targets = targets_of(samples, config)?;
+    let (wdl, scale) = (config.final_wdl(), config.promise.scale);
     let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
-    let offset = match promise.offset {
-        0.0 => String::new(),
-        offset => format!(", offset {offset}"),
-    };
-    let expected = format!("sigmoid(score / {}{offset})", promise.scale);
-    Some((targets, format!("the target is {wdl} * result + {rest} * {expected}")))
+    let note = format!("the target is {wdl} * result + {rest} * sigmoid(score / {scale})");
+    Some((targets_of(samples, config)?, note))
 }
 
 /// The target of each position at the end of a run with this config; none where a score lacks.

@@ -6,24 +6,20 @@ use anyhow::{Context, Result, ensure};
 use maud::{Markup, html};
 
 use super::evaluator::{Evaluator, each_once};
-use super::honest::{Selection, honest};
-use super::measure::{self, Measurement, nets};
-use super::played::Match;
+use super::honest::honest;
+use super::measure::{self, Measurement};
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
-use super::{folder, inspect, tuned};
+use super::{folder, inspect};
 use crate::config::Model;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::draw::{self, Section};
 use crate::export::Given;
-use crate::hce::HceWeights;
-use crate::inspect::Options as Inspect;
 use crate::loader::Plan;
 use crate::log;
 use crate::model::{Compute, Device};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::Options;
 use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
@@ -47,13 +43,14 @@ pub struct Page {
     pub files: Vec<PathBuf>,
 }
 
-/// The contents of a page besides its runs.
-pub struct Besides<'a> {
-    /// More evaluations.
-    pub with: &'a [String],
-    /// Positions to compare on; none for those that the first run was trained on.
-    pub given: Option<Plan>,
-    pub games: Option<Match>,
+/// Positions to compare on.
+struct Positions {
+    samples: Vec<Sample>,
+    /// Why their results name no winner.
+    doubt: Option<String>,
+    files: Vec<PathBuf>,
+    /// As many of them explain nets by handcrafted terms.
+    explained: usize,
 }
 
 /// Reads the folders of runs, each of which may still be in use.
@@ -68,24 +65,65 @@ pub fn read(folders: &[PathBuf]) -> Result<Vec<ShownRun>> {
 }
 
 impl Page {
-    /// Compares the runs, on the positions of the files, or else of those that the first run was
-    /// trained on.
+    /// Compares runs and other evaluations on the positions of the files, or else of those that the
+    /// first run was trained on.
     pub fn of(
         runs: &[ShownRun],
-        besides: Besides,
+        with: &[String],
+        given: Option<Plan>,
         place: &(Device, Compute),
         listener: &dyn Progress,
     ) -> Result<Self> {
-        let mut evaluators = open(runs, besides.with, place, listener)?;
-        let plan = measure::plan(besides.given, Some(&runs[0].recipe), &evaluators)?;
+        let evaluators = open(runs, with, place, listener)?;
+        let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
         let (samples, doubt) = measure::read(&plan, listener)?;
-        add_score(&mut evaluators, &samples, place, listener)?;
+        let positions = Positions { samples, doubt, files: plan.files, explained: 50_000 };
+        Self::on(runs, evaluators, positions, place, listener)
+    }
+
+    /// Compares runs on these positions; each net competes once, by its integers.
+    fn on(
+        runs: &[ShownRun],
+        mut evaluators: Vec<Evaluator>,
+        Positions { samples, doubt, files, explained }: Positions,
+        place: &(Device, Compute),
+        listener: &dyn Progress,
+    ) -> Result<Self> {
+        ensure!(!samples.is_empty(), "no game was held out");
+        if samples.iter().all(|sample| sample.score.is_some())
+            && !evaluators.iter().any(Evaluator::needs_scores)
+        {
+            evaluators.push(Evaluator::open("score", &Given::default(), place, listener)?);
+        }
         let selection = honest(&evaluators, samples, false, false)?;
-        let measured = Measurement::of(&evaluators, selection, doubt, &plan.files, false)?;
-        let games = besides.games.as_ref();
-        let (lead, sections) =
-            sections(runs, &evaluators, measured, games, &Inspect::default(), listener)?;
-        Ok(Self { title: title(runs), lead, sections, files: plan.files })
+        let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
+        let counter = listener.count(None, "comparing");
+        let quantised = measured.quantising()?;
+        let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
+        let names: Vec<(String, &str)> =
+            left.map(|(at, one)| (one.name.clone(), evaluators[at].describe())).collect();
+        let deep = measured.deep(BOARDS)?;
+        drop(counter);
+        let pages: Vec<Run> = runs.iter().map(|run| run.page.clone()).collect();
+        let mut sections = vec![
+            page::comparison(&deep.comparison, &names, &measured.notes),
+            page::curves(&pages),
+            page::phases(&deep.phases),
+            page::calibration(&deep.calibrations, deep.comparison.noun),
+            page::disagreements(&deep.disagreements),
+        ];
+        if !quantised.is_empty() {
+            sections.push(page::quantising(&quantised));
+        }
+        for run in runs.iter().filter(|run| run.recipe.config.is_net()) {
+            if let Some(best) = run.file(folder::BEST) {
+                let (name, samples) = (&run.page.name, &measured.samples);
+                sections.extend(inspect::sections(&best, name, samples, explained, listener)?);
+            }
+        }
+        sections.push(page::settings(&pages));
+        let lead = html! { @for sentence in &deep.comparison.sentences { p { (sentence) } } };
+        Ok(Self { title: title(runs), lead, sections, files })
     }
 
     /// Writes the page; the number of its bytes.
@@ -101,55 +139,31 @@ impl Page {
 pub fn of_ended(
     path: &Path,
     recipe: &Recipe,
-    held_out: [&[Sample]; 2],
+    [validation, test]: [&[Sample]; 2],
     place: &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<PathBuf> {
     let runs = [ShownRun { recipe: recipe.clone(), ..ShownRun::read(path)? }];
     let output = path.join(folder::REPORT);
-    let (lead, sections) = match of_run(&runs, held_out, place, listener) {
-        Ok(compared) => compared,
-        Err(error) => {
-            let pages = [runs[0].page.clone()];
-            let lead = html! { p { "There is no comparison: " (format!("{error:#}")) "." } };
-            (lead, vec![page::curves(&pages), page::settings(&pages)])
+    let compared = || match recipe.config.model {
+        // Only traces hold the terms of another engine.
+        Model::Traces(_) => Page::of(&runs, &[], None, place, listener),
+        _ => {
+            let samples = if test.is_empty() { validation } else { test }.to_vec();
+            // A look that takes a second.
+            let (doubt, files, explained) = (None, Vec::new(), 10_000);
+            let positions = Positions { samples, doubt, files, explained };
+            Page::on(&runs, open(&runs, &[], place, listener)?, positions, place, listener)
         }
     };
-    Page { title: title(&runs), lead, sections, files: Vec::new() }.write(&output)?;
+    let page = compared().unwrap_or_else(|error| {
+        let pages = [runs[0].page.clone()];
+        let lead = html! { p { "There is no comparison: " (format!("{error:#}")) "." } };
+        let sections = vec![page::curves(&pages), page::settings(&pages)];
+        Page { title: title(&runs), lead, sections, files: Vec::new() }
+    });
+    page.write(&output)?;
     Ok(output)
-}
-
-/// Lead and sections of a run from positions that it held out; positions of another engine's terms
-/// are read again, since only traces hold these.
-fn of_run(
-    runs: &[ShownRun],
-    [validation, test]: [&[Sample]; 2],
-    place: &(Device, Compute),
-    listener: &dyn Progress,
-) -> Result<(Markup, Vec<Section>)> {
-    let mut evaluators = open(runs, &[], place, listener)?;
-    let recipe = &runs[0].recipe;
-    let (mut files, mut doubt) = (Vec::new(), None);
-    let samples = match matches!(recipe.config.model, Model::Traces(_)) {
-        true => {
-            let plan = measure::plan(None, Some(recipe), &evaluators)?;
-            files.clone_from(&plan.files);
-            let read = measure::read(&plan, listener)?;
-            doubt = read.1;
-            read.0
-        }
-        false => [validation, test].concat(),
-    };
-    add_score(&mut evaluators, &samples, place, listener)?;
-    let selection = match files.is_empty() {
-        true => Selection::of_run(&evaluators, validation, test),
-        false => honest(&evaluators, samples, false, false)?,
-    };
-    ensure!(!selection.samples.is_empty(), "no game was kept for the test");
-    let measured = Measurement::of(&evaluators, selection, doubt, &files, false)?;
-    // A look that takes a second.
-    let inside = Inspect { positions: 10_000, hce: None };
-    sections(runs, &evaluators, measured, None, &inside, listener)
 }
 
 fn title(runs: &[ShownRun]) -> String {
@@ -157,96 +171,35 @@ fn title(runs: &[ShownRun]) -> String {
     names.join(", ")
 }
 
-/// The evaluations of the runs, floats and integers, and material beside them.
+/// The evaluations of the runs, others, and material beside them. Integers, or floats without them,
+/// have the name of their run.
 fn open(
     runs: &[ShownRun],
     with: &[String],
     place: &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<Vec<Evaluator>> {
-    let files = |run: &ShownRun| [folder::BEST, folder::NET].map(|name| run.file(name));
-    let mut given: Vec<String> = runs.iter().flat_map(files).flatten().collect();
-    given.extend(with.iter().cloned());
-    if !given.iter().any(|name| name == "material") {
-        given.push("material".to_string());
+    let open = |name: &str| Evaluator::open(name, &Given::default(), place, listener);
+    let mut evaluators = Vec::new();
+    for run in runs {
+        let files = [folder::NET, folder::BEST].map(|name| run.file(name));
+        for (place, file) in files.iter().flatten().enumerate() {
+            let mut evaluator = open(file)?;
+            if place == 0 {
+                evaluator.name.clone_from(&run.page.name);
+            }
+            evaluators.push(evaluator);
+        }
     }
+    for name in with {
+        evaluators.push(open(name)?);
+    }
+    if !with.iter().any(|name| name == "material") {
+        evaluators.push(open("material")?);
+    }
+    let given: Vec<String> = evaluators.iter().map(|it| it.given.clone()).collect();
     each_once(&given)?;
-    given.iter().map(|name| Evaluator::open(name, &Given::default(), place, listener)).collect()
-}
-
-/// Adds the data's own scores, where all positions have one.
-fn add_score(
-    evaluators: &mut Vec<Evaluator>,
-    samples: &[Sample],
-    place: &(Device, Compute),
-    listener: &dyn Progress,
-) -> Result<()> {
-    let there = evaluators.iter().any(Evaluator::needs_scores) || samples.is_empty();
-    if !there && samples.iter().all(|sample| sample.score.is_some()) {
-        evaluators.push(Evaluator::open("score", &Given::default(), place, listener)?);
-    }
-    Ok(())
-}
-
-/// Lead and sections; each net competes once, by its integers.
-fn sections(
-    runs: &[ShownRun],
-    evaluators: &[Evaluator],
-    mut measured: Measurement,
-    games: Option<&Match>,
-    inside: &Inspect,
-    listener: &dyn Progress,
-) -> Result<(Markup, Vec<Section>)> {
-    let counter = listener.count(None, "comparing");
-    let options = Options::default();
-    if let Some(games) = games {
-        measured.play(games, evaluators)?;
-    }
-    let nets = nets(evaluators);
-    let quantised = measured.quantising(&nets, &options)?;
-    measured.drop_floats(&nets);
-    let left = evaluators.iter().enumerate().filter(|(i, _)| nets.iter().all(|it| it[0] != *i));
-    let mut names = Vec::new();
-    for ((_, evaluator), evaluation) in left.zip(&mut measured.evaluations) {
-        let of = |run: &&ShownRun| {
-            let files = [folder::BEST, folder::NET].map(|name| run.file(name));
-            files.iter().flatten().any(|file| *file == evaluator.given)
-        };
-        let alone = |name: &str| runs.iter().filter(|run| run.page.name == name).count() == 1;
-        if let Some(run) = runs.iter().find(of).filter(|run| alone(&run.page.name)) {
-            evaluation.name.clone_from(&run.page.name);
-        }
-        names.push((evaluation.name.clone(), evaluator.describe()));
-    }
-    let deep = measured.deep(&options, BOARDS)?;
-    drop(counter);
-    let pages: Vec<Run> = runs.iter().map(|run| run.page.clone()).collect();
-    let lead = html! { @for sentence in &deep.comparison.sentences { p { (sentence) } } };
-    let mut sections = vec![page::comparison(&deep.comparison, &names, &measured.notes)];
-    sections.extend(page::games(&deep.comparison));
-    sections.push(page::curves(&pages));
-    sections.push(page::phases(&deep.phases));
-    sections.push(page::calibration(&deep.calibrations, &deep.comparison.noun));
-    sections.push(page::disagreements(&deep.disagreements));
-    if !quantised.is_empty() {
-        sections.push(page::quantising(&quantised));
-    }
-    for run in runs.iter().filter(|run| run.recipe.config.is_net()) {
-        if let Some(best) = run.file(folder::BEST) {
-            let options = Inspect { hce: of_terms(runs)?, ..inside.clone() };
-            let (name, samples) = (&run.page.name, &measured.samples);
-            sections.extend(inspect::sections(&best, name, samples, options, listener)?);
-        }
-    }
-    sections.push(page::settings(&pages));
-    Ok((lead, sections))
-}
-
-/// The handcrafted weights of the first run that has some, to hold nets against.
-fn of_terms(runs: &[ShownRun]) -> Result<Option<HceWeights>> {
-    let mut ours = runs.iter().filter(|run| matches!(run.recipe.config.model, Model::Terms(_)));
-    let path = ours.find_map(|run| run.file(folder::TERMS));
-    path.map(|path| tuned::weights(Path::new(&path))).transpose()
+    Ok(evaluators)
 }
 
 impl ShownRun {

@@ -11,15 +11,15 @@ use serde::Serialize;
 
 use super::evaluator::Evaluator;
 use super::folder::{BEST, LAST, RunFolder, is_finished};
-use super::measure::targets_of;
+use super::measure::{targets_of, truth};
 use super::recipe;
 use super::train::{Means, NothingLearnt, begin, check, resume};
 use crate::config::{Config, Target};
 use crate::export::{ExportError, Given, QuantiseError};
 use crate::loader::{Scan, scan};
 use crate::report::seeds::{Measured, Spread, contest};
-use crate::report::{Options, Predictions, Table, Truth, sums};
-use crate::sample::{Sample, games_known};
+use crate::report::{Predictions, Table, Truth, sums};
+use crate::sample::Sample;
 use crate::train::TrainError;
 
 /// Upper sanity limit of members.
@@ -205,8 +205,7 @@ impl<'a> Sweep<'a> {
         let titles = axes.iter().map(|axis| axis.title().to_string()).collect();
         let sweep = Self { members, seeds, loss, titles, out, scan: scan?, means };
         for games in [&sweep.scan.validation.samples, &sweep.scan.test.samples] {
-            let games = Games::of(games, "games");
-            sums(&Predictions::constant(), &games.truth(None), &Options::default())?;
+            sums(&Predictions::constant(), &truth(games, "games"))?;
         }
         for member in &sweep.members {
             check(&member.config, sweep.scan.train, means)
@@ -289,9 +288,9 @@ impl<'a> Sweep<'a> {
             return Ok(None);
         }
         if self.loss == Loss::Results {
-            let games = Games::of(&self.scan.validation.samples, "validation games");
-            let sums = self.sums(&games.truth(None), games.samples, &path, &config)?;
-            return Ok(Some(sums.iter().sum::<f64>() / games.samples.len() as f64));
+            let samples = &self.scan.validation.samples;
+            let sums = self.sums(&truth(samples, "validation games"), samples, &path, &config)?;
+            return Ok(Some(sums.iter().sum::<f64>() / samples.len() as f64));
         }
         let best = recipe::open(&path.join(LAST))?.0.state.best;
         let best = best.with_context(|| format!("no position validated {name}"))?;
@@ -311,22 +310,22 @@ impl<'a> Sweep<'a> {
         let name = run.to_string_lossy();
         let evaluator = Evaluator::open(&name, &Given::default(), &place, self.means.listener)?;
         let evaluation = evaluator.evaluate(samples, &config.data.all_files())?;
-        let sums = sums(&evaluation, truth, &Options::default())?;
+        let sums = sums(&evaluation, truth)?;
         Ok(sums.targets.unwrap_or(sums.results))
     }
 
     fn measure(&self, all: Vec<(&Member, Result<Option<Spread>, String>)>) -> Result<Outcome> {
-        let games = Games::of(&self.scan.test.samples, "test games");
+        let samples = &self.scan.test.samples;
         let targets = match self.loss {
             // Moves have no target, and the results are no other one.
             Loss::Target => Some(&all[0].0.config)
                 .filter(|it| !it.learns_moves() && it.needs_scores())
-                .and_then(|it| targets_of(games.samples, it)),
+                .and_then(|it| targets_of(samples, it)),
             Loss::Results => None,
         };
-        let truth = games.truth(targets.as_deref());
+        let mut truth = Truth { targets, ..truth(samples, "test games") };
         let chosen_on = &self.scan.validating.sketch;
-        let mut doubt = games.samples.iter().any(|it| chosen_on.contains(it));
+        let mut doubt = samples.iter().any(|it| chosen_on.contains(it));
         let mut measured = Vec::new();
         for (member, _) in all.iter().filter(|(_, losses)| losses.is_ok()) {
             let mut seeds = Vec::new();
@@ -335,12 +334,12 @@ impl<'a> Sweep<'a> {
                 let (_, recipe) = recipe::open(&path.join(BEST))?;
                 doubt |= recipe.start.is_some_and(|start| start.doubt.is_some());
                 doubt |= recipe.base.is_some_and(|base| base.doubt.is_some());
-                seeds.push(self.sums(&truth, games.samples, &path, &config)?);
+                seeds.push(self.sums(&truth, samples, &path, &config)?);
             }
             measured.push(seeds);
         }
-        let doubt = doubt.then_some("some of the test games may have been trained or chosen on");
-        let truth = Truth { doubt, ..truth };
+        let why = "some of the test games may have been trained or chosen on";
+        truth.doubt = doubt.then(|| why.to_string());
         let mut tests = contest(&measured, &truth).into_iter();
         let tried = |(member, losses): (&Member, Result<Option<Spread>, String>)| Tried {
             name: member.name.clone(),
@@ -353,10 +352,10 @@ impl<'a> Sweep<'a> {
         Ok(Outcome {
             titles: self.titles.clone(),
             seeds: self.seeds,
-            loss: if targets.is_some() { Loss::Target } else { Loss::Results },
-            positions: games.samples.len(),
+            loss: if truth.targets.is_some() { Loss::Target } else { Loss::Results },
+            positions: samples.len(),
             members: all.into_iter().map(tried).collect(),
-            doubt: doubt.map(str::to_string),
+            doubt: truth.doubt,
         })
     }
 }
@@ -425,26 +424,6 @@ impl Outcome {
             table.row(cells);
         }
         table
-    }
-}
-
-/// Positions to measure on.
-struct Games<'a> {
-    samples: &'a [Sample],
-    results: Vec<f64>,
-    groups: Vec<u64>,
-    noun: &'static str,
-}
-
-impl<'a> Games<'a> {
-    fn of(samples: &'a [Sample], noun: &'static str) -> Self {
-        let results = samples.iter().map(|sample| sample.result.into()).collect();
-        Self { samples, results, groups: samples.iter().map(Sample::group).collect(), noun }
-    }
-
-    fn truth<'t>(&'t self, targets: Option<&'t [f64]>) -> Truth<'t> {
-        let games_known = games_known(self.samples);
-        Truth { targets, games_known, ..Truth::of_games(&self.results, &self.groups, self.noun) }
     }
 }
 

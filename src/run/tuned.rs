@@ -2,32 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Result};
 
-use super::folder::{BEST, TERMS};
-use super::path::{FileKind, in_folder, kind_of};
+use super::folder::BEST;
+use super::path::{FileKind, kind_of};
 use super::recipe::{self, Recipe};
-use crate::hce::{HceFileError, HceWeights};
+use crate::hce::HceWeights;
 use crate::input;
-
-/// The handcrafted weights of a JSON file or a run.
-pub fn weights(path: &Path) -> Result<HceWeights> {
-    let path = in_folder(path, TERMS)?;
-    let name = path.display();
-    let bytes =
-        input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
-    let text = String::from_utf8(bytes).ok().filter(|text| text.trim_start().starts_with('{'));
-    let text = text.with_context(|| {
-        format!("{name} is no JSON of handcrafted weights; name {TERMS} of a run of such terms")
-    })?;
-    HceWeights::from_json(&text).map_err(|error| match error {
-        HceFileError::Own => anyhow!(
-            "{name} has the weights of an engine's own terms, which only the engine can count; \
-             name weights of the built-in terms with --hce"
-        ),
-        error => Error::from(error).context(name.to_string()),
-    })
-}
 
 /// The weights of a JSON file or a run, and an engine's phase and scale factor where its list is
 /// there.

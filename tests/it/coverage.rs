@@ -5,7 +5,8 @@ use nnuance::export::{self, Given};
 use nnuance::hce::{self, HceWeights};
 use nnuance::loader::{Part, Plan, collect};
 use nnuance::report::estimate::Estimate;
-use nnuance::report::{Comparison, Options, Predictions, Truth, chance, compare};
+use nnuance::report::fit::fit;
+use nnuance::report::{Comparison, Predictions, Truth, chance, compare};
 use nnuance::sample::Sample;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -51,15 +52,16 @@ impl Population {
         // The limit may have cut the last one.
         games.pop();
         let mut population = Self { names: names.to_vec(), games, truth: Vec::new() };
-        let all: Vec<usize> = (0..population.games.len()).collect();
-        let options = Options { fit_on_same: true, ..Options::default() };
-        let whole = population.compared(&all, 0, &options);
-        population.truth = names.iter().map(|name| of(&whole, name).mean).collect();
+        let column = |at: usize| -> Vec<f64> {
+            population.games.iter().flatten().map(|row| row[at]).collect()
+        };
+        let results = column(0);
+        population.truth = (1..=names.len()).map(|at| fit(&column(at), &results).loss).collect();
         population
     }
 
     /// Compares on games by their places; a game listed twice counts as two.
-    fn compared(&self, places: &[usize], seed: u64, options: &Options) -> Comparison {
+    fn compared(&self, places: &[usize], seed: u64) -> Comparison {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let (mut results, mut groups) = (Vec::new(), Vec::new());
         let mut cp = vec![Vec::new(); self.names.len()];
@@ -74,14 +76,14 @@ impl Population {
         let evaluations = self.names.iter().zip(cp).map(|(name, cp)| Predictions::new(*name, cp));
         let evaluations: Vec<Predictions> = evaluations.collect();
         let truth = Truth::of_games(&results, &groups, "games");
-        compare(&evaluations, &truth, options).expect("a comparison")
+        compare(&evaluations, &truth).expect("a comparison")
     }
 
     fn sampled(&self, games: usize, seed: u64) -> Comparison {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9));
         let place = |_| (random.next_u64() % self.games.len() as u64) as usize;
         let places: Vec<usize> = (0..games).map(place).collect();
-        self.compared(&places, seed, &Options::default())
+        self.compared(&places, seed)
     }
 
     fn truth(&self, name: &str) -> f64 {

@@ -5,9 +5,9 @@ use nnuance::log::Row;
 use nnuance::loss::sigmoid;
 use nnuance::report::deep::{Calibration, Quantising, quantising};
 use nnuance::report::estimate::Groups;
-use nnuance::report::fit::fit;
+use nnuance::report::fit::{fit, near};
 use nnuance::report::html::{self, Run};
-use nnuance::report::{Deep, Depth, Options, Predictions, Truth, Values, compare, deep};
+use nnuance::report::{Deep, Depth, Predictions, Truth, Values, compare, deep, part};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -17,8 +17,6 @@ use crate::draw::stands_alone;
 fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
-
-const OPTIONS: Options = Options { fit_on_same: true, fixed_scale: None };
 
 /// Positions of games, with three evaluations: good, one with more noise in endgames, and a rounded
 /// good one.
@@ -58,7 +56,7 @@ impl World {
         Self { evaluations, results, groups, phases, games_known: true }
     }
 
-    fn truth(&self) -> Truth<'_> {
+    fn truth(&self) -> Truth {
         let truth = Truth::of_games(&self.results, &self.groups, "held-out games");
         Truth { games_known: self.games_known, ..truth }
     }
@@ -66,13 +64,13 @@ impl World {
     fn deep(&self, reference: Option<usize>) -> Deep {
         let fen = |i: usize| format!("8/8/8/8/8/8/8/K1k5 w - - 0 {}", i + 1);
         let depth = Depth { phases: &self.phases, fen: &fen, reference, most: 5 };
-        let deep = deep(&self.evaluations, &self.truth(), &OPTIONS, &depth).unwrap();
+        let deep = deep(&self.evaluations, &self.truth(), &depth).unwrap();
         Deep { quantising: vec![self.quantising()], ..deep }
     }
 
     fn quantising(&self) -> Quantising {
         let pair = [&self.evaluations[1], &self.evaluations[2]];
-        quantising(pair, &self.truth(), &OPTIONS).unwrap()
+        quantising(pair, &self.truth()).unwrap()
     }
 
     fn cp(&self, evaluation: usize) -> &[f64] {
@@ -80,11 +78,16 @@ impl World {
         cp
     }
 
-    /// The squared errors and expected results of an evaluation, at its best scale.
+    /// The expected results of an evaluation, each at the best scale of the other parts.
     fn expected(&self, evaluation: usize) -> Vec<f64> {
         let cp = self.cp(evaluation);
-        let scale = fit(cp, &self.results).scale.unwrap();
-        cp.iter().map(|cp| sigmoid(cp / scale)).collect()
+        let whole = fit(cp, &self.results).scale.unwrap();
+        let scales = [0, 1, 2, 3, 4].map(|own| {
+            let others = (0..cp.len()).filter(|i| part(self.groups[*i]) != own);
+            near(cp, &self.results, &others.collect::<Vec<_>>(), whole).unwrap()
+        });
+        let scale = |i: usize| scales[part(self.groups[i])];
+        (0..cp.len()).map(|i| sigmoid(cp[i] / scale(i))).collect()
     }
 }
 
@@ -129,7 +132,7 @@ fn phases_equal_a_plain_loop() {
     let mut world = World::new(6_000, 2, 600.0);
     world.phases[..6].copy_from_slice(&[8, 9, 16, 17, 24, 0]);
     let deep = world.deep(None);
-    assert_eq!(deep.comparison, compare(&world.evaluations, &world.truth(), &OPTIONS).unwrap());
+    assert_eq!(deep.comparison, compare(&world.evaluations, &world.truth()).unwrap());
     let bounds = [0..=8, 9..=16, 17..=24];
     for (slice, bounds) in deep.phases.slices.iter().zip(&bounds) {
         let inside: Vec<usize> =
@@ -168,7 +171,7 @@ fn marks_of_worse_evaluations() {
             .to_vec();
         let fen = |_| String::new();
         let depth = Depth { phases: &world.phases, fen: &fen, reference: None, most: 0 };
-        let deep = nnuance::report::deep(&world.evaluations, &world.truth(), &OPTIONS, &depth);
+        let deep = nnuance::report::deep(&world.evaluations, &world.truth(), &depth);
         let slices = deep.unwrap().phases.slices;
         marked += usize::from(slices.iter().flat_map(|it| &it.evaluations).any(|it| it.marked));
     }
@@ -202,7 +205,7 @@ fn calibration_of_right_and_overconfident() {
         more.iter_mut().step_by(9).for_each(|result| *result = 1.0);
         let expected: Vec<f64> = logits.iter().map(|it| sigmoid(*it)).collect();
         let bias = Calibration::of("it", &expected, &more, &groups, 15).bias;
-        assert!(bias.tells() && bias.mean > 0.03, "{bias:?}");
+        assert!(bias.can_tell() && !bias.contains_zero() && bias.mean > 0.03, "{bias:?}");
     }
     assert!((0.88..0.99).contains(&(inside as f64 / bins as f64)), "{inside} of {bins}");
 }

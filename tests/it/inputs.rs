@@ -52,7 +52,6 @@ fn devices_and_pipes_are_refused() {
             "export PATH -o OUT",
             &format!("export {NET} -o OUT --recipe PATH"),
             &format!("compare PATH material --data {quiet}"),
-            &format!("inspect {NET} --data {quiet} --hce PATH"),
             &format!("data interleave PATH {quiet} -o /nowhere/a.epd"),
         ] {
             let whole = command.replace(FEN, "FEN");
@@ -153,9 +152,8 @@ fn weights_that_are_no_numbers() {
     let path = folder.path().join("hce.json");
     fs::write(&path, json.replace("\"mg\": 320", "\"mg\": 1e300")).unwrap();
     let hce = path.to_string_lossy();
-    let said = fails(&["inspect", NET, "--hce", &hce, "--data", "data/selfplay_sf151_quiet.epd"]);
+    let said = fails(&["eval", &hce, "--board", FEN]);
     assert!(said.contains("`material.knight.mg`"), "{said}");
-    fails(&["eval", &hce, "--board", FEN]);
 }
 
 #[test]

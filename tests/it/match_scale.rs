@@ -2,7 +2,7 @@
 
 use nnuance::loss::sigmoid;
 use nnuance::report::fit::fit;
-use nnuance::report::{Matched, Pairs, match_scale};
+use nnuance::report::{Matched, Truth, match_scale};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
@@ -36,16 +36,16 @@ fn data(games: u64, noise: f64, seed: u64) -> Data {
 }
 
 fn matched(data: &Data) -> Matched {
-    let Data { old, new, results, games: groups } = data;
-    match_scale(&Pairs { old, new, results, groups }, 400).unwrap()
+    let truth = Truth::of_games(&data.results, &data.games, "games");
+    match_scale(&data.old, &data.new, &truth, 400).unwrap()
 }
 
 #[test]
 fn a_multiple_is_divided_out() {
     let found = matched(&data(300, 0.0, 1));
-    assert!((found.factor * 1.7 - 1.0).abs() < 1e-6, "{found:?}");
+    assert!((found.factor.mean * 1.7 - 1.0).abs() < 1e-6, "{found:?}");
     assert_eq!((found.scale_before, found.scale_after), (400, 235));
-    let [low, high] = found.interval.unwrap();
+    let [low, high] = found.factor.interval.unwrap();
     assert!((low * 1.7 - 1.0).abs() < 1e-6 && (high * 1.7 - 1.0).abs() < 1e-6);
 }
 
@@ -72,7 +72,7 @@ fn interval_equals_the_bootstrap() {
         })
         .collect();
     factors.sort_by(f64::total_cmp);
-    let [low, high] = found.interval.unwrap();
+    let [low, high] = found.factor.interval.unwrap();
     let width = factors[292] - factors[7];
     assert!(((high - low) / width - 1.0).abs() < 0.25, "{low} to {high}, {factors:?}");
     assert!((low - factors[7]).abs() < 0.25 * width && (high - factors[292]).abs() < 0.25 * width);
@@ -82,7 +82,7 @@ fn interval_equals_the_bootstrap() {
 fn nothing_to_match_is_refused() {
     let with = |old: &[f64], new: &[f64], results: &[f64]| {
         let groups: Vec<u64> = (0..old.len() as u64).collect();
-        match_scale(&Pairs { old, new, results, groups: &groups }, 400).is_err()
+        match_scale(old, new, &Truth::of_games(results, &groups, "games"), 400).is_err()
     };
     assert!(with(&[], &[], &[]));
     assert!(with(&[10.0, -20.0], &[0.0, 0.0], &[1.0, 0.0]));

@@ -5,7 +5,7 @@ use nnuance::loss::sigmoid;
 use nnuance::report::estimate::{Groups, Means};
 use nnuance::report::fit::{fit, loss, near};
 
-use nnuance::report::{Options, Predictions, Truth, compare, part};
+use nnuance::report::{Predictions, Truth, compare, part};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -115,9 +115,8 @@ fn scales_are_cross_fitted() {
         }
     }
     let truth = Truth::of_games(&results, &groups, "held-out games");
-    let loss = |evaluation: Predictions, options: &Options| {
-        compare(&[evaluation], &truth, options).unwrap().evaluations[0].loss.mean
-    };
+    let loss =
+        |evaluation: Predictions| compare(&[evaluation], &truth).unwrap().evaluations[0].loss.mean;
     let mut sum = 0.0;
     for fold in 0..5 {
         let is_own = |i: &usize| part(groups[*i]) == fold;
@@ -128,12 +127,11 @@ fn scales_are_cross_fitted() {
         let square = |i: usize| (sigmoid(cp[i] / scale) - results[i]).powi(2);
         sum += own.into_iter().map(square).sum::<f64>();
     }
-    let found = loss(Predictions::new("net", cp.clone()), &Options::default());
+    let found = loss(Predictions::new("net", cp.clone()));
     assert!((found - sum / cp.len() as f64).abs() < 1e-7, "{found}");
-    let same = Options { fit_on_same: true, ..Options::default() };
-    assert!(found - loss(Predictions::new("net", cp.clone()), &same) > 1e-5);
+    assert!(found - fit(&cp, &results).loss > 1e-5);
     // The constant of a fifth is the mean of the others.
-    let constant = loss(Predictions::constant(), &Options::default());
+    let constant = loss(Predictions::constant());
     let mean = |i: usize| {
         let fold = part(groups[i]);
         let others = (0..cp.len()).filter(|j| part(groups[*j]) != fold);

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::draw::stands_alone;
-use crate::played::game;
 use crate::program::{self, complaint, nnuance, said};
 
 /// A short run in a folder, with enough held-out games to tell material from the search.
@@ -41,12 +40,12 @@ fn pages_of_runs_and_games() {
     assert_eq!(names(&own), ["net", "material", "score"]);
 
     let page = folder.path().join("all.html");
-    let report = |runs: &[&Path], page: &Path, more: &[&str]| {
+    let report = |runs: &[&Path], page: &Path| {
         let mut command = nnuance();
-        command.arg("report").args(runs).arg("-o").arg(page).args(more);
+        command.arg("report").args(runs).arg("-o").arg(page);
         command
     };
-    said(&mut report(&[&net, &other, &terms], &page, &[]));
+    said(&mut report(&[&net, &other, &terms], &page));
     let html = read(&page);
     stands_alone(&html);
     assert_eq!(names(&html), ["net", "a &amp; b", "terms", "material", "score"]);
@@ -56,21 +55,11 @@ fn pages_of_runs_and_games() {
         html[from..].split(" games").take(1).collect()
     };
     assert_eq!(basis(&html), basis(&own));
-    let round = |round| {
-        let round = format!("{round}.1");
-        let of = |two, result| game(two, result, &[("Round", &round[..]), ("Nodes", "900")]);
-        of(["net/net", "material"], "1-0") + &of(["material", "net/net"], "1/2-1/2")
-    };
-    let pgn = folder.path().join("a.pgn");
-    std::fs::write(&pgn, (1..40).map(round).collect::<String>()).unwrap();
-    let pgn = pgn.to_string_lossy().into_owned();
-    said(&mut report(&[&net], &page, &["--no-data", "--pgn", &pgn]));
-    assert!(headings(&read(&page)).iter().any(|it| it == "Games"));
     // Nothing but a page of ours is replaced, and no run is named twice.
     let config = net.join("config.toml");
     let text = read(&config);
-    complaint(&mut report(&[&net], &config, &[]));
-    complaint(&mut report(&[&net, &net], &folder.path().join("twice.html"), &[]));
-    complaint(&mut report(&[folder.path()], &folder.path().join("none.html"), &[]));
+    complaint(&mut report(&[&net], &config));
+    complaint(&mut report(&[&net, &net], &folder.path().join("twice.html")));
+    complaint(&mut report(&[folder.path()], &folder.path().join("none.html")));
     assert_eq!(read(&config), text);
 }

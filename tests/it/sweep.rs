@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nnuance::report::seeds::{Spread, contest};
-use nnuance::report::{Options, Predictions, Truth, sums};
+use nnuance::report::{Predictions, Truth, sums};
 use nnuance::run::sweep::Axis;
 use serde_json::Value;
 
@@ -79,15 +79,8 @@ impl World {
         }
     }
 
-    fn truth(&self) -> Truth<'_> {
-        Truth {
-            results: &self.results,
-            targets: None,
-            groups: &self.groups,
-            noun: "test games",
-            games_known: true,
-            doubt: None,
-        }
+    fn truth(&self) -> Truth {
+        Truth::of_games(&self.results, &self.groups, "test games")
     }
 
     /// Centipawns that know the result behind some noise.
@@ -100,7 +93,7 @@ impl World {
     }
 
     fn sums(&self, evaluation: &Predictions) -> Vec<f64> {
-        sums(evaluation, &self.truth(), &Options::default()).expect("sums").results
+        sums(evaluation, &self.truth()).expect("sums").results
     }
 }
 
@@ -138,7 +131,7 @@ fn differences_stand_against_games_and_seeds() {
     assert!(!found.games.contains_zero() && found.seeds.expect("seeds").contains_zero());
     assert!(!found.decided);
     let unknown = Truth { games_known: false, ..world.truth() };
-    let doubted = Truth { doubt: Some("they were seen"), ..world.truth() };
+    let doubted = Truth { doubt: Some("they were seen".into()), ..world.truth() };
     for truth in [unknown, doubted] {
         assert!(!of([&good, &bad], &truth).decided);
     }

@@ -1,7 +1,7 @@
 //! When a winner is named, and when not.
 
 use nnuance::format::binpack;
-use nnuance::report::{Comparison, Options, Predictions, Truth, compare};
+use nnuance::report::{Comparison, Predictions, Truth, compare};
 use nnuance::sample::Sample;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -40,12 +40,12 @@ fn world(games: u64, noises: &[f64]) -> World {
 }
 
 impl World {
-    fn truth(&self) -> Truth<'_> {
+    fn truth(&self) -> Truth {
         Truth::of_games(&self.results, &self.groups, "games")
     }
 
     fn compare(&self, truth: &Truth) -> Comparison {
-        compare(&self.evaluations, truth, &Options::default()).unwrap()
+        compare(&self.evaluations, truth).unwrap()
     }
 }
 
@@ -60,7 +60,7 @@ fn doubts_leave_pairs_undecided() {
     assert!(!decided(&good, &unknown));
     let json = serde_json::to_value(good.compare(&unknown)).unwrap();
     assert_eq!(json["evaluations"][0]["loss"]["interval_is_lower_bound"], true);
-    assert!(!decided(&good, &Truth { doubt: Some("of the results"), ..good.truth() }));
+    assert!(!decided(&good, &Truth { doubt: Some("of the results".into()), ..good.truth() }));
     for games in [3, 29] {
         let few = world(games, &[0.0, 6.0]);
         assert!(!decided(&few, &few.truth()), "{games}");

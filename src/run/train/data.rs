@@ -20,7 +20,7 @@ use crate::model::{
     Compute, Device, Evaluation as _, HceShape, Kind, Model, initial_of_size, try_to_host,
 };
 use crate::progress::Progress;
-use crate::report::fit::{Conventions, fit};
+use crate::report::fit::fit;
 use crate::run::recipe::{self, Recipe};
 use crate::run::terms::RunTerms;
 use crate::run::{objective, summary};
@@ -575,10 +575,10 @@ fn begin(
         let scale = fit(&cp, &results).scale.unwrap_or(config.scale);
         // Three digits are far finer than the data can tell.
         let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MOST_SCALE);
-        let Conventions { k10, ke, k, .. } = Conventions::of(scale);
+        let k = 400.0 / (std::f64::consts::LN_10 * scale);
         listener.remark(&format!(
             "scale {scale}: with it sigmoid(cp / scale) of the start weights fits the results best \
-             (K {k10:.4} with 1/(1+10^(-K E/400)), {ke:.4} with 1/(1+e^(-K E/400)), {k:.6} with 1/(1+e^(-K E)))"
+             (Texel's K is {k:.4})"
         ));
         *config = config.with(|file| file.target.scale = Some(scale))?;
     }
