@@ -51,7 +51,7 @@ pub struct ConfigFile {
 #[serde(deny_unknown_fields, default)]
 pub struct Data {
     /// The files of positions, relative to the folder in which the program runs. They may have
-    /// different formats, and may be packed with gzip or zstd. They must be given, except
+    /// different formats, and may be packed with gzip, zstd or zip. They must be given, except
     /// where `[[data.source]]` names several sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["games.vf"])]

@@ -1,8 +1,12 @@
-//! Files unpacked while they are read: gzip or zstd, recognised by their first bytes.
+//! Files unpacked while they are read: gzip, zstd, or a zip archive of one file.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufRead as _, BufReader, Cursor, Read, Seek as _, SeekFrom};
 use std::path::Path;
+
+use flate2::CrcReader;
+use flate2::read::DeflateDecoder;
+use zip::{CompressionMethod, ZipArchive};
 
 use super::{Input, fill};
 use crate::input;
@@ -19,7 +23,65 @@ pub fn open(path: &Path) -> io::Result<Input> {
     if input::found(path)?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    unpacked(File::open(path)?)
+    let mut file = BufReader::new(File::open(path)?);
+    // An archive is read from its end, so it must be a regular file.
+    match path.is_file() && file.fill_buf()?.starts_with(b"PK\x03\x04") {
+        true => member(file),
+        false => unpacked(file),
+    }
+}
+
+/// The only file of a zip archive.
+fn member(file: BufReader<File>) -> io::Result<Input> {
+    let mut archive = ZipArchive::new(file)?;
+    let is_file = |index: &usize| match archive.name_for_index(*index) {
+        Some(Ok(name)) => !name.ends_with('/'),
+        _ => true,
+    };
+    let files: Vec<usize> = (0..archive.len()).filter(is_file).collect();
+    let [index] = files[..] else {
+        let reason = format!("a zip archive of {} files, expected 1; unpack it first", files.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+    };
+    let found = archive.by_index_raw(index)?;
+    let (start, packed) = (found.data_start().unwrap_or(0), found.compressed_size());
+    let (size, crc, method) = (found.size(), found.crc32(), found.compression());
+    let readable = [CompressionMethod::STORE, CompressionMethod::DEFLATE].contains(&method);
+    if found.encrypted() || !readable {
+        let reason = "a zip archive with a password or an unknown method; unpack it first";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+    }
+    drop(found);
+    let mut file = archive.into_inner();
+    file.seek(SeekFrom::Start(start))?;
+    let packed = file.take(packed);
+    let content: Box<dyn Read + Send> = match method {
+        CompressionMethod::STORE => Box::new(packed),
+        _ => Box::new(DeflateDecoder::new(packed)),
+    };
+    Ok(buffered(Checked { content: CrcReader::new(content), size, crc }))
+}
+
+/// Content whose length and checksum are compared at its end.
+struct Checked {
+    content: CrcReader<Box<dyn Read + Send>>,
+    size: u64,
+    crc: u32,
+}
+
+impl Read for Checked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.content.read(buffer)?;
+        let (found, sum) = (self.content.crc(), self.crc);
+        // Lengths are compared modulo 2^32, as the checksum counts them.
+        if count == 0
+            && !buffer.is_empty()
+            && (found.sum() != sum || found.amount() != self.size as u32)
+        {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a damaged zip archive"));
+        }
+        Ok(count)
+    }
 }
 
 fn unpacked(input: impl Read + Send + 'static) -> io::Result<Input> {

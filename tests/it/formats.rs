@@ -1,15 +1,18 @@
 //! Bytes to samples and back, over every format of the registry.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
 use nnuance::format::{
-    self, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, text, viriformat,
+    self, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, text, unpack,
+    viriformat,
 };
 use nnuance::sample::{GameHash, Piece, Played, Position, Sample, mix};
 use proptest::prelude::*;
 use shakmaty::{Board, CastlingMode, Chess, Color, FromSetup as _, Position as _, Setup};
+use zip::CompressionMethod;
+use zip::write::{SimpleFileOptions, ZipWriter};
 
 pub use crate::fuzz::targets::read as exhaust;
 use crate::need;
@@ -618,5 +621,33 @@ proptest! {
             (format.recognises)(&bytes);
             exhaust(format, &bytes);
         }
+    }
+}
+
+/// A zip archive of files that are not compressed.
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, content) in files {
+        zip.start_file(*name, stored).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn zip_archives_of_one_file() {
+    let line = format!("{START} | 3 | 0.5\n");
+    let mut bytes = archive(&[("a.txt", line.as_bytes())]);
+    assert_eq!(read_bytes(&bytes).unwrap().len(), 1);
+    let error = read_bytes(&archive(&[("a", b"1"), ("b", b"2")])).unwrap_err().to_string();
+    assert!(error.contains("2 files"), "{error}");
+    let at = bytes.windows(4).position(|it| it == b" | 3").unwrap();
+    bytes[at + 3] = b'4';
+    assert!(read_bytes(&bytes).unwrap_err().to_string().contains("damaged"));
+    let book = "../shared/data/books/noob_3moves.epd.zip";
+    if need::shared(book) {
+        let lines = unpack::open(Path::new(book)).unwrap().lines();
+        assert_eq!(lines.map(Result::unwrap).filter(|line| !line.is_empty()).count(), 150_932);
     }
 }
