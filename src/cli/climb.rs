@@ -64,7 +64,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let terminal = Terminal::that_stops(false);
+    let terminal = Terminal::that_stops();
     let place = args.place.named();
     let means = Means { place: &place, listener: &terminal, page: true, ranks: &Alone };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));

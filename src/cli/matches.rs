@@ -165,7 +165,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         resumable(path, args.overwrite, open)
     });
     let recorder = recorder.transpose()?;
-    let terminal = Terminal::that_stops(false);
+    let terminal = Terminal::that_stops();
     let pairs = (args.pairs, args.part);
     let played = play(&players, &manner, pairs, sprt.as_ref(), recorder, &terminal)?;
     if played.failed > 0 {

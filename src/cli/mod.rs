@@ -6,7 +6,6 @@
 mod out;
 
 mod bench;
-pub mod chart;
 mod climb;
 mod cluster;
 mod compare;

@@ -51,7 +51,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let terminal = Terminal::that_stops(false);
+    let terminal = Terminal::that_stops();
     let place = args.place.named();
     let means = Means { place: &place, listener: &terminal, page: false, ranks: &Alone };
     let axes = args.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>>>()?;

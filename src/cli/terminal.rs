@@ -5,17 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use console::Term;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
-use super::chart::chart;
 use super::cluster;
 use crate::digits::{grouped, short};
 use crate::log::{Row, TrainStep};
 use crate::progress::Progress;
-
-/// Work whose end is known.
-const LINE: &str = "{prefix} {bar:24} {human_pos} of {human_len}, {msg}{rate}, {eta} left";
 
 /// Time between two lines of progress where stderr is no terminal.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -23,19 +18,17 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// A bar on stderr; nothing where stderr is no terminal.
 pub fn bar(total: Option<u64>, work: &'static str) -> ProgressBar {
     let (bar, template) = match total {
-        Some(total) => (ProgressBar::new(total), LINE),
+        Some(total) => (
+            ProgressBar::new(total),
+            "{prefix} {bar:24} {human_pos} of {human_len}, {msg}{rate}, {eta} left",
+        ),
         None => (ProgressBar::no_length(), "{prefix} {human_pos} {msg}{rate}"),
     };
-    bar.set_style(style(template));
-    bar.with_prefix(work)
-}
-
-fn style(template: &str) -> ProgressStyle {
-    let rate = |state: &ProgressState, out: &mut dyn Write| {
+    let speed = |state: &ProgressState, out: &mut dyn Write| {
         let _ = out.write_str(&rate(state.per_sec()));
     };
-    let style = ProgressStyle::with_template(template);
-    style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate)
+    let style = ProgressStyle::with_template(template).expect("a valid template");
+    bar.with_style(style.with_key("rate", speed)).with_prefix(work)
 }
 
 fn rate(per_second: f64) -> String {
@@ -74,8 +67,6 @@ pub fn interrupts() -> Arc<AtomicBool> {
 pub struct Terminal {
     start: Instant,
     stop: Arc<AtomicBool>,
-    /// Whether to draw the losses.
-    chart: bool,
     /// Whether nothing is printed.
     silent: bool,
     work: Mutex<Vec<Work>>,
@@ -89,31 +80,30 @@ struct Work {
     before: u64,
     /// When progress was last shown.
     shown: Instant,
+    /// The last validation loss.
     validation: Option<f64>,
-    rows: Vec<Row>,
-    /// Lines above the bar.
-    drawing: Arc<Mutex<String>>,
+    has_rows: bool,
 }
 
 impl Default for Terminal {
     fn default() -> Self {
-        Self::new(Arc::default(), false, false)
+        Self::new(Arc::default(), false)
     }
 }
 
 impl Terminal {
-    fn new(stop: Arc<AtomicBool>, chart: bool, silent: bool) -> Self {
-        Self { start: Instant::now(), stop, chart, silent, work: Mutex::default() }
+    fn new(stop: Arc<AtomicBool>, silent: bool) -> Self {
+        Self { start: Instant::now(), stop, silent, work: Mutex::default() }
     }
 
     /// Progress of work that Ctrl-C stops so that it can be resumed.
-    pub fn that_stops(chart: bool) -> Self {
-        Self::new(interrupts(), chart, false)
+    pub fn that_stops() -> Self {
+        Self::new(interrupts(), false)
     }
 
     /// The same for ranks that do not print.
     pub fn silent() -> Self {
-        Self::new(interrupts(), false, true)
+        Self::new(interrupts(), true)
     }
 
     fn work(&self) -> MutexGuard<'_, Vec<Work>> {
@@ -129,36 +119,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        self.work().drain(..).for_each(Work::finish);
-    }
-}
-
-impl Work {
-    fn finish(self) {
-        self.bar.finish_and_clear();
-        let drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
-        if !drawing.is_empty() {
-            eprintln!("{}", drawing.trim_end());
-        }
-    }
-
-    /// Redraws the chart in the present width of the terminal.
-    fn draw(&mut self) {
-        const WIDEST: u16 = 200;
-        let width = Term::stderr().size().1.min(WIDEST).into();
-        let Some(lines) = chart(&self.rows, self.bar.length().unwrap_or(0), width) else { return };
-        let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_first = drawing.is_empty();
-        *drawing = lines.join("\n") + "\n";
-        drop(drawing);
-        if is_first {
-            let text = self.drawing.clone();
-            let draw = move |_: &ProgressState, out: &mut dyn Write| {
-                let _ = out.write_str(&text.lock().unwrap_or_else(PoisonError::into_inner));
-            };
-            self.bar.set_style(style(&format!("{{chart}}{LINE}")).with_key("chart", draw));
-        }
-        self.bar.tick();
+        self.work().drain(..).for_each(|work| work.bar.finish_and_clear());
     }
 }
 
@@ -198,8 +159,7 @@ impl Progress for Terminal {
             before: done,
             shown: start,
             validation: None,
-            rows: Vec::new(),
-            drawing: Arc::default(),
+            has_rows: false,
         });
     }
 
@@ -231,7 +191,7 @@ impl Progress for Terminal {
     fn end(&self) {
         let ended = self.work().pop();
         if let Some(work) = ended {
-            work.finish();
+            work.bar.finish_and_clear();
         }
     }
 
@@ -253,37 +213,34 @@ impl Progress for Terminal {
             return;
         }
         let loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));
+        let line = |cells: [String; 7]| {
+            let [step, positions, train, validation, result, rate, speed] = cells;
+            eprintln!(
+                "{step:>8} {positions:>12} {train:>11} {validation:>11} {result:>11} {rate:>9} \
+                 {speed:>12}"
+            );
+        };
         self.shown(|work| {
-            let is_first = work.rows.is_empty();
+            let is_first = !std::mem::replace(&mut work.has_rows, true);
             work.bar.suspend(|| {
                 if is_first {
-                    eprintln!(
-                        "{:>8} {:>12} {:>11} {:>11} {:>11} {:>9} {:>12}",
-                        "step",
-                        "positions",
-                        "train loss",
-                        "validation",
-                        "vs result",
-                        "rate",
-                        "positions/s"
-                    );
+                    line(TITLES.map(String::from));
                 }
-                eprintln!(
-                    "{:>8} {:>12} {:>11} {:>11} {:>11} {:>9} {:>12}",
-                    row.step,
+                line([
+                    row.step.to_string(),
                     grouped(row.positions),
                     loss(row.train_loss),
                     loss(row.held_out_loss),
                     loss(row.held_out_result_loss),
                     row.learning_rate.map_or("-".into(), |rate| format!("{rate:.2e}")),
                     row.positions_per_second.map_or("-".into(), short),
-                );
+                ]);
             });
             work.validation = row.held_out_loss;
-            work.rows.push(*row);
-            if self.chart && !work.bar.is_hidden() {
-                work.draw();
-            }
         });
     }
 }
+
+/// The columns of a row of training.
+const TITLES: [&str; 7] =
+    ["step", "positions", "train loss", "validation", "vs result", "rate", "positions/s"];

@@ -45,9 +45,6 @@ pub struct Args {
     /// Begin anew in a folder that holds a run already
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
-    /// Draw the losses above the progress line; only where stderr is a terminal
-    #[arg(long)]
-    chart: bool,
     /// Under `mpirun`: the seconds that another process may be late, beside four times what a step
     /// takes, before the run is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 45)]
@@ -64,7 +61,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let interrupted = join(&means)? == End::Interrupted;
         return Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS });
     }
-    let terminal = Terminal::that_stops(args.chart);
+    let terminal = Terminal::that_stops();
     let means = Means { place: &place, listener: &terminal, page: true, ranks };
     let finished = match (&args.resume, &args.config) {
         (Some(folder), _) => resume(folder, &args.overrides, &means)?,

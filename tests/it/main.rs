@@ -8,7 +8,6 @@ mod books;
 mod by_hand;
 mod centre;
 mod chance;
-mod chart;
 mod chunks;
 mod climb;
 mod compare;

@@ -160,7 +160,7 @@ pub fn make(
     let path = &writing.output;
     let same = input.is_some_and(|input| output::same(input, path));
     ensure!(!same, "{} is the input, too; name another file with --out", path.display());
-    let report = resumable(path, writing.overwrite, || job(&Terminal::that_stops(false)))?;
+    let report = resumable(path, writing.overwrite, || job(&Terminal::that_stops()))?;
     if report.stopped {
         let (done, total) = (grouped(report.done), grouped(total));
         eprintln!("stopped after {done} of {total} {noun}; the same command goes on from there");
