@@ -10,29 +10,26 @@ use std::time::Instant;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use serde::Serialize;
-use serde_json::json;
 
 use super::options::{Place, among};
 use super::out;
-use super::terminal::{Terminal, bar, interrupts};
+use super::terminal::{bar, interrupts};
 use crate::architecture::Architecture;
-use crate::batch::{Batch, Inputs};
+use crate::batch::Batch;
 use crate::config::{BatchSize, Config, Net};
 use crate::digits::{grouped, short};
 use crate::input;
-use crate::loader::{Encoder, LoadError, Plan, Scan, Store, Stream, scan, scan_terms};
+use crate::loader::{Encoder, Filter, LoadError, Plan, Scan, Stream, scan};
 use crate::log::{Row, TrainStep};
 use crate::model::{
-    self, Adapter, Aim, Compute, Device, Evaluation as _, Kind, Need, Precision, Slope, Stage,
+    self, Adapter, Aim, Compute, Device, Kind, Need, Precision, Slope, Stage,
     initial, is_gpu,
 };
 use crate::progress::Progress;
 use crate::report::Table;
-use crate::run::{RunTerms, recipe, rounding};
+use crate::run::{recipe, rounding};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
-use crate::train::direct::Direct;
-use crate::train::optimizer::{self, Name};
 use crate::train::ranks::Alone;
 use crate::train::schedule::{Span, Stages};
 use crate::train::{self, Rounded, Settings, Training};
@@ -50,16 +47,9 @@ Example:
   nnuance bench --hidden 32,1024 --precision f32 --seconds 6
   nnuance bench --net configs/net-5-deep.toml
   nnuance bench --hidden 256 --json --threads 1 > one-thread.json
-  nnuance bench --device auto --hidden 256,512,768,1024,1536 --batch 16384,65536
-  nnuance bench --terms configs/hce-full.toml")]
+  nnuance bench --device auto --hidden 256,512,768,1024,1536 --batch 16384,65536")]
 pub struct Args {
-    /// Measure the tuning of handcrafted terms as this config has it, on its data
-    #[arg(long, value_name = "CONFIG", conflicts_with_all = ["data", "hidden"])]
-    terms: Option<PathBuf>,
-    /// Change a key of that config
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
-    /// Files of positions, through the filter of the quickstart as far as they serve it
+    /// Files of positions, through the filter of the quickstart where they serve it
     #[arg(long, value_name = "FILE", num_args = 1.., default_value = "data/selfplay-sf15.vf")]
     data: Vec<PathBuf>,
     /// Sizes of the hidden layer [default: 32,128,256,512,1024, or that of --net]
@@ -67,7 +57,7 @@ pub struct Args {
     #[arg(value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hidden: Vec<u32>,
     /// The net of this config, whatever its data, instead of a simple one
-    #[arg(long, value_name = "CONFIG", conflicts_with = "terms")]
+    #[arg(long, value_name = "CONFIG")]
     net: Option<PathBuf>,
     /// f32, mixed or both [default: f32,mixed; f32 on GPUs and without fused operations]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = among(PRECISIONS))]
@@ -99,13 +89,6 @@ fn seconds(text: &str) -> Result<f64, String> {
 const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 
 pub fn run(args: Args) -> Result<()> {
-    if let Some(config) = &args.terms {
-        return terms(&args, config);
-    }
-    ensure!(
-        args.overrides.is_empty(),
-        "--set changes a key of the config that --terms names, and there is none"
-    );
     let usual = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
     let mut hidden = args.hidden;
     let net = match &args.net {
@@ -138,89 +121,89 @@ pub fn run(args: Args) -> Result<()> {
     let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
     let (load, mut scan) = load(&mut config, args.seconds)?;
-    let plan = |config: &mut Config, batch: u32| -> Result<Plan> {
-        *config = config.with(|file| {
+    // From here on there are temporary folders, which an interrupt must not leave behind.
+    interrupts();
+    let some = std::mem::take(&mut scan.some);
+    let (mut encoded, mut nets) = (None, Vec::new());
+    for &batch in &args.batch {
+        config = config.with(|file| {
             file.schedule.batch = Some(BatchSize::Positions(batch as usize));
             // That of each batch size.
             file.data.chunk = None;
         })?;
-        let mut plan = recipe::plan(config);
+        let mut plan = recipe::plan(&config);
         plan.expected = Some(scan.train);
         plan.window = config.window(scan.train);
-        Ok(plan)
-    };
-    let first = plan(&mut config, args.batch[0])?;
-    let (encode, batches) = encode(&first, encoder(&config)?, args.seconds)?;
-
-    let lap = args.seconds / LAPS as f64;
-    // From here on there are temporary folders, which an interrupt must not leave behind.
-    interrupts();
-    let some = std::mem::take(&mut scan.some);
-    let mut bench = Bench { config, plan: first, some, device, batches, lap };
-    let mut nets = Vec::new();
-    for (place, &batch) in args.batch.iter().enumerate() {
-        if place > 0 {
-            bench.plan = plan(&mut bench.config, batch)?;
-            bench.batches = some_batches(&bench.plan, encoder(&bench.config)?)?;
+        if encoded.is_none() {
+            encoded = Some(encode(&plan, encoder(&config)?, args.seconds)?);
         }
+        let stream = Stream::new(plan.clone(), encoder(&config)?, 0);
+        let batches = stream.take(BATCHES).collect::<Result<Vec<Batch>, _>>()?;
+        let lap = args.seconds / LAPS as f64;
+        let mut bench = Bench { config, plan, some: &some, device: &device, batches, lap };
         for &hidden in &hidden {
             for &compute in &computes {
                 nets.push(bench.net(hidden as usize, compute)?);
             }
         }
+        config = bench.config;
     }
-    let net = architecture(&bench.config)?.clone();
-    let Batch { inputs: Inputs::Active(active), results, .. } = &bench.batches[0] else {
-        bail!("the net's inputs are no lists; this is a bug of nnuance, please report it");
+    let net = Architecture { hidden: 0, ..architecture(&config)?.clone() };
+    let figures = Figures {
+        cpu: cpu(),
+        threads: rayon::current_num_threads(),
+        simd: match fused {
+            Compute::Fused { level, .. } => Some(level.name()),
+            Compute::Plain | Compute::Gpu { .. } => None,
+        },
+        gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
+        files: &config.data.files,
+        positions: scan.read,
+        kept: scan.train,
+        net: net.to_string().replace("-> 0", "-> N"),
+        load,
+        encode: encoded.context("no batch size is given")?,
+        nets,
     };
-    let first_views = active.indices.chunks_exact(active.places).step_by(active.views);
-    let pieces = first_views.flatten().filter(|input| usize::from(**input) < active.rows).count();
-    let pieces = pieces as f64 / results.len() as f64;
-    let net = Architecture { hidden: 0, ..net }.to_string().replace("-> 0", "-> N");
-    let simd = match fused {
-        Compute::Fused { level, .. } => Some(level.name()),
-        Compute::Plain | Compute::Gpu { .. } => None,
-    };
-    let (cpu, threads, peak) = (cpu(), rayon::current_num_threads(), peak_memory());
-    let gpu = Adapter::of(&bench.device).map(|adapter| adapter.to_string());
-    if args.json {
-        return out::result(
-            true,
-            &json!({
-                "cpu": cpu,
-                "threads": threads,
-                "simd": simd,
-                "gpu": gpu,
-                "files": bench.config.data.files,
-                "positions": scan.read,
-                "kept": scan.train,
-                "pieces": pieces,
-                "net": net,
-                "load": load,
-                "encode": encode,
-                "nets": nets,
-                "peak_memory_bytes": peak,
-            }),
-            "",
-        );
+    out::result(args.json, &figures, figures.text())
+}
+
+/// All that is measured.
+#[derive(Serialize)]
+struct Figures<'a> {
+    cpu: Option<String>,
+    threads: usize,
+    simd: Option<&'static str>,
+    gpu: Option<String>,
+    files: &'a [PathBuf],
+    /// Positions in the files, and those that the filter keeps.
+    positions: u64,
+    kept: u64,
+    net: String,
+    load: Figure,
+    encode: Figure,
+    nets: Vec<NetFigures>,
+}
+
+impl Figures<'_> {
+    fn text(&self) -> String {
+        let mut facts = Table::facts();
+        let simd = self.simd.map_or(String::new(), |level| format!(", {level}"));
+        let cpu = self.cpu.as_deref().unwrap_or("unknown");
+        facts.row(["processor", &format!("{cpu}: {} threads{simd}", self.threads)]);
+        self.gpu.iter().for_each(|gpu| facts.row(["GPU", gpu]));
+        let [read, kept] = [self.positions, self.kept].map(grouped);
+        facts.row(["positions", &format!("{read}, of which the filter keeps {kept}")]);
+        facts.row(["load", &format!("{} positions/s, filtered and hashed", self.load.text())]);
+        facts.row(["encode", &format!("{} positions/s, shuffled, encoded", self.encode.text())]);
+        let nets = self.nets.iter().flat_map(|net| [&net.step, &net.whole_run]);
+        let all = nets.chain([&self.load, &self.encode]);
+        let spread = 100.0 * all.map(Figure::spread).fold(0.0, f64::max);
+        let nets = table_of_nets(&self.net, &self.nets);
+        format!(
+            "{facts}\n{nets}\nMedians of {LAPS} laps, which differ by {spread:.0} % at most."
+        )
     }
-    let mut facts = Table::facts();
-    let simd = simd.map_or(String::new(), |level| format!(", {level}"));
-    let cpu = cpu.unwrap_or("unknown".into());
-    facts.row(["processor", &format!("{cpu}: {threads} threads{simd}")]);
-    gpu.iter().for_each(|gpu| facts.row(["GPU", gpu]));
-    let (read, kept) = (grouped(scan.read), grouped(scan.train));
-    let positions = format!("{read}, of which the filter keeps {kept}; {pieces:.1} pieces");
-    facts.row(["positions", &positions]);
-    peak.iter().for_each(|peak| facts.row(["memory", &format!("{} MiB at most", peak >> 20)]));
-    facts.row(["load", &format!("{} positions/s, filtered and hashed", load.text())]);
-    facts.row(["encode", &format!("{} positions/s, shuffled, encoded", encode.text())]);
-    let all = nets.iter().flat_map(|net| [&net.step, &net.whole_run]);
-    let spread = 100.0 * all.chain([&load, &encode]).map(Figure::spread).fold(0.0, f64::max);
-    let nets = table_of_nets(&net, &nets);
-    out::line(format!(
-        "{facts}\n{nets}\nMedians of {LAPS} laps, which differ by {spread:.0} % at most."
-    ))
 }
 
 /// The speeds of each net, and the stages of those on a GPU.
@@ -245,13 +228,13 @@ fn table_of_nets(net: &str, nets: &[NetFigures]) -> String {
     if stages.is_empty() { speeds.to_string() } else { format!("{speeds}\n{stages}") }
 }
 
-/// Common to all nets.
-struct Bench {
+/// Common to all nets of a batch size.
+struct Bench<'a> {
     config: Config,
     plan: Plan,
     /// Some of the positions.
-    some: Vec<Sample>,
-    device: Device,
+    some: &'a [Sample],
+    device: &'a Device,
     batches: Vec<Batch>,
     /// Seconds.
     lap: f64,
@@ -264,7 +247,7 @@ const ROWS: u64 = 100;
 /// The same on a GPU.
 const GPU_ROWS: u64 = 32;
 
-impl Bench {
+impl Bench<'_> {
     fn net(&mut self, hidden: usize, compute: Compute) -> Result<NetFigures> {
         self.config = self.config.with(|file| {
             file.net.iter_mut().for_each(|net| net.hidden = hidden);
@@ -278,10 +261,10 @@ impl Bench {
         let positions = self.plan.expected.unwrap_or(1);
         let kept = self.config.optimizer.kept();
         let need = Need::of(&self.kind()?, batch, compute, kept, positions);
-        need.map_or(Ok(()), |need| need.check(&self.device))?;
-        let laps = || Laps::new(self.lap, is_gpu(&self.device));
+        need.map_or(Ok(()), |need| need.check(self.device))?;
+        let laps = || Laps::new(self.lap, is_gpu(self.device));
         let mut copies = self.batches.iter().cycle().cloned().map(Ok::<_, Infallible>);
-        let step = match is_gpu(&self.device) {
+        let step = match is_gpu(self.device) {
             // Copied ahead by a thread: a GPU would go on computing while the clock stands still.
             true => std::thread::scope(|scope| {
                 let (sender, ahead) = sync_channel(AHEAD);
@@ -295,7 +278,7 @@ impl Bench {
             }
         };
         let mut plan = self.plan.clone();
-        recipe::plan_chunks(&mut plan, &self.config, compute, positions, &self.some);
+        recipe::plan_chunks(&mut plan, &self.config, compute, positions, self.some);
         let stream = Stream::new(plan, encoder(&self.config)?, 0);
         let whole_run = self.train(compute, stream, &laps())?;
         let [steps, runs] = [&step, &whole_run].map(Figure::text);
@@ -326,7 +309,7 @@ impl Bench {
     {
         let config = &self.config;
         // A GPU is waited for at each row, so that its laps are those of what it has done.
-        let rows = is_gpu(&self.device);
+        let rows = is_gpu(self.device);
         // Far more steps than the laps have, so that the rates stay as they begin.
         let positions = self.plan.expected.unwrap_or(1);
         let span = Span { steps: 1 << 40, ..config.span(positions) };
@@ -350,7 +333,7 @@ impl Bench {
         let job = Training {
             kind: self.kind()?,
             compute,
-            device: &self.device,
+            device: self.device,
             settings: &settings,
             folder: folder.path(),
             held_out: &[],
@@ -423,11 +406,19 @@ const AHEAD: usize = 4;
 /// Batches that the steps repeat: more positions than the caches of most processors hold.
 const BATCHES: usize = 4;
 
-/// Reads the files as before each run. Keys of the filter that they do not serve are removed from
-/// the config.
+/// Reads the files as before each run. Where they do not serve the filter or have no scores, the
+/// config loses both.
 fn load(config: &mut Config, seconds: f64) -> Result<(Figure, Scan)> {
     let start = Instant::now();
-    let found = read(config)?;
+    let mut found = read(config);
+    if let Err(LoadError::Unknown { .. } | LoadError::NoScore { .. }) = found {
+        *config = config.with(|file| {
+            file.data.filter = Filter::default();
+            file.target.wdl = Stages::constant(1.0);
+        })?;
+        found = read(config);
+    }
+    let found = found?;
     let first = start.elapsed().as_secs_f64();
     // Large data is its own warm-up.
     let figure = match first > seconds {
@@ -438,32 +429,11 @@ fn load(config: &mut Config, seconds: f64) -> Result<(Figure, Scan)> {
     Ok((figure, found))
 }
 
-fn read(config: &mut Config) -> Result<Scan> {
+fn read(config: &Config) -> Result<Scan, LoadError> {
     let bar = bar(None, "reading");
-    loop {
-        let scan = scan(&recipe::plan(config), 0, &|positions| bar.inc(positions));
-        let mut is_of_filter = true;
-        let lighter = config.with(|file| {
-            let filter = &mut file.data.filter;
-            match &scan {
-                Err(LoadError::Unknown { key: "min_ply", .. }) => filter.min_ply = None,
-                Err(LoadError::Unknown { key: "max_score", .. }) => filter.max_score = None,
-                Err(LoadError::Unknown { key: "skip_captures", .. }) => {
-                    filter.skip_captures = false
-                }
-                Err(LoadError::Unknown { key: "skip_promotions", .. }) => {
-                    filter.skip_promotions = false;
-                }
-                Err(LoadError::NoScore { .. }) => file.target.wdl = Stages::constant(1.0),
-                _ => is_of_filter = false,
-            }
-        })?;
-        if !is_of_filter {
-            bar.finish_and_clear();
-            return Ok(scan?);
-        }
-        *config = lighter;
-    }
+    let scan = scan(&recipe::plan(config), 0, &|positions| bar.inc(positions));
+    bar.finish_and_clear();
+    scan
 }
 
 fn encoder(config: &Config) -> Result<Encoder> {
@@ -474,22 +444,15 @@ fn architecture(config: &Config) -> Result<&Architecture> {
     config.architecture().context("the bench is for nets")
 }
 
-/// Speed of the loader where nothing else works, and some of its batches.
-fn encode(plan: &Plan, encoder: Encoder, seconds: f64) -> Result<(Figure, Vec<Batch>)> {
+/// Speed of the loader where nothing else works.
+fn encode(plan: &Plan, encoder: Encoder, seconds: f64) -> Result<Figure> {
     let mut stream = Stream::new(plan.clone(), encoder, 0);
-    let mut next = || stream.next().context("the loader ended")?.map_err(anyhow::Error::from);
-    let batches = (0..BATCHES).map(|_| next()).collect::<Result<Vec<Batch>>>()?;
+    let mut next = || Ok(stream.next().context("the loader ended")??.len() as u64);
     // Batches that the loader has prepared meanwhile must not count.
     (0..2 * BATCHES).try_for_each(|_| next().map(drop))?;
-    let figure = repeat(seconds, || Ok(next()?.len() as u64))?;
+    let figure = repeat(seconds, next)?;
     eprintln!("encode: {} positions/s", figure.text());
-    Ok((figure, batches))
-}
-
-/// Some batches of the loader.
-fn some_batches(plan: &Plan, encoder: Encoder) -> Result<Vec<Batch>> {
-    let stream = Stream::new(plan.clone(), encoder, 0);
-    stream.take(BATCHES).map(|batch| Ok(batch?)).collect()
+    Ok(figure)
 }
 
 /// The speed of a net.
@@ -511,20 +474,9 @@ struct NetFigures {
 
 /// Name of the processor, on Linux.
 fn cpu() -> Option<String> {
-    entry("/proc/cpuinfo", "model name")
-}
-
-/// Peak memory of this process, on Linux.
-fn peak_memory() -> Option<u64> {
-    let kibibytes: u64 = entry("/proc/self/status", "VmHWM")?.split(' ').next()?.parse().ok()?;
-    Some(kibibytes << 10)
-}
-
-/// The first entry of this name in a file of `name: value` lines.
-fn entry(path: &str, name: &str) -> Option<String> {
-    let text = input::text(Path::new(path), input::TEXT).ok()?;
+    let text = input::text(Path::new("/proc/cpuinfo"), input::TEXT).ok()?;
     let mut entries = text.lines().filter_map(|line| line.split_once(':'));
-    entries.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_string())
+    entries.find(|(key, _)| key.trim() == "model name").map(|(_, name)| name.trim().to_string())
 }
 
 /// Laps of a figure: their median ignores one disturbance.
@@ -649,102 +601,4 @@ impl Progress for Laps {
             self.mark(row.positions);
         }
     }
-}
-
-/// Measures training with a config of handcrafted terms, all positions at a time.
-fn terms(args: &Args, path: &Path) -> Result<()> {
-    let config = Config::read(path, &args.overrides)?;
-    let config = config.with(|file| {
-        (file.data.held_out, file.data.validation) = (0.0, Vec::new());
-        (file.data.test, file.schedule.patience) = (None, None);
-    })?;
-    let (device, compute) = args.place.named().open_for(&config)?;
-    let plan = recipe::plan(&config);
-    let terms = RunTerms::of(&config, None)?
-        .context("the config trains a net; name its size with --hidden")?;
-    let start = terms.start(config.start(), &Terminal::default())?;
-    let encoder = terms.encoder(&start);
-
-    let (mut laps, mut loaded) = (Vec::new(), None);
-    for _ in 0..LAPS {
-        drop(loaded.take());
-        let clock = Instant::now();
-        let mut scan = scan_terms(&plan, u64::MAX, Some(&encoder), &|_| ())?;
-        let kept = scan.kept.take().context("all positions are kept")?;
-        let store = Store::encode(kept, &encoder);
-        laps.push(scan.read as f64 / clock.elapsed().as_secs_f64());
-        loaded = Some((scan, store));
-    }
-    let (scan, mut store) = loaded.context("there are laps")?;
-    // As `train` does for passes over all positions.
-    if matches!(compute, Compute::Fused { .. }) {
-        store.by_term();
-    }
-    eprintln!("loaded");
-
-    let weights = start.to_weights();
-    let kind = Kind::Hce(terms.shape(&config));
-    let model = model::Model::new(&kind, &weights, &device.clone().autodiff(), compute)?;
-    let batch = store.all();
-    let gradient_ms = milliseconds(args.seconds, || {
-        let _ = model.slope(&batch.inputs, Aim::Targets(&batch.results));
-        Ok(())
-    })?;
-    let still = model.clone();
-    let loss_ms = milliseconds(args.seconds, || {
-        let _ = still.logits(&batch.inputs);
-        Ok(())
-    })?;
-    let (prior, usual) = (config.optimizer.prior, optimizer::Settings::usual(Name::GaussNewton));
-    let settings = optimizer::Settings { prior, ..usual };
-    let newton_ms = milliseconds(args.seconds, || {
-        let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
-        let goal = (&batch.results[..], &[][..], config.loss);
-        method.step(&kind, weights.clone(), &batch.inputs, goal, None, &Alone)?;
-        Ok(())
-    })?;
-
-    let (cpu, threads) = (cpu(), rayon::current_num_threads());
-    let (read, kept, load) = (scan.read, scan.train, Figure::new(laps));
-    if args.json {
-        return out::result(
-            true,
-            &json!({
-                "cpu": cpu,
-                "threads": threads,
-                "positions": read,
-                "kept": kept,
-                "load": load,
-                "gradient_ms": gradient_ms,
-                "loss_ms": loss_ms,
-                "newton_ms": newton_ms,
-            }),
-            "",
-        );
-    }
-    let mut facts = Table::facts();
-    let cpu = cpu.unwrap_or("unknown".into());
-    facts.row(["processor", &format!("{cpu}: {threads} threads")]);
-    let positions = format!("{}, of which {} are kept", grouped(read), grouped(kept));
-    facts.row(["positions", &positions]);
-    facts.row(["load", &format!("{} positions/s, files to terms", load.text())]);
-    for (name, times) in [("gradient", gradient_ms), ("values", loss_ms), ("newton", newton_ms)] {
-        let (median, best) = (times[times.len() / 2], times[0]);
-        let rate = short(1000.0 * kept as f64 / median);
-        facts.row([name, &format!("{median:.2} ms (best {best:.2}), {rate} positions/s")]);
-    }
-    out::line(format!("{facts}Medians of {LAPS} runs or more."))
-}
-
-/// The time of each run, at least [`LAPS`] of them.
-fn milliseconds(seconds: f64, mut work: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
-    work()?;
-    let (mut times, begin) = (Vec::new(), Instant::now());
-    while times.len() < LAPS || begin.elapsed().as_secs_f64() < seconds {
-        let clock = Instant::now();
-        work()?;
-        times.push(1000.0 * clock.elapsed().as_secs_f64());
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times)
 }
