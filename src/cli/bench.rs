@@ -22,8 +22,7 @@ use crate::input;
 use crate::loader::{Encoder, Filter, LoadError, Plan, Scan, Stream, scan};
 use crate::log::{Row, TrainStep};
 use crate::model::{
-    self, Adapter, Aim, Compute, Device, Kind, Need, Precision, Slope, Stage,
-    initial, is_gpu,
+    self, Adapter, Aim, Compute, Device, Kind, Need, Precision, Slope, Stage, initial, is_gpu,
 };
 use crate::progress::Progress;
 use crate::report::Table;
@@ -200,9 +199,7 @@ impl Figures<'_> {
         let all = nets.chain([&self.load, &self.encode]);
         let spread = 100.0 * all.map(Figure::spread).fold(0.0, f64::max);
         let nets = table_of_nets(&self.net, &self.nets);
-        format!(
-            "{facts}\n{nets}\nMedians of {LAPS} laps, which differ by {spread:.0} % at most."
-        )
+        format!("{facts}\n{nets}\nMedians of {LAPS} laps, which differ by {spread:.0} % at most.")
     }
 }
 

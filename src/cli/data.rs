@@ -3,9 +3,9 @@
 pub mod doctor;
 mod engine;
 mod io;
-mod order;
 mod positions;
 pub mod select;
+mod shuffle;
 mod stats;
 
 pub use engine::{option, resumable};
@@ -26,14 +26,11 @@ pub struct Args {
 #[derive(Subcommand)]
 enum Command {
     Convert(select::Convert),
-    Shuffle(order::ShuffleArgs),
-    Interleave(order::InterleaveArgs),
-    Split(order::SplitArgs),
+    Shuffle(shuffle::Args),
     Dedup(select::Dedup),
     Filter(select::FilterArgs),
     Sample(select::SampleArgs),
     Stats(stats::Args),
-    Extract(select::ExtractArgs),
     Doctor(doctor::Args),
     Label(positions::Label),
     Resolve(positions::Resolve),
@@ -43,14 +40,11 @@ enum Command {
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.command {
         Command::Convert(args) => select::convert(args),
-        Command::Shuffle(args) => order::shuffle(args),
-        Command::Interleave(args) => order::interleave(args),
-        Command::Split(args) => order::split(args),
+        Command::Shuffle(args) => shuffle::run(args),
         Command::Dedup(args) => select::dedup(args),
         Command::Filter(args) => select::filter(args),
         Command::Sample(args) => select::sample(args),
         Command::Stats(args) => stats::run(args),
-        Command::Extract(args) => select::extract(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Label(args) => positions::label(args),
         Command::Resolve(args) => positions::resolve(args),

@@ -1,7 +1,6 @@
 //! Data before training: what of it to learn from, in which order, and what a format loses of it.
 
 pub mod doctor;
-pub mod draw;
 pub mod extract;
 mod record;
 pub mod shuffle;

@@ -1,18 +1,16 @@
 //! Records in random order, more of them than memory holds: each goes into one of 256 buckets by a
 //! seeded generator, and each bucket is shuffled whole. Buckets beyond memory lie in one file
-//! without a name. The order does not depend on the memory; several machines can each make some
-//! buckets.
+//! without a name. The order does not depend on the memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// One byte of the generator chooses a bucket.
-pub const BUCKETS: usize = 256;
+const BUCKETS: usize = 256;
 
 /// Why records could not be shuffled.
 #[derive(Debug, thiserror::Error)]
@@ -26,9 +24,6 @@ pub enum ShuffleError {
 /// A shuffle of records of `N` bytes under way.
 pub struct Shuffle<const N: usize> {
     random: Xoshiro256PlusPlus,
-    wanted: Range<usize>,
-    /// How many records were thrown into each bucket, those that are not wanted too.
-    thrown: [u64; BUCKETS],
     /// Bytes of the generator that have not chosen a bucket yet.
     choices: u64,
     left: u32,
@@ -44,15 +39,12 @@ pub struct Shuffle<const N: usize> {
 }
 
 impl<const N: usize> Shuffle<N> {
-    /// Keeps the records of the `wanted` buckets. Uses about `memory` bytes, and temporary files in
-    /// `folder` where they do not suffice.
-    pub fn new(seed: u64, wanted: Range<usize>, memory: u64, folder: &Path) -> Self {
+    /// Uses about `memory` bytes, and temporary files in `folder` where they do not suffice.
+    pub fn new(seed: u64, memory: u64, folder: &Path) -> Self {
         // Vectors have up to twice the room they need.
         let most = usize::try_from(memory * 2 / 5).unwrap_or(usize::MAX) / N;
         Self {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
-            wanted,
-            thrown: [0; BUCKETS],
             choices: 0,
             left: 0,
             buckets: vec![Vec::new(); BUCKETS],
@@ -73,10 +65,6 @@ impl<const N: usize> Shuffle<N> {
             let bucket = (self.choices & 255) as usize;
             self.choices >>= 8;
             self.left -= 1;
-            self.thrown[bucket] += 1;
-            if !self.wanted.contains(&bucket) {
-                continue;
-            }
             self.buckets[bucket].push(*record);
             self.held += 1;
             if self.held >= self.most {
@@ -86,16 +74,12 @@ impl<const N: usize> Shuffle<N> {
         Ok(())
     }
 
-    /// Hands on the records that are wanted in their new order, piece by piece.
+    /// Hands on the records in their new order, bucket by bucket.
     pub fn finish<E: From<ShuffleError>>(
         mut self,
         mut take: impl FnMut(&[[u8; N]]) -> Result<(), E>,
     ) -> Result<(), E> {
-        // One number of the generator places each record of a bucket but the first.
-        for number in 0..self.wanted.start {
-            (1..self.thrown[number]).for_each(|_| _ = self.random.next_u64());
-        }
-        for number in self.wanted.clone() {
+        for number in 0..BUCKETS {
             let mut bucket = self.bucket(number)?;
             for last in (1..bucket.len()).rev() {
                 // Bits above the product of 64 random bits and the length: biased by 2^-32 or less.

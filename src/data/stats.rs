@@ -6,7 +6,6 @@ use std::num::NonZeroU64;
 use serde::Serialize;
 use shakmaty::Color;
 
-use super::extract::Borders;
 use crate::sample::Sample;
 
 /// Upper ends of the ranges of |score| that are counted, in centipawns, included.
@@ -33,8 +32,6 @@ pub struct Stats {
     /// Positions by pieces, kings included: entry 0 is two, entry 30 is 32.
     pub pieces: [u64; 31],
     #[serde(skip)]
-    borders: Borders,
-    #[serde(skip)]
     seen: HashSet<NonZeroU64>,
 }
 
@@ -43,7 +40,6 @@ impl Stats {
         let position = &sample.position;
         self.positions += 1;
         if let Some(game) = sample.game
-            && self.borders.begins(sample)
             && self.seen.insert(game)
         {
             *self.games.get_or_insert(0) += 1;

@@ -253,7 +253,7 @@ fn guides_run() {
         let some: Vec<&str> = whole.lines().step_by(4).collect();
         std::fs::write(data.join(name), some.join("\n")).expect("a file");
         let games = data.join("selfplay-sf15.vf").to_string_lossy().into_owned();
-        let sample = ["sample", "data/selfplay-sf15.vf", "--share", share, "--games", "-o"];
+        let sample = ["sample", "data/selfplay-sf15.vf", "--share", share, "-o"];
         crate::data::fine(&[&sample[..], &[&games]].concat());
         let (configs, scripts) = run_page(page, folder.path());
         assert!(configs == counts.0 && scripts >= counts.1, "{configs} configs, {scripts} scripts");

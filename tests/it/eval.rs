@@ -107,7 +107,7 @@ fn eval_and_compare_have_same_values() {
     let [tables, sampled] = ["tables", "some.txt"].map(path);
     let few = ["--set", "data.limit=20000", "--set", "schedule.epochs=1"];
     nnuance(&["train", "configs/hce-pst.toml", "--out", &tables]).args(few).assert().success();
-    let sample = ["data", "sample", "data/selfplay-sf15.vf", "--count", "3000", "-o", &sampled];
+    let sample = ["data", "sample", "data/selfplay-sf15.vf", "--share", "0.002", "-o", &sampled];
     nnuance(&sample).assert().success();
     let lines = std::fs::read_to_string(&sampled).unwrap();
     let best = format!("{tables}/best.safetensors");

@@ -25,13 +25,15 @@ fn counts_of_python_chess() {
         return;
     }
     let folder = Folder::new();
-    let rules = ["--skip-plies", "16", "--per-game", "8", "--quiet", "--no-mates"];
+    let rules = "--min-ply 16 --per-game 8 --skip-in-check --skip-captures --skip-promotions \
+                 --max-score 30999 --min-pieces 6";
+    let rules: Vec<&str> = rules.split_whitespace().collect();
     let out = folder.name("out.epd");
-    let text = fine(&[&["extract", path, "-o", &out, "--min-pieces", "6"], &rules[..]].concat());
+    let text = fine(&[&["filter", path, "-o", &out], &rules[..]].concat());
     assert!(text.contains("43,495") && text.contains("2,640") && text.contains("28,904"), "{text}");
     let text = "data/selfplay_sf151_scored.txt";
-    for rule in [&["--per-game", "5"][..], &["--quiet"]] {
-        fails(&[&["extract", text, "-o", &out, "--overwrite"], rule].concat());
+    for rule in [&["--per-game", "5"][..], &["--skip-captures"]] {
+        fails(&[&["filter", text, "-o", &out, "--overwrite"], rule].concat());
     }
 }
 

@@ -90,7 +90,7 @@ fn two_names_of_one_file() {
     std::os::unix::fs::symlink(".", at.join("link")).unwrap();
     for other in ["./b.txt", "sub/../b.txt"].into_iter().chain(cfg!(unix).then_some("link/b.txt")) {
         assert!(same(&at.join("b.txt"), &at.join(other)), "{other}");
-        fails(at, &format!("data split a.txt -o b.txt --held-out {other}"));
+        fails(at, &format!("data sample a.txt --share 0.5 -o b.txt --rest {other}"));
         assert!(!at.join("b.txt").exists());
         let input = other.replace("b.txt", "a.txt");
         let said = fails(at, &format!("data convert a.txt -o {input} --overwrite"));
@@ -182,7 +182,7 @@ fn dash_is_standard_output() {
     assert!(fails(at, "data convert a.txt -o -").contains("--to"));
     let net = absolute("nets/quickstart-32.bin");
     for words in [
-        "data split a.txt --to epd -o - --held-out b.epd",
+        "data sample a.txt --share 0.5 --to epd -o b.epd --rest -",
         "data label a.txt --to epd --nodes 9 --engine absent -o -",
         &format!("export {net} -o -"),
     ] {

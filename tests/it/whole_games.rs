@@ -43,16 +43,13 @@ fn tools_keep_games_whole_or_refuse() {
     }
     let (a, b) = (folder.name("a.vf"), folder.name("b.vf"));
     // The tools, and whether they leave positions out of games.
-    let tools: [(&[&str], bool); 9] = [
+    let tools: [(&[&str], bool); 6] = [
         (&["convert"], false),
         (&["convert", "--skip-unfit"], true),
         (&["filter", "--max-score", "150", "--skip-in-check", "--skip-captures"], true),
-        (&["sample", "--share", "0.3"], true),
-        (&["sample", "--share", "0.6", "--games"], false),
+        (&["filter", "--per-game", "5"], true),
         (&["dedup"], true),
-        (&["interleave"], false),
-        (&["extract", "--quiet", "--per-game", "5"], true),
-        (&["split", "--held-out", "", "--share", "0.4"], false),
+        (&["sample", "--rest", "", "--share", "0.4"], false),
     ];
     for format in writable().filter(|format| format.facts.scores != Holds::Never) {
         let holds = format.facts.games != Holds::Never;
@@ -70,7 +67,7 @@ fn tools_keep_games_whole_or_refuse() {
             }
             fine(&args);
             let mut made = by_game(&folder.samples(&name(i)));
-            if tool[0] == "split" {
+            if tool[0] == "sample" {
                 made.extend(by_game(&folder.samples(&name(99))));
             }
             if holds {

@@ -12,8 +12,7 @@ use indicatif::ProgressBar;
 use crate::cli::out;
 use crate::cli::terminal::{bar, interrupts};
 use crate::digits::{grouped, short};
-use crate::format::view::{self, Of};
-use crate::format::{ALL, Format, Holds, Sink, Source, View, WriteError};
+use crate::format::{ALL, Format, Holds, Sink, Source, WriteError};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::{data, output};
@@ -113,11 +112,8 @@ impl Inputs {
         let (mut pace, mut tally) = (Pace::new(what), Tally::default());
         for path in &self.files {
             let mut source = self.open(path)?;
-            let (mut block, mut first) = (Vec::new(), true);
+            let mut block = Vec::new();
             while source.next_block(&mut block)? {
-                if std::mem::take(&mut first) {
-                    warn_of_view(&source, &block);
-                }
                 take(&source, &block)?;
                 pace.step(block.len() as u64)?;
                 tally.read += block.len() as u64;
@@ -127,46 +123,6 @@ impl Inputs {
         }
         pace.finish();
         Ok(tally)
-    }
-
-    /// # Errors
-    /// If one of the files is a pipe, which a command cannot read twice.
-    pub fn require_files(&self, why: &str) -> Result<()> {
-        self.files.iter().try_for_each(|path| require_file(path, why))
-    }
-}
-
-/// # Errors
-/// If a path is a pipe.
-pub fn require_file(path: &Path, why: &str) -> Result<()> {
-    let is_pipe = path == Path::new("-") || output::is_device(path);
-    ensure!(
-        !is_pipe,
-        "{} can be read only once, and {why}; write it to a file first",
-        path.display()
-    );
-    Ok(())
-}
-
-/// The number of positions of a file.
-pub fn positions_in(mut source: Source, mut step: impl FnMut(u64) -> Result<()>) -> Result<u64> {
-    let (mut block, mut count) = (Vec::new(), 0);
-    while source.next_block(&mut block)? {
-        count += block.len() as u64;
-        step(block.len() as u64)?;
-        block.clear();
-    }
-    Ok(count)
-}
-
-/// Warns where results look as if the other side saw them.
-fn warn_of_view(source: &Source, block: &[Sample]) {
-    if matches!(source.format().view, View::Usual(_)) {
-        let colours = source.format().facts.colours != Holds::Never;
-        let verdict = view::measure(block, Of::Result, colours);
-        if let Some(reason) = verdict.contradiction(source.view()) {
-            eprintln!("warning: {}: {reason}", source.path().display());
-        }
     }
 }
 
@@ -269,14 +225,11 @@ impl Written {
     }
 
     pub fn write(&mut self, sample: &Sample) -> Result<()> {
-        self.write_or(sample, "")
-    }
-
-    /// Writes a sample; the error of one that the format cannot hold ends with a remedy.
-    pub fn write_or(&mut self, sample: &Sample, remedy: &str) -> Result<()> {
         self.count += 1;
         self.sink.write(sample).map_err(|error| match error {
-            WriteError::Sample { .. } => anyhow!("{error}{remedy}"),
+            WriteError::Sample { .. } => {
+                anyhow!("{error}; `data convert --skip-unfit` leaves out what does not fit")
+            }
             error => unread(error),
         })
     }
@@ -326,17 +279,15 @@ pub struct Pace {
     what: &'static str,
     start: Instant,
     bar: ProgressBar,
-    positions: u64,
 }
 
 impl Pace {
     pub fn new(what: &'static str) -> Self {
-        Self { bar: bar(None, what), what, start: Instant::now(), positions: 0 }
+        Self { bar: bar(None, what), what, start: Instant::now() }
     }
 
     /// Counts positions; an error after Ctrl-C.
     pub fn step(&mut self, positions: u64) -> Result<()> {
-        self.positions += positions;
         self.bar.inc(positions);
         interrupted()
     }
@@ -344,8 +295,8 @@ impl Pace {
     pub fn finish(self) {
         self.bar.finish_and_clear();
         let seconds = self.start.elapsed().as_secs_f64();
-        let rate = short(self.positions as f64 / seconds.max(1e-9));
-        let positions = grouped(self.positions);
+        let rate = short(self.bar.position() as f64 / seconds.max(1e-9));
+        let positions = grouped(self.bar.position());
         eprintln!("{}: {positions} positions in {seconds:.2} s, {rate}/s", self.what);
     }
 }

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::engine::{Engines, Search, make};
-use super::io::{Writing, positions_in, require_file};
+use super::io::Writing;
 use crate::cli::options::{Beginning, Rules};
 use crate::engine::{Part, PositionsJob, SelfplayJob, Task, positions, selfplay};
 use crate::format::Source;
+use crate::input;
 
 #[derive(clap::Args)]
 struct Positions {
@@ -70,10 +71,16 @@ pub fn resolve(args: Resolve) -> Result<ExitCode> {
 }
 
 fn run(args: Positions, task: Task) -> Result<ExitCode> {
-    require_file(&args.input, "a job that is resumed reads it again")?;
+    // A job that is resumed reads it again.
+    let failed = || format!("cannot read {}", args.input.display());
+    input::regular(&args.input).with_context(failed)?;
     // Reading is a thousand times faster than searching.
-    let source = Source::open(&args.input, None, args.bad_records)?;
-    let count = positions_in(source, |_| Ok(()))?;
+    let mut source = Source::open(&args.input, None, args.bad_records)?;
+    let (mut block, mut count) = (Vec::new(), 0);
+    while source.next_block(&mut block)? {
+        count += block.len() as u64;
+        block.clear();
+    }
     let job = PositionsJob {
         output: args.writing.output.clone(),
         format: args.writing.format(&args.writing.output)?,

@@ -1,17 +1,16 @@
-//! Commands that choose positions or write them in another form: convert, filter, extract, sample,
-//! dedup.
+//! Commands that choose positions or write them in another form: convert, filter, sample, dedup.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 
-use super::io::{Files, count, share};
-use crate::data::draw::Draw;
-use crate::data::extract::Extract;
-use crate::data::{self, extract};
+use super::io::{Files, Written, count, share};
+use crate::data::{self, extract::Extract};
 use crate::format::Holds;
-use crate::loader::{Filter, Rejected};
+use crate::loader::{Filter, Rejected, Split};
+use crate::output::{is_standard, same};
 use crate::sample::{Sample, mix};
 
 /// Write positions in another format
@@ -35,14 +34,13 @@ pub struct Convert {
 pub fn convert(Convert { files, skip_unfit }: Convert) -> Result<ExitCode> {
     let written = if skip_unfit { files.create_selection()? } else { files.create()? };
     let format = written.format;
-    let remedy = "; or leave out what does not fit with --skip-unfit";
     let (mut scratch, mut unfit) = (Vec::new(), 0);
     let (written, mut tally) = files.each("convert", written, |_, block, written| {
         for sample in block {
             if skip_unfit && data::fits(sample, format, &mut scratch).is_err() {
                 unfit += 1;
             } else {
-                written.write_or(sample, remedy)?;
+                written.write(sample)?;
             }
         }
         Ok(())
@@ -53,16 +51,24 @@ pub fn convert(Convert { files, skip_unfit }: Convert) -> Result<ExitCode> {
 
 /// Leave out positions, by the keys of [data.filter] in configs
 ///
-/// A key that asks for a fact which the format never tells is refused. The output is a format of
-/// single positions.
+/// A key that asks for a fact which the format never tells is refused. Neighbouring positions of a
+/// game share its result and are nearly the same, so a few of each (--per-game) teach about as much
+/// as all. The output is a format of single positions; .epd holds those without a score.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   nnuance data filter games.vf -o quiet.bf --min-ply 16 --min-pieces 4 --skip-in-check \\
-      --skip-captures --skip-promotions --max-score 10000")]
+      --skip-captures --skip-promotions --max-score 10000
+  nnuance data filter games.pgn -o positions.epd --min-ply 16 --per-game 10 --skip-in-check")]
 pub struct FilterArgs {
     #[command(flatten)]
     files: Files,
+    /// Positions of each game at most, spread over it, by its moves and the seed [default: all]
+    #[arg(long, value_name = "N", value_parser = count)]
+    per_game: Option<u64>,
+    /// Seed of --per-game
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
     #[command(flatten)]
     keys: FilterKeys,
 }
@@ -114,77 +120,17 @@ impl FilterKeys {
     }
 }
 
-pub fn filter(FilterArgs { files, keys }: FilterArgs) -> Result<ExitCode> {
+pub fn filter(FilterArgs { files, per_game, seed, keys }: FilterArgs) -> Result<ExitCode> {
     let filter = keys.filter();
-    let (written, mut rejected) = (files.create_selection()?, Rejected::default());
-    let (written, mut tally) = files.each("filter", written, |source, block, written| {
-        filter.check(source.path(), source.format())?;
-        for sample in block {
-            match filter.rejects(sample) {
-                Some(rejection) => rejected.count(rejection),
-                None => written.write(sample)?,
-            }
-        }
-        Ok(())
-    })?;
-    rejected.counts().for_each(|(key, count)| tally.without(key, count));
-    written.finish(tally)
-}
-
-/// Scores this far from zero or farther are mates.
-const MATE: u16 = 31_000;
-
-/// Choose positions from games: PGN, viriformat, binpack
-///
-/// Neighbouring positions of a game share its result and are nearly the same, so a few of each
-/// game teach about as much as all. The choice depends on a game's moves and the seed alone. The
-/// output is a format of single positions; .epd holds those without a score.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Example:
-  nnuance data extract games.pgn -o positions.epd --skip-plies 16 --per-game 10 --quiet")]
-pub struct ExtractArgs {
-    #[command(flatten)]
-    files: Files,
-    /// The first half-moves of each game that are left out
-    #[arg(long, value_name = "N", default_value = "0")]
-    skip_plies: u16,
-    /// Positions of each game at most, spread over it [default: all]
-    #[arg(long, value_name = "N", value_parser = count)]
-    per_game: Option<u64>,
-    /// Only where the side to move is not in check and plays neither capture nor promotion
-    #[arg(long)]
-    quiet: bool,
-    /// Leave out positions with the score of a mate
-    #[arg(long)]
-    no_mates: bool,
-    /// Pieces at least, kings included
-    #[arg(long, value_name = "N", default_value = "0")]
-    min_pieces: usize,
-    /// Seed of what is drawn from games with more positions than wanted
-    #[arg(long, value_name = "N", default_value = "1")]
-    seed: u64,
-}
-
-pub fn extract(args: ExtractArgs) -> Result<ExitCode> {
-    let filter = Filter {
-        min_ply: (args.skip_plies > 0).then_some(args.skip_plies),
-        skip_in_check: args.quiet,
-        skip_captures: args.quiet,
-        skip_promotions: args.quiet,
-        max_score: args.no_mates.then_some(MATE - 1),
-        min_pieces: (args.min_pieces > 0).then_some(args.min_pieces),
-        max_pieces: None,
-    };
-    let written = args.files.create_selection()?;
-    let per_game = args.per_game.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
-    let mut extract = Extract::new(per_game, args.seed);
+    let written = files.create_selection()?;
+    let per_game = per_game.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+    let mut extract = Extract::new(per_game, seed);
     let (mut rejected, mut drawn) = (Rejected::default(), Vec::<Sample>::new());
-    let (mut written, mut tally) = args.files.each("extract", written, |source, block, out| {
+    let (mut written, mut tally) = files.each("filter", written, |source, block, written| {
         filter.check(source.path(), source.format())?;
         ensure!(
             per_game.is_none() || source.format().facts.games != Holds::Never,
-            "{}: --per-game needs to know games, which {} does not tell; extract from games",
+            "{}: --per-game needs games, which {} does not hold; filter files of games",
             source.path().display(),
             source.format().name
         );
@@ -194,7 +140,7 @@ pub fn extract(args: ExtractArgs) -> Result<ExitCode> {
                 None => extract.push(sample, &mut drawn),
             }
         }
-        drawn.drain(..).try_for_each(|sample| out.write(&sample))
+        drawn.drain(..).try_for_each(|sample| written.write(&sample))
     })?;
     extract.finish(&mut drawn);
     drawn.iter().try_for_each(|sample| written.write(sample))?;
@@ -203,73 +149,62 @@ pub fn extract(args: ExtractArgs) -> Result<ExitCode> {
     written.finish(tally)
 }
 
-/// Draw positions or games at random, in the order of the files
+/// Draw games at random, or positions where games are unknown
 ///
-/// A count is exact and reads the files twice; with a share each position or game is drawn with
-/// that probability. Formats of games take whole games alone, see --games.
+/// A game is known by its moves, so the same game is drawn whichever file it lies in; with the share
+/// and seed of data.held_out and data.held_out_seed, those are drawn that training holds out.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  nnuance data sample games.vf -o some.vf --share 0.05 --games
-  nnuance data sample positions.bf -o few.bf --count 100000")]
+  nnuance data sample games.vf -o test.vf --share 0.1 --rest train.vf")]
 pub struct SampleArgs {
     #[command(flatten)]
     files: Files,
-    /// How many to draw
-    #[arg(long, value_name = "N", value_parser = count)]
-    #[arg(conflicts_with = "share", required_unless_present = "share")]
-    count: Option<u64>,
-    /// Which share to draw, between 0 and 1
+    /// Share of the games to draw, between 0 and 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
-    share: Option<f64>,
-    /// Draw whole games
-    #[arg(long)]
-    games: bool,
+    share: f64,
+    /// File for the games that are not drawn
+    #[arg(long, value_name = "FILE")]
+    rest: Option<PathBuf>,
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 }
 
-pub fn sample(args: SampleArgs) -> Result<ExitCode> {
-    let SampleArgs { files, games, seed, .. } = &args;
-    let written = if *games { files.create()? } else { files.create_selection()? };
-    let mut draw = match (args.count, args.share) {
-        (Some(wanted), _) => {
-            files.inputs.require_files("an exact count reads twice")?;
-            let mut count = 0;
-            let tally = files.inputs.each("count", |_, block| {
-                count += extract::games(block).count() as u64;
-                Ok(())
-            })?;
-            let all = if *games { count } else { tally.read };
-            ensure!(wanted <= all, "{wanted} are wanted, but there are only {all}; lower --count");
-            Draw::count(*seed, wanted, all)
-        }
-        (None, share) => Draw::share(*seed, share.unwrap_or(1.0)),
-    };
-    let (written, mut tally) = files.each("sample", written, |source, block, written| {
-        let (path, format) = (source.path().display(), source.format());
-        ensure!(
-            !games || format.facts.games != Holds::Never,
-            "{path}: {} does not tell games; leave --games out",
-            format.name
-        );
-        let mut drawn = |sample| written.write(sample);
-        match games {
-            true => {
-                extract::games(block).filter(|_| draw.takes()).flatten().try_for_each(&mut drawn)
+pub fn sample(SampleArgs { files, share, rest, seed }: SampleArgs) -> Result<ExitCode> {
+    let output = &files.writing.output;
+    ensure!(
+        rest.as_ref().is_none_or(|rest| !same(output, rest) && !is_standard(rest)),
+        "--rest needs a file of its own; name another than that of --out"
+    );
+    let written = files.create()?;
+    let mut others: Option<Written> = rest.map(|rest| files.create_at(&rest)).transpose()?;
+    let split = Split { share, seed };
+    let (written, mut tally) = files.each("sample", written, |_, block, written| {
+        for sample in block {
+            match &mut others {
+                _ if split.holds_out(sample) => written.write(sample)?,
+                Some(others) => others.write(sample)?,
+                None => {}
             }
-            false => block.iter().filter(|_| draw.takes()).try_for_each(&mut drawn),
         }
+        Ok(())
     })?;
     tally.without("not drawn", tally.read - written.count);
+    if let Some(others) = others {
+        ensure!(
+            written.count > 0 && others.count > 0,
+            "nothing is left for one of the two files ({tally}); choose another --share or --seed"
+        );
+        others.close(&tally)?;
+    }
     written.finish(tally)
 }
 
-/// Keep every position once, as it comes first
+/// Keep every position once, the first
 ///
-/// Positions are the same if pieces, side to move, castling rights and en passant square are. About
-/// 16 bytes of memory a position, up to 32 while the table grows. The output is a format of single
-/// positions.
+/// Positions are the same if pieces, side to move, castling rights and en passant square are. They
+/// are known by hashes of 64 bits, which take 10 to 20 bytes of memory a position. The output is a
+/// format of single positions.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -280,23 +215,18 @@ pub struct Dedup {
 }
 
 pub fn dedup(Dedup { files }: Dedup) -> Result<ExitCode> {
-    let (mut seen, mut twice) = (HashSet::new(), 0);
     let written = files.create_selection()?;
+    let mut seen = HashSet::new();
     let (written, mut tally) = files.each("dedup", written, |_, block, written| {
         for sample in block {
-            match seen.insert(key(sample)) {
-                true => written.write(sample)?,
-                false => twice += 1,
+            // A position and its mirror image with colours swapped have the same key.
+            let is_black = sample.position.turn().is_black();
+            if seen.insert(mix(sample.position.key(), is_black.into())) {
+                written.write(sample)?;
             }
         }
         Ok(())
     })?;
-    tally.without("seen before", twice);
+    tally.without("seen before", tally.read - written.count);
     written.finish(tally)
-}
-
-/// A hash of a position: among a thousand million, two are the same with a chance of one in 37.
-fn key(sample: &Sample) -> u64 {
-    // The key of a position is also that of its mirror image with colours swapped.
-    mix(sample.position.key(), sample.position.turn().is_black().into())
 }

@@ -1,0 +1,66 @@
+//! `nnuance data shuffle`: positions in random order.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+
+use super::io::{Files, interrupted};
+use crate::data::Record;
+use crate::data::shuffle::Shuffle;
+use crate::format::Holds;
+use crate::output::{folder, is_device, is_standard};
+
+/// Shuffle positions, of files larger than memory too
+///
+/// The order depends on the data, the order of the files and the seed alone, not on --memory.
+/// What memory does not hold goes to a temporary file in the folder of the output, 40 bytes a
+/// position. Formats of games must be converted first.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  nnuance data shuffle a.bf b.bf -o shuffled.bf --seed 7 --memory 2048")]
+pub struct Args {
+    #[command(flatten)]
+    files: Files,
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+    /// Memory to use, about
+    #[arg(long, value_name = "MB", default_value = "512")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    memory: u64,
+}
+
+pub fn run(Args { files, seed, memory }: Args) -> Result<ExitCode> {
+    let output = &files.writing.output;
+    let format = files.writing.format(output)?;
+    ensure!(
+        format.facts.moves == Holds::Never,
+        "{} holds positions that follow each other, which shuffling tears apart; write \
+         bulletformat, marlinformat or text",
+        format.name
+    );
+    // The folder of a device is no place for temporary files.
+    let folder = match is_device(output) || is_standard(output) {
+        true => std::env::temp_dir(),
+        false => folder(output),
+    };
+    let mut shuffle = Shuffle::<{ Record::LENGTH }>::new(seed, memory << 20, &folder);
+    let mut records = Vec::new();
+    let (mut written, tally) = files.each("shuffle", files.create()?, |source, block, _| {
+        let (path, format) = (source.path().display(), source.format());
+        ensure!(
+            format.facts.games == Holds::Never,
+            "{path} is {}, which holds games, and shuffling tears them apart; convert it to \
+             bulletformat, marlinformat or text first",
+            format.name
+        );
+        records.clear();
+        records.extend(block.iter().map(|sample| Record::pack(sample).0));
+        Ok(shuffle.push(&records)?)
+    })?;
+    shuffle.finish(|records| -> Result<()> {
+        interrupted()?;
+        records.iter().try_for_each(|record| written.write(&Record(*record).unpack()?))
+    })?;
+    written.finish(tally)
+}
