@@ -157,16 +157,6 @@ pub enum Factor {
     QaQb,
 }
 
-impl Factor {
-    pub fn name(self) -> &'static str {
-        match self {
-            Factor::Qa => "QA",
-            Factor::Qb => "QB",
-            Factor::QaQb => "QA * QB",
-        }
-    }
-}
-
 impl Part {
     pub fn name(self) -> String {
         match self {

@@ -12,7 +12,7 @@ mod read;
 
 pub use accumulator::Accumulator;
 pub use definition::{Number, Numbers, Stored, stored};
-pub use read::{NetError, Warning, holds_floats_by_name, raw_hidden};
+pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 
 use crate::architecture::{Activation, Architecture, Views};
 use crate::scales::{HeadFormat, Scales};

@@ -90,10 +90,6 @@ impl Activation {
         }
     }
 
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|activation| activation.name() == name)
-    }
-
     pub fn curve(self) -> Curve {
         match self {
             Activation::ReLU => Curve::RELU,

@@ -122,22 +122,9 @@ fn layers(written: &[LayerForm]) -> Result<Vec<Layer>, String> {
         .collect()
 }
 
-impl Architecture {
-    /// Its sizes, with N for the neurons of an accumulator: `(768x4hm -> N)x2 -> 1x8`.
-    pub fn sizes(&self) -> String {
-        Sizes { net: self, hidden: &"N" }.to_string()
-    }
-}
-
-/// The shorthand without views and activations.
-struct Sizes<'a> {
-    net: &'a Architecture,
-    hidden: &'a dyn Display,
-}
-
-impl Display for Sizes<'_> {
+impl Display for Architecture {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { net: Architecture { inputs, pairwise, head, skip, buckets, .. }, hidden } = self;
+        let Self { inputs, hidden, activation, pairwise, head, skip, buckets } = self;
         match inputs.views {
             Views::Perspective => write!(f, "({inputs} -> {hidden})x2")?,
             _ => write!(f, "{inputs} -> {hidden}")?,
@@ -148,18 +135,11 @@ impl Display for Sizes<'_> {
             _ => format!("{size} -> "),
         });
         match (head.is_empty(), *buckets) {
-            (true, 1) => f.write_str("1"),
-            (true, buckets) => write!(f, "1x{buckets}"),
-            (false, 1) => write!(f, "{}1", layers.collect::<String>()),
-            (false, buckets) => write!(f, "({}1)x{buckets}", layers.collect::<String>()),
+            (true, 1) => f.write_str("1")?,
+            (true, buckets) => write!(f, "1x{buckets}")?,
+            (false, 1) => write!(f, "{}1", layers.collect::<String>())?,
+            (false, buckets) => write!(f, "({}1)x{buckets}", layers.collect::<String>())?,
         }
-    }
-}
-
-impl Display for Architecture {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { inputs, hidden, activation, head, .. } = self;
-        write!(f, "{}", Sizes { net: self, hidden })?;
         if inputs.views != Views::Perspective {
             write!(f, " {}", inputs.views.name())?;
         }

@@ -50,28 +50,6 @@ impl Views {
         }
     }
 
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|views| views.name() == name)
-    }
-
-    /// The numbering of the inputs in words, for manifests and `--help`.
-    pub fn about(self) -> &'static str {
-        match self {
-            Views::Plain => {
-                "768 inputs seen by White: 64 * piece + square, white pawn 0 ... black king 11, \
-                 a1 = 0"
-            }
-            Views::SideToMove => {
-                "768 inputs seen by the side to move: own men 0..383, the other side's 384..767, \
-                 squares xor 56 for Black"
-            }
-            Views::Perspective => {
-                "768 inputs twice, seen by the side to move and then by the other side: own men \
-                 0..383, the other side's 384..767, squares xor 56 for Black's view"
-            }
-        }
-    }
-
     pub fn count(self) -> usize {
         if self == Views::Perspective { 2 } else { 1 }
     }
@@ -98,19 +76,6 @@ impl Inputs {
     /// Rows of the accumulator's weights: those of bucket 0 first.
     pub fn rows(&self) -> usize {
         self.kings.count() * PIECES
-    }
-
-    pub fn about(&self) -> String {
-        let mut words = self.views.about().to_string();
-        let Kings { mirror, .. } = self.kings;
-        if mirror {
-            words += "; squares of a view also xor 7 where its own king stands on files e to h";
-        }
-        if self.kings.count() > 1 {
-            words += "; plus 768 * the bucket of the view's own king, whose square is turned \
-                      likewise";
-        }
-        words
     }
 }
 

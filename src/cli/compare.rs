@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 
 use super::data::select::FilterKeys;
-use super::options::{DataFiles, Place, Shape};
+use super::options::{DataFiles, Place};
 use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
@@ -62,8 +62,6 @@ pub struct Args {
     filter: FilterKeys,
     #[command(flatten)]
     place: Place,
-    #[command(flatten)]
-    shape: Shape,
 }
 
 /// Half-moves of a game that are an opening, whose moves are learnt by heart.
@@ -71,12 +69,12 @@ const OPENING: u16 = 16;
 
 pub fn run(args: Args) -> Result<()> {
     each_once(&args.evaluations)?;
-    let (given, terminal) = (args.shape.given(), Terminal::default());
+    let terminal = Terminal::default();
     let place = args.place.open(Precision::F32)?;
     let evaluators: Vec<Evaluator> = args
         .evaluations
         .iter()
-        .map(|name| Evaluator::open(name, &given, &place, &terminal))
+        .map(|name| Evaluator::open(name, &place, &terminal))
         .collect::<Result<_>>()?;
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
     let filter = args.filter.given();

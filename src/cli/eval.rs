@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, Result, bail, ensure};
 
-use super::options::{Place, Shape};
+use super::options::Place;
 use super::out;
 use super::terminal::Terminal;
 use crate::format::unpack;
@@ -49,8 +49,6 @@ pub struct Args {
     with: Vec<String>,
     #[command(flatten)]
     place: Place,
-    #[command(flatten)]
-    shape: Shape,
 }
 
 /// Positions that are evaluated at once.
@@ -60,11 +58,11 @@ const AT_ONCE: usize = 1024;
 type Read = (String, Position);
 
 pub fn run(args: Args) -> Result<()> {
-    let (given, terminal) = (args.shape.given(), Terminal::default());
+    let terminal = Terminal::default();
     let place = args.place.open(Precision::F32)?;
     let mut evaluators = Vec::new();
     for name in std::iter::once(&args.evaluation).chain(&args.with) {
-        let evaluator = Evaluator::open(&as_engines_load(name), &given, &place, &terminal)?;
+        let evaluator = Evaluator::open(&as_engines_load(name), &place, &terminal)?;
         evaluator.knows_bare_positions()?;
         evaluators.push(evaluator);
     }

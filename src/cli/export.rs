@@ -4,17 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::options::{DataFiles, Shape, among};
+use super::options::{DataFiles, among};
 use super::out;
 use super::terminal::Terminal;
 use crate::config::Config;
-use crate::draw::board::whole;
 use crate::export::snippet::{Language, snippet};
-use crate::export::tables::{Order, Style, Tapering, Tuned, Width, source};
-use crate::export::{self, Bound, LEAST_GAMES, LEAST_POSITIONS, PieceValues, largest_scales};
+use crate::export::tables::{Tapering, Tuned, source};
+use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
 use crate::hce::Moved;
 use crate::input;
-use crate::inspect::ROLES;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
 use crate::report::{Matched, Table};
@@ -27,8 +25,8 @@ use crate::scales::{HeadFormat, Scales};
 /// Quantise a checkpoint, prove that it cannot overflow, and write net, floats and manifest
 ///
 /// Reads the trainer's own checkpoints (safetensors), bullet's weights.bin and raw.bin, and
-/// quantised nets. What a file does not say about itself comes from the options. Handcrafted
-/// terms, from a run or a JSON file, become source code with rounded integers: the ending of the
+/// quantised nets. What a file does not say about itself comes from the manifest or the description
+/// beside it (NAME.json, NAME.toml). Handcrafted terms, from a run or a JSON file, become source code with rounded integers: the ending of the
 /// output names the language, .h or .rs; .json is there too.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -36,7 +34,7 @@ Example:
   nnuance export runs/quickstart-net -o nets/mine.bin --licence CC0-1.0
   nnuance export runs/quickstart-net -o nets/mine.bin --match-scale nets/old.bin
   nnuance export nets/mine.bin --snippet rust -o src/nnue.rs
-  nnuance export runs/hce-pst -o terms.h --squares a1-first")]
+  nnuance export runs/hce-pst -o terms.h")]
 pub struct Args {
     /// The checkpoint, or a run folder for its best.safetensors; with --snippet the net, or a run
     /// folder for its net.bin
@@ -49,6 +47,7 @@ pub struct Args {
     /// C++ takes, too
     #[arg(long, value_name = "LANGUAGE", value_parser = among(LANGUAGES))]
     #[arg(conflicts_with_all = ["match_scale", "largest_scales", "licence", "recipe"])]
+    #[arg(conflicts_with_all = ["qa", "qb", "scale", "head"])]
     snippet: Option<Language>,
     /// Set SCALE so that centipawns mean what they mean in this older evaluation, and the margins
     /// of a search stay right; measured on --data, or on the run's validation
@@ -56,22 +55,28 @@ pub struct Args {
     #[arg(long, value_name = "OLD", conflicts_with = "scale")]
     match_scale: Option<String>,
     /// Set QA and QB to the largest that are safe, up to --qa (255, which a square in 16 bits bears)
-    /// and --qb (4096): `sums` keeps accumulators in i16 and the output in i32, `products` keeps also
-    /// accumulator x output weight in i16
-    #[arg(long, value_name = "BOUND", value_parser = among(BOUNDS))]
-    largest_scales: Option<Bound>,
+    /// and --qb (4096)
+    #[arg(long)]
+    largest_scales: bool,
+    /// Factor of the accumulator's weights [default: the checkpoint's, else 255]
+    #[arg(long, value_name = "INTEGER")]
+    qa: Option<i32>,
+    /// Factor of the weights behind the accumulators [default: the checkpoint's, else 64]
+    #[arg(long, value_name = "INTEGER")]
+    qb: Option<i32>,
+    /// Centipawns of one unit of the output [default: the checkpoint's, else 400]
+    #[arg(long, value_name = "INTEGER")]
+    scale: Option<i32>,
+    /// Numbers behind the accumulators of nets with more layers: float, or int8 for weights of the
+    /// first layer in 8 bits [default: the checkpoint's, else float]
+    #[arg(long, value_name = "FORMAT", value_parser = among(HEADS))]
+    head: Option<HeadFormat>,
     /// Licence of the net, for the manifest
     #[arg(long, value_name = "NAME", value_parser = licence)]
     licence: Option<String>,
     /// Config that trained it, for the manifest [default: the checkpoint's]
     #[arg(long, value_name = "FILE")]
     recipe: Option<PathBuf>,
-    /// Order of tables in source code: a8-first, as a diagram shows the board, or a1-first
-    #[arg(long, value_name = "ORDER", default_value = "a8-first", value_parser = among(ORDERS))]
-    squares: Order,
-    /// 32-bit integers in source code instead of 16-bit ones
-    #[arg(long)]
-    wide: bool,
     /// Move the mean of each table of squares into the material of its piece; the evaluation stays
     /// the same. For handcrafted terms
     #[arg(long)]
@@ -81,8 +86,6 @@ pub struct Args {
     overwrite: bool,
     #[command(flatten)]
     data: DataFiles,
-    #[command(flatten)]
-    shape: Shape,
 }
 
 fn licence(name: &str) -> Result<String, String> {
@@ -111,18 +114,14 @@ pub fn run(args: Args) -> Result<()> {
     )?;
     // Opened and dropped: a net that cannot be written is found before the long work.
     Output::create(&output)?;
-    let given = args.shape.given();
-    let mut source = read(&path, &given)?;
+    let mut source = read(&path)?;
     let Scales { qa, qb, scale, head_format } = source.scales;
     source.scales = Scales {
-        qa: given.qa.unwrap_or(qa),
-        qb: given.qb.unwrap_or(qb),
-        scale: given.scale.unwrap_or(scale),
-        head_format: given.head_format.unwrap_or(head_format),
+        qa: args.qa.unwrap_or(qa),
+        qb: args.qb.unwrap_or(qb),
+        scale: args.scale.unwrap_or(scale),
+        head_format: args.head.unwrap_or(head_format),
     };
-    for warning in &source.warnings {
-        eprintln!("{name}: {warning}");
-    }
     let mut origin = Origin::of(&source).with_context(|| name.to_string())?;
     origin.provenance.licence = args.licence.clone();
     if let Some(path) = &args.recipe {
@@ -136,16 +135,13 @@ pub fn run(args: Args) -> Result<()> {
     let on = origin.on(data.as_ref());
     let samples = origin.samples(data, &path, &terminal)?;
     let mut table = Table::facts();
-    if let Some(bound) = args.largest_scales {
-        let deep = source.architecture.is_deep();
-        ensure!(!deep || bound == Bound::Sums, "products in 16 bits are for nets of one layer");
-        let Scales { head_format, .. } = source.scales;
+    if args.largest_scales {
+        let Scales { qb, head_format, .. } = source.scales;
         // A head of floats has nothing that hangs on QB.
-        let most_qb =
-            if deep && head_format == HeadFormat::Float { source.scales.qb } else { 4096 };
-        let (qa, qb) = (given.qa.unwrap_or(255), given.qb.unwrap_or(most_qb));
+        let floats = source.architecture.is_deep() && head_format == HeadFormat::Float;
+        let (qa, qb) = (args.qa.unwrap_or(255), args.qb.unwrap_or(if floats { qb } else { 4096 }));
         let most = Scales { qa, qb, ..source.scales };
-        let found = largest_scales(&source.weights, &source.architecture, most, bound);
+        let found = largest_scales(&source.weights, &source.architecture, most);
         source.scales = found.context("no QA and QB are safe: train again with weights clipped")?;
     }
     let mut matched = None;
@@ -168,8 +164,7 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];
-const BOUNDS: &[(&str, Bound)] = &[("sums", Bound::Sums), ("products", Bound::Products)];
-const ORDERS: &[(&str, Order)] = &[("a8-first", Order::A8First), ("a1-first", Order::A1First)];
+const HEADS: &[(&str, HeadFormat)] = &[("float", HeadFormat::Float), ("int8", HeadFormat::Int8)];
 
 /// Adds how SCALE was matched.
 fn add_matched(table: &mut Table, name: &str, matched: &Matched) {
@@ -191,7 +186,6 @@ pub fn add_written(table: &mut Table, written: &Written) {
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("exported", format!("{} from a {kind}, {}", exported.architecture, found.scales));
     row("no overflow", found.proof.to_string());
-    found.proof.notes.iter().for_each(|note| row("note", note.clone()));
     if let Some(base) = &found.provenance.base {
         row("added to", format!("{}; an engine's score is the sum of both", base.name));
     }
@@ -216,29 +210,15 @@ pub fn add_written(table: &mut Table, written: &Written) {
             ),
         ),
     }
-    if let Some(PieceValues { pawn, knight, bishop, rook, queen, positions, on }) =
-        &found.piece_values
-    {
-        let values = ROLES.iter().zip([pawn, knight, bishop, rook, queen]);
-        let values =
-            values.filter_map(|(role, value)| Some(format!("{role} {}", whole((*value)?))));
-        let values = values.collect::<Vec<_>>().join(", ");
-        row(
-            "pieces, cp",
-            format!("{values} (taken off one at a time, {positions} positions: {on})"),
-        );
-    }
     row("floats", floats.display().to_string());
     row("manifest", manifest.display().to_string());
-    row("net", format!("{}, {} bytes, sha256 {}", net.display(), found.bytes, found.sha256));
+    row("net", format!("{}, sha256 {}", net.display(), found.sha256));
 }
 
 /// Writes handcrafted terms as the ending of the output says. With --centre the means of tables go
 /// into material first.
 fn write_terms(args: &Args, output: &Path) -> Result<()> {
     let path = &args.checkpoint;
-    let width = if args.wide { Width::Bits32 } else { Width::Bits16 };
-    let style = Style { order: args.squares, width };
     let from = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
     ensure!(
         !output::same(&from, output),
@@ -272,8 +252,8 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         },
     };
     let text = match output.extension().and_then(|extension| extension.to_str()) {
-        Some("h") => source(&tuned, Language::C, style)?,
-        Some("rs") => source(&tuned, Language::Rust, style)?,
+        Some("h") => source(&tuned, Language::C)?,
+        Some("rs") => source(&tuned, Language::Rust)?,
         Some("json") => weights.clone().rounded(2).to_json(),
         _ => bail!(
             "the ending of {} names no language for handcrafted terms; there are .h (C), .rs \
@@ -298,9 +278,8 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
 /// Writes the code of a quantised net, or of a run's, to `output`, or to the file that the
 /// language expects.
 fn write_code(args: &Args, language: Language) -> Result<()> {
-    let Args { checkpoint, output, overwrite, shape, .. } = args;
-    let (path, given) = (net_at(checkpoint)?, shape.given());
-    let name = path.display();
+    let Args { checkpoint, output, overwrite, .. } = args;
+    let path = net_at(checkpoint)?;
     let output = output.clone().unwrap_or_else(|| PathBuf::from(language.file_name()));
     for file in [path.clone(), export::manifest_path(&path), export::floats_path(&path)] {
         ensure!(
@@ -312,15 +291,11 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
     out::refuse_existing(&[&output], *overwrite)?;
     // Opened and dropped: code that cannot be written is found before the long proof.
     Output::create(&output)?;
-    let loaded = export::load(&path, &given)?;
-    loaded.warnings.iter().for_each(|warning| eprintln!("{name}: {warning}"));
+    let loaded = export::load(&path)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
     let base = base.map(|base| base.name.clone());
-    let golden = match loaded.manifest {
-        Some(manifest) if !given.is_any() => manifest.golden,
-        _ => export::golden_evaluations(&loaded.net),
-    };
+    let golden = export::golden_evaluations(&loaded.net);
     let code_file = output.file_name().unwrap_or_default().to_string_lossy();
     let code = snippet(language, &loaded.net, [&file, &code_file], &golden)?;
     output::write(&output, code.as_bytes())?;

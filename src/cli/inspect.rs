@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use maud::html;
 
-use super::options::{DataFiles, Shape};
+use super::options::DataFiles;
 use super::out;
 use super::terminal::Terminal;
 use crate::draw::page;
@@ -39,8 +39,6 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     data: DataFiles,
-    #[command(flatten)]
-    shape: Shape,
 }
 
 pub fn run(args: Args) -> Result<()> {
@@ -50,10 +48,7 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(page) = &args.output {
         out::may_be_page(page)?;
     }
-    let source = export::read(&path, &args.shape.given())?;
-    for warning in &source.warnings {
-        eprintln!("{name}: {warning}");
-    }
+    let source = export::read(&path)?;
     let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
     let mut samples = positions(given, recipe.as_ref(), &path, &terminal)?;
     samples.truncate(args.positions as usize);

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 
 use super::data::{option, resumable};
-use super::options::{Beginning, Place, Rules, Shape};
+use super::options::{Beginning, Place, Rules};
 use super::out;
 use super::terminal::Terminal;
 use crate::engine::{Clock, EngineSettings, Entrant, Limit, Part, journal};
@@ -93,8 +93,6 @@ pub struct Args {
     rules: Rules,
     #[command(flatten)]
     place: Place,
-    #[command(flatten)]
-    shape: Shape,
 }
 
 /// `10+0.1` or `10`, in seconds.
@@ -132,11 +130,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
         None => None,
     };
     let place = args.place.open(Precision::F32)?;
-    let given = args.shape.given();
     let mut players: Vec<Box<dyn Entrant>> = Vec::new();
     for name in &names {
         let mebibytes = args.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
-        let player = OwnPlayer::open(name, &given, &place, &Terminal::default())?;
+        let player = OwnPlayer::open(name, &place, &Terminal::default())?;
         players.push(Box::new(player.with_tables(mebibytes)));
     }
     let hash = args.hash.map(|size| ("Hash".to_string(), size.to_string()));

@@ -11,7 +11,7 @@ use anyhow::{Result, ensure};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _};
 
-use super::options::{Place, Shape};
+use super::options::Place;
 use super::terminal::Terminal;
 use crate::engine::Entrant as _;
 use crate::interface::{self, Command, Go};
@@ -41,8 +41,6 @@ pub struct Args {
     fitted_scale: Option<f64>,
     #[command(flatten)]
     place: Place,
-    #[command(flatten)]
-    shape: Shape,
 }
 
 const MEBIBYTES: usize = 16;
@@ -54,8 +52,8 @@ const MOST_OVERHEAD: u64 = 5_000;
 
 pub fn run(args: Args) -> Result<()> {
     let place = args.place.open(Precision::F32)?;
-    let (given, terminal) = (args.shape.given(), Terminal::default());
-    let player = OwnPlayer::open(&args.evaluation, &given, &place, &terminal)?;
+    let terminal = Terminal::default();
+    let player = OwnPlayer::open(&args.evaluation, &place, &terminal)?;
     let scale = args.fitted_scale.unwrap_or_else(|| player.scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let searcher = Searcher::new(MEBIBYTES);

@@ -9,7 +9,7 @@ use crate::export::{self, Check};
 use crate::run::folder::NET;
 use crate::run::path::in_folder;
 
-/// Check a net against the manifest beside it: hash, layout, golden evaluations, overflow
+/// Check a net against the manifest beside it: hash, golden evaluations, overflow
 ///
 /// Where the floats stand beside the net too, they are quantised again and compared. What nothing
 /// here can bear out, such as losses and the hashes of data, is named as not checked.
@@ -36,7 +36,7 @@ pub fn run(args: Args) -> Result<()> {
                     failed += usize::from(!passed);
                 }
                 out::line(
-                    "  not checked: config, data, losses, mean error, fitted scale, licence",
+                    "  not checked: config, data, losses, float error, fitted scale, licence",
                 )?;
             }
             Err(error) => {
@@ -55,5 +55,5 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 fn checks(net: &Path) -> Result<Vec<Check>> {
-    Ok(export::verify(&in_folder(net, NET)?, [])?)
+    Ok(export::verify(&in_folder(net, NET)?)?)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::architecture::{Architecture, Form, Impossible, Part};
 use crate::floats::Floats;
 use crate::net::{
-    Hints, Net, NetError, Padding, Stored, Warning, holds_floats_by_name, raw_hidden,
+    Hints, Net, NetError, Padding, Stored, holds_floats_by_name, is_safetensors, raw_hidden,
 };
 use crate::scales::{HeadFormat, Scales};
 use crate::weights::{Weights, WeightsError, WeightsFile};
@@ -21,7 +21,6 @@ pub struct Imported {
     pub facts: BTreeMap<String, String>,
     /// The kind of file they come from, in words.
     pub kind: &'static str,
-    pub warnings: Vec<Warning>,
 }
 
 /// Why a file gives no weights of a net.
@@ -31,12 +30,8 @@ pub enum ImportError {
     Weights(#[from] WeightsError),
     #[error(transparent)]
     Net(#[from] NetError),
-    #[error("the checkpoint holds a model of kind {0:?}, not a net")]
-    Kind(String),
     #[error("the checkpoint says {key} = {value:?}, expected {expected}")]
     Fact { key: &'static str, value: String, expected: String },
-    #[error("{} is empty, and a net has at least one hidden neuron", Part::AccumulatorBias.name())]
-    NoNeurons,
     #[error("there is no such net: {0}")]
     Impossible(#[from] Impossible),
     #[error("the checkpoint breaks off in {at}; is the file whole?")]
@@ -77,11 +72,8 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
         padding: Padding::default(),
         facts: BTreeMap::new(),
         kind,
-        warnings: Vec::new(),
     };
-    // Safetensors open with the length of a header of JSON; no run of weights looks like that.
-    let length = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
-    if bytes.get(8) == Some(&b'{') && length < 1 << 32 {
+    if is_safetensors(bytes) {
         let WeightsFile { weights, facts, .. } = Weights::from_bytes(bytes)?;
         let (architecture, scales) = of_facts(&weights, &facts, hints)?;
         Floats::of(&weights, &architecture)?;
@@ -94,10 +86,8 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
         return Ok(source(weights, architecture, "bullet checkpoint, weights.bin"));
     }
     let read = Net::read(bytes, hints);
-    let strange = |warning: &Warning| matches!(warning, Warning::Strange(_));
-    let is_net = read.as_ref().is_ok_and(|(_, warnings)| !warnings.iter().any(strange));
     // Some sizes fit both; then a raw.bin has floats where a net has its padding.
-    if let Some(hidden) = raw_hidden(bytes.len(), &hints.net).filter(|_| !is_net) {
+    if let Some(hidden) = raw_hidden(bytes.len(), &hints.net).filter(|_| read.is_err()) {
         let architecture = possible(hints.net.merged().with_hidden(hidden))?;
         let mut values = floats(bytes).into_iter();
         let mut weights = Weights::default();
@@ -108,9 +98,9 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
         weights.check_finite()?;
         return Ok(source(weights, architecture, "bullet checkpoint, raw.bin"));
     }
-    let (net, warnings) = read?;
+    let net = read?;
     let source = source(dequantise(&net), net.architecture().clone(), "quantised net");
-    Ok(Imported { warnings, padding: net.padding(), ..source })
+    Ok(Imported { padding: net.padding(), ..source })
 }
 
 /// The weights of a net, which quantise to the same net again.
@@ -131,53 +121,41 @@ fn of_facts(
     facts: &BTreeMap<String, String>,
     hints: &Hints,
 ) -> Result<(Architecture, Scales), ImportError> {
+    let fact = |key, value: &String, expected: &str| ImportError::Fact {
+        key,
+        value: value.clone(),
+        expected: expected.to_string(),
+    };
     if let Some(kind) = facts.get("kind").filter(|kind| *kind != "net") {
-        return Err(ImportError::Kind(kind.clone()));
+        return Err(fact("kind", kind, "net"));
     }
-    let fact =
-        |key, value: &String, expected| ImportError::Fact { key, value: value.clone(), expected };
-    let mut architecture = hints.net.clone();
-    if let Some(described) = facts.get("architecture") {
-        architecture = serde_json::from_str(described)
-            .map_err(|error| fact("architecture", described, format!("a net ({error})")))?;
-    }
-    let biases = weights.0.get(&Part::AccumulatorBias.name());
-    let shape = biases.map(|array| array.shape.iter().product());
-    let described = facts.contains_key("architecture").then_some(architecture.hidden);
-    architecture.hidden = shape.unwrap_or_default();
-    if shape == Some(0) {
-        return Err(ImportError::NoNeurons);
-    }
-    if let Some(hidden) = described.filter(|&hidden| hidden != architecture.hidden) {
-        let expected = format!("{} as its biases", architecture.hidden);
-        return Err(ImportError::Fact { key: "hidden", value: hidden.to_string(), expected });
-    }
+    let architecture = match (facts.get("architecture"), weights.0.get("accumulator.bias")) {
+        (Some(text), _) => serde_json::from_str(text)
+            .map_err(|error| fact("architecture", text, &format!("a net ({error})")))?,
+        (None, Some(biases)) => possible(hints.net.with_hidden(biases.values.len()))?,
+        (None, None) => hints.net.clone(),
+    };
     let whole = |key, usual| match facts.get(key) {
         None => Ok(usual),
-        Some(scale) => match scale.parse::<f64>() {
-            Ok(number) if number.fract() == 0.0 && number.abs() < 1e9 => Ok(number as i32),
-            _ => Err(fact(key, scale, "a whole number".to_string())),
-        },
+        Some(text) => text.parse().map_err(|_| fact(key, text, "a whole number")),
     };
     let head_format = match facts.get("head_format") {
         None => hints.scales.head_format,
-        Some(name) => HeadFormat::named(name)
-            .ok_or_else(|| fact("head_format", name, "float or int8".to_string()))?,
+        Some(name) => {
+            HeadFormat::named(name).ok_or_else(|| fact("head_format", name, "float or int8"))?
+        }
     };
     let Scales { qa, qb, scale, .. } = hints.scales;
     let (qa, qb, scale) = (whole("qa", qa)?, whole("qb", qb)?, whole("scale", scale)?);
-    Ok((possible(architecture)?, Scales { qa, qb, scale, head_format }))
+    Ok((architecture, Scales { qa, qb, scale, head_format }))
 }
 
-pub(super) fn possible(net: Architecture) -> Result<Architecture, Impossible> {
+fn possible(net: Architecture) -> Result<Architecture, Impossible> {
     Form::from(net).try_into()
 }
 
 /// The weights in our shapes, and the net with the hidden size and the factoriser that they have.
-pub(super) fn weights(
-    bytes: &[u8],
-    net: &Architecture,
-) -> Result<(Weights, Architecture), ImportError> {
+fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), ImportError> {
     let mut arrays = arrays(bytes)?;
     let factorised = arrays.contains_key(&id(net, Part::Factoriser));
     let held = arrays.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -186,9 +164,6 @@ pub(super) fn weights(
         arrays.remove(&id).ok_or_else(missing)
     };
     let biases = take(id(net, Part::AccumulatorBias))?;
-    if biases.is_empty() {
-        return Err(ImportError::NoNeurons);
-    }
     let mut net = net.with_hidden(biases.len());
     net.inputs.factorised = factorised;
     let net = possible(net)?;
@@ -256,6 +231,6 @@ fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Vec<f32>>, ImportError> {
     Ok(arrays)
 }
 
-pub(super) fn floats(bytes: &[u8]) -> Vec<f32> {
+fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }

@@ -10,15 +10,14 @@ use std::path::{Path, PathBuf};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::layout::layout;
 use super::verify::{Golden, golden_evaluations};
-use super::{FittedScale, FloatError, MatchedTo, PieceValues, Proof};
-use crate::architecture::{Activation, Architecture, Views};
+use super::{FittedScale, FloatError, MatchedTo, Proof};
+use crate::architecture::Architecture;
 use crate::data_file::DataFile;
 use crate::digest::digest;
 use crate::input;
-use crate::net::{Hints, Net, NetError, Warning};
-use crate::scales::{HeadFormat, Scales};
+use crate::net::{Hints, Net, NetError};
+use crate::scales::Scales;
 
 /// Raised with every change that an older reader would misunderstand.
 const FORMAT: u64 = 5;
@@ -27,17 +26,10 @@ const FORMAT: u64 = 5;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub format: u64,
-    /// Name of the net's file, without folder.
-    pub file: String,
-    /// Hexadecimal.
+    /// Hash of the net's file, hexadecimal.
     pub sha256: String,
-    pub bytes: u64,
     /// The whole of it, as a config describes it.
     pub architecture: Architecture,
-    /// How the rows of the accumulator are numbered, in words.
-    pub index: String,
-    /// The file's layout in words.
-    pub layout: String,
     pub scales: Scales,
     #[serde(flatten)]
     pub provenance: Provenance,
@@ -47,7 +39,6 @@ pub struct Manifest {
     pub fitted_scale: Option<FittedScale>,
     /// Null if SCALE was not matched to another net.
     pub matched: Option<MatchedTo>,
-    pub piece_values: Option<PieceValues>,
     pub proof: Proof,
     /// Centipawns for the side to move.
     pub golden: Vec<Golden>,
@@ -92,28 +83,22 @@ pub struct Losses {
 }
 
 impl Manifest {
-    /// The manifest of a net, still without file name and fitted scales.
+    /// The manifest of a net, still without fitted scales.
     pub fn new(
         net: &Net,
         proof: Proof,
         float_error: Option<FloatError>,
         provenance: Provenance,
     ) -> Self {
-        let bytes = net.to_bytes();
         Self {
             format: FORMAT,
-            file: String::new(),
-            sha256: digest(&bytes),
-            bytes: bytes.len() as u64,
+            sha256: digest(&net.to_bytes()),
             architecture: net.architecture().clone(),
-            index: net.architecture().inputs.about(),
-            layout: layout(net),
             scales: net.scales(),
             provenance,
             float_error,
             fitted_scale: None,
             matched: None,
-            piece_values: None,
             proof,
             golden: golden_evaluations(net),
         }
@@ -173,38 +158,6 @@ pub enum LoadError {
     Other { path: PathBuf, manifest: PathBuf, expected: String, found: String },
 }
 
-/// Options that say more of a net than its manifest or the defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Given {
-    pub features: Option<Views>,
-    pub activation: Option<Activation>,
-    pub qa: Option<i32>,
-    pub qb: Option<i32>,
-    pub scale: Option<i32>,
-    pub head_format: Option<HeadFormat>,
-}
-
-impl Given {
-    pub fn is_any(&self) -> bool {
-        *self != Self::default()
-    }
-
-    pub fn over(&self, rest: Hints) -> Hints {
-        let mut net = rest.net;
-        net.inputs.views = self.features.unwrap_or(net.inputs.views);
-        net.activation = self.activation.unwrap_or(net.activation);
-        Hints {
-            net,
-            scales: Scales {
-                qa: self.qa.unwrap_or(rest.scales.qa),
-                qb: self.qb.unwrap_or(rest.scales.qb),
-                scale: self.scale.unwrap_or(rest.scales.scale),
-                head_format: self.head_format.unwrap_or(rest.scales.head_format),
-            },
-        }
-    }
-}
-
 /// The file beside a file of weights that describes it.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
@@ -236,21 +189,20 @@ pub fn beside_net(path: &Path, bytes: &[u8]) -> Result<Beside, LoadError> {
     }
 }
 
-/// A net, read as what was given over what stands beside it says.
+/// A net, read as the file beside it describes it.
 #[derive(Debug)]
 pub struct Loaded {
     pub net: Net,
     pub manifest: Option<Manifest>,
     /// Whether a description stands beside it instead.
     pub described: bool,
-    pub warnings: Vec<Warning>,
 }
 
 /// Reads a net with its manifest or description, else with the default [`Hints`].
-pub fn load(path: &Path, given: &Given) -> Result<Loaded, LoadError> {
+pub fn load(path: &Path) -> Result<Loaded, LoadError> {
     let bytes = read(path)?;
     let beside = beside_net(path, &bytes)?;
-    let (net, warnings) = Net::read(&bytes, &given.over(beside.hints().unwrap_or_default()))
+    let net = Net::read(&bytes, &beside.hints().unwrap_or_default())
         .map_err(|error| LoadError::Net { path: path.into(), error })?;
     let (manifest, described) = match beside {
         Beside::Manifest(manifest) => (Some(manifest), false),
@@ -260,7 +212,7 @@ pub fn load(path: &Path, given: &Given) -> Result<Loaded, LoadError> {
         }
         Beside::Nothing => (None, false),
     };
-    Ok(Loaded { net, manifest, described, warnings })
+    Ok(Loaded { net, manifest, described })
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
@@ -277,18 +229,11 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     let failed = |reason: String| LoadError::Manifest { path: path.clone(), reason };
     let value: serde_json::Value =
         serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
-    match &value["format"] {
-        format if *format == FORMAT => {}
-        serde_json::Value::Null => {
-            return Err(failed(
-                "it has no field `format`; if it is no manifest, move it away".to_string(),
-            ));
-        }
-        format => {
-            return Err(failed(format!(
-                "it has format {format}, this version reads {FORMAT}; export the net again"
-            )));
-        }
+    if value["format"] != FORMAT {
+        return Err(failed(format!(
+            "its `format` is {}, expected {FORMAT}; export the net again, or move the file away",
+            value["format"]
+        )));
     }
     serde_json::from_value(value).map(Some).map_err(|error| failed(error.to_string()))
 }
@@ -405,7 +350,7 @@ impl WholeNet {
 
     pub fn read(&self) -> Result<Net, WholeNetError> {
         let hints = Hints { net: self.architecture.clone(), scales: self.scales };
-        let (net, _) = Net::read(&STANDARD.decode(&self.file)?, &hints)?;
+        let net = Net::read(&STANDARD.decode(&self.file)?, &hints)?;
         if *net.architecture() != self.architecture {
             let [found, expected] = [net.architecture(), &self.architecture].map(|it| it.clone());
             return Err(WholeNetError::Other {

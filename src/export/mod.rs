@@ -4,7 +4,6 @@
 
 mod float;
 mod import;
-mod layout;
 mod manifest;
 mod prove;
 mod quantise;
@@ -20,19 +19,18 @@ pub use float::{Float, FloatError, measure};
 pub use import::{ImportError, Imported, dequantise, facts, import};
 pub use manifest::{Base, Below, WholeNet, WholeNetError};
 pub use manifest::{
-    Beside, Given, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, agrees,
-    beside_net, description, floats_path, load, manifest_path,
+    Beside, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, agrees, beside_net,
+    description, floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
-pub use quantise::{Bound, QuantiseError, factorised_as, largest_scales, quantise};
-pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, PieceValues, fitted_scale};
+pub use quantise::{QuantiseError, factorised_as, largest_scales, quantise};
+pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, fitted_scale};
 pub use verify::{Check, GOLDEN_FENS, Golden, golden_evaluations, verify};
 
 use crate::architecture::Architecture;
 use crate::net::Net;
 use crate::output::{Output, OutputError};
 use crate::sample::Position;
-use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 
 /// Why there is no export. Nothing has been written then.
@@ -61,20 +59,7 @@ pub struct Exported {
     pub net: Net,
     /// That of the floats, which may have a factoriser.
     pub architecture: Architecture,
-    /// Complete but for the file's name.
     pub manifest: Manifest,
-}
-
-/// Quantises weights, proves, measures the error over `positions`, and records everything.
-pub fn export(
-    weights: &Weights,
-    architecture: &Architecture,
-    scales: Scales,
-    provenance: Provenance,
-    positions: impl IntoIterator<Item = Position>,
-) -> Result<Exported, ExportError> {
-    let net = quantise(weights, architecture, scales)?;
-    Exported::of(net, weights, architecture, provenance, positions)
 }
 
 impl Exported {
@@ -105,14 +90,12 @@ pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
 impl Exported {
     /// Writes floats, net and manifest; `origin` is what the source of the weights says of itself.
     pub fn write(
-        &mut self,
+        &self,
         path: &Path,
         weights: &Weights,
         origin: &BTreeMap<String, String>,
     ) -> Result<[PathBuf; 3], ExportError> {
         let paths = paths(path)?;
-        let name = path.file_name().unwrap_or_default();
-        self.manifest.file = name.to_string_lossy().into_owned();
         let mut manifest =
             serde_json::to_vec_pretty(&self.manifest).map_err(ExportError::Manifest)?;
         manifest.push(b'\n');

@@ -18,7 +18,7 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Role};
 
-use crate::architecture::{Activation, Kings, PIECES, Part};
+use crate::architecture::{Activation, Kings, PIECES};
 use crate::features::{index, pieces};
 use crate::net::{Net, Numbers};
 use crate::scales::Scales;
@@ -34,8 +34,6 @@ pub struct Proof {
     pub accumulator: Bounds,
     /// Accumulators on the way there, whatever the order of additions.
     pub intermediate: Bounds,
-    /// The neuron whose intermediate sums come nearest to the ends of i16.
-    pub worst_neuron: usize,
     /// Partial sums of the integers behind the accumulators; 0 to 0 with a `float` head.
     pub output: Bounds,
     /// `(sum + bias) * SCALE`, before the last division; 0 to 0 where that is no integer.
@@ -44,8 +42,6 @@ pub struct Proof {
     pub product_fits_i32: bool,
     /// Whether `clamped accumulator * output weight` fits an i16 (SIMD trick of SCReLU).
     pub i16_trick: bool,
-    /// Notes for an engine's author.
-    pub notes: Vec<String>,
 }
 
 /// The bounds, in the same words for whoever exports and whoever verifies.
@@ -89,15 +85,15 @@ impl std::fmt::Display for Bounds {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Overflow {
     #[error(
-        "the accumulator of neuron {neuron} may reach {bounds}, outside of i16; its largest \
-         weight, {value}, is that of {weight}; {cure}"
+        "the accumulator of neuron {neuron} may reach {bounds}, outside of i16; export with \
+         --largest-scales, or train again with weights clipped"
     )]
-    Accumulator { neuron: usize, bounds: Bounds, weight: String, value: i16, cure: String },
+    Accumulator { neuron: usize, bounds: Bounds },
     #[error(
-        "the sum of the output layer may reach {bounds}, outside of i32; the largest share is \
-         that of {weight}, {value}; {cure}"
+        "the sum of the output layer may reach {0}, outside of i32; export with --largest-scales, \
+         or train again with weights clipped"
     )]
-    Output { bounds: Bounds, weight: String, value: i16, cure: String },
+    Output(Bounds),
 }
 
 /// Proves that no legal position overflows i16 accumulators or an i32 output sum.
@@ -105,33 +101,20 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let hidden = net.architecture().hidden;
     let tables = Table::of(net);
     let neurons: Vec<Neuron> = (0..hidden).map(|neuron| bound(&tables, net, neuron)).collect();
-    let (worst_neuron, worst) = neurons
-        .iter()
-        .enumerate()
-        .min_by_key(|(_, neuron)| neuron.room())
-        .expect("a net has neurons");
-    if worst.room() < 0 {
-        return Err(accumulator_overflow(net, worst_neuron, worst));
+    let fits = |it: &Neuron| it.intermediate.within(i16::MIN.into(), i16::MAX.into());
+    if let Some(neuron) = neurons.iter().position(|it| !fits(it)) {
+        return Err(Overflow::Accumulator { neuron, bounds: neurons[neuron].intermediate });
     }
     let hull = |bounds: fn(&Neuron) -> Bounds| {
         neurons.iter().map(bounds).reduce(Bounds::hull).expect("a net has neurons")
     };
-    let mut notes = Vec::new();
-    if !hidden.is_multiple_of(32) {
-        notes.push(format!(
-            "N = {hidden} is not a multiple of 32: engines that map the file onto 64-byte \
-             aligned columns cannot load it"
-        ));
-    }
     let proof = Proof {
         accumulator: hull(|neuron| neuron.legal),
         intermediate: hull(|neuron| neuron.intermediate),
-        worst_neuron,
         output: Bounds::NONE,
         product: Bounds::NONE,
         product_fits_i32: true,
         i16_trick: false,
-        notes,
     };
     match !net.architecture().is_deep() {
         true => output(net, &neurons, proof),
@@ -163,21 +146,15 @@ fn output(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow
         (output, sum) = (output.hull(of_bucket), sum.hull(divided.plus(bias)));
     }
     if !output.hull(sum).within(i32::MIN.into(), i32::MAX.into()) {
-        return Err(output_overflow(net, output.hull(sum), share));
+        return Err(Overflow::Output(output.hull(sum)));
     }
     let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
     let product_fits_i32 = product.within(i32::MIN.into(), i32::MAX.into());
     let trick = |&o: &i16| {
         (i64::from(o) * top) >= i16::MIN.into() && (i64::from(o) * top) <= i16::MAX.into()
     };
-    let mut notes = proof.notes;
-    if !product_fits_i32 {
-        notes.push(format!(
-            "the sum times SCALE may reach {product}: multiply in 64 bits, or divide first"
-        ));
-    }
     let i16_trick = net.numbers()[2].i16s().iter().all(trick);
-    Ok(Proof { output, product, product_fits_i32, i16_trick, notes, ..proof })
+    Ok(Proof { output, product, product_fits_i32, i16_trick, ..proof })
 }
 
 /// Sums of the first map in i8, whose inputs are 127 at most: no net overflows an i32.
@@ -216,14 +193,6 @@ fn share(net: &Net, accumulator: Bounds, i: usize, top: i64) -> Bounds {
 struct Neuron {
     legal: Bounds,
     intermediate: Bounds,
-}
-
-impl Neuron {
-    /// Distance to the ends of i16, negative if there may be an overflow.
-    fn room(&self) -> i64 {
-        (i64::from(i16::MAX) - self.intermediate.most)
-            .min(self.intermediate.least - i64::from(i16::MIN))
-    }
 }
 
 /// Which of the 768 rows of a king bucket belong to whom.
@@ -296,57 +265,5 @@ impl Table {
             largest = largest.max(king).max(squares[0]);
         }
         (legal, partial + ADDED * largest)
-    }
-}
-
-fn accumulator_overflow(net: &Net, neuron: usize, bound: &Neuron) -> Overflow {
-    let Bounds { least, most } = bound.intermediate;
-    let too_high = most - i64::from(i16::MAX) >= i64::from(i16::MIN) - least;
-    let weight = |input: &usize| i64::from(net.row(*input)[neuron]);
-    let inputs = 0..net.architecture().rows();
-    let largest = if too_high { inputs.max_by_key(weight) } else { inputs.min_by_key(weight) };
-    let input = largest.expect("a net has inputs");
-    // Each of the rows and the bias is off by up to half a unit.
-    let rounding = (2 * (OTHERS + 1) + ADDED as usize + 1) as f64 / 2.0;
-    let reach = most.max(-least) as f64 + rounding;
-    let qa = net.scales().qa;
-    let passes = (f64::from(qa) * (f64::from(i16::MAX) - rounding) / reach) as i32;
-    Overflow::Accumulator {
-        neuron,
-        bounds: bound.intermediate,
-        weight: format!("input {input} ({})", net.architecture().inputs.describe(input)),
-        value: net.row(input)[neuron],
-        cure: cure("QA", passes.min(qa - 1)),
-    }
-}
-
-fn output_overflow(net: &Net, bounds: Bounds, share: impl Fn(usize) -> Bounds) -> Overflow {
-    let too_high = bounds.most - i64::from(i32::MAX) >= i64::from(i32::MIN) - bounds.least;
-    let size = |i: &usize| if too_high { share(*i).most } else { -share(*i).least };
-    let weights = net.numbers()[2].i16s();
-    let i = (0..weights.len()).max_by_key(size).expect("a net has output weights");
-    // Each output weight is off by up to half a unit, times the largest activation.
-    let top = f64::from(net.ceiling());
-    let activation = match net.architecture().activation {
-        Activation::SCReLU => top * top,
-        Activation::ReLU | Activation::CReLU => top,
-    };
-    let rounding = net.architecture().features() as f64 * activation / 2.0;
-    let reach = bounds.most.max(-bounds.least) as f64 + rounding;
-    let qb = net.scales().qb;
-    let passes = (f64::from(qb) * (f64::from(i32::MAX) - rounding) / reach) as i32;
-    Overflow::Output {
-        bounds,
-        weight: net.architecture().describe(Part::Output, i),
-        value: weights[i],
-        cure: cure("QB", passes.min(qb - 1)),
-    }
-}
-
-fn cure(scale: &str, passes: i32) -> String {
-    if passes < 1 {
-        format!("no {scale} is sure to pass: train again with weights clipped")
-    } else {
-        format!("{scale} = {passes} passes")
     }
 }

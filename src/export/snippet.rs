@@ -4,7 +4,6 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
 
-use super::layout::{layout, wrapped};
 use super::{Golden, Overflow, Proof, prove};
 use crate::architecture::{Activation, Architecture, Curve, Views};
 use crate::digest::digest;
@@ -149,10 +148,8 @@ fn facts(
         .map(|golden| context! { fen => golden.fen.as_str(), cp => golden.cp })
         .collect();
     let kings: Vec<String> = (0..64).map(|king| inputs.kings.seen(king).1.to_string()).collect();
-    let about = [inputs.about(), layout(net)].map(|text| wrapped(&text)).concat();
     let (shift, _) = net.unit();
     Ok(context! {
-        about => about.into_iter().map(Value::from_safe_string).collect::<Vec<_>>(),
         architecture => Value::from_safe_string(architecture.to_string()),
         floats,
         // Inputs: whose views are kept, how many of them count, whether they hang on kings.

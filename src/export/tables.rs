@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::layout::wrapped;
 use super::snippet::Language;
 use crate::report::fit::fit;
 use crate::sample::{Position, Sample};
@@ -36,35 +35,15 @@ pub enum Tapering {
     Engine(Option<[f64; 2]>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    A8First,
-    /// As most programs number squares.
-    A1First,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
-    /// Engines that keep both phases in one integer of 32 bits need these.
-    Bits16,
-    Bits32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    pub order: Order,
-    pub width: Width,
-}
-
 /// Why terms do not become source code.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("the {phase} weight of {name} is {value}, which {bits} bits do not hold; {cure}")]
+#[error(
+    "the {phase} weight of {name} is {value}, which 16 bits do not hold; train with a smaller rate"
+)]
 pub struct SourceError {
     pub name: String,
     pub phase: &'static str,
     pub value: f64,
-    pub bits: u32,
-    pub cure: &'static str,
 }
 
 /// Terms with one identifier; a single one without places.
@@ -152,17 +131,17 @@ fn square(name: &str) -> Option<usize> {
     }
 }
 
-/// Source code that stands alone.
-pub fn source(tuned: &Tuned, language: Language, style: Style) -> Result<String, SourceError> {
-    let (c, bits) = (language == Language::C, style.width.bits());
+/// Source code that stands alone: weights in 16 bits, boards from a8 on as a diagram shows them.
+pub fn source(tuned: &Tuned, language: Language) -> Result<String, SourceError> {
+    let c = language == Language::C;
     // Macros of the standard headers.
     let macros = ["EOF", "FILE", "I", "INFINITY", "NAN", "NULL", "TUNED_TERMS_H"];
     let mut taken: HashSet<String> = macros.map(String::from).into_iter().filter(|_| c).collect();
     let tempo = identifier("tempo", &mut taken);
     let arrays = arrays(tuned.list);
-    let mut out = commented(&preamble(tuned, style, &arrays, &tempo));
-    let value = style.width.round(tuned.tempo, "tempo", "only")?;
-    let integer = if c { format!("int{bits}_t") } else { format!("i{bits}") };
+    let mut out = commented(&preamble(tuned, &arrays, &tempo));
+    let value = rounded(tuned.tempo, "tempo", "only")?;
+    let integer = if c { "int16_t" } else { "i16" };
     let _ = match c {
         true => write!(
             out,
@@ -178,8 +157,8 @@ pub fn source(tuned: &Tuned, language: Language, style: Style) -> Result<String,
     };
     for array in &arrays {
         let name = identifier(&array.name, &mut taken);
-        let element = if array.kind == Kind::Complexity { &integer } else { "Pair" };
-        let values = initialiser(tuned, array, language, style)?;
+        let element = if array.kind == Kind::Complexity { integer } else { "Pair" };
+        let values = initialiser(tuned, array, language)?;
         out += &format!("\n{}", commented(&wrapped(&safe(&array.describe()))));
         let _ = match (c, array.places.len()) {
             (true, 0) => writeln!(out, "static const {element} {name} = {values};"),
@@ -202,20 +181,15 @@ pub fn source(tuned: &Tuned, language: Language, style: Style) -> Result<String,
 }
 
 /// The numbers of an array: boards as eight rows; COMPLEXITY terms without middlegame.
-fn initialiser(
-    tuned: &Tuned,
-    array: &Array,
-    language: Language,
-    style: Style,
-) -> Result<String, SourceError> {
+fn initialiser(tuned: &Tuned, array: &Array, language: Language) -> Result<String, SourceError> {
     let plain = array.kind == Kind::Complexity;
     let mut values = Vec::with_capacity(array.terms.len());
     for &term in &array.terms {
         let (name, [mg, eg]) = (&tuned.list.terms[term].name, tuned.weights[term]);
-        let mg = if plain { 0 } else { style.width.round(mg, name, "middlegame")? };
-        values.push([mg, style.width.round(eg, name, "endgame")?]);
+        let mg = if plain { 0 } else { rounded(mg, name, "middlegame")? };
+        values.push([mg, rounded(eg, name, "endgame")?]);
     }
-    if array.is_board() && style.order == Order::A8First {
+    if array.is_board() {
         values = (0..64).map(|square| values[square ^ 56]).collect();
     }
     let wide = |phase: usize| values.iter().map(|value| value[phase].to_string().len()).max();
@@ -233,25 +207,12 @@ fn initialiser(
     Ok(cells.chunks(row).map(|row| format!("    {},\n", row.join(", "))).collect())
 }
 
-impl Width {
-    fn bits(self) -> u32 {
-        match self {
-            Width::Bits16 => 16,
-            Width::Bits32 => 32,
-        }
-    }
-
-    /// Halves are rounded away from zero.
-    fn round(self, value: f64, name: &str, phase: &'static str) -> Result<i32, SourceError> {
-        let (low, high, cure) = match self {
-            Width::Bits16 => (i16::MIN.into(), i16::MAX.into(), "write 32 bits instead"),
-            Width::Bits32 => (i32::MIN.into(), i32::MAX.into(), "train with less rate"),
-        };
-        let rounded = value.round();
-        match (low..=high).contains(&rounded) {
-            true => Ok(rounded as i32),
-            false => Err(SourceError { name: name.into(), phase, value, bits: self.bits(), cure }),
-        }
+/// The nearest integer; halves are rounded away from zero.
+fn rounded(value: f64, name: &str, phase: &'static str) -> Result<i32, SourceError> {
+    let rounded = value.round();
+    match (i16::MIN.into()..=i16::MAX.into()).contains(&rounded) {
+        true => Ok(rounded as i32),
+        false => Err(SourceError { name: name.into(), phase, value }),
     }
 }
 
@@ -282,7 +243,7 @@ fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
 }
 
 /// The lines above the arrays. `tempo` is the identifier of its constant.
-fn preamble(tuned: &Tuned, style: Style, arrays: &[Array], tempo: &str) -> Vec<String> {
+fn preamble(tuned: &Tuned, arrays: &[Array], tempo: &str) -> Vec<String> {
     let scale = tuned.scale;
     let source = safe(tuned.source);
     let mut lines = vec![
@@ -329,15 +290,12 @@ fn preamble(tuned: &Tuned, style: Style, arrays: &[Array], tempo: &str) -> Vec<S
         }
     }
     if arrays.iter().any(Array::is_board) {
-        let [begin, white, black] = match style.order {
-            Order::A1First => ["a1, b1, ... to h8", "[square]", "[square ^ 56]"],
-            Order::A8First => ["a8, b8, ... to h1", "[square ^ 56]", "[square]"],
-        };
         lines.push(String::new());
-        lines.push(format!(
-            "Boards go from {begin}. With a1 = 0, b1 = 1, ... h8 = 63: {white} for White's pieces, \
-             {black} for Black's."
-        ));
+        lines.push(
+            "Boards go from a8, b8, ... to h1. With a1 = 0, b1 = 1, ... h8 = 63: [square ^ 56] for \
+             White's pieces, [square] for Black's."
+                .into(),
+        );
     }
     lines.iter().flat_map(|line| wrapped(line)).collect()
 }
@@ -377,6 +335,24 @@ fn safe(text: &str) -> String {
     safe.trim().to_string()
 }
 
+/// The words of a text on lines for a comment, longer words apart.
+fn wrapped(text: &str) -> Vec<String> {
+    const WIDTH: usize = 92;
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("it begins with a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(word.to_string());
+        } else {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
 fn commented(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{}\n", format!("// {line}").trim_end())).collect()
 }
@@ -397,20 +373,6 @@ pub struct MatchedTo {
     /// Hash of that net's file, hexadecimal.
     pub sha256: String,
     pub factor: f64,
-}
-
-/// What pieces are worth to a net, in its own centipawns: what it loses when one is taken off where
-/// it stands, as its owner sees it, on average. Null where no position has such a piece.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PieceValues {
-    pub pawn: Option<f64>,
-    pub knight: Option<f64>,
-    pub bishop: Option<f64>,
-    pub rook: Option<f64>,
-    pub queen: Option<f64>,
-    pub positions: u64,
-    /// Which positions, in words or as file names.
-    pub on: String,
 }
 
 /// Fewer positions, or positions of fewer games, fit any scale by chance.

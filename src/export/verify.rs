@@ -1,14 +1,11 @@
-//! A net against its manifest and its floats: everything that can be computed again is.
+//! A net against its manifest and its floats.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::layout;
 use super::manifest::{read, read_manifest};
-use super::{
-    FloatError, Imported, LoadError, floats_path, import, manifest_path, measure, prove, quantise,
-};
+use super::{Imported, LoadError, floats_path, import, manifest_path, prove, quantise};
 use crate::digest::digest;
 use crate::net::{Hints, Net};
 use crate::sample::Position;
@@ -20,11 +17,8 @@ pub struct Check {
     pub found: String,
 }
 
-/// Computes again what a manifest says, and from the floats beside it the net and its error.
-pub fn verify(
-    path: &Path,
-    positions: impl IntoIterator<Item = Position>,
-) -> Result<Vec<Check>, LoadError> {
+/// Computes again what a manifest says, and the net from the floats beside it.
+pub fn verify(path: &Path) -> Result<Vec<Check>, LoadError> {
     let bytes = read(path)?;
     let missing = || LoadError::Missing { path: manifest_path(path) };
     let manifest = read_manifest(path)?.ok_or_else(missing)?;
@@ -32,39 +26,24 @@ pub fn verify(
     let mut check = |name, passed, found| checks.push(Check { name, passed, found });
     let unlike = |same: bool| if same { "" } else { ", unlike the manifest" };
 
-    check(
-        "size",
-        bytes.len() as u64 == manifest.bytes,
-        format!("{} bytes, the manifest says {}", bytes.len(), manifest.bytes),
-    );
     let sha256 = digest(&bytes);
     let same = sha256 == manifest.sha256;
     check("sha256", same, format!("{sha256}{}", unlike(same)));
 
-    let (net, warnings) = match Net::read(&bytes, &manifest.hints()) {
-        Ok(read) => read,
+    let net = match Net::read(&bytes, &manifest.hints()) {
+        Ok(net) => net,
         Err(error) => {
             check("architecture", false, error.to_string());
             return Ok(checks);
         }
     };
     let found = net.architecture();
-    let same = *found == manifest.architecture && found.inputs.about() == manifest.index;
+    let same = *found == manifest.architecture && net.to_bytes() == bytes;
     check("architecture", same, format!("{found}{}", unlike(same)));
-    let same = layout(&net) == manifest.layout;
-    let found = match warnings.first() {
-        _ if !same => format!("the manifest describes another: {}", manifest.layout),
-        Some(warning) => warning.to_string(),
-        None => "as documented".to_string(),
-    };
-    check("layout", net.to_bytes() == bytes && same, found);
 
-    let wrong = manifest.golden.iter().find_map(|golden| wrong(&net, golden));
-    // A list that was shortened would prove less than it promises.
-    let missing = GOLDEN_FENS.iter().find(|fen| !manifest.golden.iter().any(|it| it.fen == **fen));
-    let wrong = wrong.or(missing.map(|fen| format!("{fen} is missing; every manifest has it")));
-    let agree = || format!("{} agree", manifest.golden.len());
-    check("golden evaluations", wrong.is_none(), wrong.unwrap_or_else(agree));
+    let golden = golden_evaluations(&net);
+    let same = golden == manifest.golden && golden.iter().all(|it| slowly(&net, it) == it.cp);
+    check("golden evaluations", same, format!("{}{}", golden.len(), unlike(same)));
 
     match prove(&net) {
         Ok(proof) => {
@@ -76,81 +55,29 @@ pub fn verify(
 
     let floats = floats_path(path);
     if floats.exists() {
-        let source = of_floats(&self::read(&floats)?, &net);
-        let again = source.as_ref().map_err(Clone::clone).and_then(|it| again(it, &net, positions));
-        check("floats", again.is_ok(), again.unwrap_or_else(|error| error));
-        if let Some(error) = &manifest.float_error {
-            let worst = source.and_then(|source| worst(&source, &net, error));
-            check("largest float error", worst.is_ok(), worst.unwrap_or_else(|error| error));
-        }
+        let again = quantise_again(&read(&floats)?, &net);
+        check("floats", again.is_ok(), again.err().unwrap_or("they quantise to this net".into()));
     }
     Ok(checks)
 }
 
-/// The floats beside a net, if they are of its architecture.
-fn of_floats(bytes: &[u8], net: &Net) -> Result<Imported, String> {
+fn slowly(net: &Net, Golden { fen, .. }: &Golden) -> i32 {
+    net.evaluate_slowly(&Position::from_fen(fen).expect("the golden positions are legal"))
+}
+
+/// Quantises the floats beside a net again; the error says how they differ.
+fn quantise_again(bytes: &[u8], net: &Net) -> Result<(), String> {
     let hints = Hints { net: net.architecture().clone(), scales: net.scales() };
-    let source = import(bytes, &hints).map_err(|error| error.to_string())?;
-    let (found, wanted) = (source.architecture.merged(), net.architecture());
-    match found == *wanted {
-        true => Ok(source),
-        false => Err(format!("they are those of {found}, not of {wanted}")),
+    let Imported { weights, architecture, .. } =
+        import(bytes, &hints).map_err(|error| error.to_string())?;
+    if architecture.merged() != *net.architecture() {
+        return Err(format!("they are those of {architecture}"));
     }
-}
-
-/// Measures the largest error anew, where the manifest says that it is.
-fn worst(source: &Imported, net: &Net, said: &FloatError) -> Result<String, String> {
-    let fen = &said.worst_fen;
-    let position = Position::from_fen(fen).map_err(|error| format!("{fen}: {error}"))?;
-    let Imported { weights, architecture, .. } = source;
-    let found =
-        measure(weights, architecture, net, [position]).map_err(|error| error.to_string())?;
-    let found = found.map_or(f64::NAN, |error| error.max_cp);
-    let what = format!("{found:.2} cp at {fen}");
-    match (found - said.max_cp).abs() <= 1e-6 * (1.0 + found) && said.mean_cp <= said.max_cp {
-        true => Ok(what),
-        false => Err(format!(
-            "{what}, the manifest says {:.2} at most and {:.2} on average",
-            said.max_cp, said.mean_cp
-        )),
+    let again = quantise(&weights, &architecture, net.scales()).map_err(|it| it.to_string())?;
+    match again.numbers() == net.numbers() {
+        true => Ok(()),
+        false => Err("they quantise to another net".to_string()),
     }
-}
-
-fn wrong(net: &Net, golden: &Golden) -> Option<String> {
-    let Golden { fen, cp } = golden;
-    let position = match Position::from_fen(fen) {
-        Ok(position) => position,
-        Err(error) => return Some(format!("{fen}: {error}")),
-    };
-    [net.evaluate(&position), net.evaluate_slowly(&position)]
-        .into_iter()
-        .find(|found| found != cp)
-        .map(|found| format!("{fen} is {found} cp, the manifest says {cp}"))
-}
-
-/// Quantises the floats again and measures the error; what is wrong, or how large it is.
-fn again(
-    source: &Imported,
-    net: &Net,
-    positions: impl IntoIterator<Item = Position>,
-) -> Result<String, String> {
-    let Imported { weights, architecture, .. } = source;
-    let again = quantise(weights, architecture, net.scales()).map_err(|error| error.to_string())?;
-    if again.numbers() != net.numbers() {
-        return Err("they quantise to another net".to_string());
-    }
-    let error =
-        measure(weights, architecture, net, positions).map_err(|error| error.to_string())?;
-    Ok(error.map_or_else(
-        || "they quantise to this net".to_string(),
-        |error| {
-            format!(
-                "they quantise to this net; over {} positions the integers are off by {:.2} cp \
-                 on average and {:.2} cp at most, at {}",
-                error.positions, error.mean_cp, error.max_cp, error.worst_fen
-            )
-        },
-    ))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

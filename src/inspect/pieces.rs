@@ -1,6 +1,5 @@
 //! Piece values: the evaluation with a piece minus that without it.
 
-use rayon::prelude::*;
 use serde::Serialize;
 use shakmaty::{Color, Role};
 
@@ -151,24 +150,4 @@ pub fn without(position: &Position, place: usize) -> Position {
     let left = nibbles & below | nibbles >> 4 & !below;
     let square = position.pieces().nth(place).map_or(0, |piece| 1 << piece.square as u32);
     Position::of_board(position.occupied() & !square, left.to_le_bytes(), position.turn())
-}
-
-/// Piece values by [`ROLES`]: the mean of what an evaluation loses without the piece.
-pub fn worth(
-    positions: &[Position],
-    evaluate: impl Fn(&Position) -> f64 + Sync,
-) -> [Option<f64>; ROLES.len()] {
-    let chunks: Vec<Vec<Worth>> = positions
-        .par_iter()
-        .map(|position| {
-            let (with, mut worths) = (evaluate(position), Vec::new());
-            removed(position, &mut worths, |place| with - evaluate(&without(position, place)));
-            worths
-        })
-        .collect();
-    let mut sums = [(0u64, 0.0); ROLES.len()];
-    for it in chunks.iter().flatten() {
-        sums[it.role] = (sums[it.role].0 + 1, sums[it.role].1 + it.value);
-    }
-    sums.map(|(count, sum)| (count > 0).then(|| sum / count as f64))
 }

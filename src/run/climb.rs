@@ -25,7 +25,6 @@ use crate::engine::game::Adjudication;
 use crate::engine::journal;
 use crate::engine::opening::Openings;
 use crate::engine::{Crew, Entrant, Limit, Part, SelfplayJob, selfplay};
-use crate::export::Given;
 use crate::format::viriformat;
 use crate::input;
 use crate::model::{Compute, Device, initial_of_size};
@@ -178,7 +177,7 @@ impl<'a> Climb<'a> {
     fn player(&self, number: u64) -> Result<OwnPlayer> {
         let name = self.evaluation(number);
         let listener = self.means.listener;
-        OwnPlayer::open(&name.to_string_lossy(), &Given::default(), &self.place, listener)
+        OwnPlayer::open(&name.to_string_lossy(), &self.place, listener)
     }
 
     fn openings() -> Openings {

@@ -12,7 +12,7 @@ use super::folder::{BEST, LAST, NET};
 use super::path::{FileKind, kind_of};
 use super::recipe::{self, Recipe};
 use crate::digest::digest;
-use crate::export::{self, Given, Imported, LoadError, prove, quantise};
+use crate::export::{self, Imported, LoadError, prove, quantise};
 use crate::format::Source;
 use crate::format::trace::{self, FORMAT};
 use crate::hce::{self, HceEvaluator, HceWeights};
@@ -86,14 +86,8 @@ pub fn in_search<'a>(net: &'a Net, base: Option<&'a Base>) -> Box<dyn Evaluate +
 }
 
 impl Evaluator {
-    /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON);
-    /// `shape` completes a net's file.
-    pub fn open(
-        name: &str,
-        shape: &Given,
-        place: &(Device, Compute),
-        listener: &dyn Progress,
-    ) -> Result<Self> {
+    /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
+    pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
         let built_in = match name {
             "constant" => Some(Form::Constant),
             "material" => {
@@ -115,7 +109,7 @@ impl Evaluator {
                 "{name} holds no {BEST}: it is no folder of a run, or its run has not come to its \
                  first checkpoint"
             );
-            let opened = Self::open(&best.to_string_lossy(), shape, place, listener)?;
+            let opened = Self::open(&best.to_string_lossy(), place, listener)?;
             return Ok(Self { given, ..opened });
         }
         let bytes = input::read(path, input::WEIGHTS).with_context(|| {
@@ -124,7 +118,7 @@ impl Evaluator {
         let opened = match kind_of(&bytes) {
             FileKind::Weights => of_weights(&bytes, path, place),
             FileKind::Json => of_json(&bytes),
-            FileKind::Other => of_net(path, shape, listener),
+            FileKind::Other => of_net(path, listener),
         };
         let (recipe, form, fitted) = opened.with_context(|| name.to_string())?;
         Ok(Self {
@@ -389,28 +383,24 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
         Some(name) if name == LAST => return None,
         _ => path.with_extension("bin"),
     };
-    let manifest = export::load(&net, &Default::default()).ok()?.manifest?;
+    let manifest = export::load(&net).ok()?.manifest?;
     let fitted = manifest.fitted_scale.as_ref()?.centipawns;
     Some(fitted * scale / f64::from(manifest.scales.scale))
 }
 
-fn of_net(path: &Path, shape: &Given, listener: &dyn Progress) -> Result<Opened> {
-    let loaded = match export::load(path, shape) {
+fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
+    let loaded = match export::load(path) {
         Err(LoadError::Net { error, .. }) => bail!("{error}"),
         other => other?,
     };
-    let name = path.display();
-    for warning in &loaded.warnings {
-        listener.remark(&format!("{name}: {warning}"));
+    if loaded.manifest.is_none() && !loaded.described {
+        let (name, architecture, scales) =
+            (path.display(), loaded.net.architecture(), loaded.net.scales());
+        listener.remark(&format!(
+            "{name}: {architecture}, {scales} (no manifest; N follows from the size)"
+        ));
     }
-    if shape.is_any() || loaded.manifest.is_none() && !loaded.described {
-        let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
-        let features = architecture.inputs.views.name();
-        let how =
-            if shape.is_any() { "by options" } else { "no manifest; N follows from the size" };
-        listener.remark(&format!("{name}: {architecture}, {features} features, {scales} ({how})"));
-    }
-    let own = loaded.manifest.as_ref().filter(|_| !shape.is_any());
+    let own = loaded.manifest.as_ref();
     let fitted = own.and_then(|it| Some(it.fitted_scale.as_ref()?.centipawns));
     let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
     let base = base.map(recipe::added).transpose()?;

@@ -9,16 +9,12 @@ use super::folder::{BEST, LAST};
 use super::inspect;
 use super::measure::truth;
 use super::recipe::{self, Recipe};
-use crate::architecture::Views;
 use crate::digest::digest;
 use crate::export::{
-    self, Beside, Exported, Given, Imported, Losses, MatchedTo, PieceValues, Provenance,
-    fitted_scale,
+    self, Beside, Exported, Imported, Losses, MatchedTo, Provenance, fitted_scale,
 };
-use crate::inspect::worth;
 use crate::loader::Plan;
 use crate::model::{Compute, Device};
-use crate::net::Hints;
 use crate::progress::Progress;
 use crate::report::{Matched, Values, match_scale};
 use crate::sample::{Position, Sample};
@@ -46,7 +42,7 @@ pub fn checkpoint(
     validation: &[Sample],
 ) -> Result<Written> {
     refuse_overwriting(path, net)?;
-    let mut source = read(path, &Given::default())?;
+    let mut source = read(path)?;
     source.scales = scales;
     let origin = Origin::of(&source)?;
     let on = origin.on(None);
@@ -55,39 +51,23 @@ pub fn checkpoint(
     write(&source, provenance, Basis { samples, on, matched: None }, net)
 }
 
-/// A file of weights, or a quantised net turned back into floats. What it is, the file, the
-/// manifest or the description beside it says; what all leave open is what was given.
-///
-/// # Errors
-/// Also if what was given contradicts the file or its manifest.
-pub fn read(path: &Path, given: &Given) -> Result<Imported> {
+/// A file of weights, or a quantised net turned back into floats, as the file itself, or the manifest
+/// or description beside it, describes it.
+pub fn read(path: &Path) -> Result<Imported> {
     let name = path.display();
     let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let beside = export::beside_net(path, &bytes)?;
-    // The format of the head is that of the file, whatever is asked for.
-    let over = |said: &Hints| {
-        let Scales { head_format, .. } = said.scales;
-        let Hints { net, scales } = given.over(said.clone());
-        Hints { net, scales: Scales { head_format, ..scales } }
-    };
-    let hints = match &beside {
-        Beside::Manifest(manifest) => {
-            let said = manifest.hints();
-            Hints { scales: over(&said).scales, ..said }
-        }
-        Beside::Description(said) => over(said),
-        Beside::Nothing => given.over(Hints::default()),
-    };
+    let hints = beside.hints().unwrap_or_default();
     let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
     recipe::settle(&mut source.facts, &source.weights).with_context(|| name.to_string())?;
-    if let Beside::Manifest(manifest) = &beside {
+    match &beside {
         // The file itself does not know that it is a part of a sum.
-        source.facts.extend(recipe::fact_of(manifest.provenance.base.as_ref())?);
+        Beside::Manifest(it) => {
+            source.facts.extend(recipe::fact_of(it.provenance.base.as_ref())?);
+        }
+        Beside::Description(said) => export::agrees(path, said, &source.architecture)?,
+        Beside::Nothing => {}
     }
-    if let Beside::Description(said) = &beside {
-        export::agrees(path, said, &source.architecture)?;
-    }
-    refuse_contradiction(given, &source).with_context(|| name.to_string())?;
     Ok(source)
 }
 
@@ -111,20 +91,6 @@ pub fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
             path.display(),
             net.display()
         );
-    }
-    Ok(())
-}
-
-/// Options may say what a file does not say, but not the opposite of what it says.
-fn refuse_contradiction(given: &Given, source: &Imported) -> Result<()> {
-    let found = &source.architecture;
-    let features = (given.features.map(Views::name), found.inputs.views.name());
-    let activation =
-        (given.activation.map(|activation| activation.name()), found.activation.name());
-    for (option, (given, found)) in [("features", features), ("activation", activation)] {
-        if let Some(given) = given.filter(|given| *given != found) {
-            bail!("it says that its {option} is {found}, not {given}; leave --{option} out");
-        }
     }
     Ok(())
 }
@@ -252,35 +218,10 @@ pub fn write(
     let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
     exported.manifest.fitted_scale = fitted_scale(value, samples, &on);
     exported.manifest.matched = matched;
-    exported.manifest.piece_values = Some(piece_values(value, samples, &on));
     let paths = exported.write(path, weights, facts)?;
     let measured = !samples.is_empty();
     Ok(Written { exported, kind, paths, measured })
 }
-
-/// Positions that are enough for averages of whole centipawns.
-const PIECES_ON: usize = 2000;
-
-/// The values on some of the positions, at equal distances; without any in the start position.
-fn piece_values(
-    value: impl Fn(&Position) -> i32 + Sync,
-    samples: &[Sample],
-    on: &str,
-) -> PieceValues {
-    let step = samples.len().div_ceil(PIECES_ON).max(1);
-    let mut positions: Vec<Position> =
-        samples.iter().step_by(step).map(|sample| sample.position).collect();
-    let mut on = on.to_string();
-    if positions.is_empty() {
-        positions.extend(Position::from_fen(START));
-        on = "the start position".into();
-    }
-    let [pawn, knight, bishop, rook, queen] = worth(&positions, |position| value(position).into());
-    let positions = positions.len() as u64;
-    PieceValues { pawn, knight, bishop, rook, queen, positions, on }
-}
-
-const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /// Sets SCALE so that centipawns mean what they mean in an old evaluation; returns its name, too.
 pub fn match_to(
@@ -294,7 +235,7 @@ pub fn match_to(
         !samples.is_empty(),
         "scales are matched on positions: name some with results with --data"
     );
-    let evaluator = Evaluator::open(old, &Given::default(), place, listener)?;
+    let evaluator = Evaluator::open(old, place, listener)?;
     let Values::Cp(old_cp) = evaluator.evaluate(samples, &[])?.values else {
         bail!("{old} gives no centipawns to match");
     };

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use super::export;
 use super::recipe::{self, Recipe};
 use crate::draw::Section;
-use crate::export::{Given, Imported};
+use crate::export::Imported;
 use crate::hce::{self, HceWeights};
 use crate::inspect::{Inspection, Options, inspect, work};
 use crate::loader::{Part, Plan};
@@ -22,7 +22,7 @@ pub fn sections(
     explained: usize,
     listener: &dyn Progress,
 ) -> Result<Vec<Section>> {
-    let source = export::read(Path::new(net), &Given::default())?;
+    let source = export::read(Path::new(net))?;
     let inspection =
         look(&source, samples, explained, listener).with_context(|| net.to_string())?;
     let mut sections = inspection.pictures();

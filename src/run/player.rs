@@ -15,7 +15,6 @@ use crate::engine::clock::{Alarm, Stopwatch};
 use crate::engine::player::{Limit, Searched};
 use crate::engine::uci::{Fault, Line};
 use crate::engine::{EngineError, Entrant, Player};
-use crate::export::Given;
 use crate::interface::{Budget, Clock};
 use crate::model::{Compute, Device};
 use crate::progress::Progress;
@@ -41,15 +40,9 @@ impl OwnPlayer {
     ///
     /// # Errors
     /// If it cannot be opened, or cannot play; the error says why, and what can.
-    pub fn open(
-        name: &str,
-        given: &Given,
-        place: &(Device, Compute),
-        listener: &dyn Progress,
-    ) -> Result<Self> {
+    pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
         let names = if Path::new(name).exists() { vec![name] } else { name.split('+').collect() };
-        let open =
-            |name: &&str| Evaluator::open(&as_engines_load(name.trim()), given, place, listener);
+        let open = |name: &&str| Evaluator::open(&as_engines_load(name.trim()), place, listener);
         let parts = names.iter().map(open).collect::<Result<_>>()?;
         let player = Self { parts, mebibytes: Self::MEBIBYTES };
         player.in_search()?;

@@ -14,7 +14,6 @@ use crate::config::Model;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::draw::{self, Section};
-use crate::export::Given;
 use crate::loader::Plan;
 use crate::log;
 use crate::model::{Compute, Device};
@@ -93,7 +92,7 @@ impl Page {
         if samples.iter().all(|sample| sample.score.is_some())
             && !evaluators.iter().any(Evaluator::needs_scores)
         {
-            evaluators.push(Evaluator::open("score", &Given::default(), place, listener)?);
+            evaluators.push(Evaluator::open("score", place, listener)?);
         }
         let selection = honest(&evaluators, samples, false, false)?;
         let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
@@ -179,7 +178,7 @@ fn open(
     place: &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<Vec<Evaluator>> {
-    let open = |name: &str| Evaluator::open(name, &Given::default(), place, listener);
+    let open = |name: &str| Evaluator::open(name, place, listener);
     let mut evaluators = Vec::new();
     for run in runs {
         let files = [folder::NET, folder::BEST].map(|name| run.file(name));

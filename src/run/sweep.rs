@@ -15,7 +15,7 @@ use super::measure::{targets_of, truth};
 use super::recipe;
 use super::train::{Means, NothingLearnt, begin, check, resume};
 use crate::config::{Config, Target};
-use crate::export::{ExportError, Given, QuantiseError};
+use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
 use crate::report::seeds::{Measured, Spread, contest};
 use crate::report::{Predictions, Table, Truth, sums};
@@ -308,7 +308,7 @@ impl<'a> Sweep<'a> {
     ) -> Result<Vec<f64>> {
         let place = self.means.place.open_for(config)?;
         let name = run.to_string_lossy();
-        let evaluator = Evaluator::open(&name, &Given::default(), &place, self.means.listener)?;
+        let evaluator = Evaluator::open(&name, &place, self.means.listener)?;
         let evaluation = evaluator.evaluate(samples, &config.data.all_files())?;
         let sums = sums(&evaluation, truth)?;
         Ok(sums.targets.unwrap_or(sums.results))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use nnuance::batch::Inputs;
 use nnuance::config::Config;
-use nnuance::export::{self, Given, Manifest};
+use nnuance::export::{self, Manifest};
 use nnuance::features::Moved;
 use nnuance::hce::{HceEvaluator, HceWeights, terms};
 use nnuance::loader::{Base, Below, Encoder, Part, Plan, Stream, collect};
@@ -53,7 +53,7 @@ fn terms_in(folder: &TempDir) -> String {
 
 fn open(path: &Path) -> Evaluator {
     let place = (Device::flex(), Compute::Plain);
-    Evaluator::open(&path.to_string_lossy(), &Given::default(), &place, &Silent).unwrap()
+    Evaluator::open(&path.to_string_lossy(), &place, &Silent).unwrap()
 }
 
 fn cp(evaluator: &Evaluator, samples: &[Sample]) -> Vec<f64> {
@@ -64,7 +64,7 @@ fn cp(evaluator: &Evaluator, samples: &[Sample]) -> Vec<f64> {
 }
 
 fn manifest(net: &Path) -> Manifest {
-    export::load(net, &Given::default()).unwrap().manifest.unwrap()
+    export::load(net).unwrap().manifest.unwrap()
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn sum_learns_evaluates_and_plays() {
     let terms = terms_in(&folder);
     let evaluator = HceEvaluator::new(&uneven());
     let of_terms = |position: &Position| evaluator.evaluate(position).round();
-    let base = export::load(Path::new(NET), &Given::default()).unwrap();
+    let base = export::load(Path::new(NET)).unwrap();
     let of_net = |position: &Position| f64::from(base.net.evaluate_slowly(position));
     let scale = f64::from(base.net.scales().scale);
     let [with_terms, with_net] = ["terms", "net"].map(|name| folder.path().join(name));
@@ -87,7 +87,7 @@ fn sum_learns_evaluates_and_plays() {
         let samples = collect(&recipe.plan(), Part::Validation, &|_| ()).unwrap();
 
         // As engines load it: the net's integers plus the base, and the same along a search.
-        let upper = export::load(&out.join("net.bin"), &Given::default()).unwrap().net;
+        let upper = export::load(&out.join("net.bin")).unwrap().net;
         let sum = |it: &Position| f64::from(upper.evaluate_slowly(it)) + below(it);
         let net = open(&out.join("net.bin"));
         let (sums, floats) = (cp(&net, &samples), cp(&open(out), &samples));

@@ -1,7 +1,7 @@
 //! Coverage of the 95 % intervals, and how often a winner is named where there is none: games drawn
 //! from real ones, whose mean is the truth. Scales are fitted anew each time, as `compare` does.
 
-use nnuance::export::{self, Given};
+use nnuance::export;
 use nnuance::hce::{self, HceWeights};
 use nnuance::loader::{Part, Plan, collect};
 use nnuance::report::estimate::Estimate;
@@ -30,7 +30,7 @@ impl Population {
         let material = hce::HceEvaluator::new(&HceWeights::material());
         let pesto = std::fs::read_to_string("tests/it/fixtures/pesto.json").expect("a fixture");
         let pesto = hce::HceEvaluator::new(&HceWeights::from_json(&pesto).expect("weights"));
-        let net = export::load("nets/quickstart-32.bin".as_ref(), &Given::default()).unwrap().net;
+        let net = export::load("nets/quickstart-32.bin".as_ref()).unwrap().net;
         let says = |name: &str, sample: &Sample| match name {
             "material" => material.evaluate(&sample.position),
             "pesto" => pesto.evaluate(&sample.position),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::export::{Bound, largest_scales, prove, quantise};
+use nnuance::export::{largest_scales, prove, quantise};
 use nnuance::scales::Scales;
 use nnuance::weights::Weights;
 use serde_json::Value;
@@ -30,15 +30,12 @@ fn largest_scales_are_safe() {
     let bytes = std::fs::read(NET).unwrap();
     let weights = Weights::from_bytes(&bytes).unwrap().weights;
     let net = Architecture::simple(Views::Perspective, 32, Activation::SCReLU);
-    for (bound, [most_qa, most_qb]) in
-        [(Bound::Sums, [255, 4096]), (Bound::Sums, [4000, 9000]), (Bound::Products, [255, 4096])]
-    {
+    for [most_qa, most_qb] in [[255, 4096], [4000, 9000]] {
         let most = Scales { qa: most_qa, qb: most_qb, ..Scales::default() };
-        let found = largest_scales(&weights, &net, most, bound).unwrap();
+        let found = largest_scales(&weights, &net, most).unwrap();
         let safe = |qa, qb| {
             let net = quantise(&weights, &net, Scales { qa, qb, ..most });
-            let proof = net.ok().and_then(|net| prove(&net).ok());
-            proof.is_some_and(|proof| bound == Bound::Sums || proof.i16_trick)
+            net.is_ok_and(|net| prove(&net).is_ok())
         };
         assert!(safe(found.qa, found.qb));
         assert!(found.qa == most_qa || !safe(found.qa + 1, 1), "{found}");
@@ -53,7 +50,7 @@ fn scales_are_chosen_and_matched() {
     let [usual, finest, loud, same] =
         ["usual.bin", "finest.bin", "loud.bin", "same.bin"].map(|name| folder.path().join(name));
     said(&mut export(&[NET, "--data", DATA, "--scale", "400"], &usual));
-    let best = [NET, "--data", DATA, "--scale", "400", "--largest-scales", "sums"];
+    let best = [NET, "--data", DATA, "--scale", "400", "--largest-scales"];
     said(&mut export(&best, &finest));
     let error = |net: &Path| manifest(net)["float_error"]["mean_cp"].as_f64().unwrap();
     assert!(error(&finest) < error(&usual), "{} {}", error(&finest), error(&usual));
@@ -98,7 +95,6 @@ fn code_overwrites_no_net() {
 fn unfit_options_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let net = folder.path().join("net.bin");
-    complaint(&mut export(&[NET, "--largest-scales", "none"], &net));
     complaint(&mut export(&[NET, "--licence", " "], &net));
     if cfg!(target_os = "linux") {
         complaint(&mut export(&[NET], Path::new("/proc/x.bin")));
@@ -116,7 +112,6 @@ fn manifest_is_read_with_its_net() {
     assert_eq!(std::fs::read(&net).unwrap(), std::fs::read(&again).unwrap());
     assert_eq!(manifest(&net)["scales"], manifest(&again)["scales"]);
     let other = folder.path().join("other.bin");
-    complaint(&mut export(&[net.to_str().unwrap(), "--activation", "relu"], &other));
     // A few positions fit no scale.
     let few = folder.path().join("few.txt");
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n8/8/8/4k3/8/8/4P3/4K3 b - - 0 1 [0.5]\n";

@@ -125,4 +125,3 @@ mod verdicts;
 mod view;
 mod whole_games;
 mod without;
-mod worth;

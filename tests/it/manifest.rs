@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnuance::export::{self, Given};
+use nnuance::export;
 use nnuance::report::fit::loss;
 use nnuance::sample::Position;
 
@@ -11,7 +11,7 @@ use crate::games;
 /// The table in the book names every field of a manifest, and no other.
 #[test]
 fn book_lists_all_fields() {
-    let net = export::load(Path::new("nets/quickstart-32.bin"), &Given::default()).unwrap();
+    let net = export::load(Path::new("nets/quickstart-32.bin")).unwrap();
     let fields = serde_json::to_value(net.manifest.unwrap()).unwrap();
     let mut fields: Vec<String> = fields.as_object().unwrap().keys().cloned().collect();
     let page = std::fs::read_to_string("docs/nets.md").unwrap();
@@ -27,7 +27,7 @@ fn book_lists_all_fields() {
 
 #[test]
 fn fitted_scale_minimises_the_loss() {
-    let net = export::load(Path::new("nets/quickstart-32.bin"), &Given::default()).unwrap().net;
+    let net = export::load(Path::new("nets/quickstart-32.bin")).unwrap().net;
     let samples = games::recorded(20_000);
     let value = |position: &Position| net.evaluate(position);
     let fitted = export::fitted_scale(value, &samples, "the first games").unwrap();

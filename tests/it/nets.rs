@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use nnuance::architecture::{
     Activation, Architecture, Form, Inputs, Kings, Layer, LayerActivation, LayerForm, Part, Views,
 };
-use nnuance::export::{
-    self, Float, Given, Manifest, dequantise, factorised_as, import, prove, quantise,
-};
-use nnuance::net::{Accumulator, Hints, Net, Numbers, Warning};
+use nnuance::export::{self, Float, Manifest, dequantise, factorised_as, import, prove, quantise};
+use nnuance::net::{Accumulator, Hints, Net, Numbers};
 use nnuance::sample::Position;
 use nnuance::scales::{HeadFormat, Scales};
 use nnuance::weights::Weights;
@@ -100,10 +98,10 @@ fn files_round_trip() {
         assert_eq!(bytes.len(), net.payload().next_multiple_of(64));
         let hints =
             |hidden| Hints { net: net.architecture().with_hidden(hidden), scales: net.scales() };
-        let (again, warnings) = Net::read(&bytes, &hints(2)).unwrap();
-        assert_eq!((warnings, again.architecture()), (vec![], net.architecture()), "{name}");
+        let again = Net::read(&bytes, &hints(2)).unwrap();
+        assert_eq!(again.architecture(), net.architecture(), "{name}");
         assert_eq!(again.numbers(), net.numbers());
-        let (again, _) = Net::read(&bytes[..net.payload()], &hints(2)).unwrap();
+        let again = Net::read(&bytes[..net.payload()], &hints(2)).unwrap();
         assert!(again.to_bytes() == bytes, "{name}");
         // Floats and integers alike survive the way through floats.
         let again = quantise(&dequantise(net), net.architecture(), net.scales()).unwrap();
@@ -172,16 +170,14 @@ fn golden(path: &Path) -> Vec<(Position, i32)> {
 /// Nets and their evaluations by a program of its own, which shares no code with this one.
 #[test]
 fn foreign_nets_match_their_goldens() {
-    for (name, shape, padding) in [
-        ("buckets", "(768 -> 6)x2 -> 1x8 crelu", 36),
-        ("deep", "(768x3hm -> 8)x2, pairwise, -> (4+1 -> 3 -> 1)x2 crelu, dual, screlu", 0),
+    for (name, shape) in [
+        ("buckets", "(768 -> 6)x2 -> 1x8 crelu"),
+        ("deep", "(768x3hm -> 8)x2, pairwise, -> (4+1 -> 3 -> 1)x2 crelu, dual, screlu"),
     ] {
         let path = PathBuf::from(format!("tests/it/fixtures/nets/{name}.bin"));
-        let loaded = export::load(&path, &Given::default()).unwrap();
+        let loaded = export::load(&path).unwrap();
         assert_eq!(loaded.net.architecture().to_string(), shape);
         assert!(loaded.described && loaded.manifest.is_none());
-        let warnings = if padding > 0 { vec![Warning::Zeros(padding)] } else { vec![] };
-        assert_eq!(loaded.warnings, warnings);
         assert!(loaded.net.to_bytes() == fs::read(&path).unwrap());
         for (position, cp) in golden(&path) {
             assert_eq!(loaded.net.evaluate(&position), cp, "{name} {position:?}");
@@ -202,7 +198,7 @@ fn akimbo_agrees() {
     let text =
         "inputs = \"perspective\"\nhidden = 512\nactivation = \"crelu\"\noutput_buckets = 8\n";
     fs::write(copy.with_extension("toml"), text).unwrap();
-    let net = export::load(&copy, &Given::default()).unwrap().net;
+    let net = export::load(&copy).unwrap().net;
     let golden = golden(path);
     assert_eq!(golden.len(), 300);
     for (position, cp) in golden {
@@ -212,7 +208,7 @@ fn akimbo_agrees() {
     let again = folder.path().join("again.bin");
     said(nnuance().arg("export").arg(&copy).arg("-o").arg(&again));
     assert!(fs::read(&again).unwrap() == fs::read(path).unwrap());
-    assert!(export::verify(&again, []).unwrap().iter().all(|check| check.passed));
+    assert!(export::verify(&again).unwrap().iter().all(|check| check.passed));
 }
 
 #[test]
@@ -222,9 +218,9 @@ fn wrong_descriptions_name_the_key() {
     fs::copy("tests/it/fixtures/nets/buckets.bin", &net).unwrap();
     let right = fs::read_to_string("tests/it/fixtures/nets/buckets.toml").unwrap();
     let position = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
-    let eval = |more: &[&str]| {
+    let eval = || {
         let mut command = nnuance();
-        command.arg("eval").arg(&net).arg(position).args(more);
+        command.arg("eval").arg(&net).arg(position);
         command
     };
     for (from, to, expected) in [
@@ -233,13 +229,13 @@ fn wrong_descriptions_name_the_key() {
         ("hidden = 6", "hidden = = 6", "line 3"),
     ] {
         fs::write(net.with_extension("toml"), right.replace(from, to)).unwrap();
-        let said = complaint(&mut eval(&[]));
+        let said = complaint(&mut eval());
         assert!(said.contains(expected) && said.trim_end().lines().count() == 1, "{said}");
     }
-    // Options on the command line override it.
-    fs::write(net.with_extension("toml"), &right).unwrap();
-    let [usual, doubled] = [&[][..], &["--scale", "800"]].map(|more| {
-        said(&mut eval(more))[0].trim().rsplit(';').next().unwrap().parse::<i32>().unwrap()
+    let scale = right.clone() + "scale = 800\n";
+    let [usual, doubled] = [right, scale].map(|description| {
+        fs::write(net.with_extension("toml"), description).unwrap();
+        said(&mut eval())[0].trim().rsplit(';').next().unwrap().parse::<i32>().unwrap()
     });
     assert!((doubled - 2 * usual).abs() <= 1, "{usual} {doubled}");
 }
@@ -359,7 +355,7 @@ learning_rate = 0.001
     for (format, out) in [("float", at("float.bin")), ("int8", at("int8.bin"))] {
         nnuance(&["export", &run, "-o", &out, "--head", format]);
         nnuance(&["verify", &out]);
-        let loaded = export::load(Path::new(&out), &Given::default()).unwrap();
+        let loaded = export::load(Path::new(&out)).unwrap();
         let Manifest { float_error, golden, .. } = loaded.manifest.unwrap();
         let most = if format == "float" { 3.0 } else { 60.0 };
         assert!(float_error.as_ref().is_some_and(|it| it.max_cp < most), "{float_error:?}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnuance::export::{self, Given};
+use nnuance::export;
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::loader::{Part, Plan, Prepare as _, collect};
 use nnuance::net::Accumulator;
@@ -75,7 +75,7 @@ fn scores_are_those_of_leaves() {
     let evaluator = HceEvaluator::new(&weights);
     let mut value = |position: &Position| evaluator.evaluate(position).round() as i32;
     ends_are_right(&mut Terms::new(evaluator.clone()), &mut value);
-    let net = export::load("nets/quickstart-32.bin".as_ref(), &Given::default()).unwrap().net;
+    let net = export::load("nets/quickstart-32.bin".as_ref()).unwrap().net;
     let start = Position::from_chess(&Chess::new());
     ends_are_right(&mut Accumulator::new(&net, &start), &mut |position| net.evaluate(position));
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use nnuance::engine::opening::chess960;
-use nnuance::export::{Given, load};
+use nnuance::export::load;
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::net::{Accumulator, Net};
 use nnuance::sample::Position;
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use shakmaty::{ByColor, Chess, Position as _};
 
 fn quickstart() -> Net {
-    load("nets/quickstart-32.bin".as_ref(), &Given::default()).unwrap().net
+    load("nets/quickstart-32.bin".as_ref()).unwrap().net
 }
 
 /// Every move of a variation is legal.

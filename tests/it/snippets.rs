@@ -347,7 +347,7 @@ static DRAWN: LazyLock<Vec<Case>> = LazyLock::new(drawn);
 /// The net that comes with the program.
 static QUICKSTART: LazyLock<Case> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("nets/quickstart-32.bin");
-    let net = load(&path, &Default::default()).unwrap().net;
+    let net = load(&path).unwrap().net;
     cases(vec![net], (10_000, 3), 1000).remove(0)
 });
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nnuance::export::snippet::Language;
-use nnuance::export::tables::{Array, Order, Style, Tapering, Tuned, Width, arrays, source};
+use nnuance::export::tables::{Array, Tapering, Tuned, arrays, source};
 use nnuance::terms::{Kind, TermEntry, TermList};
 use proptest::prelude::*;
 
@@ -97,7 +97,7 @@ proptest! {
         let tuned = tuned(&list, &weights);
         let count = arrays(&list).len() + 1;
         for language in Language::ALL {
-            let code = source(&tuned, language, STYLES[0]).unwrap();
+            let code = source(&tuned, language).unwrap();
             let words = identifiers(&code, language);
             prop_assert_eq!(words.iter().collect::<HashSet<_>>().len(), count);
             for word in words {
@@ -109,12 +109,6 @@ proptest! {
         }
     }
 }
-
-const STYLES: [Style; 3] = [
-    Style { order: Order::A1First, width: Width::Bits16 },
-    Style { order: Order::A8First, width: Width::Bits16 },
-    Style { order: Order::A8First, width: Width::Bits32 },
-];
 
 fn tuned<'a>(list: &'a TermList, weights: &'a [[f64; 2]]) -> Tuned<'a> {
     let source = "a run named ??/ on \"data\" */ with a slash at the end \\";
@@ -162,10 +156,8 @@ fn compiled_code_gives_every_weight_back() {
     let list = realistic();
     let weights = weights(&list);
     let arrays = arrays(&list);
-    for (language, style) in
-        Language::ALL.into_iter().flat_map(|it| STYLES.map(|style| (it, style)))
-    {
-        let code = source(&tuned(&list, &weights), language, style).unwrap();
+    for language in Language::ALL {
+        let code = source(&tuned(&list, &weights), language).unwrap();
         let names = identifiers(&code, language);
         assert_eq!(names.len(), arrays.len() + 1);
         let c = language == Language::C;
@@ -180,7 +172,7 @@ fn compiled_code_gives_every_weight_back() {
         let mut lines = vec![String::new(); list.len()];
         for (Array { kind, places, terms, .. }, name) in arrays.iter().zip(&names[1..]) {
             for (place, term) in terms.iter().enumerate() {
-                let flip = places.len() == 64 && style.order == Order::A8First;
+                let flip = places.len() == 64;
                 let at = match places.is_empty() {
                     true => name.clone(),
                     false => format!("{name}[{}]", if flip { place ^ 56 } else { place }),
@@ -222,17 +214,13 @@ fn compiled_code_gives_every_weight_back() {
 #[test]
 fn overflowing_weights_are_named() {
     let list = list([("a.b", Kind::Normal), ("c", Kind::Complexity)]);
-    let with = |weights: &[[f64; 2]], width| {
-        let style = Style { order: Order::A1First, width };
-        source(&Tuned { weights, ..tuned(&list, weights) }, Language::Rust, style)
-    };
+    let with =
+        |weights: &[[f64; 2]]| source(&Tuned { weights, ..tuned(&list, weights) }, Language::Rust);
     // The middlegame of a COMPLEXITY term means nothing, whatever it is.
-    let edge = [[32767.4, -32768.4], [f64::NAN, 1.0]];
-    assert!(with(&edge, Width::Bits16).is_ok());
-    let error = |weights: &[[f64; 2]], width| with(weights, width).unwrap_err();
-    let large = error(&[[32767.5, 0.0], [0.0; 2]], Width::Bits16);
-    assert_eq!((&large.name[..], large.phase, large.bits), ("a.b", "middlegame", 16));
-    assert!(with(&[[32767.5, 0.0], [0.0; 2]], Width::Bits32).is_ok());
-    assert_eq!(error(&[[0.0; 2], [0.0, -3e9]], Width::Bits32).name, "c");
-    assert!(error(&[[0.0, f64::NAN], [0.0; 2]], Width::Bits32).value.is_nan());
+    assert!(with(&[[32767.4, -32768.4], [f64::NAN, 1.0]]).is_ok());
+    let error = |weights: &[[f64; 2]]| with(weights).unwrap_err();
+    let large = error(&[[32767.5, 0.0], [0.0; 2]]);
+    assert_eq!((&large.name[..], large.phase), ("a.b", "middlegame"));
+    assert_eq!(error(&[[0.0; 2], [0.0, -3e9]]).name, "c");
+    assert!(error(&[[0.0, f64::NAN], [0.0; 2]]).value.is_nan());
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nnuance::export::{self, Below, Given};
+use nnuance::export::{self, Below};
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::loader::{Part, collect};
 use nnuance::loss::sigmoid;
@@ -68,7 +68,7 @@ fn both_parts_learn_and_are_exported() {
         let alone = loss(samples.iter().map(|it| evaluator.evaluate(&it.position)), &samples);
         let first = column(&out, "validation_loss")[0];
         assert!((alone / first - 1.0).abs() < 1e-5, "{alone} {first}");
-        let net = export::load(&out.join("net.bin"), &Given::default()).unwrap();
+        let net = export::load(&out.join("net.bin")).unwrap();
         let evaluator = HceEvaluator::new(&after);
         let sum = |it: &Sample| {
             f64::from(net.net.evaluate(&it.position)) + evaluator.evaluate(&it.position).round()
@@ -86,7 +86,7 @@ fn both_parts_learn_and_are_exported() {
         said(&mut export);
         let bytes = |path: &Path| std::fs::read(path).unwrap();
         assert_eq!(bytes(&again), bytes(&out.join("net.bin")));
-        let manifest = export::load(&again, &Given::default()).unwrap().manifest.unwrap();
+        let manifest = export::load(&again).unwrap().manifest.unwrap();
         assert_eq!(manifest.provenance.base.unwrap(), base);
     }
 }

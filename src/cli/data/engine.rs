@@ -15,7 +15,6 @@ use crate::digits::grouped;
 use crate::engine::{
     Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report, Skip,
 };
-use crate::export::Given;
 use crate::model::Precision;
 use crate::output;
 use crate::progress::Progress;
@@ -100,7 +99,7 @@ impl Engines {
         if let Some(name) = &self.with {
             let mebibytes = self.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
             let place = Place::default().open(Precision::F32)?;
-            let player = OwnPlayer::open(name, &Given::default(), &place, &Terminal::default())?;
+            let player = OwnPlayer::open(name, &place, &Terminal::default())?;
             return Ok(Arc::new(player.with_tables(mebibytes)));
         }
         let program = match &self.engine {

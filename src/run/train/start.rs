@@ -9,7 +9,7 @@ use super::grow::{GrowError, grow};
 use crate::architecture::Architecture;
 use crate::config::Config;
 use crate::digest::digest;
-use crate::export::{self, Below, Beside, Given, Imported, StartedFrom, WholeNet, floats_path};
+use crate::export::{self, Below, Beside, Imported, StartedFrom, WholeNet, floats_path};
 use crate::hce::HceWeights;
 use crate::input;
 use crate::loader::{Sketch, Split};
@@ -218,7 +218,7 @@ fn read_base(
                 "there is no file or folder {name}; name the folder of a run, which has to be trained \
                  first, a checkpoint, a net, handcrafted terms (JSON), or \"material\""
             );
-            let evaluator = Evaluator::open(name, &Given::default(), place, listener)?;
+            let evaluator = Evaluator::open(name, place, listener)?;
             (Found::of(name, &evaluator)?, evaluator.recipe.clone(), evaluator.digest.clone())
         }
     };
