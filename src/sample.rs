@@ -307,6 +307,11 @@ impl Position {
         self.fullmove
     }
 
+    /// The same position with another move number.
+    pub fn numbered(&self, fullmove: u16) -> Self {
+        Self { fullmove, ..*self }
+    }
+
     /// The same position with colours swapped and the board mirrored top to bottom.
     pub fn flipped(&self) -> Self {
         let (mut nibbles, mut turned) = (u128::from_le_bytes(self.nibbles), 0u128);
@@ -364,7 +369,8 @@ pub fn mix(hash: u64, word: u64) -> u64 {
     z ^ z >> 31
 }
 
-fn legal(setup: Setup) -> Result<Chess, Impossible> {
+/// A raw board under the rules; castling rights and en passant that contradict it are dropped.
+pub(crate) fn legal(setup: Setup) -> Result<Chess, Impossible> {
     let named = |error: PositionError<Chess>| {
         let kinds = error.kinds();
         let mut reasons = Vec::new();

@@ -1,87 +1,38 @@
-//! A board that numbers moves as binpacks do: destinations are pseudo-legal, in order of squares;
-//! castling rights count as moves whether castling is possible or not; en passant counts only if
-//! some pawn may legally take.
+//! Moves as binpacks number them: destinations are pseudo-legal, in order of squares; rights to castle
+//! count as moves whether castling is possible or not; en passant counts only if some pawn may
+//! legally take.
 
-use std::num::NonZeroU16;
+use shakmaty::{
+    Bitboard, CastlingSide, Chess, Color, Move, Position as _, Rank, Role, Setup, Square, attacks,
+};
 
-use shakmaty::{Bitboard, Color, Square, attacks};
+use crate::sample::{Played, Position, legal};
 
-use crate::sample::{Played, Position};
-
-const PAWN: usize = 0;
-const ROOK: usize = 3;
-const KING: usize = 5;
-
-/// A right to castle: the squares of king and rook, before and after.
-struct Castling {
-    color: Color,
-    king: Square,
-    rook: Square,
-    king_to: Square,
-    rook_to: Square,
-    between: Bitboard,
-}
-
-/// Short before long; the long one is counted first where a side has both.
-const CASTLINGS: [Castling; 4] = [
-    castling(Color::White, Square::E1, Square::H1, Square::G1, Square::F1, 0x60),
-    castling(Color::White, Square::E1, Square::A1, Square::C1, Square::D1, 0x0e),
-    castling(Color::Black, Square::E8, Square::H8, Square::G8, Square::F8, 0x60 << 56),
-    castling(Color::Black, Square::E8, Square::A8, Square::C8, Square::D8, 0x0e << 56),
+/// Side, king and rook of the rights to castle. The long one is counted first where a side has both.
+const CASTLINGS: [(Color, Square, Square); 4] = [
+    (Color::White, Square::E1, Square::A1),
+    (Color::White, Square::E1, Square::H1),
+    (Color::Black, Square::E8, Square::A8),
+    (Color::Black, Square::E8, Square::H8),
 ];
-
-const fn castling(
-    color: Color,
-    king: Square,
-    rook: Square,
-    king_to: Square,
-    rook_to: Square,
-    between: u64,
-) -> Castling {
-    Castling { color, king, rook, king_to, rook_to, between: Bitboard(between) }
-}
 
 #[derive(Clone)]
 pub struct Board {
-    /// A nibble a piece in order of squares, role and + 8 Black's; rooks that may castle are rooks.
-    nibbles: u128,
-    /// The same nibbles by square, of no meaning where no piece stands.
-    squares: [u8; 64],
-    roles: [Bitboard; 6],
-    sides: [Bitboard; 2],
-    turn: Color,
-    /// A bit for each of [`CASTLINGS`].
+    chess: Chess,
+    /// A bit for each of [`CASTLINGS`] that counts, also where the king stands elsewhere.
     rights: u8,
-    /// The en passant square as moves are counted.
-    ep: Option<Square>,
-    /// The square that a pawn has just passed.
-    stepped: Option<Square>,
-    halfmove: u8,
 }
 
 impl Board {
     /// The board of a position; an error where its castling rights do not fit.
     pub fn new(position: &Position) -> Result<Self, String> {
-        let mut board = Self::empty(position.turn(), position.halfmove());
-        for piece in position.pieces() {
-            board.put(piece.square, piece.role as usize - 1, piece.color);
-            if piece.castles {
-                let place = CASTLINGS.iter().position(|castling| castling.rook == piece.square);
-                let kind =
-                    place.ok_or("castling from other squares than those of the usual chess")?;
-                board.rights |= 1 << kind;
-            }
+        let mut rights = 0;
+        for rook in position.pieces().filter(|piece| piece.castles) {
+            let king = position.king(rook.color).ok_or("a king is missing")?;
+            let place = CASTLINGS.iter().position(|it| *it == (rook.color, king, rook.square));
+            rights |= 1 << place.ok_or("castling from other squares than those of usual chess")?;
         }
-        for (kind, castling) in CASTLINGS.iter().enumerate() {
-            if board.rights >> kind & 1 == 1 && !board.stands_ready(castling) {
-                return Err("castling from other squares than those of the usual chess".to_string());
-            }
-        }
-        if let Some(square) = position.ep_square() {
-            board.set_ep(square)?;
-        }
-        board.check()?;
-        Ok(board)
+        Ok(Self { chess: position.to_chess().map_err(|error| error.to_string())?, rights })
     }
 
     /// The board of a stem: occupied squares, the highest byte first, then a nibble a piece.
@@ -91,383 +42,196 @@ impl Board {
         if occupied.count_ones() > 32 {
             return Err(format!("{} pieces on the board, at most 32 fit", occupied.count_ones()));
         }
-        let mut board = Self::empty(Color::White, halfmove);
-        let mut ep = None;
+        let (mut setup, mut rights) = (Setup::empty(), 0);
+        setup.halfmoves = halfmove.into();
         for (i, square) in Bitboard(occupied).into_iter().enumerate() {
             let nibble = (nibbles >> (4 * i)) as usize & 15;
-            let castling = |color: Color| {
-                let find = |castling: &Castling| castling.color == color && castling.rook == square;
-                let kind = CASTLINGS.iter().position(find);
-                kind.ok_or_else(|| format!("a rook that may castle on {square}"))
-            };
             let (role, color) = match nibble {
-                0..=11 => (nibble / 2, Color::from_black(nibble % 2 == 1)),
+                0..=11 => (Role::ALL[nibble / 2], Color::from_black(nibble % 2 == 1)),
                 12 => {
-                    ep = Square::try_from(square as u32 ^ 8).ok();
-                    (PAWN, Color::from_white((square as u32) < 32))
+                    setup.ep_square = Some(behind(square));
+                    (Role::Pawn, Color::from_white((square as u32) < 32))
                 }
-                13 => {
-                    board.rights |= 1 << castling(Color::White)?;
-                    (ROOK, Color::White)
-                }
-                14 => {
-                    board.rights |= 1 << castling(Color::Black)?;
-                    (ROOK, Color::Black)
+                13 | 14 => {
+                    let color = Color::from_black(nibble == 14);
+                    let place = CASTLINGS.iter().position(|it| (it.0, it.2) == (color, square));
+                    rights |= 1 << place.ok_or_else(|| format!("a rook that may castle on {square}"))?;
+                    (Role::Rook, color)
                 }
                 _ => {
-                    board.turn = Color::Black;
-                    (KING, Color::Black)
+                    setup.turn = Color::Black;
+                    (Role::King, Color::Black)
                 }
             };
-            board.put(square, role, color);
+            setup.board.set_piece_at(square, role.of(color));
         }
-        if let Some(square) = ep {
-            board.set_ep(square)?;
+        for (place, &(color, king, rook)) in CASTLINGS.iter().enumerate() {
+            if rights >> place & 1 == 1 && setup.board.piece_at(king) == Some(Role::King.of(color)) {
+                setup.castling_rights.add(rook);
+            }
         }
-        board.check()?;
-        Ok(board)
-    }
-
-    /// The bytes that [`Board::unpack`] takes.
-    pub fn pack(&self) -> [u8; 24] {
-        let mut nibbles = 0u128;
-        for (i, square) in self.occupied().into_iter().enumerate() {
-            let nibble = self.nibble(square);
-            let (role, color) = (nibble & 7, Color::from_black(nibble & 8 != 0));
-            let pushed = self.ep.is_some_and(|ep| ep as u32 ^ 8 == square as u32);
-            let castles = (0..4).any(|kind| {
-                self.rights >> kind & 1 == 1 && CASTLINGS[kind].rook == square && role == ROOK
-            });
-            let nibble = match role {
-                PAWN if pushed => 12,
-                ROOK if castles => 13 + usize::from(color.is_black()),
-                KING if color.is_black() && self.turn.is_black() => 15,
-                _ => 2 * role + usize::from(color.is_black()),
-            };
-            nibbles |= (nibble as u128) << (4 * i);
+        if let Some(square) = setup.ep_square {
+            check_ep(&setup, square)?;
         }
-        let mut bytes = [0; 24];
-        bytes[..8].copy_from_slice(&self.occupied().0.to_be_bytes());
-        bytes[8..].copy_from_slice(&nibbles.to_le_bytes());
-        bytes
+        Ok(Self { chess: legal(setup).map_err(|error| error.to_string())?, rights })
     }
 
     /// The position, its move number that of the half-move.
     pub fn position(&self, ply: u16) -> Position {
-        let mut nibbles = self.nibbles;
-        for (kind, castling) in CASTLINGS.iter().enumerate() {
-            // A rook's nibble becomes that of one that may castle.
-            if self.rights >> kind & 1 == 1 && self.stands_ready(castling) {
-                nibbles ^= 5 << self.shift(castling.rook);
-            }
-        }
-        let ep = self.ep_shown();
-        let occupied = self.occupied().0;
-        Position::from_parts(
-            occupied,
-            nibbles.to_le_bytes(),
-            self.turn,
-            ep,
-            self.halfmove,
-            ply / 2 + 1,
-        )
-        .expect("the board holds pieces and no more than 32")
+        Position::from_chess(&self.chess).numbered(ply / 2 + 1)
     }
 
-    fn empty(turn: Color, halfmove: u8) -> Self {
-        let (roles, sides) = ([Bitboard::EMPTY; 6], [Bitboard::EMPTY; 2]);
-        Self {
-            nibbles: 0,
-            squares: [0; 64],
-            roles,
-            sides,
-            turn,
-            rights: 0,
-            ep: None,
-            stepped: None,
-            halfmove,
-        }
+    /// The move, if it is legal here.
+    pub fn legal(&self, played: Played) -> Result<Move, String> {
+        played.legal_move(&self.chess).ok_or_else(|| illegal(played.from(), played.to()))
     }
 
-    fn set_ep(&mut self, square: Square) -> Result<(), String> {
-        let wrong = || format!("en passant on {square}, but no pawn has passed it");
-        let (pawn, start) = (behind(square), square as u32 ^ 16 ^ 8);
-        let start = Square::try_from(start).map_err(|_| wrong())?;
-        let theirs = self.roles[PAWN] & self.side(!self.turn);
-        let rank = if self.turn.is_white() { 5 } else { 2 };
-        let empty = !self.occupied().contains(square) && !self.occupied().contains(start);
-        if square as u32 / 8 != rank || !theirs.contains(pawn) || !empty {
-            return Err(wrong());
-        }
-        (self.ep, self.stepped) = (Some(square), Some(square));
-        Ok(())
-    }
-
-    /// The en passant square if a pawn stands ready to take there, pinned or not.
-    fn ep_shown(&self) -> Option<Square> {
-        let pawns = self.roles[PAWN] & self.side(self.turn);
-        self.stepped.filter(|&square| (attacks::pawn_attacks(!self.turn, square) & pawns).any())
-    }
-
-    /// One king a side, no pawn on a back rank, and the side that just moved not in check.
-    fn check(&self) -> Result<(), String> {
-        for (color, name) in [(Color::White, "White"), (Color::Black, "Black")] {
-            let kings = (self.roles[KING] & self.side(color)).count();
-            if kings != 1 {
-                return Err(format!("{name} has {kings} kings, expected 1"));
-            }
-        }
-        if (self.roles[PAWN] & Bitboard::BACKRANKS).any() {
-            return Err("a pawn stands on the first or last rank".to_string());
-        }
-        if self.in_check(!self.turn) {
-            return Err("the side that just moved is in check".to_string());
-        }
-        Ok(())
-    }
-
-    fn occupied(&self) -> Bitboard {
-        self.sides[0] | self.sides[1]
-    }
-
-    fn side(&self, color: Color) -> Bitboard {
-        self.sides[usize::from(color.is_black())]
-    }
-
-    /// Where the nibble of a square stands or would stand.
-    fn shift(&self, square: Square) -> u32 {
-        4 * (self.occupied().0 & ((1 << square as u32) - 1)).count_ones()
-    }
-
-    fn nibble(&self, square: Square) -> usize {
-        usize::from(self.squares[square as usize])
-    }
-
-    /// Puts a piece on an empty square; there are fewer than 32.
-    fn put(&mut self, square: Square, role: usize, color: Color) {
-        let shift = self.shift(square);
-        let below = self.nibbles & ((1 << shift) - 1);
-        let nibble = role as u8 | u8::from(color.is_black()) << 3;
-        self.nibbles = (self.nibbles ^ below) << 4 | u128::from(nibble) << shift | below;
-        self.squares[square as usize] = nibble;
-        self.roles[role].add(square);
-        self.sides[usize::from(color.is_black())].add(square);
-    }
-
-    /// Takes the piece off an occupied square.
-    fn take(&mut self, square: Square) {
-        let (shift, nibble) = (self.shift(square), self.nibble(square));
-        let below = self.nibbles & ((1 << shift) - 1);
-        self.nibbles = (self.nibbles >> shift >> 4) << shift | below;
-        self.roles[nibble & 7].discard(square);
-        self.sides[nibble >> 3].discard(square);
-    }
-
-    /// Whether king and rook stand where castling begins.
-    fn stands_ready(&self, castling: &Castling) -> bool {
-        let own = self.side(castling.color);
-        (own & self.roles[KING]).contains(castling.king)
-            && (own & self.roles[ROOK]).contains(castling.rook)
-    }
-
-    fn in_check(&self, color: Color) -> bool {
-        let king = (self.roles[KING] & self.side(color)).first();
-        king.is_some_and(|king| self.attacked(king, !color, self.occupied(), Bitboard::EMPTY))
-    }
-
-    /// Whether pieces of a side, without some of them, attack a square on a board so occupied.
-    fn attacked(&self, square: Square, by: Color, occupied: Bitboard, without: Bitboard) -> bool {
-        let [pawns, knights, bishops, rooks, queens, kings] = self.roles;
-        let near = attacks::pawn_attacks(!by, square) & pawns
-            | attacks::knight_attacks(square) & knights
-            | attacks::king_attacks(square) & kings;
-        let far = attacks::bishop_attacks(square, occupied) & (bishops | queens)
-            | attacks::rook_attacks(square, occupied) & (rooks | queens);
-        ((near | far) & self.side(by) & !without).any()
-    }
-}
-
-/// The square behind a double step, or that of the pawn which made it.
-fn behind(square: Square) -> Square {
-    Square::new(square as u32 ^ 8)
-}
-
-impl Board {
-    pub fn read_move(&self, bits: &mut BitReader) -> Result<Played, String> {
+    pub fn read_move(&self, bits: &mut BitReader) -> Result<Move, String> {
         let ends = || "the movetext ends within a move".to_string();
-        let own = self.side(self.turn);
+        let (board, own) = (self.chess.board(), self.chess.us());
         let count = own.count() as u32;
         let number = bits.take(width(count)).ok_or_else(ends)?;
         let from = nth(own, number).ok_or_else(|| format!("piece {number} of {count}"))?;
-        let (to, choices) = self.choices(from);
+        let role = board.role_at(from).expect("the square is occupied");
+        let (squares, choices) = self.choices(from, role);
         let number = bits.take(width(choices)).ok_or_else(ends)?;
         let wrong = || format!("move {number} of {choices} of the piece on {from}");
         if number >= choices {
             return Err(wrong());
         }
-        let (to, kind) = match self.nibble(from) & 7 {
-            PAWN if self.promotes(from) => {
-                (nth(to, number / 4).ok_or_else(wrong)?, (number % 4) << 12 | 3 << 14)
-            }
-            PAWN => {
-                let to = nth(to, number).ok_or_else(wrong)?;
-                (to, u32::from(self.ep == Some(to)) << 14)
-            }
-            KING if number as usize >= to.count() => {
-                let kind = self.castling(number - to.count() as u32).ok_or_else(wrong)?;
-                return Ok(played(from, CASTLINGS[kind].rook, 2 << 14));
-            }
-            _ => (nth(to, number).ok_or_else(wrong)?, 0),
+        let steps = squares.count() as u32;
+        if role == Role::King && number >= steps {
+            let rook = self.castlings().nth((number - steps) as usize).ok_or_else(wrong)?;
+            return Ok(Move::Castle { king: from, rook });
+        }
+        let (number, promotion) = match self.promotes(from, role) {
+            true => (number / 4, Some(Role::ALL[1 + number as usize % 4])),
+            false => (number, None),
         };
-        Ok(played(from, to, kind))
+        let to = nth(squares, number).ok_or_else(wrong)?;
+        let capture = board.role_at(to);
+        Ok(match role == Role::Pawn && capture.is_none() && from.file() != to.file() {
+            true => Move::EnPassant { from, to },
+            false => Move::Normal { role, from, capture, to, promotion },
+        })
     }
 
-    /// Puts a move, which must be legal, into the movetext.
-    pub fn write_move(&self, played: Played, bits: &mut BitWriter) {
-        let (from, to) = (played.from(), played.to());
+    /// Puts a legal move into the movetext.
+    pub fn write_move(&self, played: Move, bits: &mut BitWriter) {
+        let from = played.from().expect("chess has no drops");
         let before = |squares: Bitboard, square: Square| {
             (squares & Bitboard((1 << square as u32) - 1)).count() as u32
         };
-        let own = self.side(self.turn);
+        let own = self.chess.us();
         bits.put(before(own, from), width(own.count() as u32));
-        let (destinations, choices) = self.choices(from);
-        let number = if played.is_castling() {
-            let which = (0..=1)
-                .find(|&nth| self.castling(nth).is_some_and(|kind| CASTLINGS[kind].rook == to));
-            destinations.count() as u32 + which.unwrap_or(0)
-        } else if let Some(role) = played.promotion() {
-            4 * before(destinations, to) + role as u32 - 2
-        } else {
-            before(destinations, to)
+        let (squares, choices) = self.choices(from, played.role());
+        let number = match played {
+            Move::Castle { rook, .. } => {
+                let place = self.castlings().position(|it| it == rook);
+                squares.count() as u32 + place.expect("its right is held") as u32
+            }
+            _ => match played.promotion() {
+                Some(role) => 4 * before(squares, played.to()) + role as u32 - 2,
+                None => before(squares, played.to()),
+            },
         };
         bits.put(number, width(choices));
     }
 
-    /// Whether a move can be made here, the safety of the own king aside.
-    pub fn is_possible(&self, played: Played) -> bool {
-        let (from, to) = (played.from(), played.to());
-        if !self.side(self.turn).contains(from) {
-            return false;
+    /// Plays a move that is counted; an error if it is not legal.
+    pub fn play(&mut self, played: Move) -> Result<(), String> {
+        let (us, to) = (self.chess.turn(), played.to());
+        let from = played.from().expect("chess has no drops");
+        let castles = |side: &CastlingSide| self.chess.castling_moves(*side).contains(&played);
+        if played.is_castle() && !CastlingSide::ALL.iter().any(castles) {
+            return Err(illegal(from, to));
         }
-        if played.is_castling() {
-            return (0..4)
-                .any(|kind| self.rights >> kind & 1 == 1 && self.may_castle(kind, from, to));
+        self.chess.play_unchecked(played);
+        let board = self.chess.board();
+        let attacked = |king| board.attacks_to(king, !us, board.occupied()).any();
+        if board.king_of(us).is_none_or(attacked) {
+            return Err(illegal(from, to));
         }
-        let pawn = self.nibble(from) & 7 == PAWN;
-        self.choices(from).0.contains(to)
-            && played.promotion().is_some() == (pawn && self.promotes(from))
-            && played.is_en_passant() == (pawn && self.ep == Some(to))
-    }
-
-    /// Plays a move that [`Board::is_possible`]; an error if it leaves the own king in check.
-    pub fn play(&mut self, played: Played) -> Result<(), String> {
-        let (from, to, us) = (played.from(), played.to(), self.turn);
-        let role = self.nibble(from) & 7;
-        let illegal = || format!("move {from}{to} is not legal");
-        let mut quiet = role != PAWN;
-        let ep = self.ep.take();
-        self.stepped = None;
-        if played.is_castling() {
-            let kind = (0..4).find(|&kind| self.may_castle(kind, from, to)).ok_or_else(illegal)?;
-            let castling = &CASTLINGS[kind];
-            self.take(from);
-            self.take(to);
-            self.put(castling.king_to, KING, us);
-            self.put(castling.rook_to, ROOK, us);
-        } else {
-            let role = played.promotion().map_or(role, |role| role as usize - 1);
-            self.take(from);
-            if self.occupied().contains(to) {
-                self.take(to);
-                quiet = false;
-            }
-            self.put(to, role, us);
-            if played.is_en_passant() && ep == Some(to) {
-                self.take(behind(to));
+        for (place, (_, king, rook)) in CASTLINGS.iter().enumerate() {
+            if [*king, *rook].iter().any(|square| [from, to].contains(square)) {
+                self.rights &= !(1 << place);
             }
         }
-        if self.in_check(us) {
-            return Err(illegal());
-        }
-        if self.rights != 0 {
-            for (kind, castling) in CASTLINGS.iter().enumerate() {
-                let touched = |square| square == from || square == to;
-                if touched(castling.king) || touched(castling.rook) {
-                    self.rights &= !(1 << kind);
-                }
-            }
-        }
-        self.halfmove = if quiet { self.halfmove.saturating_add(1) } else { 0 };
-        if role == PAWN && from as u32 ^ to as u32 == 16 {
-            let square = behind(to);
-            self.stepped = Some(square);
-            self.ep = self.stepped.filter(|&square| self.may_take_there(square));
-        }
-        self.turn = !us;
         Ok(())
     }
 
     /// Where the piece on a square can go, castling aside, and how many moves these count as.
-    fn choices(&self, from: Square) -> (Bitboard, u32) {
-        let (us, occupied) = (self.turn, self.occupied());
-        let free = !self.side(us);
-        let to = match self.nibble(from) & 7 {
-            PAWN => {
-                let ep = self.ep.map_or(Bitboard::EMPTY, Bitboard::from_square);
-                let to = attacks::pawn_attacks(us, from) & (self.side(!us) | ep)
-                    | steps(from, us, occupied);
-                let times = if self.promotes(from) { 4 } else { 1 };
-                return (to, times * to.count() as u32);
+    fn choices(&self, from: Square, role: Role) -> (Bitboard, u32) {
+        let (us, occupied) = (self.chess.turn(), self.chess.board().occupied());
+        let squares = match role {
+            Role::Pawn => {
+                let ep = self.chess.legal_ep_square().map_or(Bitboard::EMPTY, Bitboard::from_square);
+                attacks::pawn_attacks(us, from) & (self.chess.them() | ep)
+                    | steps(from, us, occupied)
             }
-            KING => {
-                let to = attacks::king_attacks(from) & free;
-                let rights = self.rights >> (2 * u32::from(us.is_black())) & 3;
-                return (to, to.count() as u32 + rights.count_ones());
-            }
-            1 => attacks::knight_attacks(from),
-            2 => attacks::bishop_attacks(from, occupied),
-            ROOK => attacks::rook_attacks(from, occupied),
-            _ => attacks::queen_attacks(from, occupied),
+            role => attacks::attacks(from, role.of(us), occupied) & !self.chess.us(),
         };
-        let to = to & free;
-        (to, to.count() as u32)
+        let count = squares.count() as u32;
+        let choices = match role {
+            Role::King => count + self.castlings().count() as u32,
+            role if self.promotes(from, role) => 4 * count,
+            _ => count,
+        };
+        (squares, choices)
     }
 
-    /// Whether a pawn that moves from here is promoted.
-    fn promotes(&self, from: Square) -> bool {
-        from as u32 / 8 == if self.turn.is_white() { 6 } else { 1 }
+    fn promotes(&self, from: Square, role: Role) -> bool {
+        role == Role::Pawn && from.rank() == self.chess.turn().relative_rank(Rank::Seventh)
     }
 
-    /// The kind of the castling counted first or second, if the side to move has that right.
-    fn castling(&self, number: u32) -> Option<usize> {
-        let first = 2 * usize::from(self.turn.is_black());
-        let held = |kind: &usize| self.rights >> kind & 1 == 1;
-        [first + 1, first].into_iter().filter(held).nth(number as usize)
+    /// The rooks of the side to move whose rights count, in the order in which they do.
+    fn castlings(&self) -> impl Iterator<Item = Square> {
+        let counted = |(place, (color, ..)): &(usize, &(Color, Square, Square))| {
+            self.rights >> place & 1 == 1 && *color == self.chess.turn()
+        };
+        CASTLINGS.iter().enumerate().filter(counted).map(|(_, (_, _, rook))| *rook)
     }
+}
 
-    fn may_castle(&self, kind: usize, king: Square, rook: Square) -> bool {
-        let castling = &CASTLINGS[kind];
-        let occupied = self.occupied();
-        let safe = |square| !self.attacked(square, !self.turn, occupied, Bitboard::EMPTY);
-        self.rights >> kind & 1 == 1
-            && (castling.color, castling.king, castling.rook) == (self.turn, king, rook)
-            && self.stands_ready(castling)
-            && (castling.between & occupied).is_empty()
-            && [castling.king, castling.rook_to, castling.king_to].into_iter().all(safe)
+/// The bytes of a position in a stem.
+pub fn pack(position: &Position) -> [u8; 24] {
+    let pushed = position.ep_square().map(behind);
+    let mut nibbles = 0u128;
+    for (i, piece) in position.pieces().enumerate() {
+        let black = u8::from(piece.color.is_black());
+        let nibble = match piece.role {
+            Role::Pawn if Some(piece.square) == pushed => 12,
+            Role::Rook if piece.castles => 13 + black,
+            Role::King if black == 1 && position.turn().is_black() => 15,
+            role => 2 * (role as u8 - 1) + black,
+        };
+        nibbles |= u128::from(nibble) << (4 * i);
     }
+    let mut bytes = [0; 24];
+    bytes[..8].copy_from_slice(&position.occupied().to_be_bytes());
+    bytes[8..].copy_from_slice(&nibbles.to_le_bytes());
+    bytes
+}
 
-    /// Whether a pawn of the side that moves next may legally take en passant on a square.
-    fn may_take_there(&self, square: Square) -> bool {
-        let (us, them) = (self.turn, !self.turn);
-        let pushed = Bitboard::from_square(behind(square));
-        let king = (self.roles[KING] & self.side(them)).first();
-        let takers = attacks::pawn_attacks(us, square) & self.roles[PAWN] & self.side(them);
-        takers.into_iter().any(|taker| {
-            let occupied = self.occupied() ^ pushed ^ Bitboard::from_square(taker);
-            let occupied = occupied | Bitboard::from_square(square);
-            king.is_some_and(|king| !self.attacked(king, us, occupied, pushed))
-        })
+/// Checks that a pawn has just passed a square.
+fn check_ep(setup: &Setup, square: Square) -> Result<(), String> {
+    let start = Square::try_from(square as u32 ^ 16 ^ 8).ok();
+    let rank = setup.turn.relative_rank(Rank::Sixth);
+    let empty = |square| setup.board.piece_at(square).is_none();
+    let pawn = setup.board.piece_at(behind(square)) == Some(Role::Pawn.of(!setup.turn));
+    match square.rank() == rank && pawn && empty(square) && start.is_some_and(empty) {
+        true => Ok(()),
+        false => Err(format!("en passant on {square}, but no pawn has passed it")),
     }
+}
+
+fn illegal(from: Square, to: Square) -> String {
+    format!("move {from}{to} is not legal")
+}
+
+/// The square behind a double step, or that of the pawn which made it.
+fn behind(square: Square) -> Square {
+    Square::new(square as u32 ^ 8)
 }
 
 /// The empty squares before a pawn, two where it stands on its first rank.
@@ -486,11 +250,6 @@ fn steps(from: Square, color: Color, occupied: Bitboard) -> Bitboard {
 /// The square with so many below it.
 fn nth(squares: Bitboard, number: u32) -> Option<Square> {
     squares.into_iter().nth(number as usize)
-}
-
-fn played(from: Square, to: Square, kind: u32) -> Played {
-    let bits = from as u16 | (to as u16) << 6 | kind as u16;
-    Played(NonZeroU16::new(bits).expect("no piece moves from a1 to a1"))
 }
 
 /// Takes bits off bytes.

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU16, NonZeroU64};
 
 use super::super::fields;
-use super::board::{BitReader, BitWriter, Board, folded, unfolded};
+use super::board::{BitReader, BitWriter, Board, folded, pack, unfolded};
 use crate::sample::{GameHash, Played, Position, Sample};
 
 /// Stem and number of moves.
@@ -44,10 +44,7 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     let mut bits = BitReader::new(text);
     let mut hash: Option<GameHash> = None;
     if let Some(played) = played {
-        if !board.is_possible(played) {
-            return Err((0, illegal(played)));
-        }
-        board.play(played).map_err(at_stem)?;
+        board.legal(played).and_then(|legal| board.play(legal)).map_err(at_stem)?;
         // A position alone might come from a file of shuffled ones.
         hash = (count > 0).then(|| GameHash::of(&position));
         hash.iter_mut().for_each(|hash| hash.play(played));
@@ -56,7 +53,8 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     }
     for number in 1..=usize::from(count) {
         let wrong = |reason| (number, reason);
-        let played = board.read_move(&mut bits).map_err(wrong)?;
+        let read = board.read_move(&mut bits).map_err(wrong)?;
+        let played = Played::from_move(&read).expect("a move of chess");
         let Some(delta) = bits.number() else {
             return Err((number, "the movetext ends within a score".to_string()));
         };
@@ -70,7 +68,7 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
             played: Some(played),
             ..Sample::of(board.position(ply))
         });
-        board.play(played).map_err(wrong)?;
+        board.play(read).map_err(wrong)?;
         hash.iter_mut().for_each(|hash| hash.play(played));
     }
     if let Some(hash) = hash {
@@ -78,10 +76,6 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
         out[first..].iter_mut().for_each(|sample| sample.game = game);
     }
     Ok(LEAST + bits.bytes_taken())
-}
-
-fn illegal(played: Played) -> String {
-    format!("move {}{} is not legal", played.from(), played.to())
 }
 
 /// The move of a stem: kind, from, to, promotion, highest bits first; all zero for none.
@@ -135,8 +129,13 @@ impl Chain {
         word(26, folded(entry.score));
         word(28, folded(result) << 14 | entry.ply);
         word(30, u16::from(sample.position.halfmove()));
-        bytes[..24].copy_from_slice(&board.pack());
-        let next = sample.played.map(|played| after(board, played)).transpose()?;
+        bytes[..24].copy_from_slice(&pack(&entry.position));
+        let mut next = None;
+        if let Some(played) = sample.played {
+            let mut after = board.clone();
+            after.play(board.legal(played)?)?;
+            next = Some(after);
+        }
         Ok(Self {
             bytes,
             text: BitWriter::default(),
@@ -162,8 +161,9 @@ impl Chain {
         if !follows {
             return Ok(false);
         }
-        let next = after(board.clone(), played)?;
-        board.write_move(played, &mut self.text);
+        let (legal, mut next) = (board.legal(played)?, board.clone());
+        next.play(legal)?;
+        board.write_move(legal, &mut self.text);
         self.text.number(folded(entry.score.wrapping_add(self.score)));
         self.next = Some(next);
         (self.ply, self.score) = (entry.ply, entry.score);
@@ -176,14 +176,6 @@ impl Chain {
         out.extend_from_slice(&self.bytes);
         out.extend_from_slice(&self.text.bytes);
     }
-}
-
-fn after(mut board: Board, played: Played) -> Result<Board, String> {
-    if !board.is_possible(played) {
-        return Err(illegal(played));
-    }
-    board.play(played)?;
-    Ok(board)
 }
 
 /// A sample as a chain holds it.
@@ -202,12 +194,10 @@ impl Entry {
         if ply > PLY {
             return Err(format!("ply {ply} cannot be held, expected at most {PLY}"));
         }
-        let (occupied, nibbles, turn) = (position.occupied(), position.nibbles(), position.turn());
-        let (ep, halfmove) = (position.ep_square(), position.halfmove());
-        let numbered = Position::from_parts(occupied, nibbles, turn, ep, halfmove, ply / 2 + 1);
-        let white_result = fields::result_byte(fields::turned_result(sample.result, turn))?;
+        let white_result = fields::turned_result(sample.result, position.turn());
+        let white_result = fields::result_byte(white_result)?;
         Ok(Self {
-            position: numbered.map_err(|error| error.to_string())?,
+            position: position.numbered(ply / 2 + 1),
             ply,
             score: fields::stockfish_score(sample.score)?,
             white_result,
