@@ -8,7 +8,7 @@ mod chain;
 use std::io::Read;
 
 use super::Holds::{Always, Sometimes};
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Input, Reader, View, Writer, fill};
+use super::{BadRecord, Facts, Fault, Format, Input, Reader, View, Writer, fill};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use chain::Chain;
@@ -112,17 +112,14 @@ impl BinpackReader {
 
 impl Reader for BinpackReader {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let enough = out.len() + BLOCK;
-        while out.len() < enough {
-            if self.at < self.chunk.len() {
-                self.chain(out)?;
-            } else if std::mem::take(&mut self.cut) {
-                let place = format!("chunk {}", self.chunks);
-                let reason = "the file ends within the chunk".to_string();
-                return Err(Fault::CutOff(BadRecord { place, reason }));
-            } else if self.ended || !self.next_chunk()? {
-                return Ok(false);
-            }
+        if self.at < self.chunk.len() {
+            self.chain(out)?;
+        } else if std::mem::take(&mut self.cut) {
+            let place = format!("chunk {}", self.chunks);
+            let reason = "the file ends within the chunk".to_string();
+            return Err(Fault::CutOff(BadRecord { place, reason }));
+        } else {
+            return Ok(!self.ended && self.next_chunk()?);
         }
         Ok(true)
     }

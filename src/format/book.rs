@@ -3,7 +3,7 @@
 use std::io::{self, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::lines::Text;
+use super::lines::{LONGEST, Text};
 use super::{BadRecord, Fault, Input, fields, fill, pgn, unpack};
 use crate::input;
 use crate::sample::Position;
@@ -44,7 +44,7 @@ pub fn read(path: &Path) -> Result<Vec<Position>, BookError> {
 }
 
 fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
-    let (mut text, mut book) = (Text::new(input), Vec::new());
+    let (mut text, mut book) = (Text::new(input, LONGEST), Vec::new());
     while text.next()? {
         let position = text.line().and_then(|line| match line {
             "" => Ok(None),

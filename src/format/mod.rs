@@ -32,7 +32,7 @@ use crate::sample::Sample;
 
 pub type Input = Box<dyn BufRead + Send>;
 
-/// How many samples a reader yields at a time, about: a game is never torn.
+/// How many samples a source yields at a time, about: a game is never torn.
 pub const BLOCK: usize = 4096;
 
 /// How often the samples of a format hold a fact.
@@ -106,7 +106,8 @@ impl fmt::Debug for Format {
 }
 
 pub trait Reader: Send {
-    /// Appends about [`BLOCK`] samples, also those before a fault; false at the end.
+    /// Appends the samples of the next record, game, or block of records, also those before a fault;
+    /// false at the end.
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
     /// The games passed over so far because they have no result to learn from; no fault of theirs.

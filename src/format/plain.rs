@@ -5,7 +5,7 @@ use shakmaty::uci::UciMove;
 
 use super::Holds::{Always, Never, Sometimes};
 use super::lines::{self, Text};
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Reader, View, Writer, fields};
+use super::{BadRecord, Facts, Fault, Format, Reader, View, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Played, Position, Sample};
 
@@ -26,7 +26,7 @@ pub static FORMAT: Format = Format {
         lines::first(head)
             .any(|line| line.strip_prefix("fen ").is_some_and(|fen| fields::text_fen(fen).is_ok()))
     },
-    reader: |input| Box::new(PlainReader { text: Text::new(input) }),
+    reader: |input| Box::new(PlainReader { text: Text::new(input, lines::LONGEST) }),
     writer: Some(|| Box::new(PlainWriter)),
 };
 
@@ -34,9 +34,8 @@ struct PlainReader {
     text: Text,
 }
 
-impl PlainReader {
-    /// The next sample, none at the end of the file.
-    fn record(&mut self) -> Result<Option<Sample>, Fault> {
+impl Reader for PlainReader {
+    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let mut entry = Entry::default();
         let (mut begun, mut wrong) = (false, None::<BadRecord>);
         while self.text.next()? {
@@ -45,41 +44,24 @@ impl PlainReader {
                 continue;
             }
             begun = true;
-            let ended = line == Ok("e");
-            let read = match line {
-                Ok("e") => entry.sample().map(Some),
-                Ok(line) => entry.take(line).map(|()| None),
-                Err(reason) => Err(reason),
-            };
-            let read = match wrong.take() {
-                // The first thing that was wrong is told.
-                Some(bad) => Err(bad),
-                None => read.map_err(|reason| self.text.bad(reason)),
-            };
-            match read {
-                Ok(sample) if ended => return Ok(sample),
-                Ok(_) => {}
-                Err(bad) if ended => return Err(Fault::Skipped(bad)),
-                Err(bad) => wrong = Some(bad),
+            if line == Ok("e") {
+                let sample = match wrong {
+                    Some(bad) => Err(bad),
+                    None => entry.sample().map_err(|reason| self.text.bad(reason)),
+                };
+                out.push(sample.map_err(Fault::Skipped)?);
+                return Ok(true);
+            }
+            // The first fault counts.
+            if let (None, Err(reason)) = (&wrong, line.and_then(|line| entry.take(line))) {
+                wrong = Some(self.text.bad(reason));
             }
         }
         if begun {
             let reason = "the file ends before the line `e` of a record".to_string();
             return Err(Fault::CutOff(wrong.unwrap_or_else(|| self.text.bad(reason))));
         }
-        Ok(None)
-    }
-}
-
-impl Reader for PlainReader {
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        for _ in 0..BLOCK {
-            match self.record()? {
-                Some(sample) => out.push(sample),
-                None => return Ok(false),
-            }
-        }
-        Ok(true)
+        Ok(false)
     }
 }
 

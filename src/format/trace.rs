@@ -18,17 +18,15 @@
 //! list it must be what the counts give with the list's weights, up to 2 centipawns that integer
 //! divisions may lose.
 
-use std::io::{BufRead, Read};
 use std::num::NonZeroU64;
 use std::path::Path;
 
 use shakmaty::Color;
 
 use super::Holds::{Always, Never, Sometimes};
+use super::lines::{self, Text};
 use super::source::opened;
-use super::{
-    BLOCK, BadRecord, BadRecords, Facts, Fault, Format, Input, ReadError, Reader, View, fields,
-};
+use super::{BadRecords, Facts, Fault, Format, Input, ReadError, Reader, View, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix};
 use crate::sums::Sums;
@@ -47,7 +45,7 @@ pub static FORMAT: Format = Format {
         colours: Always,
     },
     view: View::Fixed(PointOfView::White),
-    recognises: |head| head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).starts_with(BEGIN),
+    recognises: |head| lines::first(head).next().is_some_and(|line| line.starts_with(BEGIN)),
     reader: |input| Box::new(Traces::new(input, None)),
     writer: None,
 };
@@ -56,13 +54,10 @@ pub static FORMAT: Format = Format {
 pub const HEADER: &str = "nnuance-trace 1";
 
 /// The beginning of every header, whatever its version.
-const BEGIN: &[u8] = b"nnuance-trace ";
-
-/// Editors on Windows put it before the first line.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+const BEGIN: &str = "nnuance-trace ";
 
 /// Longer lines are refused; binary data would else fill the memory.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: usize = 1 << 20;
 
 /// Centipawns that an evaluation may be off.
 const TOLERANCE: f64 = 2.0;
@@ -152,55 +147,42 @@ impl Traced {
 
 /// Lines to [`Traced`]s.
 pub struct Traces {
-    input: Input,
+    text: Text,
     own: Option<OwnTerms>,
     begun: bool,
     /// The number of the last game in the file, and its identity.
     game: Option<(NonZeroU64, NonZeroU64)>,
-    number: u64,
-    line: Vec<u8>,
 }
 
 impl Traces {
     /// Lines are checked against the term list where there is one.
     pub fn new(input: Input, own: Option<&OwnTerms>) -> Self {
-        let (own, line) = (own.cloned(), Vec::new());
-        Self { input, own, begun: false, game: None, number: 0, line }
+        Self { text: Text::new(input, LONGEST), own: own.cloned(), begun: false, game: None }
     }
 
     /// The next position; none at the end.
     pub fn read(&mut self) -> Result<Option<Traced>, Fault> {
         loop {
-            self.line.clear();
-            self.number += 1;
-            let length = (&mut self.input).take(LONGEST).read_until(b'\n', &mut self.line)?;
-            if length == 0 {
+            if !self.text.next()? {
                 return Ok(None);
             }
-            if length as u64 == LONGEST && !self.line.ends_with(b"\n") {
-                self.input.skip_until(b'\n')?;
-                return Err(Fault::Skipped(self.bad(format!("longer than {LONGEST} bytes"))));
-            }
-            let line = self.line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.line).trim_ascii();
-            if line.is_empty() {
+            let line = self.text.line();
+            if line == Ok("") {
                 continue;
             }
-            if !self.begun || line.starts_with(BEGIN) {
-                if line != HEADER.as_bytes() {
+            if !self.begun || line.as_ref().is_ok_and(|line| line.starts_with(BEGIN)) {
+                if line != Ok(HEADER) {
                     let reason = format!("expected the line `{HEADER}` before all else");
-                    return Err(Fault::CutOff(self.bad(reason)));
+                    return Err(Fault::CutOff(self.text.bad(reason)));
                 }
                 self.begun = true;
                 continue;
             }
-            let parsed = str::from_utf8(line)
-                .map_err(|_| "the line is not UTF-8".to_string())
-                .and_then(parse)
-                .and_then(|(traced, game)| match &self.own {
-                    Some(own) => traced.check(own).map(|()| (traced, game)),
-                    None => Ok((traced, game)),
-                });
-            let (traced, game) = parsed.map_err(|reason| Fault::Skipped(self.bad(reason)))?;
+            let parsed = line.and_then(parse).and_then(|(traced, game)| match &self.own {
+                Some(own) => traced.check(own).map(|()| (traced, game)),
+                None => Ok((traced, game)),
+            });
+            let (traced, game) = parsed.map_err(|reason| Fault::Skipped(self.text.bad(reason)))?;
             return Ok(Some(self.of_game(traced, game)));
         }
     }
@@ -215,21 +197,13 @@ impl Traces {
         traced.sample.game = self.game.map(|(_, id)| id);
         traced
     }
-
-    fn bad(&self, reason: String) -> BadRecord {
-        BadRecord { place: format!("line {}", self.number), reason }
-    }
 }
 
 impl Reader for Traces {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        for _ in 0..BLOCK {
-            match self.read()? {
-                Some(traced) => out.push(traced.sample),
-                None => return Ok(false),
-            }
-        }
-        Ok(true)
+        let traced = Traces::read(self)?;
+        out.extend(traced.iter().map(|traced| traced.sample));
+        Ok(traced.is_some())
     }
 }
 

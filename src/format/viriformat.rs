@@ -7,7 +7,7 @@ use shakmaty::{Chess, Position as _};
 use super::Holds::Always;
 use super::fields::{Chain, GAMELESS};
 use super::marlinformat::Record;
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Input, Reader, View, Writer, fields, fill};
+use super::{BadRecord, Facts, Fault, Format, Input, Reader, View, Writer, fields, fill};
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, Played, Position, Sample};
 
@@ -62,15 +62,8 @@ struct ViriReader {
 
 impl Reader for ViriReader {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let enough = out.len() + BLOCK;
-        while out.len() < enough {
-            let kept = out.len();
-            let more = self.game(out).inspect_err(|_| out.truncate(kept))?;
-            if !more {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let kept = out.len();
+        self.game(out).inspect_err(|_| out.truncate(kept))
     }
 }
 

@@ -55,7 +55,8 @@ impl Board {
                 13 | 14 => {
                     let color = Color::from_black(nibble == 14);
                     let place = CASTLINGS.iter().position(|it| (it.0, it.2) == (color, square));
-                    rights |= 1 << place.ok_or_else(|| format!("a rook that may castle on {square}"))?;
+                    rights |=
+                        1 << place.ok_or_else(|| format!("a rook that may castle on {square}"))?;
                     (Role::Rook, color)
                 }
                 _ => {
@@ -66,7 +67,8 @@ impl Board {
             setup.board.set_piece_at(square, role.of(color));
         }
         for (place, &(color, king, rook)) in CASTLINGS.iter().enumerate() {
-            if rights >> place & 1 == 1 && setup.board.piece_at(king) == Some(Role::King.of(color)) {
+            if rights >> place & 1 == 1 && setup.board.piece_at(king) == Some(Role::King.of(color))
+            {
                 setup.castling_rights.add(rook);
             }
         }
@@ -165,7 +167,8 @@ impl Board {
         let (us, occupied) = (self.chess.turn(), self.chess.board().occupied());
         let squares = match role {
             Role::Pawn => {
-                let ep = self.chess.legal_ep_square().map_or(Bitboard::EMPTY, Bitboard::from_square);
+                let ep =
+                    self.chess.legal_ep_square().map_or(Bitboard::EMPTY, Bitboard::from_square);
                 attacks::pawn_attacks(us, from) & (self.chess.them() | ep)
                     | steps(from, us, occupied)
             }

@@ -119,7 +119,7 @@ pub struct Chain {
 impl Chain {
     pub fn begin(sample: &Sample) -> Result<Self, String> {
         let entry = Entry::new(sample)?;
-        let board = Board::new(&entry.position)?;
+        let mut board = Board::new(&entry.position)?;
         let mut bytes = [0; LEAST];
         let mut word = |at: usize, word: u16| {
             bytes[at..at + 2].copy_from_slice(&word.to_be_bytes());
@@ -132,9 +132,8 @@ impl Chain {
         bytes[..24].copy_from_slice(&pack(&entry.position));
         let mut next = None;
         if let Some(played) = sample.played {
-            let mut after = board.clone();
-            after.play(board.legal(played)?)?;
-            next = Some(after);
+            board.play(board.legal(played)?)?;
+            next = Some(board);
         }
         Ok(Self {
             bytes,

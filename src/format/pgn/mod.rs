@@ -17,7 +17,7 @@ use shakmaty::{
 use text::{Frame, Frames, Outcome, Tags, Token, Tokens, Wrong, tag_name};
 
 use super::Holds::{Always, Sometimes};
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Input, Reader, View};
+use super::{BadRecord, Facts, Fault, Format, Input, Reader, View};
 use crate::format::fields;
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, Played, Position, Sample};
@@ -100,25 +100,17 @@ fn each<T>(input: Input, of: impl Fn(&Frame) -> Result<Option<T>, Wrong>) -> Res
 
 impl Reader for PgnReader {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let enough = out.len() + BLOCK;
-        while out.len() < enough {
-            if !self.frames.next(&mut self.frame)? {
-                return Ok(false);
-            }
-            let kept = out.len();
-            match self.frame.whole().and_then(|text| replay(text, out)) {
-                Ok(Game::Nothing) => continue,
-                Ok(Game::Whole) => {}
-                Ok(Game::Unfinished) => self.unfinished += 1,
-                Err(wrong) => {
-                    self.games += 1;
-                    out.truncate(kept);
-                    return Err(self.fault(wrong));
-                }
-            }
-            self.games += 1;
+        if !self.frames.next(&mut self.frame)? {
+            return Ok(false);
         }
-        Ok(true)
+        let kept = out.len();
+        let read = self.frame.whole().and_then(|text| replay(text, out));
+        self.games += u64::from(!matches!(read, Ok(Game::Nothing)));
+        self.unfinished += u64::from(matches!(read, Ok(Game::Unfinished)));
+        read.map(|_| true).map_err(|wrong| {
+            out.truncate(kept);
+            self.fault(wrong)
+        })
     }
 
     fn unfinished(&self) -> u64 {
