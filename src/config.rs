@@ -22,7 +22,7 @@ use crate::loss::Loss;
 use crate::model::Precision;
 use crate::scales::Scales;
 use crate::train::optimizer::Settings;
-use crate::train::schedule::{Length, Span, Stages};
+use crate::train::schedule::{Span, Stages};
 use crate::train::target::{Promise, Worth};
 
 /// The version of the config language that this program reads.
@@ -91,7 +91,6 @@ pub struct NetModel {
     pub base: Option<String>,
     pub tune_base: bool,
     pub precision: Precision,
-    pub rounded_last: Option<Length>,
     /// The scales of the net that the run leaves.
     pub scales: Scales,
 }

@@ -22,16 +22,16 @@ use crate::input;
 use crate::loader::{Encoder, Filter, LoadError, Plan, Scan, Stream, scan};
 use crate::log::{Row, TrainStep};
 use crate::model::{
-    self, Adapter, Aim, Compute, Device, Kind, Need, Precision, Slope, Stage, initial, is_gpu,
+    self, Adapter, Aim, Compute, Device, Kind, Precision, Slope, Stage, initial, is_gpu,
 };
 use crate::progress::Progress;
 use crate::report::Table;
-use crate::run::{recipe, rounding};
+use crate::run::recipe;
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Alone;
 use crate::train::schedule::{Span, Stages};
-use crate::train::{self, Rounded, Settings, Training};
+use crate::train::{self, Settings, Training};
 use crate::weights::Weights;
 
 /// Measure the speed of reading, encoding, training steps and whole runs
@@ -256,9 +256,6 @@ impl Bench<'_> {
         };
         let batch = self.batches[0].len();
         let positions = self.plan.expected.unwrap_or(1);
-        let kept = self.config.optimizer.kept();
-        let need = Need::of(&self.kind()?, batch, compute, kept, positions);
-        need.map_or(Ok(()), |need| need.check(self.device))?;
         let laps = || Laps::new(self.lap, is_gpu(self.device));
         let mut copies = self.batches.iter().cycle().cloned().map(Ok::<_, Infallible>);
         let step = match is_gpu(self.device) {
@@ -318,8 +315,6 @@ impl Bench<'_> {
             worths: config.worths(),
             loss: config.loss,
             optimizer: config.optimizer.clone(),
-            // As at the end of the run.
-            rounded: rounding::of_run(config).map(|rounding| Rounded { rounding, after: 0 }),
             validate_every: if rows { GPU_ROWS } else { ROWS },
             checkpoint_every: u64::MAX,
             patience: None,

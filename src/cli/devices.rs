@@ -3,13 +3,10 @@
 use anyhow::Result;
 
 use super::out;
-use crate::model::{Adapter, Backend, DeviceError, Level};
+use crate::model::{Adapter, Backend, Level};
 use crate::report::Table;
 
 /// List what `--device` can name on this machine
-///
-/// The memory of a graphics card is known to nnuance where Vulkan tells it; a net whose training
-/// does not fit there is refused before it starts.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -18,8 +15,7 @@ Example:
 pub struct Args {}
 
 pub fn run(_args: Args) -> Result<()> {
-    let mut table =
-        Table::titled(&["<--device", "<name", "<kind", "<programs", "memory", "a buffer, at most"]);
+    let mut table = Table::titled(&["<--device", "<name", "<kind", "<programs"]);
     let threads = rayon::current_num_threads();
     let cpu = format!("{threads} threads");
     let cpus = [
@@ -28,37 +24,20 @@ pub fn run(_args: Args) -> Result<()> {
         (Backend::NdArray, "plain operations"),
     ];
     for (backend, programs) in cpus {
-        table.row([backend.name(), &cpu, "processor", programs, "", ""].map(str::to_string));
+        table.row([backend.name(), &cpu, "processor", programs].map(str::to_string));
     }
     let mut absent = Vec::new();
     for backend in [Backend::Wgpu, Backend::Vulkan] {
-        let adapters = match Adapter::all(backend) {
-            Ok(adapters) if adapters.is_empty() => {
-                absent.push(DeviceError::NoAdapter(backend.name()));
-                adapters
-            }
-            Ok(adapters) => adapters,
-            Err(error) => {
-                absent.push(error);
-                Vec::new()
-            }
-        };
-        for (index, adapter) in adapters.into_iter().enumerate() {
-            let Adapter { name, kind, language, memory, largest } = adapter;
-            table.row([
-                format!("{}:{index}", backend.name()),
-                name,
-                kind.name().to_string(),
-                language.to_string(),
-                memory.map_or("not told".to_string(), mebibytes),
-                mebibytes(largest),
-            ]);
+        let devices = backend.devices().unwrap_or_else(|error| {
+            absent.push(error);
+            Vec::new()
+        });
+        for (index, adapter) in devices.iter().filter_map(Adapter::of).enumerate() {
+            let Adapter { name, kind, language } = adapter;
+            let place = format!("{}:{index}", backend.name());
+            table.row([place, name, kind.name().to_string(), language.to_string()]);
         }
     }
     out::line(table)?;
     absent.into_iter().try_for_each(out::line)
-}
-
-fn mebibytes(bytes: u64) -> String {
-    format!("{} MiB", bytes >> 20)
 }

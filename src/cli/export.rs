@@ -153,9 +153,6 @@ pub fn run(args: Args) -> Result<()> {
         add_matched(&mut table, &name, &found);
         matched = Some(to);
     }
-    if let Some(note) = origin.other_rounding(source.scales) {
-        table.row(["note", &note]);
-    }
     let measured = Basis { samples: &samples, on, matched };
     let written =
         write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;

@@ -10,7 +10,7 @@ use super::data::Reading;
 use crate::engine::game::Adjudication;
 use crate::engine::opening::{Openings, Start};
 use crate::loader::Plan;
-use crate::model::{AdapterKind, Backend, Compute, Device, Precision};
+use crate::model::{Compute, Device, Precision};
 use crate::run;
 
 /// Options of all commands that compute with floats.
@@ -32,16 +32,6 @@ pub struct Place {
 impl Place {
     pub fn named(&self) -> run::Place {
         let Self { device, simd, plain } = self;
-        if device == "auto" {
-            match Backend::Wgpu.kinds() {
-                Err(_) => eprintln!("--device auto is the CPU: built without `--features wgpu`"),
-                Ok(kinds) if !kinds.contains(&AdapterKind::Card) => {
-                    let found = kinds.len();
-                    eprintln!("--device auto is the CPU: no graphics card among {found} adapters");
-                }
-                Ok(_) => {}
-            }
-        }
         run::Place { device: device.clone(), level: simd.clone(), plain: *plain }
     }
 

@@ -60,7 +60,7 @@ impl Section {
 }
 
 /// The least configs of models and methods, as overrides; the first two are the usual ones.
-const LEAST: [(&str, &[&str]); 9] = [
+const LEAST: [(&str, &[&str]); 8] = [
     ("nets", &["net={ inputs = 'perspective', hidden = 1 }", RATE, EPOCHS]),
     ("terms", &["terms={}", RATE, EPOCHS]),
     ("traces", &["traces.list=x", RATE, EPOCHS]),
@@ -69,10 +69,6 @@ const LEAST: [(&str, &[&str]); 9] = [
     (
         "`ranger`",
         &["net={ inputs = 'perspective', hidden = 1 }", "optimizer.name=ranger", RATE, EPOCHS],
-    ),
-    (
-        "`lion`",
-        &["net={ inputs = 'perspective', hidden = 1 }", "optimizer.name=lion", RATE, EPOCHS],
     ),
     ("128 neurons and more", &["net={ inputs = 'perspective', hidden = 128 }", RATE, EPOCHS]),
     ("moves", &["terms={}", "target.learn=moves", RATE, EPOCHS]),

@@ -12,7 +12,7 @@ use crate::model::Precision;
 use crate::net;
 use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
-use crate::train::optimizer::{Averaged, Layer, Lookahead, Name, Settings, stands_for};
+use crate::train::optimizer::{Layer, Name, Settings, stands_for};
 use crate::train::schedule::{Length, Stages, not_a_share};
 use crate::train::target::Promise;
 
@@ -26,8 +26,6 @@ pub(crate) const MOST_SCALE: f64 = 1e6;
 const NEARLY: f64 = 0.05;
 /// Upper sanity limit.
 const MOST_ASYMMETRY: f64 = 1e6;
-/// Schedule-free AdamW divides by `beta1`.
-const LEAST_BETA: f64 = 0.1;
 /// Positions that stay together in large batches by default; half of it in small ones.
 const CHUNK: usize = MOST_IN_CHUNK;
 /// From here on batches are large: there is work for many threads.
@@ -231,10 +229,6 @@ impl Net {
         if let Err(error) = net::Net::check(&architecture.merged(), scales) {
             require!(false, "net.head_format", "{error}");
         }
-        if let Some(Length::Share(share)) = self.rounded_last {
-            let reason = not_a_share("rounded_last", share, "run");
-            require!(share <= 1.0, "net.rounded_last", "{reason}");
-        }
         require!(
             !matches!(self.start.as_deref(), Some("material" | "zero")),
             "net.start",
@@ -255,7 +249,6 @@ impl Net {
             base: self.base.clone(),
             tune_base: self.tune_base,
             precision: *self.precision.get_or_insert(usual),
-            rounded_last: self.rounded_last,
             scales,
         })
     }
@@ -267,7 +260,6 @@ impl Optimizer {
     fn settings(&self, is_net: bool) -> Settings {
         let name = self.name.unwrap_or(if is_net { Name::AdamW } else { Name::Adam });
         let usual = Settings::usual(name);
-        let running = self.average_decay.map(Averaged::Decaying);
         Settings {
             name,
             beta1: self.beta1.unwrap_or(usual.beta1),
@@ -275,12 +267,7 @@ impl Optimizer {
             epsilon: self.epsilon.unwrap_or(usual.epsilon),
             weight_decay: self.weight_decay.unwrap_or(usual.weight_decay),
             bias_correction: self.bias_correction.unwrap_or(usual.bias_correction),
-            lookahead: Lookahead {
-                steps: self.lookahead_steps.unwrap_or(usual.lookahead.steps),
-                share: self.lookahead_share.unwrap_or(usual.lookahead.share),
-            },
-            clip_gradients: self.clip_gradients.unwrap_or(usual.clip_gradients),
-            average: running.or(self.average_last.map(Averaged::Last)),
+            average_decay: self.average_decay,
             clip: self.clip.unwrap_or(if is_net { 1.98 } else { 0.0 }),
             layers: self.layers.clone(),
             prior: self.prior.unwrap_or(usual.prior),
@@ -290,27 +277,19 @@ impl Optimizer {
 
     /// Writes out every default that has a meaning.
     fn complete(&mut self, settings: &Settings) {
-        let ahead = settings.name == Name::Ranger;
         self.name = Some(settings.name);
         self.beta1 = Some(settings.beta1);
         self.beta2 = Some(settings.beta2);
         self.epsilon = Some(settings.epsilon);
         self.weight_decay = Some(settings.weight_decay);
         self.bias_correction = Some(settings.bias_correction);
-        self.lookahead_steps = ahead.then_some(settings.lookahead.steps);
-        self.lookahead_share = ahead.then_some(settings.lookahead.share);
         self.clip = Some(settings.clip);
         self.prior = (settings.name == Name::GaussNewton).then_some(settings.prior);
         self.step = (settings.name == Name::LocalSearch).then_some(settings.step);
     }
 
     fn check(&self, settings: &Settings) -> Checked {
-        let Settings { name, beta1, .. } = *settings;
-        require!(
-            name != Name::ScheduleFree || beta1 >= LEAST_BETA,
-            "optimizer.beta1",
-            "is at least {LEAST_BETA} with schedule-free, found {beta1}"
-        );
+        let name = settings.name;
         require!(
             name == Name::AdamW || self.bias_correction != Some(false),
             "optimizer.bias_correction",
@@ -319,30 +298,15 @@ impl Optimizer {
         for (key, given, owner) in [
             ("optimizer.prior", self.prior.is_some(), Name::GaussNewton),
             ("optimizer.step", self.step.is_some(), Name::LocalSearch),
-            ("optimizer.lookahead_steps", self.lookahead_steps.is_some(), Name::Ranger),
-            ("optimizer.lookahead_share", self.lookahead_share.is_some(), Name::Ranger),
         ] {
             let (owner_name, name_) = (owner.text(), name.text());
             require!(!given || name == owner, key, "belongs to {owner_name}, not to {name_}");
         }
-        for (key, given, averages) in [
-            ("optimizer.clip_gradients", self.clip_gradients.is_some(), false),
-            ("optimizer.average_decay", self.average_decay.is_some(), true),
-            ("optimizer.average_last", self.average_last.is_some(), true),
-        ] {
-            require!(
-                !(given && name.is_direct()),
-                key,
-                "is for methods that follow gradients, not {}",
-                name.text()
-            );
-            let twice = given && averages && name == Name::ScheduleFree;
-            require!(!twice, key, "schedule-free learns a mean of its own");
-        }
         require!(
-            self.average_decay.is_none() || self.average_last.is_none(),
-            "optimizer.average_last",
-            "there is one mean: give this or `average_decay`"
+            self.average_decay.is_none() || !name.is_direct(),
+            "optimizer.average_decay",
+            "is for methods that follow gradients, not {}",
+            name.text()
         );
         Ok(())
     }
@@ -374,7 +338,6 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: BatchSize) -> Ch
     let longest = most / superbatch.max(1.0);
     let (wdl, rate) = (target.wdl.range(), schedule.learning_rate.as_ref().map(Stages::range));
     let scales = |scale: Option<f64>| scale.filter(|_| file.net.is_none());
-    let clip_gradients = optimizer.clip_gradients.and_then(single);
     let mut rows = vec![
         ("data.held_out", Some(data.held_out), from(0.0), beyond(1.0)),
         ("data.test", data.test, from(0.0), one),
@@ -393,13 +356,9 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: BatchSize) -> Ch
         ("optimizer.beta1", Some(settings.beta1), from(0.0), beyond(1.0)),
         ("optimizer.beta2", Some(settings.beta2), from(0.0), beyond(1.0)),
         ("optimizer.average_decay", optimizer.average_decay, from(0.0), beyond(1.0)),
-        ("optimizer.average_last", optimizer.average_last, beyond(0.0), one),
         ("optimizer.weight_decay", Some(settings.weight_decay), from(0.0), FINITE),
         ("optimizer.clip", Some(settings.clip), from(0.0), FINITE),
         ("optimizer.epsilon", single(settings.epsilon), beyond(0.0), FINITE),
-        ("optimizer.clip_gradients", clip_gradients, beyond(0.0), FINITE),
-        ("optimizer.lookahead_share", optimizer.lookahead_share, beyond(0.0), one),
-        ("optimizer.lookahead_steps", whole(optimizer.lookahead_steps), one, FINITE),
         ("optimizer.prior", optimizer.prior, beyond(0.0), FINITE),
         ("optimizer.step", optimizer.step.map(f64::from), one, from(1000.0)),
         ("schedule.learning_rate", rate.map(|it| it.0), from(0.0), FINITE),

@@ -252,14 +252,6 @@ pub struct Net {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = Precision::Mixed)]
     pub precision: Option<Precision>,
-    /// The last part of the run, in which a net learns with its weights as the export will round
-    /// them: a share of the run, above 0, to 1 for all of it, or a length such as `"2
-    /// superbatches"`. Gradients are followed by the unrounded weights, which checkpoints hold.
-    /// Validation then measures rounded weights, from the first to the last. Without it only the
-    /// export rounds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 0.2)]
-    pub rounded_last: Option<Length>,
     /// What the accumulators of the net are multiplied by to become integers, 1 to 32767. The net that the run leaves has this QA, and so have its exports unless `--qa` says
     /// otherwise.
     #[serde(default = "qa")]
@@ -399,18 +391,15 @@ pub enum Learn {
 pub struct Optimizer {
     /// The method.
     pub name: Option<Name>,
-    /// The decay of the running mean of gradients, or the momentum (`sgd`); from 0 to below 1. With
-    /// `lion` a step goes by the momentum with this weight and by the gradient with the rest; with
-    /// `schedule-free` gradients are taken this near to what is learnt, and it is at least 0.1.
+    /// The decay of the running mean of gradients, or the momentum (`sgd`); from 0 to below 1.
     pub beta1: Option<f64>,
-    /// The decay of the running mean of squared gradients, or of the momentum (`lion`); from 0 to below
-    /// 1.
+    /// The decay of the running mean of squared gradients; from 0 to below 1.
     pub beta2: Option<f64>,
     /// What keeps the division by the root of squares away from zero; above 0.
     pub epsilon: Option<f64>,
-    /// How strongly weights are drawn towards zero; 0 or more. With `adamw`, `radam`, `ranger`,
-    /// `lion` and `schedule-free` a step shrinks them by this times the learning rate; with the
-    /// others it is added to the gradient, times the weight, and is 0 unless given.
+    /// How strongly weights are drawn towards zero; 0 or more. With `adamw`, `radam` and `ranger` a
+    /// step shrinks them by this times the learning rate; with the others it is added to the
+    /// gradient, times the weight, and is 0 unless given.
     pub weight_decay: Option<f64>,
     /// Whether the running means are corrected for having started at zero. Only `adamw` can go
     /// without.
@@ -418,28 +407,12 @@ pub struct Optimizer {
     /// After each step all weights are held within -clip to clip; 0 leaves them free. The default
     /// for nets is so small that their integers fit with room to spare.
     pub clip: Option<f64>,
-    /// The gradients of all weights together, as one arrow, are made no longer than this; above 0.
-    /// Without it they may be of any length.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 1.0)]
-    pub clip_gradients: Option<f64>,
-    /// For `ranger`: the steps after which its slow weights follow the fast ones, 1 or more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lookahead_steps: Option<u64>,
-    /// For `ranger`: the share of the way that they follow, above 0, to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lookahead_share: Option<f64>,
     /// What is learnt is a running mean of the weights, which keeps this share of itself at each
     /// step, from 0 to below 1: 0.999 for a mean of about a thousand steps. It is what validates and
     /// what checkpoints hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 0.999)]
     pub average_decay: Option<f64>,
-    /// The same, as the plain mean of the last steps: the share of the run that they make, above 0,
-    /// to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 0.2)]
-    pub average_last: Option<f64>,
     /// For `gauss-newton`: the centipawns that a weight is expected to move from its start, above
     /// 0. Smaller holds weights nearer to their start where the data says little about them.
     #[serde(skip_serializing_if = "Option::is_none")]

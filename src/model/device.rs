@@ -4,6 +4,43 @@ use std::fmt;
 
 use burn::tensor::Device;
 
+use super::ops::cpu::{Level, Precision};
+
+/// How a model computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compute {
+    /// Burn's tensor operations, on any device.
+    Plain,
+    /// Operations of our own, on the device `flex`.
+    Fused { level: Level, precision: Precision },
+    /// Operations of our own, on a GPU.
+    Gpu {
+        /// Bytes that the gradients of accumulators may take, and what is computed behind them; a
+        /// larger batch is taken in parts. And those that lists may take which stay there.
+        room: usize,
+    },
+}
+
+/// The usual room on a GPU: more would save a few launches of kernels a step at most. Cached lists of
+/// four million positions fit it.
+pub const ROOM: usize = 512 << 20;
+
+impl Compute {
+    /// Whether inner loops move 16 bits a number.
+    pub fn is_mixed(self) -> bool {
+        matches!(self, Compute::Fused { precision: Precision::Mixed, .. })
+    }
+
+    /// The level of operations of our own on parameters; none for Burn's. On GPUs it has no effect.
+    pub fn level(self) -> Option<Level> {
+        match self {
+            Compute::Plain => None,
+            Compute::Fused { level, .. } => Some(level),
+            Compute::Gpu { .. } => Some(Level::Portable),
+        }
+    }
+}
+
 /// The backends by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -41,23 +78,15 @@ pub enum DeviceError {
     #[error("the device failed: {0}; try again, or with `--device flex`")]
     Lost(String),
     #[error(
-        "no graphics adapter was found for {0}; install its driver, or train with `--device flex`"
+        "there is no {name}:{index}; `nnuance devices` lists those that there are; install its \
+         driver, or train with `--device flex`"
     )]
-    NoAdapter(&'static str),
-    #[error(
-        "there is no {name}:{index}; `nnuance devices` lists those from {name}:0 to {name}:{last}"
-    )]
-    NoSuch { name: &'static str, index: usize, last: usize },
+    NoSuch { name: &'static str, index: usize },
     #[error(
         "{name}:{index} is a program on the processor, whose driver crashes on SPIR-V, and this \
          nnuance sends that; build one with `--features wgpu` alone, or train with `--device flex`"
     )]
     Software { name: &'static str, index: usize },
-    #[error(
-        "training needs {needs} MiB of {what} on {name}, which has {has} MiB; choose a smaller batch \
-         or net, or train with `--device flex`"
-    )]
-    TooSmall { what: &'static str, name: String, has: u64, needs: u64 },
 }
 
 impl Backend {
@@ -70,11 +99,6 @@ impl Backend {
             Backend::Wgpu => "wgpu",
             Backend::Vulkan => "vulkan",
         }
-    }
-
-    pub fn named(name: &str) -> Result<Self, DeviceError> {
-        let unknown = || DeviceError::Unknown(name.to_string());
-        Self::ALL.into_iter().find(|backend| backend.name() == name).ok_or_else(unknown)
     }
 
     /// The first device, for models that are trained on it (`Device::autodiff`) or only read.
@@ -103,14 +127,6 @@ impl Backend {
             _ => Err(DeviceError::NotBuilt(self.name())),
         }
     }
-
-    /// How the GPUs of [`Backend::devices`] are built into the machine; none of them is opened.
-    ///
-    /// # Errors
-    /// If the backend is not compiled in.
-    pub fn kinds(self) -> Result<Vec<AdapterKind>, DeviceError> {
-        Ok(self.devices()?.iter().filter_map(AdapterKind::of).collect())
-    }
 }
 
 impl Choice {
@@ -120,42 +136,31 @@ impl Choice {
     /// If there is no such name.
     pub fn named(text: &str) -> Result<Self, DeviceError> {
         if text == "auto" {
-            return Ok(Self::auto());
+            // A GPU that is part of the processor shares its memory with it, and need not be faster.
+            let gpus = Backend::Wgpu.devices().unwrap_or_default();
+            let card = gpus.iter().position(|gpu| AdapterKind::of(gpu) == Some(AdapterKind::Card));
+            let flex = Self { backend: Backend::Flex, index: 0 };
+            return Ok(card.map_or(flex, |index| Self { backend: Backend::Wgpu, index }));
         }
-        let Some((name, number)) = text.split_once(':') else {
-            return Ok(Self { backend: Backend::named(text)?, index: 0 });
-        };
-        let unknown = |_| DeviceError::Unknown(text.to_string());
-        Ok(Self { backend: Backend::named(name)?, index: number.parse().map_err(unknown)? })
-    }
-
-    fn auto() -> Self {
-        Self::among(&Backend::Wgpu.kinds().unwrap_or_default())
-    }
-
-    /// The choice of `auto` among GPUs of these kinds: the first graphics card. A GPU that is part of
-    /// the processor shares its memory with it, and need not be faster.
-    pub fn among(gpus: &[AdapterKind]) -> Self {
-        match gpus.iter().position(|kind| *kind == AdapterKind::Card) {
-            Some(index) => Self { backend: Backend::Wgpu, index },
-            None => Self { backend: Backend::Flex, index: 0 },
-        }
+        let (name, number) = text.split_once(':').unwrap_or((text, "0"));
+        let backend = Backend::ALL.into_iter().find(|backend| backend.name() == name);
+        let choice = backend.zip(number.parse().ok());
+        let (backend, index) = choice.ok_or_else(|| DeviceError::Unknown(text.to_string()))?;
+        Ok(Self { backend, index })
     }
 
     /// The device.
     ///
     /// # Errors
-    /// If the backend is not compiled in, finds no adapter, or has fewer of them; SPIR-V for an
-    /// adapter in software.
+    /// If the backend is not compiled in or has fewer devices; SPIR-V for an adapter in software.
     pub fn device(self) -> Result<Device, DeviceError> {
         let Self { backend, index } = self;
-        let devices = backend.devices()?;
-        let last = devices.len().checked_sub(1).ok_or(DeviceError::NoAdapter(backend.name()))?;
-        let no_such = DeviceError::NoSuch { name: backend.name(), index, last };
-        let device = devices.into_iter().nth(index).ok_or(no_such)?;
+        let name = backend.name();
+        let device = backend.devices()?.into_iter().nth(index);
+        let device = device.ok_or(DeviceError::NoSuch { name, index })?;
         match AdapterKind::of(&device) {
             Some(AdapterKind::Software) if cfg!(feature = "vulkan") => {
-                Err(DeviceError::Software { name: backend.name(), index })
+                Err(DeviceError::Software { name, index })
             }
             _ => Ok(device),
         }
@@ -174,10 +179,6 @@ pub struct Adapter {
     pub kind: AdapterKind,
     /// The language of its programs.
     pub language: &'static str,
-    /// Bytes, where the backend reports it: Vulkan does, WGSL does not.
-    pub memory: Option<u64>,
-    /// Bytes of a buffer, at most.
-    pub largest: u64,
 }
 
 /// How a GPU is built into the machine.
@@ -185,10 +186,9 @@ pub struct Adapter {
 pub enum AdapterKind {
     Card,
     Integrated,
-    Virtual,
     /// A program on the CPU that behaves like a GPU.
     Software,
-    Unknown,
+    Other,
 }
 
 impl AdapterKind {
@@ -196,50 +196,31 @@ impl AdapterKind {
         match self {
             AdapterKind::Card => "graphics card",
             AdapterKind::Integrated => "part of the processor",
-            AdapterKind::Virtual => "virtual",
             AdapterKind::Software => "software",
-            AdapterKind::Unknown => "unknown",
+            AdapterKind::Other => "other",
         }
-    }
-
-    /// The kind of a device; none for one that is no GPU.
-    #[cfg(feature = "wgpu")]
-    pub fn of(device: &Device) -> Option<Self> {
-        gpu::kind(device)
-    }
-
-    /// None: without a GPU backend no device is a GPU.
-    #[cfg(not(feature = "wgpu"))]
-    pub fn of(_: &Device) -> Option<Self> {
-        None
-    }
-}
-
-impl Adapter {
-    /// All GPUs that a backend finds, in the order in which `--device` counts them.
-    ///
-    /// # Errors
-    /// If the backend is not compiled in.
-    pub fn all(backend: Backend) -> Result<Vec<Self>, DeviceError> {
-        let devices = backend.devices()?;
-        Ok(devices.iter().filter_map(Self::of).collect())
-    }
-
-    /// The properties of a device, which opens it; none for one that is no GPU.
-    #[cfg(feature = "wgpu")]
-    pub fn of(device: &Device) -> Option<Self> {
-        gpu::adapter(device)
-    }
-
-    #[cfg(not(feature = "wgpu"))]
-    pub fn of(_: &Device) -> Option<Self> {
-        None
     }
 }
 
 impl fmt::Display for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.name, self.language)
+    }
+}
+
+#[cfg(not(feature = "wgpu"))]
+impl AdapterKind {
+    /// None: without a GPU backend no device is a GPU.
+    pub fn of(_: &Device) -> Option<Self> {
+        None
+    }
+}
+
+#[cfg(not(feature = "wgpu"))]
+impl Adapter {
+    /// None: without a GPU backend no device is a GPU.
+    pub fn of(_: &Device) -> Option<Self> {
+        None
     }
 }
 
@@ -258,31 +239,33 @@ mod gpu {
         }
     }
 
-    pub fn kind(device: &Device) -> Option<AdapterKind> {
-        let CubeDevice::Wgpu(WgpuDevice { kind, .. }) = cube(device)? else { return None };
-        Some(match kind {
-            WgpuDeviceKind::DiscreteGpu(_) => AdapterKind::Card,
-            WgpuDeviceKind::IntegratedGpu(_) => AdapterKind::Integrated,
-            WgpuDeviceKind::VirtualGpu(_) => AdapterKind::Virtual,
-            WgpuDeviceKind::Cpu => AdapterKind::Software,
-            _ => AdapterKind::Unknown,
-        })
+    impl AdapterKind {
+        /// The kind of a device, which is not opened; none for one that is no GPU.
+        pub fn of(device: &Device) -> Option<Self> {
+            let CubeDevice::Wgpu(WgpuDevice { kind, .. }) = cube(device)? else { return None };
+            Some(match kind {
+                WgpuDeviceKind::DiscreteGpu(_) => AdapterKind::Card,
+                WgpuDeviceKind::IntegratedGpu(_) => AdapterKind::Integrated,
+                WgpuDeviceKind::Cpu => AdapterKind::Software,
+                _ => AdapterKind::Other,
+            })
+        }
     }
 
-    pub fn adapter(device: &Device) -> Option<Adapter> {
-        let client = cube(device)?.client();
-        let properties = client.properties();
-        Some(Adapter {
-            name: properties.identity.name.clone(),
-            kind: kind(device)?,
-            language: match client.name() {
-                "wgpu<spirv>" => "SPIR-V",
-                "wgpu<msl>" => "MSL",
-                "wgpu<wgsl>" => "WGSL",
-                other => other,
-            },
-            memory: properties.memory.max_memory(),
-            largest: properties.memory.max_page_size,
-        })
+    impl Adapter {
+        /// The properties of a device, which opens it; none for one that is no GPU.
+        pub fn of(device: &Device) -> Option<Self> {
+            let client = cube(device)?.client();
+            Some(Adapter {
+                name: client.properties().identity.name.clone(),
+                kind: AdapterKind::of(device)?,
+                language: match client.name() {
+                    "wgpu<spirv>" => "SPIR-V",
+                    "wgpu<msl>" => "MSL",
+                    "wgpu<wgsl>" => "WGSL",
+                    other => other,
+                },
+            })
+        }
     }
 }

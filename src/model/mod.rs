@@ -5,13 +5,10 @@
 
 mod aim;
 mod device;
-mod fused;
 mod hce;
 mod head;
-mod memory;
 mod net;
 pub mod ops;
-pub mod rounding;
 mod sum;
 
 use burn::module::{Module, ModuleVisitor, Param};
@@ -21,14 +18,11 @@ use burn::tensor::{Tensor, TensorData};
 pub use burn::tensor::Device;
 
 pub use aim::{Aim, Judged};
-pub use device::{Adapter, AdapterKind, Backend, Choice, DeviceError, is_gpu};
-pub use fused::Compute;
+pub use device::{Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, ROOM, is_gpu};
 pub use hce::{HceModel, HceShape};
-pub use memory::{Need, ROOM, steps_ahead};
 pub use net::{NetModel, initial, initial_of_size};
 pub use ops::Stage;
 pub use ops::cpu::{Level, Precision};
-pub use rounding::Rounding;
 pub use sum::SumModel;
 
 use crate::architecture::{Architecture, Array};
@@ -108,16 +102,6 @@ impl Model {
     /// The parameters on the host, as they were given to [`Model::new`].
     pub fn weights(&self) -> Weights {
         self.collect(None)
-    }
-
-    /// The model with its weights as an export rounds them, see [`Rounding`]. Handcrafted terms stay
-    /// as they are.
-    pub fn rounded(&self, rounding: &Rounding) -> Self {
-        match self {
-            Model::Net(net) => Model::Net(net.rounded(rounding)),
-            Model::Hce(terms) => Model::Hce(terms.clone()),
-            Model::Sum(sum) => Model::Sum(sum.rounded(rounding)),
-        }
     }
 
     /// The loss, and the derivative by every parameter in the shape of [`Model::weights`].
@@ -214,7 +198,7 @@ impl ModuleVisitor for Collect<'_> {
 }
 
 /// The tensor as the backend itself has it, for operations that bring their gradients along.
-fn inner<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
+pub(crate) fn inner<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
     if tensor.device().is_autodiff() { tensor.inner() } else { tensor }
 }
 
@@ -229,17 +213,11 @@ pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, Device
 }
 
 /// Calls `see` with the values of a tensor, row-major; values on the host are not copied.
-///
-/// # Errors
-/// The error that the device reports.
-pub fn on_host<const D: usize, R>(
-    tensor: Tensor<D>,
-    see: impl FnOnce(&[f32]) -> R,
-) -> Result<R, DeviceError> {
+pub fn on_host<const D: usize>(tensor: Tensor<D>, see: impl FnOnce(&[f32])) {
     let tensor = tensor.into_dispatch();
     match ops::lent(&tensor) {
-        Some(values) => Ok(see(values)),
-        None => Ok(see(&try_to_host(Tensor::<D>::from_dispatch(tensor))?)),
+        Some(values) => see(values),
+        None => see(&to_host(Tensor::<D>::from_dispatch(tensor))),
     }
 }
 

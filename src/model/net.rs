@@ -1,17 +1,18 @@
 //! Nets as Burn modules, which read like their definition, and their fused operations.
 
+use std::sync::{Arc, Mutex};
+
 use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
-use super::fused::Fused;
-use super::ops::{Arrays, Done, net_gradients, net_logits};
-use super::rounding::trained;
-use super::{Aim, Compute, Evaluation, Rounding, Slope, dense, head};
+use super::ops::cpu::{Kernel, Level, Precision, Scratch};
+use super::ops::{Arrays, Done, Job, Kept, net_gradients, net_logits};
+use super::{Aim, Compute, Evaluation, Slope, dense, head};
 use crate::architecture::{Architecture, Array, PIECES, Part};
-use crate::batch::{Active, Inputs};
+use crate::batch::{Active, Inputs, OneHot};
 use crate::weights::{Weights, WeightsError};
 
 /// A net. Arrays of several output buckets are flat, whatever shape a checkpoint gives them.
@@ -40,6 +41,40 @@ pub struct Affine<const D: usize> {
 #[derive(Module, Debug)]
 pub struct Factoriser {
     pub weight: Param<Tensor<2>>,
+}
+
+/// A net as the fused operations take it, and the memory that they work in.
+#[derive(Clone)]
+struct Fused {
+    kernel: Kernel,
+    scratch: Arc<Mutex<Scratch>>,
+    kept: Kept,
+    room: usize,
+}
+
+impl Fused {
+    fn new(net: &Architecture, compute: Compute) -> Option<Self> {
+        let (level, precision, room) = match compute {
+            Compute::Plain => return None,
+            Compute::Fused { level, precision } => (level, precision, usize::MAX),
+            // The level is for the computations of a processor.
+            Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
+        };
+        let kernel = Kernel { net: net.clone(), precision, level };
+        Some(Self { kernel, scratch: Arc::default(), kept: Kept::default(), room })
+    }
+
+    fn job<'a>(&'a self, inputs: OneHot<'a>, aim: Aim<'a>, done: Option<Done<'a>>) -> Job<'a> {
+        let Self { kernel, room, .. } = self;
+        let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
+        Job { kernel, inputs, aim, scratch, kept, room: *room, done }
+    }
+}
+
+impl std::fmt::Debug for Fused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.kernel.fmt(f)
+    }
 }
 
 /// The number of an array, so that a checkpoint's optimiser state finds it again.
@@ -81,20 +116,15 @@ impl NetModel {
             let weight = param(&array(weight), weights, device)?;
             Ok::<_, WeightsError>(Affine { weight, bias: param(&array(bias), weights, device)? })
         };
-        let accumulator = Affine {
-            weight: param(&array(Part::Accumulator), weights, device)?,
-            bias: param(&array(Part::AccumulatorBias), weights, device)?,
-        };
         let factoriser = net.array(Part::Factoriser);
-        let factoriser = factoriser
-            .map(|array| {
-                Ok::<_, WeightsError>(Factoriser { weight: param(&array, weights, device)? })
-            })
-            .transpose()?;
+        let factoriser = factoriser.map(|array| param(&array, weights, device)).transpose()?;
         let head = (0..net.head.len()).map(|i| affine(Part::Layer(i), Part::LayerBias(i)));
         Ok(Self {
-            accumulator,
-            factoriser,
+            accumulator: Affine {
+                weight: param(&array(Part::Accumulator), weights, device)?,
+                bias: param(&array(Part::AccumulatorBias), weights, device)?,
+            },
+            factoriser: factoriser.map(|weight| Factoriser { weight }),
             head: head.collect::<Result<_, _>>()?,
             output: affine(Part::Output, Part::OutputBias)?,
             net: net.clone(),
@@ -104,38 +134,6 @@ impl NetModel {
 
     pub fn architecture(&self) -> &Architecture {
         &self.net
-    }
-
-    /// The same net, with the same memory to work in, whose weights are rounded. The factoriser is
-    /// zero there, and its gradient that of the sum it was rounded in: the sum over king buckets.
-    pub fn rounded(&self, rounding: &Rounding) -> Self {
-        fn affine<const D: usize>(
-            rounding: &Rounding,
-            [weight, bias]: [Part; 2],
-            of: &Affine<D>,
-            shared: Option<Tensor<D>>,
-        ) -> Affine<D> {
-            Affine {
-                weight: rounding.param(weight, &of.weight, shared),
-                bias: rounding.param(bias, &of.bias, None),
-            }
-        }
-        let shared = self.factoriser.as_ref().map(|it| super::inner(it.weight.val()));
-        let zero = |it: &Factoriser| Factoriser {
-            weight: trained(&it.weight, super::inner(it.weight.val()).zeros_like()),
-        };
-        let layer =
-            |(i, layer)| affine(rounding, [Part::Layer(i), Part::LayerBias(i)], layer, None);
-        let rows = [Part::Accumulator, Part::AccumulatorBias];
-        let output = [Part::Output, Part::OutputBias];
-        Self {
-            accumulator: affine(rounding, rows, &self.accumulator, shared),
-            factoriser: self.factoriser.as_ref().map(zero),
-            head: self.head.iter().enumerate().map(layer).collect(),
-            output: affine(rounding, output, &self.output, None),
-            net: self.net.clone(),
-            fused: self.fused.clone(),
-        }
     }
 
     /// The same as [`Evaluation::slope`]. `done` is called after each stage on a GPU; elsewhere there

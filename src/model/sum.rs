@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use super::{
-    Aim, Compute, Evaluation, HceModel, HceShape, Judged, NetModel, Rounding, Slope, inner, to_host,
+    Aim, Compute, Evaluation, HceModel, HceShape, Judged, NetModel, Slope, inner, to_host,
 };
 use crate::architecture::Architecture;
 use crate::batch::{Active, Inputs, Terms};
@@ -36,11 +36,6 @@ impl SumModel {
             net: NetModel::new(net, weights, device, compute)?,
             terms: HceModel::new(FIRST, shape, weights, device, compute)?,
         })
-    }
-
-    /// The same with the net's weights rounded; terms stay as they are.
-    pub fn rounded(&self, rounding: &Rounding) -> Self {
-        Self { net: self.net.rounded(rounding), terms: self.terms.clone() }
     }
 
     /// +1, or -1 where the net has another point of view than terms, which have White's.

@@ -138,21 +138,6 @@ impl Origin {
         Ok(Self { provenance, recipe })
     }
 
-    /// What to say where the run knew of the rounding of other scales than these.
-    pub fn other_rounding(&self, scales: Scales) -> Option<String> {
-        let recipe = self
-            .recipe
-            .as_ref()
-            .filter(|it| it.config.net().is_some_and(|net| net.rounded_last.is_some()))?;
-        let scales = Scales { scale: recipe.scales().scale, ..scales };
-        (scales != recipe.scales()).then(|| {
-            format!(
-                "note: it learnt, and was validated, with its weights rounded for {}; these are other integers",
-                recipe.scales()
-            )
-        })
-    }
-
     /// Where [`Origin::samples`] come from, in words.
     pub fn on(&self, given: Option<&Plan>) -> String {
         let names = |files: &mut dyn Iterator<Item = &PathBuf>| {

@@ -20,7 +20,6 @@ pub mod played;
 mod player;
 pub mod recipe;
 pub mod report;
-pub mod rounding;
 mod summary;
 pub mod sweep;
 pub mod terms;

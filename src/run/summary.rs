@@ -11,7 +11,7 @@ use crate::model::Adapter;
 use crate::report::Table;
 use crate::sample::Sample;
 use crate::train::schedule::{Schedule, Span};
-use crate::train::{End, Rounded, Settings};
+use crate::train::{End, Settings};
 
 /// Games that are too few to measure on.
 const FEW: usize = 60;
@@ -172,10 +172,6 @@ impl Opening<'_> {
             if learning_rate.never_steps() {
                 table.row(["", "a step of the learning rate would come after its stage: never"]);
             }
-        }
-        if let Some(Rounded { after, .. }) = &settings.rounded {
-            let from = after + 1;
-            table.row(["rounding", &format!("gradients from step {from} on; validation always")]);
         }
         table
     }

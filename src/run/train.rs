@@ -19,7 +19,7 @@ use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::summary::{self, Opening};
 use super::terms::RunTerms;
 use crate::config::Config;
-use crate::model::{Adapter, Compute, Device, Need, Precision};
+use crate::model::{Adapter, Compute, Device, Precision};
 use crate::output;
 use crate::progress::Progress;
 use crate::train::checkpoint::{Checkpoint, State};
@@ -32,9 +32,6 @@ pub use resume::resume;
 
 /// The remedy for a file that is to train and to validate.
 const ONE_LIST: &str = "what validates must not be trained on: take it out of one of the two";
-
-/// Rows of a position with all that could be played in it, about.
-const ROWS_OF_MOVES: usize = 35;
 
 /// How a run is carried out, whatever its config says.
 #[derive(Clone, Copy)]
@@ -194,11 +191,6 @@ fn train(
     }
 
     let kind = recipe.kind()?;
-    let rows = if config.learns_moves() { ROWS_OF_MOVES } else { 1 };
-    // Rounded weights are a set more.
-    let kept = config.optimizer.kept() + u64::from(settings.rounded.is_some());
-    let need = Need::of(&kind, batch as usize * rows, *compute, kept, data.come_again());
-    need.map_or(Ok(()), |need| need.check(device))?;
     let rounds = Rounds::of(config, &span);
     if let Some(rounds) = &rounds {
         listener.remark(&rounds.sentence());

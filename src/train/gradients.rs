@@ -1,4 +1,4 @@
-//! Operations on all gradients of a model: clipping, sums over ranks, means of parameters.
+//! Operations on all gradients of a model: sums over ranks, means of parameters.
 
 use burn::module::{Module as _, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -8,67 +8,7 @@ use super::optimizer::changed;
 use super::ranks::Ranks;
 use crate::model::ops::steps::{Mean, Step};
 use crate::model::ops::take_step;
-use crate::model::{Level, Model, is_gpu, on_host, to_host};
-
-/// The values of a parameter, outside of autodiff.
-fn value<const D: usize>(param: &Param<Tensor<D>>) -> Tensor<D> {
-    let value = param.val();
-    if value.device().is_autodiff() { value.inner() } else { value }
-}
-
-/// Scales the gradients of a model by one factor where their common norm exceeds `most`: R. Pascanu
-/// et al., "On the difficulty of training recurrent neural networks", 2013.
-pub fn clipped(gradients: GradientsParams, model: &Model, most: f64) -> GradientsParams {
-    let mut norm = Norm { gradients: &gradients, squared: None };
-    model.visit(&mut norm);
-    let Some(squared) = norm.squared else { return gradients };
-    let norm = squared.sqrt(); // [1]
-    let mut factor = norm.clone().recip() * most as f32;
-    if is_gpu(&norm.device()) {
-        // Reading the norm would block.
-        factor = factor.clamp_max(1.0);
-    } else if f64::from(to_host(norm)[0]) <= most {
-        return gradients;
-    }
-    let mut scale = Scale { from: gradients, to: GradientsParams::new(), factor };
-    model.visit(&mut scale);
-    scale.to
-}
-
-struct Norm<'a> {
-    gradients: &'a GradientsParams,
-    /// `[1]`
-    squared: Option<Tensor<1>>,
-}
-
-impl ModuleVisitor for Norm<'_> {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let Some(gradient) = self.gradients.get::<D>(param.id) else { return };
-        let len = gradient.shape().num_elements();
-        // A product of matrices adds up in a fixed order; Burn's `sum` as threads finish.
-        let row = gradient.reshape([1, len]);
-        let squared = row.clone().matmul(row.transpose()).reshape([1]);
-        self.squared = Some(match self.squared.take() {
-            None => squared,
-            Some(sum) => sum + squared,
-        });
-    }
-}
-
-struct Scale {
-    from: GradientsParams,
-    to: GradientsParams,
-    factor: Tensor<1>,
-}
-
-impl ModuleVisitor for Scale {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        if let Some(gradient) = self.from.remove::<D>(param.id) {
-            let factor = self.factor.clone().unsqueeze::<D>();
-            self.to.register(param.id, gradient * factor);
-        }
-    }
-}
+use crate::model::{Level, Model, inner, on_host};
 
 /// Results of a batch, or of the share of it that one rank has.
 pub struct Outcome {
@@ -84,78 +24,56 @@ pub struct Outcome {
 }
 
 /// Combines the shares of all ranks, with the same bits on each of them. `values` is a buffer.
-///
-/// # Errors
-/// Those of a device that gives no gradients.
-pub fn together(
-    ranks: &dyn Ranks,
-    own: Outcome,
-    model: &Model,
-    values: &mut Vec<f32>,
-) -> Result<Outcome, String> {
+pub fn together(ranks: &dyn Ranks, own: Outcome, model: &Model, values: &mut Vec<f32>) -> Outcome {
     let Outcome { loss, gradients, weight, positions, stop } = own;
     values.clear();
-    let mut flat = Flat { gradients, weight: weight as f32, values, found: Vec::new(), lost: None };
-    model.visit(&mut flat);
-    let Flat { values, found, lost, .. } = flat;
-    if let Some(reason) = lost {
-        return Err(reason);
-    }
+    model.visit(&mut Flat { gradients: &gradients, weight: weight as f32, values });
     // A share without weight has no loss.
     let loss = if weight > 0.0 { weight * loss } else { 0.0 };
     let mut numbers = [loss, weight, positions as f64, f64::from(u8::from(stop))];
     ranks.sum(values, &mut numbers);
     let [loss, weight, positions, stop] = numbers;
     let part = if weight > 0.0 { 1.0 / weight } else { 0.0 };
-    let (gradients, found) = (GradientsParams::new(), found.into_iter());
-    let mut shaped = Shaped { gradients, part: part as f32, values, found };
+    let mut shaped =
+        Shaped { from: gradients, to: GradientsParams::new(), part: part as f32, values };
     model.visit(&mut shaped);
-    let (gradients, positions, stop) = (shaped.gradients, positions as u64, stop > 0.0);
-    Ok(Outcome { loss: loss * part, gradients, weight, positions, stop })
+    let (gradients, positions, stop) = (shaped.to, positions as u64, stop > 0.0);
+    Outcome { loss: loss * part, gradients, weight, positions, stop }
 }
 
 /// Concatenates gradients, each times the weight.
 struct Flat<'a> {
-    gradients: GradientsParams,
+    gradients: &'a GradientsParams,
     weight: f32,
     values: &'a mut Vec<f32>,
-    /// Whether each parameter, in their order, has a gradient.
-    found: Vec<bool>,
-    lost: Option<String>,
 }
 
 impl ModuleVisitor for Flat<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let gradient = self.gradients.remove::<D>(param.id);
-        self.found.push(gradient.is_some());
-        let Some(gradient) = gradient else { return };
-        let (all, weight) = (&mut *self.values, self.weight);
-        let add = |values: &[f32]| all.extend(values.iter().map(|value| value * weight));
-        if let Err(lost) = on_host(gradient, add) {
-            self.lost = Some(lost.to_string());
+        if let Some(gradient) = self.gradients.get::<D>(param.id) {
+            on_host(gradient, |values| {
+                self.values.extend(values.iter().map(|value| value * self.weight));
+            });
         }
     }
 }
 
-/// Cuts concatenated gradients into their shapes again, each times `part`.
+/// Replaces gradients by parts of the concatenated ones, each times `part`.
 struct Shaped<'a> {
-    gradients: GradientsParams,
+    from: GradientsParams,
+    to: GradientsParams,
     part: f32,
     values: &'a [f32],
-    found: std::vec::IntoIter<bool>,
 }
 
 impl ModuleVisitor for Shaped<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        if self.found.next() != Some(true) {
-            return;
-        }
-        let value = value(param);
-        let (values, rest) = self.values.split_at(value.shape().num_elements());
+        let Some(gradient) = self.from.remove::<D>(param.id) else { return };
+        let (values, rest) = self.values.split_at(gradient.shape().num_elements());
         self.values = rest;
         let values: Vec<f32> = values.iter().map(|value| value * self.part).collect();
-        let data = TensorData::new(values, value.shape());
-        self.gradients.register(param.id, Tensor::<D>::from_data(data, &value.device()));
+        let data = TensorData::new(values, gradient.shape());
+        self.to.register(param.id, Tensor::<D>::from_data(data, &gradient.device()));
     }
 }
 
@@ -171,7 +89,7 @@ struct Collect(GradientsParams);
 
 impl ModuleVisitor for Collect {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.0.register(param.id, value(param));
+        self.0.register(param.id, inner(param.val()));
     }
 }
 

@@ -1,16 +1,15 @@
 //! The model of a run with its optimiser.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use burn::optim::GradientsParams;
 
 use super::direct::{Direct, Stepped};
-use super::gradients::{clipped, join_mean};
+use super::gradients::join_mean;
 use super::optimizer::Optimizer;
-use super::{Rounded, TrainError, Training};
+use super::{TrainError, Training};
 use crate::batch::{Choices, Inputs};
-use crate::model::{Kind, Model, is_gpu};
+use crate::model::Model;
 use crate::weights::Weights;
 
 const WHOLE: &str = "a step gives the model back";
@@ -20,7 +19,7 @@ pub struct Learner<'a> {
     job: &'a Training<'a>,
     /// The model that takes the steps; none only while it takes one.
     model: Option<Model>,
-    /// The mean that is learnt in its place, if any; none only while something joins it.
+    /// The mean that is learnt in its place, if any.
     average: Option<Model>,
     rule: Rule,
 }
@@ -39,7 +38,7 @@ impl<'a> Learner<'a> {
         let device = job.device.clone().autodiff();
         let model = |weights: &Weights| Model::new(&job.kind, weights, &device, job.compute);
         let learnt = model(learnt)?;
-        let (takes, record) = match settings.learns_apart() && !record.is_empty() {
+        let (takes, record) = match settings.average_decay.is_some() && !record.is_empty() {
             false => (learnt.clone(), record),
             true => {
                 let file = Weights::from_bytes(&record)
@@ -47,7 +46,7 @@ impl<'a> Learner<'a> {
                 (model(&file.weights)?, file.blob)
             }
         };
-        let average = settings.average.map(|_| learnt);
+        let average = settings.average_decay.map(|_| learnt);
         let rule = if settings.name.is_direct() {
             Direct::new(settings, &record).map(|direct| Rule::Direct(Box::new(direct)))
         } else if record.is_empty() {
@@ -70,13 +69,9 @@ impl<'a> Learner<'a> {
         self.model.as_ref().expect(WHOLE)
     }
 
-    /// The model whose gradients a step takes: [`Learner::model`], or that with rounded weights.
-    /// `step` counts from 1.
-    pub fn seen(&self, step: u64) -> Cow<'_, Model> {
-        match self.job.settings.rounding(step - 1) {
-            Some(rounding) => Cow::Owned(self.model().rounded(rounding)),
-            None => Cow::Borrowed(self.model()),
-        }
+    /// The learnt model: the mean, if there is one.
+    pub fn learnt(&self) -> &Model {
+        self.average.as_ref().unwrap_or_else(|| self.model())
     }
 
     /// Applies one optimiser step. `step` counts from 1.
@@ -84,17 +79,14 @@ impl<'a> Learner<'a> {
     /// # Panics
     /// If the method is direct.
     pub fn follow(&mut self, step: u64, rate: f64, gradients: GradientsParams) {
-        let gradients = match self.job.settings.optimizer.clip_gradients {
-            0.0 => gradients,
-            most => clipped(gradients, self.model(), most),
-        };
         let Rule::Gradient(optimizer) = &mut self.rule else { panic!("no gradient is followed") };
         // There is no other reference to the model, so that its tensors change in place.
         let model = optimizer.step(rate, self.model.take().expect(WHOLE), gradients);
-        if let Some(share) = self.share(step) {
-            let average = self.average.take().expect(WHOLE);
-            self.average = Some(join_mean(average, &model, share, self.job.compute.level()));
-        }
+        let decay = self.job.settings.optimizer.average_decay.unwrap_or(0.0);
+        // Corrected for the start at zero: the shares of all steps are 1 together.
+        let share = (1.0 - decay) / (1.0 - decay.powf(step as f64));
+        let level = self.job.compute.level();
+        self.average = self.average.take().map(|mean| join_mean(mean, &model, share, level));
         self.model = Some(model);
     }
 
@@ -119,34 +111,6 @@ impl<'a> Learner<'a> {
         Ok(stepped)
     }
 
-    /// The model to validate after so many steps: the learnt one, rounded as an export rounds it where
-    /// the run learns with rounded weights.
-    pub fn measured(&self, steps: u64) -> Result<Cow<'_, Model>, TrainError> {
-        let learnt = self.learnt(steps);
-        let Training { kind, compute, device, settings, .. } = self.job;
-        let Some(Rounded { rounding, .. }) = &settings.rounded else { return Ok(learnt) };
-        match kind {
-            // On a GPU rounding is not that of an export to the last digit.
-            Kind::Net(net) | Kind::Sum(net, _) if is_gpu(device) => {
-                let weights = rounding.weights(&learnt.weights(), net)?;
-                Ok(Cow::Owned(Model::new(kind, &weights, device, *compute)?))
-            }
-            _ => Ok(Cow::Owned(learnt.rounded(rounding))),
-        }
-    }
-
-    /// The learnt model after so many steps.
-    pub fn learnt(&self, steps: u64) -> Cow<'_, Model> {
-        if self.share(steps).is_some() {
-            return Cow::Borrowed(self.average.as_ref().expect(WHOLE));
-        }
-        let learnt = match &self.rule {
-            Rule::Gradient(optimizer) => optimizer.learnt(self.model()),
-            Rule::Direct(_) => None,
-        };
-        learnt.map_or(Cow::Borrowed(self.model()), Cow::Owned)
-    }
-
     /// The bytes that resuming needs beside the learnt weights: the optimiser's record, with the
     /// weights that take the steps where these are others.
     pub fn record(&self) -> Result<Vec<u8>, TrainError> {
@@ -154,17 +118,10 @@ impl<'a> Learner<'a> {
             Rule::Gradient(optimizer) => optimizer.to_bytes().map_err(TrainError::Optimizer)?,
             Rule::Direct(direct) => direct.to_bytes(),
         };
-        if !self.job.settings.optimizer.learns_apart() {
+        if self.average.is_none() {
             return Ok(record);
         }
         let bytes = self.model().weights().to_bytes(&BTreeMap::new(), &record);
         bytes.map_err(|error| TrainError::Optimizer(error.to_string()))
-    }
-
-    /// The share in the learnt mean of the weights after a step; none where there is no mean yet.
-    fn share(&self, step: u64) -> Option<f64> {
-        let settings = self.job.settings;
-        let steps = settings.phase(step.checked_sub(1)?).0.steps;
-        settings.optimizer.average?.share(step, steps, settings.seam_before(step))
     }
 }

@@ -24,7 +24,7 @@ use burn::tensor::{Device, Tensor, Transaction};
 use crate::batch::{Batch, Choices};
 use crate::log::{Log, Row, TrainStep};
 use crate::model::{
-    Aim, Compute, Evaluation as _, Judged, Kind, Slope, is_gpu, outputs, steps_ahead,
+    Aim, Compute, DeviceError, Evaluation as _, Judged, Kind, Slope, is_gpu, outputs,
 };
 use crate::output::OutputError;
 use crate::progress::Progress;
@@ -33,7 +33,7 @@ use checkpoint::{Best, Checkpoint, Files, State, Writer};
 use gradients::{Outcome, together};
 use learner::Learner;
 use ranks::Ranks;
-pub use settings::{Keep, Rounded, Settings};
+pub use settings::{Keep, Settings};
 use target::{losses, targets};
 
 /// The folder in that of a run where checkpoints are kept for good.
@@ -97,8 +97,6 @@ pub enum TrainError {
          the run, with `--device flex` if it fails again"
     )]
     Device { reason: String, good: u64, path: PathBuf },
-    #[error("the device gives no gradients to add up with those of other ranks: {0}")]
-    Gradients(String),
     #[error(
         "the weights of rank {rank} are not those of rank 0 at step {step}: its machine computes with \
          other instructions, or its memory fails; use the same program and `--simd` everywhere"
@@ -283,16 +281,15 @@ impl<'a> Trainer<'a> {
     fn descend(&mut self, batch: &Batch, step: Step, stop: bool) -> Result<u64, TrainError> {
         let mut positions = batch.len() as u64;
         let gradients = if let Some(choices) = &batch.choices {
-            let pulled = self.pull(step.number, batch, choices);
-            let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost))?;
+            let pulled = self.pull(batch, choices);
+            let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost.to_string()))?;
             self.count(step, loss)?;
             gradients
         } else {
             let (shares, targets) = (batch.shares(), self.targets(batch));
             let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
             let aim = Aim::Judged(Judged { targets: &targets, base, weights, loss });
-            let slope = self.learner.seen(step.number).slope(&batch.inputs, aim);
-            let Slope { loss, gradients } = slope;
+            let Slope { loss, gradients } = self.learner.model().slope(&batch.inputs, aim);
             self.unread.push((step, loss));
             if self.job.ranks.is_alone() {
                 let waits = is_gpu(self.job.device) && self.loss.is_some();
@@ -308,7 +305,6 @@ impl<'a> Trainer<'a> {
                 };
                 let own = Outcome { loss, gradients, weight, positions, stop };
                 let all = together(self.job.ranks, own, self.learner.model(), &mut self.sums);
-                let all = all.map_err(TrainError::Gradients)?;
                 (positions, self.stop) = (all.positions, all.stop);
                 self.count(step, all.loss)?;
                 all.gradients
@@ -318,19 +314,18 @@ impl<'a> Trainer<'a> {
         Ok(positions)
     }
 
-    /// The loss of a step that learns moves, and its gradients; or an error of the device.
+    /// The loss of a step that learns moves, and its gradients.
     fn pull(
         &self,
-        step: u64,
         batch: &Batch,
         choices: &Choices,
-    ) -> Result<(f64, GradientsParams), String> {
-        let seen = self.learner.seen(step);
-        let logits = outputs(&seen, batch).map_err(|lost| lost.to_string())?;
+    ) -> Result<(f64, GradientsParams), DeviceError> {
+        let model = self.learner.model();
+        let logits = outputs(model, batch)?;
         let [sum, count] = choices.reported(&logits);
         let forces = choices.pull(&logits);
         let loss = if count > 0.0 { sum / count } else { 0.0 };
-        Ok((loss, seen.slope(&batch.inputs, Aim::Forces(&forces)).gradients))
+        Ok((loss, model.slope(&batch.inputs, Aim::Forces(&forces)).gradients))
     }
 
     /// Reads the losses that are still on the device.
@@ -386,8 +381,7 @@ impl<'a> Trainer<'a> {
         // The phase that ends here, not the one that begins.
         let (phase, _) = settings.phase(step.saturating_sub(1));
         let done = step as f64 / phase.steps as f64;
-        let measured = self.learner.measured(step)?;
-        let held_out = losses(&measured, self.job.held_out, settings, self.job.ranks);
+        let held_out = losses(self.learner.learnt(), self.job.held_out, settings, self.job.ranks);
         self.compare()?;
         let elapsed = watch.seconds() - self.clock.0;
         let moved = self.state.positions - self.clock.1;
@@ -437,7 +431,7 @@ impl<'a> Trainer<'a> {
 
     /// The learnt weights, with the optimiser's record where the run is to be resumed from them.
     fn checkpoint(&self, resumable: bool) -> Result<Checkpoint, TrainError> {
-        let weights = self.learner.learnt(self.state.step).weights();
+        let weights = self.learner.learnt().weights();
         if let Some((name, place, value)) = weights.non_finite() {
             let ((good, path), step) = (self.last_good(), self.state.step + 1);
             let what = format!("{name}[{place}] became {value} before step {step}");
@@ -467,6 +461,12 @@ impl<'a> Trainer<'a> {
         }
         Ok(())
     }
+}
+
+/// Steps of so many positions that a processor is ahead of a GPU, at most: it reads their losses
+/// then, and the GPU runs dry for a moment. Their lists lie in memory that the GPU reads.
+fn steps_ahead(batch: usize) -> usize {
+    ((1 << 19) / batch.max(1)).clamp(1, 64)
 }
 
 /// The message of a panic.

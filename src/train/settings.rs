@@ -4,7 +4,6 @@ use super::optimizer;
 use super::schedule::{Length, Schedule, Span, TOLERANCE, Unit};
 use super::target::Worth;
 use crate::loss::Loss;
-use crate::model::Rounding;
 
 /// Settings of a run, apart from its data.
 #[derive(Clone, Debug)]
@@ -17,8 +16,6 @@ pub struct Settings {
     pub worths: Vec<Worth>,
     pub loss: Loss,
     pub optimizer: optimizer::Settings,
-    /// Set where the net learns with rounded weights.
-    pub rounded: Option<Rounded>,
     /// Steps between validations.
     pub validate_every: u64,
     /// Steps between checkpoints.
@@ -31,30 +28,11 @@ pub struct Settings {
     pub earlier: Vec<(u64, Settings)>,
 }
 
-/// Rounding of weights in the last part of a run. Validation is rounded all through it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rounded {
-    pub rounding: Rounding,
-    /// Steps before that part.
-    pub after: u64,
-}
-
 impl Settings {
-    /// Rounding of weights in the step after `done` steps.
-    pub(super) fn rounding(&self, done: u64) -> Option<&Rounding> {
-        let Rounded { rounding, after } = self.phase(done).0.rounded.as_ref()?;
-        (done >= *after).then_some(rounding)
-    }
-
     /// The settings for the step after `done` steps, and the last step of their phase.
     pub(super) fn phase(&self, done: u64) -> (&Self, u64) {
         let earlier = self.earlier.iter().find(|(until, _)| done < *until);
         earlier.map_or((self, self.steps), |(until, settings)| (settings, *until))
-    }
-
-    /// The last step before `step` at which the run once ended; 0 if it was never made longer.
-    pub(super) fn seam_before(&self, step: u64) -> u64 {
-        self.earlier.iter().map(|(until, _)| *until).filter(|it| *it < step).max().unwrap_or(0)
     }
 
     /// Whether the run ended here before it was made longer.

@@ -76,7 +76,6 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
             clip: 1.98,
             ..optimizer::Settings::usual(Name::AdamW)
         },
-        rounded: None,
         validate_every: 1,
         checkpoint_every: 100,
         patience: None,

@@ -88,7 +88,7 @@ fn keys_take_defaults_and_examples() {
     for key in keys::keys() {
         let quoted = key.default.as_deref().unwrap_or_default().split('`').skip(1).step_by(2);
         let mut values: Vec<String> = quoted.map(String::from).collect();
-        values.retain(|it| !["gauss-newton", "local-search", "ranger", "lion"].contains(&&it[..]));
+        values.retain(|it| !["gauss-newton", "local-search", "ranger"].contains(&&it[..]));
         values.extend(key.example.clone());
         assert!(!values.is_empty(), "{} has neither default nor example", key.path);
         for text in values {

@@ -98,7 +98,6 @@ mod quiet_ends;
 mod ranks;
 mod report;
 mod report_terms;
-mod rounding;
 mod run_report;
 mod runs;
 mod search;

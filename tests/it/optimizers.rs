@@ -1,9 +1,7 @@
-//! Optimisers against steps that other programs took, and what is learnt in the place of the weights
-//! that take them.
+//! Optimisers against steps that other programs took.
 //!
-//! The figures come from PyTorch 2.15 (AdamW, Adam, RAdam, SGD), lion-pytorch 0.2.5 and
-//! schedulefree 1.4.1, all in 64 bits; Ranger is PyTorch's RAdam with Lookahead written around it
-//! from its paper.
+//! The figures come from PyTorch 2.15 (AdamW, Adam, RAdam, SGD) in 64 bits; Ranger is PyTorch's
+//! RAdam with Lookahead written around it from its paper.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +11,6 @@ use burn::tensor::Tensor;
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
 use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision};
-use nnuance::train::optimizer::Averaged;
 
 use crate::drawn;
 
@@ -34,18 +31,13 @@ fn rate(step: u64) -> f64 {
 }
 
 /// After 16 steps.
-const GOLDEN: [(&str, [f64; 5]); 7] = [
+const GOLDEN: [(&str, [f64; 5]); 5] = [
     ("adamw", [0.459130387, -0.272309451, 0.764454340, -0.969614573, 0.160173569]),
     ("adam", [0.441519792, -0.262234551, 0.738528828, -0.936796765, 0.014958321]),
     ("radam", [0.489384033, -0.252902554, 0.747641597, -0.985235413, 0.123569946]),
     ("ranger", [0.494166319, -0.251374439, 0.748353497, -0.991684866, 0.124250183]),
-    ("lion", [0.470311957, -0.270401733, 0.732515656, -0.995843810, 0.134641052]),
-    ("schedule-free", [0.478953152, -0.253871063, 0.749216232, -0.981767774, 0.147525628]),
     ("sgd", [0.457238480, -0.244619837, 0.718290188, -0.939922880, 0.118367265]),
 ];
-
-/// What schedule-free AdamW has learnt by then.
-const MEAN: [f64; 5] = [0.479035942, -0.254004342, 0.749854670, -0.982034410, 0.147754494];
 
 fn config(lines: &str) -> Config {
     let text = format!(
@@ -117,16 +109,9 @@ pub fn check(device: &Device, compute: Compute) {
         for step in 1..=16 {
             model = optimizer.step(rate(step), model, gradients(step));
         }
-        let near = |found: &[f32], right: [f64; 5], what: &str| {
-            for (found, right) in found.iter().zip(right) {
-                let error = (f64::from(*found) - right).abs();
-                assert!(error < 2e-6, "{compute:?}, {name}, {what}: {found} for {right}");
-            }
-        };
-        near(&followed(&model), right, "parameters");
-        if let Some(learnt) = optimizer.learnt(&model) {
-            near(&followed(&learnt), MEAN, "mean");
-            near(&followed(&model), right, "parameters behind the mean");
+        for (found, right) in followed(&model).into_iter().zip(right) {
+            let error = (f64::from(found) - right).abs();
+            assert!(error < 2e-6, "{compute:?}, {name}: {found} for {right}");
         }
     }
 }
@@ -137,37 +122,4 @@ fn steps_match_other_trainers() {
     for compute in computes() {
         check(&device, compute);
     }
-}
-
-/// Shares of a mean are those of its definition: weights `d^(t - i)` over their sum, or equal ones.
-#[test]
-fn means_match_their_weights() {
-    let values: Vec<f64> = (1..=40).map(|i| f64::from(i * i % 17)).collect();
-    let walked = |of: Averaged| {
-        let steps = values.len() as u64;
-        values.iter().zip(1..).fold(f64::NAN, |mean, (value, step)| {
-            match of.share(step, steps, 0) {
-                Some(1.0) => *value,
-                Some(share) => mean + share * (value - mean),
-                None => mean,
-            }
-        })
-    };
-    let weighed = |weight: &dyn Fn(usize) -> f64| {
-        let (sum, all) = values
-            .iter()
-            .enumerate()
-            .fold((0.0, 0.0), |(sum, all), (i, value)| (sum + weight(i) * value, all + weight(i)));
-        sum / all
-    };
-    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} for {b}");
-    near(walked(Averaged::Decaying(0.9)), weighed(&|i| 0.9_f64.powi(39 - i as i32)));
-    near(walked(Averaged::Decaying(0.0)), values[39]);
-    near(walked(Averaged::Last(0.25)), weighed(&|i| f64::from(i >= 30)));
-    near(walked(Averaged::Last(1.0)), weighed(&|_| 1.0));
-    assert!(Averaged::Last(0.25).share(30, 40, 0).is_none());
-    assert_eq!(Averaged::Last(0.25).share(31, 40, 0), Some(1.0));
-    // A run whose length changed in step 35 averages what came behind that.
-    assert_eq!(Averaged::Last(0.25).share(36, 40, 35), Some(1.0));
-    assert_eq!(Averaged::Last(0.25).share(38, 40, 35), Some(1.0 / 3.0));
 }

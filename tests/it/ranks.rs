@@ -242,7 +242,7 @@ fn kinds() -> Vec<(&'static str, String)> {
     let terms = |schedule: &str| {
         config("", hce, &format!("{schedule}\n[target]\nwdl = 1.0\nscale = 160.0\n"))
     };
-    let averaged = format!("{STEPS}\n[optimizer]\naverage_decay = 0.9\nclip_gradients = 0.01");
+    let averaged = format!("{STEPS}\n[optimizer]\naverage_decay = 0.9");
     vec![
         ("kept", config("", NET, STEPS)),
         ("chunks", config("chunk = 64", NET, STEPS)),

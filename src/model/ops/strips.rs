@@ -67,12 +67,6 @@ impl Strips {
     pub fn count(&self) -> usize {
         self.starts.last().map_or(0, |end| *end as usize)
     }
-
-    /// How many there are of so many lists, at most, and the places of each.
-    pub fn bound(lists: usize, kings: usize) -> [usize; 2] {
-        let length = length(lists);
-        [lists.div_ceil(length) + kings - 1, length]
-    }
 }
 
 /// The places of a strip of so many lists.

@@ -215,14 +215,6 @@ impl Data {
         }
     }
 
-    /// Positions whose chunks come again in each pass, as they were planned.
-    pub fn come_again(&self) -> u64 {
-        match &self.source {
-            BatchSource::Files { plan, .. } if plan.plans_once() => self.summary.train,
-            _ => 0,
-        }
-    }
-
     /// What is planned once for all passes, in words; nothing where nothing is.
     pub fn planned(&self) -> String {
         let BatchSource::Files { plan, encoder: Encoder::Net(net, _), .. } = &self.source else {

@@ -21,10 +21,9 @@ use super::index::{Index, Place};
 use super::pairs::Tables;
 use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
-use crate::architecture::{PIECES, Part};
+use crate::architecture::{Architecture, PIECES, Part};
 use crate::batch::{Listed, OneHot};
 use crate::loss::Loss;
-use crate::model::memory;
 
 /// A job on its device.
 pub(super) struct Pass<'a> {
@@ -70,8 +69,22 @@ pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
 fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
     let largest = usize::try_from(arrays.0[0].client.properties().memory.max_page_size);
     let room = job.room.min(largest.unwrap_or(usize::MAX));
-    let position = memory::floats_of_position(&job.kernel.net) * size_of::<f32>();
+    let position = floats_of_position(&job.kernel.net) * size_of::<f32>();
     (room / position / TILE).max(1) * TILE
+}
+
+/// Floats of each position that a GPU holds at a time.
+///
+/// Where the output follows the accumulators, these are the gradients of the latter. Else they are
+/// the tensors that Burn's operations keep for the backward pass, and their gradients, counted by
+/// reading `head::logits`.
+fn floats_of_position(net: &Architecture) -> usize {
+    let accumulators = net.views() * net.hidden;
+    if !net.is_deep() {
+        return accumulators;
+    }
+    let of_map = |[inputs, outputs]: [usize; 2]| 4 * inputs + 6 * net.buckets * outputs;
+    7 * accumulators + net.maps().into_iter().map(of_map).sum::<usize>()
 }
 
 impl<'a> Pass<'a> {
