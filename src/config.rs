@@ -95,14 +95,6 @@ pub struct NetModel {
     pub scales: Scales,
 }
 
-/// A key that has other values in two configs, as TOML; none where a config lacks it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    pub key: String,
-    pub here: Option<String>,
-    pub there: Option<String>,
-}
-
 impl PartialEq for Config {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
@@ -125,22 +117,6 @@ impl Config {
         let mut file = self.file();
         change(&mut file);
         Self::resolve(file)
-    }
-
-    /// The keys in which two configs differ.
-    pub fn differences(&self, other: &Config) -> Vec<Difference> {
-        let [here, there] = [self, other].map(|config| flat(&config.text));
-        let mut keys: Vec<&String> = here.keys().chain(there.keys()).collect();
-        keys.sort();
-        keys.dedup();
-        keys.into_iter()
-            .filter(|key| here.get(*key) != there.get(*key))
-            .map(|key| Difference {
-                key: key.clone(),
-                here: here.get(key).cloned(),
-                there: there.get(key).cloned(),
-            })
-            .collect()
     }
 
     /// The net; none for handcrafted terms.

@@ -89,7 +89,7 @@ const NAMED: usize = 10;
 
 /// The losses and files of a run, and what changed.
 fn text(finished: &Finished) -> String {
-    let Finished { folder, what, training_loss, kept, moves, made, page } = finished;
+    let Finished { folder, what, training_loss, made, page } = finished;
     let file = |name: &str| folder.join(name).display().to_string();
     let (mut table, mut after) = (Table::facts(), Vec::new());
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
@@ -97,17 +97,12 @@ fn text(finished: &Finished) -> String {
     if let Some(loss) = training_loss {
         row("training loss", format!("{loss:.6} at that step"));
     }
-    match &kept[..] {
-        [] => {}
-        [only] => row("kept", only.display().to_string()),
-        [first, .., last] => row("kept", format!("{} to {}", first.display(), last.display())),
-    }
-    after.extend(moves.as_ref().map(|found| found.text()));
     match made {
-        Made::Net(written) => export::add_written(&mut table, written),
-        Made::Sum(written, terms) => {
+        Made::Net(written, terms) => {
             export::add_written(&mut table, written);
-            table.row(["terms", &format!("{}, as they learnt with the net", terms.display())]);
+            if let Some(terms) = terms {
+                table.row(["terms", &format!("{}, as they learnt with the net", terms.display())]);
+            }
         }
         Made::Terms(results, values) => {
             if let Some(held) = held(results) {

@@ -148,15 +148,6 @@ impl RunFolder {
         Ok(())
     }
 
-    /// The checkpoints that are kept for good, in the order of their names.
-    pub fn kept(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.file(KEPT)).into_iter().flatten().flatten();
-        let mut kept: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        kept.retain(|path| path.extension().is_some_and(|ending| ending == "safetensors"));
-        kept.sort();
-        kept
-    }
-
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

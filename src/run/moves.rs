@@ -1,6 +1,6 @@
 //! How many of the moves that winners played evaluations put first.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::evaluator::Evaluator;
@@ -32,35 +32,13 @@ pub fn find(
         "no position tells the move of a winner who had to choose; name games that were won, in \
          PGN, viriformat or binpack"
     );
-    let mut players = Vec::new();
-    for evaluator in evaluators {
-        evaluator.in_search()?;
-        players.push(Player {
-            name: evaluator.name.clone(),
-            scale: evaluator.scale_in_search(),
-            evaluation: Box::new(|| evaluator.in_search().expect("tried before")),
-        });
-    }
-    rank(&players, &samples, listener).context("no position could be searched")
-}
-
-/// An evaluation that puts moves in order.
-pub struct Player<'a> {
-    pub name: String,
-    /// Centipawns a logit.
-    pub scale: f64,
-    pub evaluation: Box<dyn Fn() -> Box<dyn Evaluate + 'a> + Sync + 'a>,
-}
-
-/// The share of moves that each evaluation puts first, in positions that know their move; none
-/// where no position can be searched.
-pub fn rank(players: &[Player], samples: &[Sample], listener: &dyn Progress) -> Option<Found> {
-    let groups = Groups::new(samples.iter().map(Sample::group)).known(games_known(samples));
-    let firsts_of = |player: &Player| -> Vec<Option<f64>> {
+    evaluators.iter().try_for_each(|evaluator| evaluator.in_search().map(drop))?;
+    let groups = Groups::new(samples.iter().map(Sample::group)).known(games_known(&samples));
+    let firsts_of = |evaluator: &Evaluator| -> Vec<Option<f64>> {
         let counter = listener.count(Some(samples.len() as u64), "searching moves");
         let of = |samples: &[Sample]| {
-            let mut evaluation = (player.evaluation)();
-            let mut quiescence = Quiescence::new(player.scale);
+            let mut evaluation = evaluator.in_search().expect("tried before");
+            let mut quiescence = Quiescence::new(evaluator.scale_in_search());
             let first = |it| is_first(it, &mut quiescence, &mut *evaluation);
             let firsts: Vec<Option<f64>> = samples.iter().map(first).collect();
             counter(samples.len() as u64);
@@ -68,15 +46,16 @@ pub fn rank(players: &[Player], samples: &[Sample], listener: &dyn Progress) -> 
         };
         samples.par_chunks(PIECE).flat_map_iter(of).collect()
     };
-    let firsts: Vec<Vec<Option<f64>>> = players.iter().map(firsts_of).collect();
+    let firsts: Vec<Vec<Option<f64>>> = evaluators.iter().map(firsts_of).collect();
     // A position that one of them could not search counts for none.
     let searched: Vec<u32> = (0..samples.len() as u32)
         .filter(|i| firsts.iter().all(|firsts| firsts[*i as usize].is_some()))
         .collect();
-    let named = players.iter().zip(&firsts).map(|(player, firsts)| {
-        (player.name.clone(), searched.iter().filter_map(|i| firsts[*i as usize]).collect())
+    ensure!(!searched.is_empty(), "no position could be searched");
+    let named = evaluators.iter().zip(&firsts).map(|(evaluator, firsts)| {
+        (evaluator.name.clone(), searched.iter().filter_map(|i| firsts[*i as usize]).collect())
     });
-    (!searched.is_empty()).then(|| found(named.collect(), &groups.of_records(&searched)))
+    Ok(found(named.collect(), &groups.of_records(&searched)))
 }
 
 /// The probability that the move that was played is put first; none where it is not legal, or a

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::folder::LAST;
-use crate::architecture::Architecture;
+use crate::config::Config;
 use crate::data_file::DataFile;
 use crate::digits::{grouped, short};
 use crate::loader::{Plan, Scan};
-use crate::model::Adapter;
+use crate::model::{Adapter, Compute, Device};
 use crate::report::Table;
 use crate::sample::Sample;
 use crate::train::schedule::{Schedule, Span};
@@ -27,66 +27,38 @@ pub fn data(plan: &Plan, scan: &Scan) -> String {
             row(positions, format!("positions in {path}: {format}, sha256 {digest}"));
         }
     }
-    scan.rejected.counts().for_each(|(key, count)| row(count, format!("skipped by {key}")));
-    for (key, count) in own.rejected.counts() {
-        row(count, format!("of data.validation skipped by {key}"));
+    for (of, rejected) in [("", &scan.rejected), ("of data.validation ", &own.rejected)] {
+        rejected.counts().for_each(|(key, count)| row(count, format!("{of}skipped by {key}")));
     }
     row(scan.train, "to train on".into());
-    let held = [&scan.validation, &scan.test];
-    // 0 where games are unknown.
-    let games = [if own.files.is_empty() { scan.games } else { own.games }, scan.games];
-    let uses = ["to validate with", "kept for the test, which training never reads"];
-    for ((held, games), what) in held.into_iter().zip(games).zip(uses) {
-        let groups = held.groups() as u64;
-        // Of files without games each position counts as one.
-        let of = match games > 0 && groups <= games {
-            true => format!(": {} of {} games", grouped(groups), grouped(games)),
-            false => String::new(),
-        };
-        let used = held.samples.len() as u64;
+    let mut lines = Vec::new();
+    let holds = plan.split.share > 0.0;
+    let of = if scan.games + own.games > 0 { "games" } else { "positions" };
+    for (held, what, expected) in [
+        (&scan.validation, "to validate with", plan.validates()),
+        (&scan.test, "kept for the test, which training never reads", holds && plan.test.0 > 0.0),
+    ] {
+        let (groups, used) = (held.groups(), held.samples.len() as u64);
         let some = match used < held.total {
             true => format!("; {} of them are used, of whole games", grouped(used)),
             false => String::new(),
         };
-        row(held.total, format!("{what}{of}{some}"));
+        row(held.total, format!("{what}, of {} {of}{some}", grouped(groups as u64)));
+        if expected && groups < FEW {
+            lines.push(format!("caution: {groups} {of} {what} can hardly tell evaluations apart"));
+        }
     }
     if scan.left_out > 0 {
         row(scan.left_out, format!("left out: data.share takes {} of the games", plan.share.0));
     }
-    let mut lines = vec![table.to_string().trim_end().to_string()];
-    lines.extend(doubts(&scan.files, plan.split.share > 0.0));
+    lines.insert(0, table.to_string().trim_end().to_string());
+    lines.extend(doubts(&scan.files, holds));
     lines.extend(doubts(&own.files, false));
     let shared = own.sketch.shared(&scan.sketch);
     if shared > 0 {
         lines.push(format!(
             "caution: `data.validation` and `data.files` share games or positions ({shared} or \
              more): the validation loss looks better than it is; take them out of one of the two"
-        ));
-    } else if !own.files.is_empty() && (own.games == 0 || scan.games == 0) {
-        lines.push(
-            "whether `data.validation` and `data.files` come from the same games cannot be told: \
-             games are unknown"
-                .into(),
-        );
-    }
-    let [validation, test] = held.map(|held| held.groups());
-    let of = |games: u64| if games > 0 { "games" } else { "positions" };
-    if plan.validates() && validation < FEW {
-        let more = match plan.validation.is_empty() {
-            true => "raise data.held_out, or add games",
-            false => "name more files in data.validation",
-        };
-        let of = of(games[0]);
-        lines.push(format!(
-            "only {validation} {of} validate: the validation loss can hardly tell checkpoints \
-             apart; {more}"
-        ));
-    }
-    if plan.split.share > 0.0 && plan.test.0 > 0.0 && test < FEW {
-        let of = of(games[1]);
-        lines.push(format!(
-            "only {test} {of} are kept for the test: compare can hardly tell; raise \
-             data.held_out, or add games"
         ));
     }
     lines.extend(scan.some.iter().take(3).map(|Sample { position, score, result, .. }| {
@@ -106,8 +78,8 @@ fn doubts(files: &[DataFile], held_out: bool) -> Vec<String> {
         }
         if file.games == 0 && held_out {
             lines.push(format!(
-                "{path}: its games are unknown, so positions are held out; where they come from \
-                 the same games as those trained on, losses look better than they are"
+                "{path}: its games are unknown, so single positions are held out, and losses look \
+                 better than they are"
             ));
         }
         if let Some(same) = files[..i].iter().find(|other| other.sha256 == file.sha256) {
@@ -118,63 +90,55 @@ fn doubts(files: &[DataFile], held_out: bool) -> Vec<String> {
     lines
 }
 
-/// A run before its first step.
-pub struct Opening<'a> {
-    /// To train on.
-    pub positions: u64,
-    pub span: &'a Span,
-    pub settings: &'a Settings,
-    /// None where handcrafted terms are tuned.
-    pub net: Option<Architecture>,
-    /// None where the processor computes alone.
-    pub adapter: Option<Adapter>,
-    /// How it computes, in words.
-    pub compute: String,
+/// The kind of computing, in words.
+pub fn compute(compute: &Compute) -> String {
+    match compute {
+        Compute::Plain => "plain tensor operations".to_string(),
+        Compute::Fused { level, precision } => {
+            format!("fused operations ({}, {})", level.name(), precision.name())
+        }
+        Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
+    }
 }
 
-impl Opening<'_> {
-    /// Model, device, length and rates.
-    pub fn table(&self) -> Table {
-        let Self { positions, span, settings, net, adapter, compute } = self;
-        let mut table = Table::facts();
-        let model = net.as_ref().map_or("handcrafted terms".into(), |net| net.to_string());
-        table.row(["model", &model]);
-        let threads = rayon::current_num_threads();
-        let beside = adapter.as_ref().map_or(String::new(), |it| format!("{it}, "));
-        table.row(["computed by", &format!("{compute}, {beside}{threads} threads")]);
-        let name = settings.optimizer.name.text();
-        if settings.optimizer.name.is_direct() {
-            let (all, steps) = (short(*positions as f64), span.steps);
-            table.row(["optimiser", &name]);
-            table.row([
-                "length",
-                &format!("{all} positions, until the loss falls no more, at most {steps} steps"),
-            ]);
-        } else {
-            table.row(["optimiser", &format!("{name}, {}", settings.loss)]);
-            let Span { steps, batch, superbatch, epoch } = **span;
-            let all = (steps * batch) as f64;
-            table.row([
-                "length",
-                &format!(
-                    "{steps} steps of {batch} = {} positions = {:.2} passes over {} = {:.3} \
-                     superbatches",
-                    short(all),
-                    all / epoch as f64,
-                    short(epoch as f64),
-                    steps as f64 / superbatch as f64,
-                ),
-            ]);
-            let Settings { learning_rate, wdl, .. } = settings;
-            for (name, schedule) in [("learning rate", learning_rate), ("wdl", wdl)] {
-                table.row([name, &values(schedule, settings.steps)]);
-            }
-            if learning_rate.never_steps() {
-                table.row(["", "a step of the learning rate would come after its stage: never"]);
-            }
+/// Model, device, length and rates of a run before its first step.
+pub fn opening(
+    config: &Config,
+    positions: u64,
+    settings: &Settings,
+    (device, how): &(Device, Compute),
+) -> Table {
+    let mut table = Table::facts();
+    let net = config.architecture();
+    table.row(["model", &net.map_or("handcrafted terms".into(), |net| net.to_string())]);
+    let adapter = Adapter::of(device).map_or(String::new(), |adapter| format!("{adapter}, "));
+    let threads = rayon::current_num_threads();
+    table.row(["computed by", &format!("{}, {adapter}{threads} threads", compute(how))]);
+    let name = settings.optimizer.name.text();
+    let Span { steps, batch, superbatch, epoch } = config.span(positions);
+    if settings.optimizer.name.is_direct() {
+        table.row(["optimiser", &name]);
+        let length = format!("at most {steps} steps over {} positions", short(epoch as f64));
+        table.row(["length", &length]);
+    } else {
+        table.row(["optimiser", &format!("{name}, {}", settings.loss)]);
+        let all = (steps * batch) as f64;
+        table.row([
+            "length",
+            &format!(
+                "{steps} steps of {batch} = {} positions = {:.2} passes over {} = {:.3} superbatches",
+                short(all),
+                all / epoch as f64,
+                short(epoch as f64),
+                steps as f64 / superbatch as f64,
+            ),
+        ]);
+        let Settings { learning_rate, wdl, .. } = settings;
+        for (name, schedule) in [("learning rate", learning_rate), ("wdl", wdl)] {
+            table.row([name, &values(schedule, steps)]);
         }
-        table
     }
+    table
 }
 
 /// Values of a schedule from the first step to the last.
@@ -189,8 +153,8 @@ fn values(schedule: &Schedule, steps: u64) -> String {
     values.collect::<Vec<_>>().join(" ")
 }
 
-/// How training ended, where there is something to say.
-pub fn ending(end: End, [step, steps]: [u64; 2], direct: bool, folder: &Path) -> Option<String> {
+/// The end of training in words, where it is not the usual one.
+pub fn ending(end: End, [step, steps]: [u64; 2], folder: &Path) -> Option<String> {
     Some(match end {
         End::Interrupted => format!(
             "stopped at step {step} of {steps}; {} holds everything. Go on with\n  \
@@ -202,9 +166,6 @@ pub fn ending(end: End, [step, steps]: [u64; 2], direct: bool, folder: &Path) ->
             format!("stopped at step {step} of {steps}: the validation loss no longer fell")
         }
         End::Converged => format!("converged at step {step}: no step makes the loss fall"),
-        End::Finished if direct => {
-            format!("ended at step {step}, as the config says; it has not converged yet")
-        }
         End::Finished | End::Round => return None,
     })
 }

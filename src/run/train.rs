@@ -8,30 +8,27 @@ mod length;
 mod resume;
 mod start;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 
 use super::folder::{self, RunFolder};
 use super::objective::{self, Rounds};
 use super::place::Place;
-use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
-use super::summary::{self, Opening};
-use super::terms::RunTerms;
+use super::recipe::{COMPUTE, POSITIONS, Recipe};
+use super::summary;
 use crate::config::Config;
-use crate::model::{Adapter, Compute, Device, Precision};
+use crate::model::{Compute, Device};
 use crate::output;
 use crate::progress::Progress;
-use crate::train::checkpoint::{Checkpoint, State};
+use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
+use crate::weights::Weights;
 use data::Data;
 pub use finish::{Finished, Made, NothingLearnt};
 pub use join::join;
 pub use resume::resume;
-
-/// The remedy for a file that is to train and to validate.
-const ONE_LIST: &str = "what validates must not be trained on: take it out of one of the two";
 
 /// How a run is carried out, whatever its config says.
 #[derive(Clone, Copy)]
@@ -40,199 +37,168 @@ pub struct Means<'a> {
     pub listener: &'a dyn Progress,
     /// Whether a page is written at the end.
     pub page: bool,
-    /// Who else carries it out. This is rank 0.
+    /// All ranks of the run. This is rank 0, but for [`join`].
     pub ranks: &'a dyn Ranks,
 }
 
-/// Starts a run; what it leaves, or none if it was interrupted.
-pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Option<Finished>> {
-    let listener = means.listener;
+/// Starts a run; returns its result, or none if it was interrupted.
+pub fn begin(config: Config, folder: &RunFolder, means: &Means) -> Result<Option<Finished>> {
     let place = means.place.open_for(&config)?;
-    let term_list = recipe::term_list(&config)?;
-    refuse_twins(&config)?;
-    let began = start::open(&config, listener)?;
-    let added = start::open_base(&config, &place, listener)?;
-    if let Some(added) = &added {
-        config = config.with(|file| file.target.scale = Some(added.base.scale))?;
-    }
-    let (list, below) = (term_list.as_deref(), added.as_ref().map(|added| &added.base));
-    join::invite(means.ranks, &config, &folder.path, list, below, &place.1, None)?;
-    let (data, mut weights) = data::open(&mut config, list, None, below, &place, listener)?;
-    if config.data.window.is_none()
-        && let Some(window) = data.window(&config)
-    {
-        config = config.with(|file| file.data.window = Some(window))?;
-    }
+    let (recipe, began) = start::recipe(config, &place, means.listener)?;
+    join::invite(&recipe, None, &place, means.ranks)?;
+    let (mut run, mut weights) = Run::open(recipe, None, place, means)?;
+    // Terms that learn with a net come from its base.
+    weights.0.extend(began.into_iter().flat_map(|began| began.0));
+    run.describe_data(means.listener)?;
     // Found before the folder is cleared.
-    length::settings(&config, data.summary.train)?;
-    let mut recipe = Recipe {
-        config,
-        data: data.summary.files.clone(),
-        sketch: data.summary.sketch.clone(),
-        validation: data.summary.validating.files.clone(),
-        validation_sketch: data.summary.validating.sketch.clone(),
-        term_list,
-        start: None,
-        base: None,
-    };
-    if let Some(began) = began {
-        // Terms that learn with a net come from its base.
-        weights.0.extend(began.weights.0);
-        let known = began.sketch.shared(&recipe.validation_sketch);
-        if known > 0 {
-            listener.remark(&format!(
-                "caution: {} was trained on games of `data.validation` ({known} or more): the \
-                 validation loss looks better than it is",
-                began.from.file
-            ));
-        }
-        recipe.sketch.join(&began.sketch);
-        recipe.validation_sketch.join(&began.validation_sketch);
-        recipe.start = Some(began.from);
-    }
-    if let Some(added) = added {
-        recipe.sketch.join(&added.sketch);
-        recipe.validation_sketch.join(&added.validation_sketch);
-        recipe.base = Some(added.base);
-    }
+    let settings = run.settings()?;
     folder.clear()?;
-    output::write(&folder.file(folder::CONFIG), recipe.config.to_toml().as_bytes())?;
-    let (optimizer, state) = (Vec::new(), State::default());
-    let mut facts = recipe.facts()?;
-    facts.insert(COMPUTE.into(), how(&place.1));
-    facts.insert(POSITIONS.into(), data.summary.train.to_string());
-    let checkpoint = Checkpoint { weights, optimizer, state, facts };
-    train(&recipe, data, checkpoint, folder, &place, means)
+    output::write(&folder.file(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
+    let mut facts = run.recipe.facts()?;
+    facts.insert(COMPUTE.into(), summary::compute(&run.place.1));
+    facts.insert(POSITIONS.into(), run.data.scan.train.to_string());
+    let checkpoint = Checkpoint { weights, facts, ..Checkpoint::default() };
+    run.train(checkpoint, &settings, folder, means)
 }
 
-/// What a run comes to with this many positions to train on.
+/// Checks what can be checked of a run without its data, but for their number of positions.
 ///
 /// # Errors
-/// Whatever would stop it before its first step and does not hang on what its data hold.
+/// Whatever would stop it before its first step.
 pub fn check(config: &Config, positions: u64, means: &Means) -> Result<Settings> {
     let place = means.place.open_for(config)?;
-    RunTerms::of(config, recipe::term_list(config)?.as_deref())?;
-    refuse_twins(config)?;
-    start::open(config, means.listener)?;
-    start::open_base(config, &place, means.listener)?;
+    start::recipe(config.clone(), &place, means.listener)?;
     length::settings(config, positions)
 }
 
-/// A file that is named twice would count twice.
-fn refuse_twins(config: &Config) -> Result<()> {
-    let real = |path: &PathBuf| path.canonicalize().ok();
-    let twin = |path: &PathBuf, among: &[PathBuf]| {
-        let mut among = among.iter();
-        among.find(|it| real(it).is_some() && real(it) == real(path)).cloned()
-    };
-    let (data, all) = (&config.data, config.data.all_files());
-    let key = data.key_of_files();
-    for (key, files) in [(key, &all), ("data.validation", &data.validation)] {
-        for (i, path) in files.iter().enumerate() {
-            if let Some(twin) = twin(path, &files[..i]) {
-                let (path, twin) = (path.display(), twin.display());
-                bail!("`{key}`: {twin} and {path} are one file; remove one");
+/// A run with its data.
+struct Run {
+    recipe: Recipe,
+    data: Data,
+    place: (Device, Compute),
+}
+
+impl Run {
+    /// Reads the data of a run; returns also the weights that it begins with. `begun` are the last
+    /// weights of a run that goes on.
+    fn open(
+        mut recipe: Recipe,
+        begun: Option<&Weights>,
+        place: (Device, Compute),
+        means: &Means,
+    ) -> Result<(Self, Weights)> {
+        let (data, weights) = data::open(&mut recipe, begun, &place, means.listener)?;
+        Ok((Self { recipe, data, place }, weights))
+    }
+
+    /// Records the data of a new run in its recipe.
+    fn describe_data(&mut self, listener: &dyn Progress) -> Result<()> {
+        let (scan, recipe) = (&self.data.scan, &mut self.recipe);
+        let known = recipe.sketch.shared(&scan.validating.sketch);
+        if known > 0 {
+            listener.remark(&format!(
+                "caution: games of `data.validation` ({known} or more) have trained what this run \
+                 begins with: the validation loss looks better than it is"
+            ));
+        }
+        recipe.data = scan.files.clone();
+        recipe.sketch.join(&scan.sketch);
+        recipe.validation = scan.validating.files.clone();
+        recipe.validation_sketch.join(&scan.validating.sketch);
+        if let Some(window) = self.data.window(&recipe.config) {
+            recipe.config = recipe.config.with(|file| file.data.window = Some(window))?;
+        }
+        Ok(())
+    }
+
+    /// An error if the data are other files than those of the recipe.
+    fn require_same_data(&self) -> Result<()> {
+        let scan = &self.data.scan;
+        match self.recipe.changed([&scan.files, &scan.validating.files]) {
+            None => Ok(()),
+            Some(path) => bail!(
+                "{} is another file here than when the run began; restore it, or begin anew",
+                path.display()
+            ),
+        }
+    }
+
+    fn settings(&self) -> Result<Settings> {
+        length::settings(&self.recipe.config, self.data.scan.train)
+    }
+
+    /// Trains from a checkpoint to the end; returns the result, or none if it was interrupted.
+    fn train(
+        mut self,
+        checkpoint: Checkpoint,
+        settings: &Settings,
+        folder: &RunFolder,
+        means: &Means,
+    ) -> Result<Option<Finished>> {
+        let &Means { listener, page, ranks, .. } = means;
+        if !ranks.is_alone() {
+            ranks.broadcast(&mut checkpoint.to_bytes());
+        }
+        let config = &self.recipe.config;
+        let positions = self.data.scan.train;
+        let opening = summary::opening(config, positions, settings, &self.place);
+        listener.remark(opening.to_string().trim_end());
+        if let Some(caution) = data::sameness(config, &self.data.scan.some) {
+            listener.remark(&format!("caution: {caution}"));
+        }
+        let all = settings.steps * config.batch.of(positions);
+        let begun = listener.begun("training", Some(all), checkpoint.state.positions);
+        let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path, means)?;
+        drop(begun);
+        let steps = [checkpoint.state.step, settings.steps];
+        if let Some(ending) = summary::ending(end, steps, &folder.path) {
+            listener.remark(&ending);
+        }
+        if end == End::Interrupted {
+            return Ok(None);
+        }
+        finish::refuse_untrained(&self.recipe, &checkpoint, folder)?;
+        let mut finished = finish::finish(&self, folder)?;
+        finished.page = page.then(|| finish::page(&self, folder, listener));
+        Ok(Some(finished))
+    }
+
+    /// Takes the steps from a checkpoint on, round by round where weights find the rows.
+    fn steps(
+        &mut self,
+        mut checkpoint: Checkpoint,
+        settings: &Settings,
+        folder: &Path,
+        means: &Means,
+    ) -> Result<(End, Checkpoint)> {
+        let Self { recipe, data, place: (device, compute) } = self;
+        let (&Means { listener, ranks, .. }, config) = (means, &recipe.config);
+        let (kind, rounds) = (recipe.kind()?, Rounds::of(config, &config.span(data.scan.train)));
+        loop {
+            let round = rounds.map(|rounds| rounds.enter(&checkpoint, folder)).transpose()?;
+            let until = round.as_ref().map_or(u64::MAX, |round| round.until);
+            if let Some(mut round) = round
+                && let Some(by) = objective::of(recipe, &round.weights)?
+            {
+                let spread = data.prepare(by, round.spread, config, listener)?;
+                round.keep_spread(spread, folder)?;
+            }
+            let batches = data.batches(config, &checkpoint, ranks.which())?;
+            let job = Training {
+                kind: kind.clone(),
+                compute: *compute,
+                device,
+                settings,
+                folder,
+                held_out: &data.validation,
+                until,
+                ranks,
+            };
+            let end;
+            (end, checkpoint) = train::run(&job, checkpoint, batches, listener)?;
+            if end != End::Round {
+                return Ok((end, checkpoint));
             }
         }
     }
-    for path in &data.validation {
-        if let Some(twin) = twin(path, &all) {
-            let (path, twin) = (path.display(), twin.display());
-            bail!("`data.validation`: {path} and {twin} of `{key}` are one file; {ONE_LIST}");
-        }
-    }
-    Ok(())
-}
-
-fn how(compute: &Compute) -> String {
-    match compute {
-        Compute::Plain => "plain tensor operations".to_string(),
-        Compute::Fused { level, precision } => {
-            format!("fused operations ({}, {})", level.name(), precision.name())
-        }
-        Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
-    }
-}
-
-fn train(
-    recipe: &Recipe,
-    mut data: Data,
-    mut checkpoint: Checkpoint,
-    folder: &RunFolder,
-    place: &(Device, Compute),
-    &Means { listener, page, ranks, .. }: &Means,
-) -> Result<Option<Finished>> {
-    let (device, compute) = place;
-    if !ranks.is_alone() {
-        ranks.broadcast(&mut checkpoint.to_bytes());
-    }
-    let config = &recipe.config;
-    let positions = data.summary.train;
-    let span = config.span(positions);
-    let (batch, steps) = (span.batch, span.steps);
-    let settings = length::settings(config, positions)?;
-    let opening = Opening {
-        positions,
-        span: &span,
-        settings: &settings,
-        net: recipe.architecture().cloned(),
-        adapter: Adapter::of(device),
-        compute: format!("{}{}", how(compute), data.planned()),
-    };
-    listener.remark(opening.table().to_string().trim_end());
-    if config.precision() == Precision::Mixed && !compute.is_mixed() {
-        listener.remark(
-            "this device computes in 32 bits; `net.precision = \"mixed\"` is for the fused \
-             operations of the processor",
-        );
-    }
-    if let Some(caution) = data::sameness(config, &data.some) {
-        listener.remark(&format!("caution: {caution}"));
-    }
-
-    let kind = recipe.kind()?;
-    let rounds = Rounds::of(config, &span);
-    if let Some(rounds) = &rounds {
-        listener.remark(&rounds.sentence());
-    }
-    let begun = listener.begun("training", Some(steps * batch), checkpoint.state.positions);
-    let end = loop {
-        let round = rounds.map(|rounds| rounds.enter(&checkpoint, folder)).transpose()?;
-        let until = round.as_ref().map_or(u64::MAX, |round| round.until);
-        if let Some(mut round) = round
-            && let Some(by) = objective::of(recipe, &round.weights)?
-        {
-            let spread = data.prepare(by, round.spread, config, listener)?;
-            round.keep_spread(spread, folder)?;
-        }
-        let batches = data.batches(recipe, &checkpoint, ranks.which())?;
-        let job = Training {
-            kind: kind.clone(),
-            compute: *compute,
-            device,
-            settings: &settings,
-            folder: &folder.path,
-            held_out: &data.validation,
-            until,
-            ranks,
-        };
-        let end;
-        (end, checkpoint) = train::run(&job, checkpoint, batches, listener)?;
-        if end != End::Round {
-            break end;
-        }
-    };
-    drop(begun);
-    let direct = settings.optimizer.name.is_direct();
-    let step = checkpoint.state.step;
-    if let Some(text) = summary::ending(end, [step, steps], direct, &folder.path) {
-        listener.remark(&text);
-    }
-    if end == End::Interrupted {
-        return Ok(None);
-    }
-    finish::refuse_untrained(recipe, &checkpoint, folder)?;
-    let mut finished = finish::finish(recipe, &data, folder, listener)?;
-    finished.page = page.then(|| finish::page(recipe, &data, folder, place, listener));
-    Ok(Some(finished))
 }

@@ -507,11 +507,6 @@ impl Schedule {
     pub fn range(&self) -> (f64, f64) {
         range(self.0.iter().flat_map(Part::ends))
     }
-
-    /// Whether it has steps after the end of their stage, which never come.
-    pub fn never_steps(&self) -> bool {
-        self.0.iter().any(|part| part.shape == Shape::Step && part.every >= 1.0 - TOLERANCE)
-    }
 }
 
 impl Part {

@@ -52,11 +52,7 @@ fn larger_nets_evaluate_alike() {
             "inputs = 'plain'\nhidden = 5\nactivation = 'relu'\noutput_buckets = 2".into(),
         ),
         (DEEP.into(), DEEP.replace("hidden = 8", "hidden = 20")),
-        (
-            DEEP.into(),
-            DEEP.replace("size = 3", "size = 7").replace("size = 2", "size = 9")
-                + "\noutput_buckets = 4",
-        ),
+        (DEEP.into(), format!("{}\noutput_buckets = 4", DEEP.replace("hidden = 8", "hidden = 12"))),
     ];
     for (seed, (small, large)) in (1..).zip(pairs) {
         let (small, large) = (net(&small), net(&large));
@@ -86,7 +82,7 @@ fn unfit_nets_are_refused() {
         (SIMPLE.replace("screlu", "crelu"), SIMPLE.into()),
         (format!("{SIMPLE}\n{FINER}"), format!("{SIMPLE}\n{KINGS}")),
         (format!("{SIMPLE}\noutput_buckets = 8"), SIMPLE.into()),
-        (DEEP.into(), DEEP.replace("size = 3", "size = 2")),
+        (DEEP.into(), DEEP.replace("size = 3", "size = 4")),
         (DEEP.into(), DEEP.replace("dual", "relu")),
         (DEEP.into(), DEEP.replace("skip = true", "skip = false")),
     ];

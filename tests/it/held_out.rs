@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-use crate::program::{self, complaint, log, nnuance, said, written};
+use crate::program::{self, log, nnuance, said, written};
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };
@@ -400,11 +400,6 @@ fn validation_games_are_not_trained_on() {
         command.args(["--overwrite", "--set", "data.test=1", "--set", &validated_by(validation)]);
         command
     };
-    // The same file by another name.
-    let name = folder.path().file_name().expect("a name").to_string_lossy().into_owned();
-    for twin in [data.clone(), folder.path().join("..").join(name).join("data.vf")] {
-        assert!(complaint(&mut run(&twin)).contains("`data.files`"));
-    }
     // Some of the same games, and none of them.
     for (from, shares) in [(90, true), (100, false)] {
         let [_, told] = said(&mut run(&write(&folder, "some.vf", &games[from..])));

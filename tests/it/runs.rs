@@ -109,17 +109,8 @@ fn killed_while_made_longer() {
     said(&mut work.resume("whole", &["schedule.epochs=4"]));
     // Only the first of the writes was done: that of the last checkpoint.
     let last = |run: &Path| Checkpoint::read(&run.join("last.safetensors")).expect("a checkpoint");
-    let mut facts = last(&whole).facts;
-    assert!(!facts.contains_key("config_before"));
-    let before = work.text("torn/config.toml");
-    facts.insert("config_before".into(), before.clone());
-    let written = Checkpoint { facts, ..last(&torn) };
+    let written = Checkpoint { facts: last(&whole).facts, ..last(&torn) };
     written.write(&torn.join("last.safetensors")).expect("a checkpoint");
-    // An edit of another hand is no part of it.
-    let edited = before.replace("epochs = 2.0", "epochs = 3.0");
-    std::fs::write(torn.join("config.toml"), edited).expect("a config");
-    assert!(complaint(&mut work.resume("torn", &[])).contains("epochs"));
-    std::fs::write(torn.join("config.toml"), before).expect("a config");
     said(&mut work.resume("torn", &[]));
     assert_same(&whole, &torn, &RESULTS, "killed while made longer");
 }
@@ -143,9 +134,8 @@ fn edited_or_deleted_config() {
     said(&mut work.train("run", &[]));
     let (text, path) = (work.text("run/config.toml"), work.path("run/config.toml"));
     std::fs::write(&path, text.replace("hidden = 8", "hidden = 16")).unwrap();
-    assert!(complaint(&mut work.resume("run", &[])).contains("net.hidden"));
-    std::fs::write(&path, format!("{text}# a comment\n")).unwrap();
     said(&mut work.resume("run", &[]));
+    assert_eq!(work.text("run/config.toml"), text);
     std::fs::remove_file(&path).unwrap();
     said(&mut work.resume("run", &[]));
     assert_eq!(work.text("run/config.toml"), text);
@@ -159,9 +149,6 @@ fn runs_without_a_net_are_refused() {
     let said = complaint(&mut work.train("run", &["schedule.learning_rate=1e9"]));
     assert!(said.contains("nothing was learnt"), "{said}");
     assert!(!work.path("run/net.bin").exists() && work.path("run/last.safetensors").exists());
-    let data = std::fs::canonicalize("data/selfplay_sf151_scored.txt").unwrap();
-    let twice = format!("data.files=[\"data/selfplay_sf151_scored.txt\", {data:?}]");
-    assert!(complaint(&mut work.train("twice", &[&twice])).contains("one file"));
 }
 
 #[test]
@@ -176,7 +163,7 @@ fn nets_start_from_runs_and_nets() {
     for (start, exact) in [
         ("first", true),
         ("first/best.safetensors", true),
-        ("first/net.bin", true),
+        ("first/net.bin", false),
         ("weights.bin", true),
         ("alone.bin", false),
     ] {

@@ -3,11 +3,12 @@
 //! A round ends as an interrupted run does, and the next one goes on from its checkpoint. The
 //! weights at its beginning are kept in a file for a run that is resumed within it.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::config::{Config, Learn};
-use crate::digits::grouped;
-use crate::run::folder::{ROUND, RunFolder};
+use crate::run::folder::ROUND;
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::schedule::Span;
 use crate::weights::Weights;
@@ -42,21 +43,12 @@ impl Rounds {
         (config.target.learn != Learn::Values).then_some(Self(steps as u64))
     }
 
-    /// In words.
-    pub fn sentence(self) -> String {
-        let every = match self.0 {
-            1 => "each step".to_string(),
-            steps => format!("every {} steps", grouped(steps)),
-        };
-        format!("positions are searched to their quiet ends before {every}")
-    }
-
     /// The round that a checkpoint is in. A new one is written where the last one has ended.
     ///
     /// # Errors
     /// If the file of the round is not that of the checkpoint's.
-    pub fn enter(self, at: &Checkpoint, folder: &RunFolder) -> Result<Round> {
-        let (path, step) = (folder.file(ROUND), at.state.step);
+    pub fn enter(self, at: &Checkpoint, folder: &Path) -> Result<Round> {
+        let (path, step) = (folder.join(ROUND), at.state.step);
         let kept = if step == 0 { None } else { Some(Checkpoint::read(&path)?) };
         let spread = kept.as_ref().and_then(|kept| kept.facts.get(SPREAD));
         let spread = spread.map(|text| text.parse()).transpose();
@@ -84,7 +76,7 @@ impl Round {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn keep_spread(&mut self, spread: Option<f64>, folder: &RunFolder) -> Result<()> {
+    pub fn keep_spread(&mut self, spread: Option<f64>, folder: &Path) -> Result<()> {
         if self.spread.is_none() && spread.is_some() {
             self.spread = spread;
             self.write(folder)?;
@@ -92,12 +84,12 @@ impl Round {
         Ok(())
     }
 
-    fn write(&self, folder: &RunFolder) -> Result<()> {
+    fn write(&self, folder: &Path) -> Result<()> {
         // As many digits as it takes to read the same number again.
         let spread = self.spread.map(|spread| (SPREAD.to_string(), format!("{spread:?}")));
         let state = State { step: self.began, ..State::default() };
         let (weights, facts) = (self.weights.clone(), spread.into_iter().collect());
         let kept = Checkpoint { weights, state, facts, ..Checkpoint::default() };
-        Ok(kept.write(&folder.file(ROUND))?)
+        Ok(kept.write(&folder.join(ROUND))?)
     }
 }

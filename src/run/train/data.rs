@@ -5,16 +5,15 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
-use crate::architecture::{Architecture, Part as ArrayPart};
+use crate::architecture::Part as ArrayPart;
 use crate::batch::{Batch, Choices, OfRank};
 use crate::config::{BatchSize, Config, LEAST_SCALE, Learn, MOST_SCALE, Model as Section};
-use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::export;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Sketch,
-    Store, Stream, TERMS_PIECE, TermsEncoder, Validating, Weighing, read_traces, scan_terms,
+    BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Store,
+    Stream, TERMS_PIECE, TermsEncoder, Weighing, read_traces, scan_terms,
 };
 use crate::model::{
     Compute, Device, Evaluation as _, HceShape, Kind, Model, initial_of_size, try_to_host,
@@ -28,30 +27,16 @@ use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 
-/// Where the batches of a run come from, and those that validate.
+/// The data of a run: batches to train on, and batches that validate.
 pub struct Data {
-    pub summary: Summary,
+    /// Facts about the files, and the positions that are held out.
+    pub scan: Scan,
     pub validation: Vec<Batch>,
-    /// What makes batches of positions; none of another engine's traces.
-    pub encoder: Option<Encoder>,
-    /// The positions of the games that validate; none of another engine's traces.
-    pub validating: Vec<Sample>,
-    /// Those of the test games, for the report alone.
-    pub test: Vec<Sample>,
-    /// Some of the positions to train on; none of another engine's traces.
-    pub some: Vec<Sample>,
+    /// Makes batches of positions; none of another engine's traces.
+    encoder: Option<Encoder>,
     pub source: BatchSource,
     /// The handcrafted terms; none for nets.
     pub terms: Option<Tuned>,
-}
-
-/// What is known of the files.
-pub struct Summary {
-    pub files: Vec<DataFile>,
-    pub validating: Validating,
-    pub sketch: Sketch,
-    /// Positions to train on.
-    pub train: u64,
 }
 
 #[allow(clippy::large_enum_variant, reason = "a run has one source")]
@@ -89,7 +74,7 @@ const VALIDATION_BATCH: usize = 4096;
 
 /// Reads all data once; up to `keep` positions to train on are kept, and their
 /// terms found on the way where an encoder says which.
-pub fn read(
+fn read(
     plan: &Plan,
     keep: u64,
     terms: Option<&TermsEncoder>,
@@ -99,18 +84,12 @@ pub fn read(
     let scan = scan_terms(plan, keep, terms, &*counter);
     drop(counter);
     let scan = scan?;
-    counts(plan, &scan)?;
+    let weights = plan.weighing.weights(&scan.some);
+    if !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
+        return Err(LoadError::NothingCounts);
+    }
     listener.remark(&summary::data(plan, &scan));
     Ok(scan)
-}
-
-/// An error if none of the positions that were looked at counts.
-fn counts(plan: &Plan, scan: &Scan) -> Result<(), LoadError> {
-    let weights = plan.weighing.weights(&scan.some);
-    match !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
-        true => Err(LoadError::NothingCounts),
-        false => Ok(()),
-    }
 }
 
 /// The positions of some games: all of them, or about so many positions, chosen by the hash of what
@@ -121,11 +100,7 @@ pub fn some_games(held: &[Sample], most: usize) -> Vec<Sample> {
 }
 
 /// The positions of a run whose rows are prepared again in each round.
-pub fn to_prepare(
-    plan: &Plan,
-    config: &Config,
-    listener: &dyn Progress,
-) -> Result<Arc<Vec<Sample>>> {
+fn to_prepare(plan: &Plan, config: &Config, listener: &dyn Progress) -> Result<Arc<Vec<Sample>>> {
     let samples = recipe::collect(plan, Part::Train, listener)?;
     Ok(Arc::new(match config.learns_moves() {
         true => objective::select(samples, listener)?,
@@ -133,9 +108,9 @@ pub fn to_prepare(
     }))
 }
 
-/// Batches of the positions that validate. `weights` is what their losses count; empty where all
-/// count alike.
-pub fn validation(encoder: &Encoder, samples: &[Sample], weights: &[f32]) -> Vec<Batch> {
+/// Batches of the positions that validate, weighted as the config says.
+fn validation(config: &Config, encoder: &Encoder, samples: &[Sample]) -> Vec<Batch> {
+    let weights = config.target.weights.weights(samples);
     let batch = |(samples, weights): (&[Sample], &[f32])| Batch {
         weights: weights.into(),
         ..encoder.encode(samples)
@@ -146,13 +121,13 @@ pub fn validation(encoder: &Encoder, samples: &[Sample], weights: &[f32]) -> Vec
 
 /// How many positions to keep for a net that will want all of them at once: more are read again, and
 /// so are those whose quiet ends are looked for, round after round.
-pub fn keep_records(config: &Config) -> u64 {
+fn keep_records(config: &Config) -> u64 {
     let most = config.data.window.map_or(config.most_kept(), |window| window as u64);
     if config.target.learn != Learn::Values { 0 } else { most.min(KEPT) }
 }
 
 /// How many positions to keep in memory as terms.
-pub fn keep(config: &Config) -> u64 {
+fn keep(config: &Config) -> u64 {
     match (config.batch, config.data.window) {
         (BatchSize::All, _) => u64::MAX,
         (_, Some(_)) => 0,
@@ -162,83 +137,30 @@ pub fn keep(config: &Config) -> u64 {
 
 /// A caution where the scores, or the results, of these positions are all the same: their share of
 /// the target teaches nothing, and the loss looks good.
-pub fn sameness(config: &Config, some: &[Sample]) -> Option<String> {
-    let (first, others) = some.split_first().filter(|(_, others)| !others.is_empty())?;
-    let wdl = config.final_wdl();
-    match first.score {
-        Some(score) if wdl < 1.0 && others.iter().all(|it| it.score == first.score) => {
-            return Some(format!(
-                "every score is {score} cp, and teaches nothing: train on results \
-                 (target.wdl = 1), or label the positions with an engine"
-            ));
-        }
-        _ => {}
+pub fn sameness(config: &Config, some: &[Sample]) -> Option<&'static str> {
+    let (wdl, is_same) = (config.final_wdl(), |same: &dyn Fn(&[Sample]) -> bool| {
+        some.len() > 1 && some.windows(2).all(same)
+    });
+    if wdl < 1.0 && is_same(&|pair| pair[0].score.is_some() && pair[0].score == pair[1].score) {
+        return Some(
+            "all scores are the same and teach nothing; train on results (target.wdl = 1), or label \
+             the positions with an engine",
+        );
     }
-    let result = first.result;
-    let same = wdl > 0.0 && others.iter().all(|it| it.result == result);
-    same.then(|| {
-        format!(
-            "every result is {result}, and teaches nothing: train on scores (target.wdl = 0), or \
-             take games that end otherwise as well"
-        )
-    })
+    (wdl > 0.0 && is_same(&|pair| pair[0].result == pair[1].result)).then_some(
+        "all results are the same and teach nothing; train on scores (target.wdl = 0), or take other \
+         games as well",
+    )
 }
 
 impl Data {
-    fn of(
-        scan: Scan,
-        validation: Vec<Batch>,
-        source: BatchSource,
-        encoder: Option<Encoder>,
-        terms: Option<Tuned>,
-    ) -> Self {
-        let Scan { files, validating, sketch, train, some, test, validation: held, .. } = scan;
-        Self {
-            summary: Summary { files, validating, sketch, train },
-            validation,
-            encoder,
-            validating: held.samples,
-            test: test.samples,
-            some,
-            source,
-            terms,
-        }
-    }
-
     /// The window to write into the config of the run.
     pub fn window(&self, config: &Config) -> Option<usize> {
         match &self.source {
-            BatchSource::Files { .. } => Some(config.window(self.summary.train)),
+            BatchSource::Files { .. } => Some(config.window(self.scan.train)),
             BatchSource::Store(_) => None,
             BatchSource::Prepared { .. } if config.batch == BatchSize::All => None,
-            BatchSource::Prepared { .. } => Some(config.window(self.summary.train)),
-        }
-    }
-
-    /// What is planned once for all passes, in words; nothing where nothing is.
-    pub fn planned(&self) -> String {
-        let BatchSource::Files { plan, encoder: Encoder::Net(net, _), .. } = &self.source else {
-            return String::new();
-        };
-        let place = if net.inputs.kings.count() > 1 { " in each king bucket" } else { "" };
-        if let Some(pairs) = &plan.passing {
-            let pairs = pairs.parents().len();
-            return format!(
-                ", chunks planned as they stream by, {pairs} pairs of inputs share rows"
-            );
-        }
-        match (plan.plans_once(), plan.pairs) {
-            (false, pairs) if pairs > 0 && plan.chunk > 0 && !plan.keeps() => {
-                ", no pairs of inputs share rows, as the data stream by".to_string()
-            }
-            (false, _) => String::new(),
-            (true, 0) => format!(", chunks of {} planned once", plan.chunk),
-            (true, pairs) => {
-                format!(
-                    ", chunks of {} planned once, up to {pairs} pairs of inputs{place} share rows",
-                    plan.chunk
-                )
-            }
+            BatchSource::Prepared { .. } => Some(config.window(self.scan.train)),
         }
     }
 
@@ -267,8 +189,8 @@ impl Data {
             (false, None) => samples.len(),
         };
         let validating = match by.choices() {
-            Some(_) => some_games(&self.validating, MOST_SEARCHED),
-            None => self.validating.clone(),
+            Some(_) => some_games(&self.scan.validation.samples, MOST_SEARCHED),
+            None => self.scan.validation.samples.clone(),
         };
         // Frees the memory of the last round before this one needs it.
         *last = None;
@@ -294,12 +216,16 @@ impl Data {
     /// The batches from a checkpoint on, or a share of each.
     pub fn batches(
         &mut self,
-        recipe: &Recipe,
+        config: &Config,
         start: &Checkpoint,
         of_rank: OfRank,
     ) -> Result<Stream> {
         let from = start.state.positions;
-        let cut = cut(&recipe.config, of_rank);
+        let batch = match config.batch {
+            BatchSize::Positions(count) => Some(count),
+            BatchSize::All => None,
+        };
+        let cut = BatchOrder { batch, shuffle: config.data.shuffle, seed: config.seed, of_rank };
         Ok(match &mut self.source {
             BatchSource::Files { plan, encoder, kept } => {
                 let plan = Plan { of_rank, ..Plan::clone(plan) };
@@ -307,7 +233,7 @@ impl Data {
             }
             BatchSource::Store(store) => {
                 ensure!(
-                    recipe.config.batch != BatchSize::All || store.pieces.len() >= of_rank.size,
+                    batch.is_some() || store.pieces.len() >= of_rank.size,
                     "{} positions are too few for {} ranks; start fewer",
                     store.len(),
                     of_rank.size
@@ -322,27 +248,18 @@ impl Data {
     }
 }
 
-fn cut(config: &Config, of_rank: OfRank) -> BatchOrder {
-    let batch = match config.batch {
-        BatchSize::Positions(count) => Some(count),
-        BatchSize::All => None,
-    };
-    BatchOrder { batch, shuffle: config.data.shuffle, seed: config.seed, of_rank }
-}
-
-/// Opens the data of a run, and gives the weights that training starts with. `begun` are the
-/// weights of a run that goes on, `base` is what a net is added to. The config gets its scale, where it has none.
+/// Opens the data of a run, and returns the weights that training starts with. `begun` are the
+/// weights of a run that goes on. The config gets its scale, where it has none.
 pub fn open(
-    config: &mut Config,
-    term_list: Option<&str>,
+    recipe: &mut Recipe,
     begun: Option<&Weights>,
-    base: Option<&export::Base>,
     place: &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
-    let Some(terms) = RunTerms::of(config, term_list)? else {
-        return net(config, base, begun, place, listener);
+    let Some(terms) = recipe.terms()? else {
+        return net(&recipe.config, recipe.base.as_ref(), begun, place, listener);
     };
+    let config = &mut recipe.config;
     let start = match begun {
         Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale)?,
         None => terms.start(config.start(), listener)?,
@@ -378,7 +295,10 @@ fn net(
     let mut weights = initial_of_size(net, config.seed, section.start_size);
     if base.is_some() {
         // So the sum begins as what is there already.
-        zero(&mut weights, net);
+        for part in [ArrayPart::Output, ArrayPart::OutputBias] {
+            let name = net.array(part).expect("every net has it").name;
+            weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
+        }
     }
     weights.0.extend(terms.into_iter().flat_map(|terms| terms.to_weights().0));
     let source = match samples {
@@ -392,9 +312,8 @@ fn net(
             BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone(), kept }
         }
     };
-    let weights_of = config.target.weights.weights(&scan.validation.samples);
-    let validation = validation(&encoder, &scan.validation.samples, &weights_of);
-    Ok((Data::of(scan, validation, source, Some(encoder), None), weights))
+    let validation = validation(config, &encoder, &scan.validation.samples);
+    Ok((Data { scan, validation, encoder: Some(encoder), source, terms: None }, weights))
 }
 
 /// The terms that learn with a net, as they were when this began.
@@ -404,14 +323,6 @@ fn beside_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeights
     let HceWeights { scale_factor, source, .. } = terms;
     let began = HceWeights::started_from(begun, terms.list, terms.scale)?;
     Ok(HceWeights { scale_factor, source, ..began })
-}
-
-/// The output of a net becomes nothing.
-pub fn zero(weights: &mut Weights, net: &Architecture) {
-    for part in [ArrayPart::Output, ArrayPart::OutputBias] {
-        let name = net.array(part).expect("every net has it").name;
-        weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
-    }
 }
 
 /// Positions that are enough to fit a scale on.
@@ -433,14 +344,13 @@ fn positions(
     let mut scan = read(&plan, keep, encoder.as_ref(), listener)?;
     plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
-    let kept = scan.kept.take();
-    let (source, counts, weights);
-    match (kept, rounds) {
-        (_, true) => {
+    let encoder = |terms: &RunTerms| Encoder::Hce(Arc::new(terms.encoder(&start)));
+    let (source, counts, fitted);
+    match scan.kept.take() {
+        _ if rounds => {
             let samples = to_prepare(&plan, config, listener)?;
             let seen = terms.encoder(&start).counts(&samples);
             hold_rare(&mut terms, &seen, rare(config), listener);
-            let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
             let some = match config.learns_moves() {
                 true => scan.some.clone(),
                 false => {
@@ -448,40 +358,28 @@ fn positions(
                     samples.chunks(TERMS_PIECE).step_by(every).flatten().copied().collect()
                 }
             };
-            weights = begin(config, &terms, &start, &encoder.encode(&some), place, listener)?;
-            counts = Some(seen);
+            (fitted, counts) = (encoder(&terms).encode(&some), Some(seen));
             scan.train = samples.len() as u64;
             source = BatchSource::Prepared { samples, weighing: plan.weighing, by: None };
         }
-        (Some(records), false) => {
-            let mut store = Store::encode(records, &terms.encoder(&start));
-            let seen = store.counts.clone();
-            if hold_rare(&mut terms, &seen, rare(config), listener) {
-                store.hold(&terms.encoder(&start));
-            }
-            weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
-            if passes(config, place) {
-                store.by_term();
-            }
-            counts = Some(seen);
-            source = BatchSource::Store(Arc::new(store));
+        Some(records) => {
+            let store = Store::encode(records, &terms.encoder(&start));
+            let store = held(store, &mut terms, &start, config, listener);
+            (fitted, counts) = (store.some(FIT_ON), Some(store.counts.clone()));
+            source = stored(store, config, place);
         }
-        (None, false) => {
-            listener.remark(
-                "the positions stream by and nobody counts their terms: none is held as rare",
-            );
-            let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
-            weights = begin(config, &terms, &start, &encoder.encode(&scan.some), place, listener)?;
-            counts = None;
+        None => {
+            (fitted, counts) = (encoder(&terms).encode(&scan.some), None);
+            let encoder = encoder(&terms);
             source = BatchSource::Files { plan: Box::new(plan), encoder, kept: None };
         }
     }
-    let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+    let encoder = encoder(&terms);
+    let weights = begin(config, &terms, &start, &fitted, place, listener)?;
     let tally = Tally::of(&scan.some);
-    let weights_of = config.target.weights.weights(&scan.validation.samples);
-    let validation = validation(&encoder, &scan.validation.samples, &weights_of);
-    let tuned = Tuned { terms, start, counts, tally };
-    Ok((Data::of(scan, validation, source, Some(encoder), Some(tuned)), weights))
+    let validation = validation(config, &encoder, &scan.validation.samples);
+    let terms = Some(Tuned { terms, start, counts, tally });
+    Ok((Data { scan, validation, encoder: Some(encoder), source, terms }, weights))
 }
 
 /// Terms of another engine, on the traces that it printed.
@@ -495,28 +393,38 @@ fn traces(
     let own = terms.own.clone().context("an engine's terms")?;
     let plan = recipe::plan(config);
     let mut scan = read(&plan, 0, None, listener)?;
-    let ([mut store, mut validation], tally) = read_traces(&plan, &own, &terms.encoder(&start))?;
-    let seen = store.counts.clone();
-    if hold_rare(&mut terms, &seen, rare(config), listener) {
-        let encoder = terms.encoder(&start);
-        store.hold(&encoder);
-        validation.hold(&encoder);
-    }
+    let ([store, mut validation], tally) = read_traces(&plan, &own, &terms.encoder(&start))?;
+    let store = held(store, &mut terms, &start, config, listener);
+    validation.hold(&terms.encoder(&start));
     let weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
-    if passes(config, place) {
-        store.by_term();
-    }
     scan.train = store.len() as u64;
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
-    let tuned = Tuned { terms, start, counts: Some(seen), tally };
-    let source = BatchSource::Store(Arc::new(store));
-    Ok((Data::of(scan, validation, source, None, Some(tuned)), weights))
+    let terms = Some(Tuned { terms, start, counts: Some(store.counts.clone()), tally });
+    let source = stored(store, config, place);
+    Ok((Data { scan, validation, encoder: None, source, terms }, weights))
 }
 
-/// Whether gradients over all positions are taken again and again, by the processor.
-fn passes(config: &Config, (_, compute): &(Device, Compute)) -> bool {
+/// A store without the entries of terms that are held, those that too few positions have among them.
+fn held(
+    mut store: Store,
+    terms: &mut RunTerms,
+    start: &HceWeights,
+    config: &Config,
+    listener: &dyn Progress,
+) -> Store {
+    if hold_rare(terms, &store.counts, rare(config), listener) {
+        store.hold(&terms.encoder(start));
+    }
+    store
+}
+
+fn stored(mut store: Store, config: &Config, (_, compute): &(Device, Compute)) -> BatchSource {
+    // The processor takes gradients over all positions again and again.
     let all = config.batch == BatchSize::All && !config.optimizer.name.is_direct();
-    all && matches!(compute, Compute::Fused { .. })
+    if all && matches!(compute, Compute::Fused { .. }) {
+        store.by_term();
+    }
+    BatchSource::Store(Arc::new(store))
 }
 
 /// Positions in which a term must occur to be trained.
@@ -528,23 +436,24 @@ fn rare(config: &Config) -> u64 {
     }
 }
 
-/// Holds the terms that too few positions have, and says so; whether there are any.
+/// Holds the terms that too few positions have, and reports their number; returns whether there are
+/// any.
 fn hold_rare(terms: &mut RunTerms, seen: &[u64], rare: u64, listener: &dyn Progress) -> bool {
-    let mut held = Vec::new();
-    for (i, chosen) in terms.chosen.terms.iter_mut().enumerate() {
-        if *chosen && seen[i] < rare {
+    let mut held = 0;
+    for (chosen, seen) in terms.chosen.terms.iter_mut().zip(seen) {
+        if *chosen && *seen < rare {
             *chosen = false;
-            held.push(i);
+            held += 1;
         }
     }
-    if !held.is_empty() {
+    if held > 0 {
         let moving = terms.chosen.terms.iter().filter(|chosen| **chosen).count();
         listener.remark(&format!(
             "{:>13} terms are held, seen in fewer than {rare} positions; {moving} move",
-            grouped(held.len() as u64)
+            grouped(held)
         ));
     }
-    !held.is_empty()
+    held > 0
 }
 
 /// The starting weights. A config without a scale gets the one that fits the start best.
@@ -569,8 +478,8 @@ fn begin(
         let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MOST_SCALE);
         let k = 400.0 / (std::f64::consts::LN_10 * scale);
         listener.remark(&format!(
-            "scale {scale}: with it sigmoid(cp / scale) of the start weights fits the results best \
-             (Texel's K is {k:.4})"
+            "scale {scale} fits sigmoid(cp / scale) of the start weights to the results best (Texel's \
+             K is {k:.4})"
         ));
         *config = config.with(|file| file.target.scale = Some(scale))?;
     }

@@ -4,27 +4,23 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-use super::data::{BatchSource, Data, Tuned, some_games};
+use super::Run;
+use super::data::{BatchSource, Tuned, some_games};
 use crate::batch::{Batch, Inputs};
 use crate::hce::HceWeights;
 use crate::log;
 use crate::loss::Loss;
-use crate::model::{Compute, Device};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::Found;
 use crate::report::terms::{EffectiveValues, TermResult, Why, csv};
 use crate::run::export::{self, Written};
 use crate::run::folder::{self, RunFolder};
-use crate::run::moves::{Player, rank};
-use crate::run::objective::{Searcher, teaches};
 use crate::run::recipe::{self, Recipe};
 use crate::run::report;
 use crate::train::checkpoint::{Best, Checkpoint, State};
 use crate::train::direct;
 use crate::train::optimizer::Name;
 use crate::train::target::targets;
-use crate::weights::Weights;
 
 /// Positions of the test, about, that the report measures on.
 const SHOWN: usize = 100_000;
@@ -36,10 +32,6 @@ pub struct Finished {
     pub what: String,
     /// The training loss logged at the step of the best weights.
     pub training_loss: Option<f64>,
-    /// The checkpoints that are kept for good.
-    pub kept: Vec<PathBuf>,
-    /// How many of the moves of test games it puts first, where it learns moves.
-    pub moves: Option<Found>,
     pub made: Made,
     /// The page about the run; none where none was asked for.
     pub page: Option<Result<PathBuf>>,
@@ -47,9 +39,8 @@ pub struct Finished {
 
 /// The evaluation that an engine loads.
 pub enum Made {
-    Net(Box<Written>),
     /// A net, and the file with the terms that learnt with it.
-    Sum(Box<Written>, PathBuf),
+    Net(Box<Written>, Option<PathBuf>),
     /// Terms before and after, and the values of pieces.
     Terms(Vec<TermResult>, EffectiveValues),
 }
@@ -82,106 +73,62 @@ pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) 
 }
 
 /// Writes the net or the terms.
-pub fn finish(
-    recipe: &Recipe,
-    data: &Data,
-    folder: &RunFolder,
-    listener: &dyn Progress,
-) -> Result<Finished> {
-    let path = folder.file(folder::BEST);
+pub fn finish(run: &Run, folder: &RunFolder) -> Result<Finished> {
+    let (recipe, path) = (&run.recipe, folder.file(folder::BEST));
     let best = Checkpoint::read(&path)?;
     let State { step, best: lowest, .. } = best.state;
     let what = match lowest {
         Some(Best { step: 0, loss }) => {
-            listener.remark(
-                "nothing was gained: no validation loss was below that of the start; what is written \
-                 are the weights that the run began with",
-            );
-            format!("the weights of the start, validation loss {loss:.6}: no step was better")
+            format!("nothing gained, the weights of the start, validation loss {loss:.6}")
         }
         Some(Best { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
         None => format!("weights of step {step}"),
     };
-    let made = match &data.terms {
+    let made = match &run.data.terms {
         Some(tuned) => {
-            if !recipe.config.target.weights.is_level() {
-                listener
-                    .remark("how sure the weights are is not known: positions do not count alike");
-            }
-            let (results, values) = terms(recipe, data, tuned, &best, &what, folder)?;
+            let (results, values) = terms(run, tuned, &best, &what, folder)?;
             Made::Terms(results, values)
         }
         None => {
             let net = folder.file(folder::NET);
-            let written = export::checkpoint(&path, &net, None, recipe.scales(), &data.validating)
+            let validating = &run.data.scan.validation.samples;
+            let written = export::checkpoint(&path, &net, None, recipe.scales(), validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
-            let written = Box::new(written);
-            match recipe.base.as_ref().filter(|_| recipe.config.tunes_base()) {
-                None => Made::Net(written),
+            let terms = match recipe.base.as_ref().filter(|_| recipe.config.tunes_base()) {
+                None => None,
                 Some(base) => {
                     let (terms, path) =
                         (recipe::learnt_with(base, &best.weights)?, folder.file(folder::BASE));
                     output::write(&path, terms.to_json().as_bytes())?;
-                    Made::Sum(written, path)
+                    Some(path)
                 }
-            }
+            };
+            Made::Net(Box::new(written), terms)
         }
     };
-    let kept = folder.kept();
     let rows = log::read(&folder.file(folder::LOG))?;
     let training_loss = rows.iter().find(|row| row.step == step).and_then(|row| row.train_loss);
-    let moves = moves(recipe, data, &best.weights, listener)?;
-    let folder = folder.path.clone();
-    Ok(Finished { folder, what, training_loss, kept, moves, made, page: None })
+    Ok(Finished { folder: folder.path.clone(), what, training_loss, made, page: None })
 }
 
-/// How many of the moves of test games the best weights find, beside those that terms began with.
-fn moves(
-    recipe: &Recipe,
-    data: &Data,
-    best: &Weights,
-    listener: &dyn Progress,
-) -> Result<Option<Found>> {
-    if !recipe.config.learns_moves() {
-        return Ok(None);
-    }
-    let mut taught = some_games(&data.test, SHOWN);
-    taught.retain(teaches);
-    let start = data.terms.as_ref().map(|tuned| ("the start", tuned.start.to_weights()));
-    let named = start.iter().map(|(name, weights)| (*name, weights)).chain([("the run", best)]);
-    let searchers = named.map(|(name, weights)| Ok((name, Searcher::of(recipe, weights)?)));
-    let searchers = searchers.collect::<Result<Vec<(&str, Searcher)>>>()?;
-    let players = searchers.iter().map(|(name, searcher)| Player {
-        name: name.to_string(),
-        scale: searcher.scale,
-        evaluation: Box::new(|| searcher.evaluation()),
-    });
-    let players: Vec<Player> = players.collect();
-    Ok(rank(&players, &taught, listener))
-}
-
-/// Writes a page about the run; its path. What was trained stands: a page that cannot be written
-/// is no reason to fail.
-pub fn page(
-    recipe: &Recipe,
-    data: &Data,
-    folder: &RunFolder,
-    place: &(Device, Compute),
-    listener: &dyn Progress,
-) -> Result<PathBuf> {
+/// Writes a page about the run; returns its path. The evaluation is complete: a page that cannot be
+/// written is no reason to fail.
+pub fn page(run: &Run, folder: &RunFolder, listener: &dyn Progress) -> Result<PathBuf> {
+    let scan = &run.data.scan;
     // So many games that it takes no longer than a few seconds.
-    let [validating, test] = [&data.validating, &data.test].map(|held| some_games(held, SHOWN));
-    report::of_ended(&folder.path, recipe, [&validating, &test], place, listener)
+    let [validating, test] =
+        [&scan.validation, &scan.test].map(|held| some_games(&held.samples, SHOWN));
+    report::of_ended(&folder.path, &run.recipe, [&validating, &test], &run.place, listener)
 }
 
 fn terms(
-    recipe: &Recipe,
-    data: &Data,
+    run: &Run,
     tuned: &Tuned,
     best: &Checkpoint,
     what: &str,
     folder: &RunFolder,
 ) -> Result<(Vec<TermResult>, EffectiveValues)> {
+    let recipe = &run.recipe;
     let scale = recipe.config.scale;
     let exact = tuned.terms.trained(&best.weights, scale)?;
     let mut weights = exact.clone().rounded(2);
@@ -189,7 +136,7 @@ fn terms(
     let write = |name: &str, text: String| output::write(&folder.file(name), text.as_bytes());
     write(folder::TERMS, weights.to_json())?;
 
-    let errors = match &data.source {
+    let errors = match &run.data.source {
         BatchSource::Store(store) => standard_errors(recipe, &store.all(), tuned, best)?,
         BatchSource::Prepared { by: Some(by), .. } if by.whole.is_some() => {
             standard_errors(recipe, &by.all(), tuned, best)?
