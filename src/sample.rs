@@ -7,7 +7,7 @@ use std::num::{NonZeroU16, NonZeroU64};
 use serde::{Deserialize, Serialize};
 use shakmaty::{
     Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move,
-    Position as _, PositionError, PositionErrorKinds, Role, Setup, Square, attacks, fen::Fen,
+    Position as _, PositionError, Role, Setup, Square, attacks, fen::Fen,
 };
 
 /// A board and its state, packed into 28 bytes the way marlinformat packs it, as White sees it.
@@ -45,7 +45,7 @@ pub enum Impossible {
     Fen(String),
     #[error("{0} pieces on the board, at most 32 fit")]
     TooManyPieces(usize),
-    #[error("impossible position: {0}")]
+    #[error("{0}")]
     Rules(String),
     #[error("nibble {0} stands for no piece")]
     Nibble(u8),
@@ -206,6 +206,16 @@ impl Position {
         letters
     }
 
+    /// The position without the piece at a place of [`Position::pieces`], for evaluations, legal or
+    /// not; without counters and en passant.
+    pub fn without(&self, place: usize) -> Self {
+        let nibbles = u128::from_le_bytes(self.nibbles);
+        let below = (1 << (4 * place)) - 1;
+        let left = nibbles & below | nibbles >> 4 & !below;
+        let square = self.pieces().nth(place).map_or(0, |piece| 1 << piece.square as u32);
+        Self::of_board(self.occupied & !square, left.to_le_bytes(), self.turn())
+    }
+
     /// The number of pieces, kings included.
     pub fn count(&self) -> usize {
         self.occupied.count_ones() as usize
@@ -246,29 +256,41 @@ impl Position {
         Bitboard(sets[6] | sets[14])
     }
 
+    /// Checks the rules that evaluations rely on, as [`Position::to_chess`] does.
     pub fn check(&self) -> Result<(), String> {
-        let sets = self.bitboards().map(|side| side.map(Bitboard));
+        let sets = self.bitboards();
         for ([.., king], side) in sets.iter().zip(["White", "Black"]) {
-            if king.count() != 1 {
-                return Err(format!("{side} has {} kings, expected 1", king.count()));
+            if king.count_ones() != 1 {
+                return Err(format!("{side} has {} kings, expected 1", king.count_ones()));
             }
         }
-        if ((sets[0][0] | sets[1][0]) & Bitboard::BACKRANKS).any() {
+        if Bitboard(sets[0][0] | sets[1][0]).intersects(Bitboard::BACKRANKS) {
             return Err("a pawn stands on the first or last rank".to_string());
         }
-        let (turn, occupied) = (self.turn(), Bitboard(self.occupied));
-        let [pawns, knights, bishops, rooks, queens, kings] = sets[turn.fold_wb(0, 1)];
-        let checks = sets[turn.fold_wb(1, 0)][5].first().map(|king| {
+        match self.is_king_attacked(!self.turn()) {
+            true => Err("the side that just moved is in check".to_string()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the side to move is in check.
+    pub fn in_check(&self) -> bool {
+        self.is_king_attacked(self.turn())
+    }
+
+    /// Whether the king of a colour is attacked.
+    fn is_king_attacked(&self, color: Color) -> bool {
+        let (sets, occupied) = (self.bitboards(), Bitboard(self.occupied));
+        let [own, other] = color.fold_wb([0, 1], [1, 0]);
+        let [pawns, knights, bishops, rooks, queens, kings] = sets[other].map(Bitboard);
+        let attacks = |king| {
             attacks::rook_attacks(king, occupied) & (rooks | queens)
                 | attacks::bishop_attacks(king, occupied) & (bishops | queens)
                 | attacks::knight_attacks(king) & knights
                 | attacks::king_attacks(king) & kings
-                | attacks::pawn_attacks(turn.other(), king) & pawns
-        });
-        match checks.is_some_and(Bitboard::any) {
-            true => Err("the side that just moved is in check".to_string()),
-            false => Ok(()),
-        }
+                | attacks::pawn_attacks(color, king) & pawns
+        };
+        Bitboard(sets[own][5]).first().is_some_and(|king| attacks(king).any())
     }
 
     fn sets(&self) -> [u64; 16] {
@@ -333,15 +355,6 @@ impl Position {
         }
     }
 
-    /// Whether the side to move is in check.
-    pub fn in_check(&self) -> bool {
-        let board = self.board();
-        let turn = self.turn();
-        board
-            .king_of(turn)
-            .is_some_and(|king| board.attacks_to(king, turn.other(), board.occupied()).any())
-    }
-
     /// A hash of pieces, turn, castling and en passant, equal for the flipped position.
     pub fn key(&self) -> u64 {
         let seen = if self.turn().is_black() { self.flipped() } else { *self };
@@ -371,31 +384,12 @@ pub fn mix(hash: u64, word: u64) -> u64 {
 
 /// A raw board under the rules; castling rights and en passant that contradict it are dropped.
 pub(crate) fn legal(setup: Setup) -> Result<Chess, Impossible> {
-    let named = |error: PositionError<Chess>| {
-        let kinds = error.kinds();
-        let mut reasons = Vec::new();
-        for (kind, reason) in [
-            (PositionErrorKinds::EMPTY_BOARD, "the board is empty"),
-            (PositionErrorKinds::MISSING_KING, "a king is missing"),
-            (PositionErrorKinds::TOO_MANY_KINGS, "a side has more than one king"),
-            (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn stands on the first or last rank"),
-            (PositionErrorKinds::OPPOSITE_CHECK, "the side that just moved is in check"),
-        ] {
-            if kinds.contains(kind) {
-                reasons.push(reason);
-            }
-        }
-        if reasons.is_empty() {
-            reasons.push("the rules forbid it");
-        }
-        Impossible::Rules(reasons.join(", "))
-    };
     Chess::from_setup(setup, CastlingMode::Chess960)
         .or_else(PositionError::ignore_invalid_castling_rights)
         .or_else(PositionError::ignore_invalid_ep_square)
         .or_else(PositionError::ignore_impossible_check)
         .or_else(PositionError::ignore_too_much_material)
-        .map_err(named)
+        .map_err(|error| Impossible::Rules(error.to_string()))
 }
 
 /// One position to learn from. Score and result are seen by the side to move.
@@ -491,35 +485,6 @@ impl Spread {
 
     pub fn samples(&self) -> impl Iterator<Item = &Sample> {
         self.kept.iter().map(|(_, sample)| sample)
-    }
-}
-
-impl Position {
-    /// The position without a piece, for evaluations, legal or not; None for a king.
-    pub fn without(&self, square: Square) -> Option<Self> {
-        let piece = self.pieces().find(|piece| piece.square == square)?;
-        if piece.role == Role::King {
-            return None;
-        }
-        let bit = 1u64 << square as u32;
-        let nibbles = u128::from_le_bytes(self.nibbles);
-        let below = (1u128 << (4 * (self.occupied & (bit - 1)).count_ones())) - 1;
-        let nibbles = nibbles & below | nibbles >> 4 & !below;
-        let (occupied, nibbles) = (self.occupied & !bit, nibbles.to_le_bytes());
-        let mut rest = Self { occupied, nibbles, ..*self };
-        if rest.ep_square().is_some_and(|target| !rest.takes_en_passant(target)) {
-            rest.turn_ep = rest.turn_ep & 128 | NO_EP;
-        }
-        Some(rest)
-    }
-
-    fn takes_en_passant(&self, target: Square) -> bool {
-        let turn = self.turn();
-        let [white, black] = self.bitboards().map(|roles| Bitboard(roles[0]));
-        let [own, other] = turn.fold_wb([white, black], [black, white]);
-        let moved = target.offset(turn.fold_wb(-8, 8));
-        moved.is_some_and(|moved| other.contains(moved))
-            && (attacks::pawn_attacks(turn.other(), target) & own).any()
     }
 }
 

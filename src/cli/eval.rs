@@ -4,6 +4,7 @@ use std::io::{self, BufRead, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, Result, bail, ensure};
+use shakmaty::Role;
 
 use super::options::Place;
 use super::out;
@@ -113,9 +114,8 @@ fn boards(evaluators: &[Evaluator], position: &Position) -> Result<String> {
     let (mut text, mut all) = (format!("{}\n\n", position.fen()), Vec::new());
     for evaluator in evaluators {
         let name = &evaluator.name;
-        let without = position
-            .pieces()
-            .filter_map(|piece| Some((piece.square, position.without(piece.square)?)));
+        let pieces = position.pieces().enumerate().filter(|(_, piece)| piece.role != Role::King);
+        let without = pieces.map(|(place, piece)| (piece.square, position.without(place)));
         let (squares, without): (Vec<_>, Vec<Position>) = without.unzip();
         let cp = values(evaluator, std::iter::once(*position).chain(without))?;
         let mut pieces = [None; 64];

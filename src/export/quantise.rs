@@ -54,13 +54,12 @@ pub fn quantise(
     Net::check(&net, scales)?;
     let numbers = stored(&net, scales.head_format)
         .iter()
-        .map(|it| numbers(&net, &floats, scales, it))
+        .map(|it| numbers(&floats, scales, it))
         .collect::<Result<_, _>>()?;
     Ok(Net::of(&net, scales, numbers)?)
 }
 
 fn numbers(
-    net: &Architecture,
     floats: &Floats,
     scales: Scales,
     stored: &Stored,
@@ -68,7 +67,7 @@ fn numbers(
     let (part, number) = (stored.array.part, stored.number);
     let (values, factor) = (floats.get(part), stored.factor(scales).unwrap_or(1));
     if let Some(place) = values.iter().position(|&value| integer(value, factor, number).is_none()) {
-        let (weight, value) = (net.describe(part, place), values[place]);
+        let (weight, value) = (format!("{}[{place}]", stored.array.name), values[place]);
         return Err(match value.is_finite() {
             true => QuantiseError::Range { weight, value, factor, number: number.name() },
             false => QuantiseError::NotFinite { weight, value },

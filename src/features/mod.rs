@@ -2,7 +2,7 @@
 
 use shakmaty::{CastlingSide, Color, Move, Role, Square};
 
-use crate::architecture::{Architecture, Inputs, PIECES, Part, Views};
+use crate::architecture::{Architecture, Inputs, PIECES, Views};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Piece, Position};
 
@@ -262,57 +262,6 @@ impl Inputs {
             _ => format!(", king bucket {}", row / PIECES),
         };
         format!("{whose} {role} on {}{bucket}", piece.square)
-    }
-}
-
-impl Architecture {
-    /// A number of an array in words: "accumulator.weight of input 12 (own pawn on e2) to neuron 3".
-    pub fn describe(&self, part: Part, i: usize) -> String {
-        let (hidden, maps) = (self.hidden, self.maps());
-        let of_bucket = |bucket: usize| match self.buckets {
-            1 => String::new(),
-            _ => format!(" of bucket {bucket}"),
-        };
-        match part {
-            Part::Accumulator => {
-                let (row, neuron) = (i / hidden, i % hidden);
-                let piece = self.inputs.describe(row);
-                format!("accumulator.weight of input {row} ({piece}) to neuron {neuron}")
-            }
-            Part::Factoriser => {
-                let (row, neuron) = (i / hidden, i % hidden);
-                format!("factoriser.weight of input {row} to neuron {neuron}")
-            }
-            Part::AccumulatorBias => format!("accumulator.bias of neuron {i}"),
-            Part::Layer(layer) => {
-                let [inputs, outputs] = maps[layer];
-                let (bucket, output, input) =
-                    (i / inputs / outputs, i / inputs % outputs, i % inputs);
-                let bucket = of_bucket(bucket);
-                format!("head.{layer}.weight of input {input} to neuron {output}{bucket}")
-            }
-            Part::LayerBias(layer) => {
-                let [_, outputs] = maps[layer];
-                let bucket = of_bucket(i / outputs);
-                format!("head.{layer}.bias of neuron {}{bucket}", i % outputs)
-            }
-            Part::Output => {
-                let [inputs, _] = maps[maps.len() - 1];
-                let (bucket, input) = (of_bucket(i / inputs), i % inputs);
-                if self.has_layers() {
-                    return format!("output.weight of neuron {input}{bucket}");
-                }
-                let (view, neuron) =
-                    (input / self.outputs_of_view(), input % self.outputs_of_view());
-                let view = match (self.views(), view) {
-                    (1, _) => "",
-                    (_, 0) => " (side to move)",
-                    _ => " (other side)",
-                };
-                format!("output.weight of neuron {neuron}{view}{bucket}")
-            }
-            Part::OutputBias => format!("output.bias{}", of_bucket(i)),
-        }
     }
 }
 

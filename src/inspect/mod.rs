@@ -19,7 +19,7 @@ use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 use forward::Forward;
 pub use neurons::{Layer, Map, Mover, Neuron};
-pub use pieces::{BANDS, ROLES, Squares, Value, Values, without};
+pub use pieces::{BANDS, ROLES, Squares, Value, Values};
 pub use terms::Explained;
 
 #[derive(Clone, Debug, Default)]

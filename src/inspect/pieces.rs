@@ -72,7 +72,7 @@ pub(super) fn of_hce(
 ) -> Vec<Worth> {
     each(samples, seen, |position, worths| {
         let with = evaluator.evaluate(position);
-        removed(position, worths, |place| with - evaluator.evaluate(&without(position, place)));
+        removed(position, worths, |place| with - evaluator.evaluate(&position.without(place)));
     })
 }
 
@@ -141,13 +141,4 @@ pub(super) fn squares(worths: &[Worth]) -> Vec<Squares> {
         endgame: phases[1].iter().map(mean).collect(),
     };
     ROLES.into_iter().zip(&sums).map(boards).collect()
-}
-
-/// The position without the piece at a place, see [`Position::pieces`].
-pub fn without(position: &Position, place: usize) -> Position {
-    let nibbles = u128::from_le_bytes(position.nibbles());
-    let below = (1 << (4 * place)) - 1;
-    let left = nibbles & below | nibbles >> 4 & !below;
-    let square = position.pieces().nth(place).map_or(0, |piece| 1 << piece.square as u32);
-    Position::of_board(position.occupied() & !square, left.to_le_bytes(), position.turn())
 }

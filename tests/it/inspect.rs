@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nnuance::architecture::{Activation, Architecture, Inputs, Views};
 use nnuance::export::Float;
 use nnuance::hce::{HceEvaluator, HceWeights};
-use nnuance::inspect::{Inspection, Options, ROLES, inspect, without, work};
+use nnuance::inspect::{Inspection, Options, ROLES, inspect, work};
 use nnuance::sample::{Sample, mix};
 use nnuance::scales::Scales;
 use nnuance::weights::Weights;
@@ -67,7 +67,7 @@ fn removed_pieces_are_gone() {
     for position in games::positions(300, 1) {
         for (place, piece) in position.pieces().enumerate() {
             let left: Vec<_> = position.pieces().filter(|other| *other != piece).collect();
-            let without = without(&position, place);
+            let without = position.without(place);
             assert_eq!(without.pieces().collect::<Vec<_>>(), left);
             assert_eq!(without.turn(), position.turn());
         }
@@ -86,7 +86,7 @@ fn piece_values_equal_differences() {
         for Sample { position, .. } in &samples {
             for (place, piece) in position.pieces().enumerate().filter(|it| it.1.role != Role::King)
             {
-                let worth = float.logit(position) - float.logit(&without(position, place));
+                let worth = float.logit(position) - float.logit(&position.without(place));
                 let worth = 400.0 * if piece.color == position.turn() { worth } else { -worth };
                 all[piece.role as usize - 1].push(worth);
             }

@@ -123,4 +123,3 @@ mod uci;
 mod verdicts;
 mod view;
 mod whole_games;
-mod without;

@@ -160,7 +160,7 @@ fn broken_games_are_skipped() {
         (sound.replace("\"1-0\"]", "\"1-0"), "game 2, line 7: ", "no closing quote"),
         (tagged("[Variant \"atomic\"]"), "game 2, line 7: ", "the tag Variant is `atomic`"),
         (tagged("[Variant \"chess960\"]"), "game 2, line 7: ", "without the tag FEN"),
-        (tagged("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]"), "line 7: ", "the board is empty"),
+        (tagged("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]"), "line 7: ", "empty board"),
         ("[Event \"?\"]\n[Result \"1-0\"]\n\n".into(), "game 2", "the moves end without a result"),
         (sound.clone() + "1. d4 d5", "game 2, line 13, move 2...", "comes after the result"),
     ] {
