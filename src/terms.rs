@@ -1,8 +1,7 @@
 //! Lists of terms: names, kinds, start values; ours, or an engine's own from a file.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::input;
@@ -75,15 +74,6 @@ impl Chosen {
     }
 }
 
-/// Why patterns choose nothing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PatternError {
-    #[error("{pattern:?} is no pattern: {error}")]
-    Bad { pattern: String, error: &'static str },
-    #[error("no term is named {pattern:?}; the nearest name is {nearest:?}")]
-    Nothing { pattern: String, nearest: String },
-}
-
 impl TermList {
     pub fn len(&self) -> usize {
         self.terms.len()
@@ -94,7 +84,7 @@ impl TermList {
     }
 
     /// Terms of patterns such as `pawns.*` or `tempo`; `pawns` is all below it, `!` takes away.
-    pub fn choose(&self, patterns: &[String]) -> Result<Chosen, PatternError> {
+    pub fn choose(&self, patterns: &[String]) -> Result<Chosen, String> {
         let terms = vec![false; self.len()];
         let mut chosen = Chosen { terms, tempo: false, scale_factor: false };
         for text in patterns {
@@ -103,7 +93,7 @@ impl TermList {
                 None => (true, &text[..]),
             };
             let pattern = glob::Pattern::new(name)
-                .map_err(|error| PatternError::Bad { pattern: text.clone(), error: error.msg })?;
+                .map_err(|error| format!("{text:?} is no pattern: {}", error.msg))?;
             let below = format!("{name}.");
             let mut found = false;
             let matches = |term: &str| pattern.matches(term) || term.starts_with(&below);
@@ -119,25 +109,17 @@ impl TermList {
                 (chosen.scale_factor, found) = (keep, true);
             }
             if !found {
-                let (pattern, nearest) = (text.clone(), self.nearest(name));
-                return Err(PatternError::Nothing { pattern, nearest });
+                let nearest = self.nearest(name);
+                return Err(format!("no term is named {text:?}; the nearest name is {nearest:?}"));
             }
         }
         Ok(chosen)
     }
 
-    /// The name of a term, or the beginning of one, that is most like a text.
-    fn nearest(&self, text: &str) -> String {
-        let dots = |name: &str| name.match_indices('.').map(|(at, _)| at).collect::<Vec<_>>();
-        let names = self.terms.iter().flat_map(|term| {
-            let ends = dots(&term.name).into_iter().chain([term.name.len()]);
-            ends.map(|end| &term.name[..end]).collect::<Vec<_>>()
-        });
-        let likeness = |name: &&str| strsim::jaro(name, text);
-        let best = names
-            .chain([TEMPO, SCALE_FACTOR])
-            .max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-        best.unwrap_or_default().to_string()
+    /// The name that is most like a text.
+    pub fn nearest(&self, text: &str) -> &str {
+        let names = self.terms.iter().map(|term| &term.name[..]).chain([TEMPO, SCALE_FACTOR]);
+        names.max_by_key(|name| (1e6 * strsim::jaro(name, text)) as u32).unwrap_or_default()
     }
 }
 
@@ -157,40 +139,75 @@ const MOST: usize = 65_535;
 /// Files of weights nest the words of a name, and readers of JSON bear some hundred levels.
 const MOST_WORDS: usize = 32;
 
+/// The line of a term.
+const LINE: &str = "`NAME KIND MIDDLEGAME ENDGAME`, as in `bishop.pair normal 25 40`";
+
 /// Why a term list could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum TermListError {
-    #[error("cannot read the term list {path}: {error}")]
-    Open { path: PathBuf, error: io::Error },
-    #[error("{path}, line {line}: {reason}")]
-    Line { path: PathBuf, line: usize, reason: String },
-    #[error("{0} lists no terms; write a line `NAME KIND MIDDLEGAME ENDGAME` for each of them")]
-    Empty(PathBuf),
+#[error("{path}: {reason}")]
+pub struct TermListError {
+    path: PathBuf,
+    reason: String,
 }
 
 impl OwnTerms {
     pub fn read(path: &Path) -> Result<Self, TermListError> {
-        let text = input::text(path, input::TEXT)
-            .map_err(|error| TermListError::Open { path: path.to_path_buf(), error })?;
+        let text = input::text(path, input::TEXT).map_err(|error| TermListError {
+            path: path.to_path_buf(),
+            reason: format!("cannot read the term list: {error}"),
+        })?;
         Self::parse(&text, path)
     }
 
     /// Reads the text of a term list; `path` stands for it in errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TermListError> {
-        let mut lines = Lines::default();
+        let failed = |reason| TermListError { path: path.to_path_buf(), reason };
+        let mut own = Self { list: TermList::default(), phase: 1.0, scale: 1.0 };
+        let mut names = HashSet::new();
         for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-            lines.add(number + 1, line).map_err(|reason| TermListError::Line {
-                path: path.to_path_buf(),
-                line: number + 1,
-                reason,
-            })?;
+            let added = own.add(line, &mut names);
+            added.map_err(|reason| failed(format!("line {}: {reason}", number + 1)))?;
         }
-        let [phase, scale, tempo] = lines.units.map(|unit| unit.map(|(_, value)| value));
-        let list = TermList { terms: lines.terms, tempo: tempo.unwrap_or(0.0) };
-        if list.is_empty() {
-            return Err(TermListError::Empty(path.to_path_buf()));
+        match own.list.is_empty() {
+            true => Err(failed(format!("it lists no terms; expected lines {LINE}"))),
+            false => Ok(own),
         }
-        Ok(Self { list, phase: phase.unwrap_or(1.0), scale: scale.unwrap_or(1.0) })
+    }
+
+    fn add(&mut self, line: &str, names: &mut HashSet<String>) -> Result<(), String> {
+        let (line, counts) = line.split_once('#').unwrap_or((line, ""));
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (name, kind, start) = match words[..] {
+            [] => return Ok(()),
+            [TEMPO, value] => return finite(value).map(|value| self.list.tempo = value),
+            ["phase", value] => return positive(value).map(|value| self.phase = value),
+            ["scale", value] => return positive(value).map(|value| self.scale = value),
+            [name, kind, mg, eg] => (name.to_string(), kind, [finite(mg)?, finite(eg)?]),
+            _ => {
+                let units = "`phase`, `scale` or `tempo` and a number";
+                return Err(format!("expected {LINE}, or {units}, found `{}`", line.trim()));
+            }
+        };
+        let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let word = |word: &str| !word.is_empty() && word.chars().all(letter);
+        if name == TEMPO || !name.split('.').all(word) || name.split('.').count() > MOST_WORDS {
+            return Err(format!(
+                "`{name}` is no name; names are up to {MOST_WORDS} words of letters, digits, `_` \
+                 and `-`, with dots between them"
+            ));
+        }
+        let kind = Kind::named(kind).ok_or_else(|| {
+            let names = Kind::ALL.map(Kind::name).join(", ");
+            format!("no kind is named `{kind}`; the kinds are {names}")
+        })?;
+        if !names.insert(name.clone()) {
+            return Err(format!("`{name}` is named twice; rename one of them"));
+        }
+        if self.list.len() == MOST {
+            return Err(format!("more than {MOST} terms; a trace cannot number them"));
+        }
+        self.list.terms.push(TermEntry { name, kind, start, counts: counts.trim().to_string() });
+        Ok(())
     }
 
     /// Shares of middlegame and endgame from the engine's own phase and scale factor.
@@ -215,87 +232,12 @@ impl fmt::Display for OwnTerms {
     }
 }
 
-const UNITS: [&str; 3] = ["phase", "scale", TEMPO];
-
-#[derive(Default)]
-struct Lines {
-    terms: Vec<TermEntry>,
-    named: HashMap<String, usize>,
-    /// Line and value of each of [`UNITS`].
-    units: [Option<(usize, f64)>; 3],
+fn finite(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|value: &f64| value.is_finite());
+    number.ok_or_else(|| format!("expected a finite number, found `{text}`"))
 }
 
-impl Lines {
-    fn add(&mut self, number: usize, line: &str) -> Result<(), String> {
-        let (line, counts) = line.split_once('#').unwrap_or((line, ""));
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words[..] {
-            [] => Ok(()),
-            [unit, value] => self.unit(number, unit, value),
-            [name, kind, mg, eg] => self.term(number, [name, kind, mg, eg], counts.trim()),
-            _ => Err(format!(
-                "expected `NAME KIND MIDDLEGAME ENDGAME`, as in `bishop.pair normal 25 40`, or \
-                 `phase`, `scale` or `tempo` and a number, found `{}`",
-                line.trim()
-            )),
-        }
-    }
-
-    fn unit(&mut self, number: usize, unit: &str, value: &str) -> Result<(), String> {
-        let Some(place) = UNITS.iter().position(|known| *known == unit) else {
-            return Err(format!(
-                "`{unit}` is none of {}; the line of a term is `NAME KIND MIDDLEGAME ENDGAME`",
-                UNITS.join(", ")
-            ));
-        };
-        if let Some((first, _)) = self.units[place] {
-            return Err(format!("`{unit}` stands in line {first} already; take one away"));
-        }
-        let value = finite(unit, value)?;
-        if unit != TEMPO && value <= 0.0 {
-            return Err(format!("{unit} {value}, expected more than 0"));
-        }
-        self.units[place] = Some((number, value));
-        Ok(())
-    }
-
-    fn term(&mut self, number: usize, words: [&str; 4], counts: &str) -> Result<(), String> {
-        let [name, kind, mg, eg] = words;
-        let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let word = |word: &str| !word.is_empty() && word.chars().all(letter);
-        if !name.split('.').all(word) {
-            return Err(format!(
-                "`{name}` is no name; names are words of letters, digits, `_` and `-`, with dots \
-                 between them"
-            ));
-        }
-        let words = name.split('.').count();
-        if words > MOST_WORDS {
-            return Err(format!("a name of {words} words; {MOST_WORDS} at most can be nested"));
-        }
-        if name == TEMPO {
-            return Err(format!("no term can be named {TEMPO}; write `{TEMPO} {mg}` alone"));
-        }
-        let kind = Kind::named(kind).ok_or_else(|| {
-            let names = Kind::ALL.map(Kind::name).join(", ");
-            format!("no kind is named `{kind}`; the kinds are {names}")
-        })?;
-        let start = [finite("middlegame weight", mg)?, finite("endgame weight", eg)?];
-        if let Some(first) = self.named.insert(name.to_string(), number) {
-            return Err(format!("`{name}` is named in line {first} already; rename one of them"));
-        }
-        if self.terms.len() == MOST {
-            return Err(format!("more than {MOST} terms; a trace cannot number them"));
-        }
-        let (name, counts) = (name.to_string(), counts.to_string());
-        self.terms.push(TermEntry { name, kind, start, counts });
-        Ok(())
-    }
-}
-
-fn finite(what: &str, text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|value: &f64| value.is_finite())
-        .ok_or_else(|| format!("{what} `{text}`, expected a finite number"))
+fn positive(text: &str) -> Result<f64, String> {
+    let number = finite(text)?;
+    (number > 0.0).then_some(number).ok_or_else(|| format!("expected more than 0, found {text}"))
 }

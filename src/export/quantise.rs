@@ -59,11 +59,7 @@ pub fn quantise(
     Ok(Net::of(&net, scales, numbers)?)
 }
 
-fn numbers(
-    floats: &Floats,
-    scales: Scales,
-    stored: &Stored,
-) -> Result<Numbers, QuantiseError> {
+fn numbers(floats: &Floats, scales: Scales, stored: &Stored) -> Result<Numbers, QuantiseError> {
     let (part, number) = (stored.array.part, stored.number);
     let (values, factor) = (floats.get(part), stored.factor(scales).unwrap_or(1));
     if let Some(place) = values.iter().position(|&value| integer(value, factor, number).is_none()) {

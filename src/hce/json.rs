@@ -117,9 +117,8 @@ impl HceWeights {
             }
         }
         if let Some(at) = unknown(&file.terms, "", &used) {
-            let likeness = |name: &&TermEntry| (1e6 * strsim::jaro(&at, &name.name)) as u32;
-            let nearest = list().terms.iter().max_by_key(likeness).map(|it| it.name.clone());
-            return Err(HceFileError::Unknown { at, nearest: nearest.unwrap_or_default() });
+            let nearest = list().nearest(&at).to_string();
+            return Err(HceFileError::Unknown { at, nearest });
         }
         Ok(weights)
     }

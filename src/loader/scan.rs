@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::encode::{EncodedTerms, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
 use super::source::{FilteredFile, Turns};
-use super::split::{Distinct, Holding};
+use super::split::Holding;
 use super::{HeldOut, LoadError, Plan, Rejected, Sketch, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
@@ -196,7 +196,7 @@ fn read_file<'a>(
     let mut kept = Some(KeptFile::default());
     let (mut records, mut piece, mut probe) = (Vec::new(), Vec::new(), Vec::new());
     let (mut validation, mut test) = (Vec::new(), Vec::new());
-    let mut games = Distinct::default();
+    let mut last_game = None;
     let mut some = Spread::new(SOME.div_ceil(plan.files.len()));
     let mut scan = Scan::default();
     let file = each_block(path, plan, shared.seen, |block| {
@@ -205,7 +205,8 @@ fn read_file<'a>(
         }
         records.clear();
         for sample in block {
-            games.add(sample.game);
+            scan.games += u64::from(sample.game.is_some() && sample.game != last_game);
+            last_game = sample.game;
             match plan.subset(sample) {
                 Subset::Validation => validation.push(*sample),
                 Subset::Test => test.push(*sample),
@@ -249,7 +250,6 @@ fn read_file<'a>(
             return Err(LoadError::View { path: path.clone(), reason });
         }
     }
-    scan.games = games.count();
     scan.files = vec![DataFile {
         path: path.clone(),
         format: Some(source.format().name.to_string()),

@@ -1,7 +1,6 @@
 //! Games: which are held out, what for, which of the others are used, and how many there are.
 
 use std::collections::{BTreeSet, HashSet};
-use std::num::NonZeroU64;
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -198,33 +197,5 @@ impl Draw {
         self.samples.sort_by_key(|(file, sample)| (place(sample), *file));
         self.samples.truncate(HeldOut::MOST);
         self.cut = self.samples.last().map(|(_, sample)| place(sample));
-    }
-}
-
-/// Games by their hashes. A file in which games are interleaved comes back to each of them.
-#[derive(Debug, Default)]
-pub(super) struct Distinct {
-    last: Option<NonZeroU64>,
-    seen: HashSet<NonZeroU64>,
-    /// Games behind the most, which count whenever another begins.
-    more: u64,
-}
-
-impl Distinct {
-    /// Games that are remembered, in some 70 MB.
-    const MOST: usize = 1 << 22;
-
-    pub fn add(&mut self, game: Option<NonZeroU64>) {
-        let Some(known) = game.filter(|_| game != self.last) else { return };
-        self.last = game;
-        if self.seen.len() < Self::MOST {
-            self.seen.insert(known);
-        } else if !self.seen.contains(&known) {
-            self.more += 1;
-        }
-    }
-
-    pub fn count(&self) -> u64 {
-        self.seen.len() as u64 + self.more
     }
 }

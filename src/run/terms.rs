@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use crate::config::{Config, Model};
 use crate::hce::{self, Coding, HceWeights};
@@ -49,12 +49,15 @@ impl RunTerms {
             Some(own) => Arc::new(own.list.clone()),
             None => hce::terms::list(),
         };
+        let choose = |key: &str, patterns: &[String]| {
+            list.choose(patterns).map_err(|error| anyhow!("`{section}.{key}`: {error}"))
+        };
         let present = match used {
-            Some(patterns) => list.choose(patterns).with_context(|| format!("`{section}.use`"))?,
+            Some(patterns) => choose("use", patterns)?,
             None => Chosen::all(list.len()),
         };
         let mut chosen = match tune {
-            Some(patterns) => list.choose(patterns).with_context(|| format!("`{section}.tune`"))?,
+            Some(patterns) => choose("tune", patterns)?,
             None => present.clone(),
         };
         for (chosen, present) in chosen.terms.iter_mut().zip(&present.terms) {

@@ -67,7 +67,7 @@ fn wrong_lists_are_refused() {
         ("a normal nan 2", "`nan`"),
         ("a..b normal 1 2", "`a..b`"),
         ("tempo normal 1 2", "tempo"),
-        ("phase 0", "phase 0"),
+        ("phase 0", "more than 0"),
     ] {
         let error = list(text).unwrap_err();
         assert!(error.contains(told), "{text:?} gives {error:?}");
