@@ -27,7 +27,7 @@ Examples:
   nnuance climb configs/climb.toml --start nets/quickstart-32.bin --out runs/higher
 
 The config is that of a run; its data.files stand for the games. The folder has for each generation, \
-001, 002 and so on, its games (games.vf), its training (run) and its matches (match.json).")]
+001, 002 and so on, its games (games.vf), its training (run) and its match (match.json).")]
 pub struct Args {
     /// The config of each training (TOML)
     config: PathBuf,
@@ -37,8 +37,7 @@ pub struct Args {
     /// The folder [default: runs/ and the config's name]
     #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// The evaluation that plays the first games: material, random (a net of random weights), or
-    /// any that can play
+    /// The evaluation that plays the first games, any that can play
     #[arg(long, default_value = "material", value_name = "EVALUATION")]
     start: String,
     /// Generations in all; more go on where fewer ended

@@ -7,18 +7,16 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::options::{DataFiles, among};
 use super::out;
 use super::terminal::Terminal;
-use crate::config::Config;
 use crate::export::snippet::{Language, snippet};
 use crate::export::tables::{Tapering, Tuned, source};
 use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
-use crate::hce::Moved;
 use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
 use crate::report::{Matched, Table};
-use crate::run::export::{Basis, Origin, Written, match_to, read, refuse_overwriting, write};
-use crate::run::folder::BEST;
-use crate::run::path::{in_folder, must_be_there, net_at, terms_to_export};
+use crate::run::export::{Origin, Written, match_to, read, refuse_overwriting, write};
+use crate::run::folder::{BEST, NET};
+use crate::run::path::{FileKind, holds_terms, in_folder, kind_of};
 use crate::run::tuned::with_tapering;
 use crate::scales::{HeadFormat, Scales};
 
@@ -46,7 +44,7 @@ pub struct Args {
     /// Write a net's inference code instead, one file with its own test: rust, or c, a header that
     /// C++ takes, too
     #[arg(long, value_name = "LANGUAGE", value_parser = among(LANGUAGES))]
-    #[arg(conflicts_with_all = ["match_scale", "largest_scales", "licence", "recipe"])]
+    #[arg(conflicts_with_all = ["match_scale", "largest_scales", "licence"])]
     #[arg(conflicts_with_all = ["qa", "qb", "scale", "head"])]
     snippet: Option<Language>,
     /// Set SCALE so that centipawns mean what they mean in this older evaluation, and the margins
@@ -74,13 +72,6 @@ pub struct Args {
     /// Licence of the net, for the manifest
     #[arg(long, value_name = "NAME", value_parser = licence)]
     licence: Option<String>,
-    /// Config that trained it, for the manifest [default: the checkpoint's]
-    #[arg(long, value_name = "FILE")]
-    recipe: Option<PathBuf>,
-    /// Move the mean of each table of squares into the material of its piece; the evaluation stays
-    /// the same. For handcrafted terms
-    #[arg(long)]
-    centre: bool,
     /// Replace what is there by the names of the output, the manifest's and the floats' too
     #[arg(long)]
     overwrite: bool,
@@ -96,15 +87,13 @@ fn licence(name: &str) -> Result<String, String> {
 }
 
 pub fn run(args: Args) -> Result<()> {
-    must_be_there(&args.checkpoint)?;
     if let Some(language) = args.snippet {
         return write_code(&args, language);
     }
     let output = args.output.clone().context("name the net to write with --out")?;
-    if terms_to_export(&args.checkpoint) {
+    if holds_terms(&args.checkpoint) {
         return write_terms(&args, &output);
     }
-    ensure!(!args.centre, "--centre is for handcrafted terms; a net has no tables of squares");
     let path = in_folder(&args.checkpoint, BEST)?;
     let name = path.display();
     refuse_overwriting(&path, &output)?;
@@ -124,16 +113,8 @@ pub fn run(args: Args) -> Result<()> {
     };
     let mut origin = Origin::of(&source).with_context(|| name.to_string())?;
     origin.provenance.licence = args.licence.clone();
-    if let Some(path) = &args.recipe {
-        let text = input::text(path, input::TEXT);
-        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-        Config::parse(&text, &path.display().to_string(), &[])?;
-        origin.provenance.recipe = Some(text);
-    }
     let terminal = Terminal::default();
-    let data = args.data.plan();
-    let on = origin.on(data.as_ref());
-    let samples = origin.samples(data, &path, &terminal)?;
+    let basis = origin.basis(args.data.plan(), &path, &terminal)?;
     let mut table = Table::facts();
     if args.largest_scales {
         let Scales { qb, head_format, .. } = source.scales;
@@ -149,13 +130,12 @@ pub fn run(args: Args) -> Result<()> {
         // Floats of other evaluations are computed on the CPU.
         let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
         let place = (Device::flex(), compute);
-        let (to, name, found) = match_to(&mut source, old, &samples, &place, &terminal)?;
+        let (to, name, found) = match_to(&mut source, old, &basis.samples, &place, &terminal)?;
         add_matched(&mut table, &name, &found);
         matched = Some(to);
     }
-    let measured = Basis { samples: &samples, on, matched };
-    let written =
-        write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;
+    let written = write(&source, origin.provenance, &basis, matched, &output)
+        .with_context(|| name.to_string())?;
     add_written(&mut table, &written);
     out::line(table.to_string().trim_end())
 }
@@ -212,8 +192,7 @@ pub fn add_written(table: &mut Table, written: &Written) {
     row("net", format!("{}, sha256 {}", net.display(), found.sha256));
 }
 
-/// Writes handcrafted terms as the ending of the output says. With --centre the means of tables go
-/// into material first.
+/// Writes handcrafted terms as the ending of the output says.
 fn write_terms(args: &Args, output: &Path) -> Result<()> {
     let path = &args.checkpoint;
     let from = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
@@ -223,18 +202,7 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         from.display()
     );
     out::refuse_existing(&[output], args.overwrite)?;
-    let (mut weights, units) = with_tapering(path).with_context(|| path.display().to_string())?;
-    let mut moved = None;
-    if args.centre {
-        let centred = weights.centred().with_context(|| {
-            format!(
-                "{}: --centre knows the squares of the built-in terms alone, not those of another \
-                 engine",
-                path.display()
-            )
-        })?;
-        (weights, moved) = (centred.0, Some(centred.1));
-    }
+    let (weights, units) = with_tapering(path).with_context(|| path.display().to_string())?;
     let origin = weights.source.clone().unwrap_or_else(|| path.display().to_string());
     let (list, values) = weights.used();
     let tuned = Tuned {
@@ -259,16 +227,6 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         ),
     };
     output::write(output, text.as_bytes())?;
-    if let Some(moved) = moved {
-        let moved = moved.iter().map(|Moved { role, centipawns: [mg, eg] }| {
-            format!("{} {mg:+}/{eg:+}", format!("{role:?}").to_lowercase())
-        });
-        eprintln!(
-            "the mean of each table, over the squares where the piece can stand, went into \
-             material (mg/eg cp): {}",
-            moved.collect::<Vec<_>>().join(", ")
-        );
-    }
     out::line(output.display())
 }
 
@@ -276,7 +234,14 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
 /// language expects.
 fn write_code(args: &Args, language: Language) -> Result<()> {
     let Args { checkpoint, output, overwrite, .. } = args;
-    let path = net_at(checkpoint)?;
+    let path = in_folder(checkpoint, NET)?;
+    let name = path.display();
+    let bytes =
+        input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
+    ensure!(
+        matches!(kind_of(&bytes), FileKind::Other),
+        "{name} is no quantised net; `nnuance export {name} -o NET` makes one of a checkpoint"
+    );
     let output = output.clone().unwrap_or_else(|| PathBuf::from(language.file_name()));
     for file in [path.clone(), export::manifest_path(&path), export::floats_path(&path)] {
         ensure!(

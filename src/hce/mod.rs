@@ -18,4 +18,4 @@ pub use json::HceFileError;
 pub use phase::Phase;
 pub use terms::{Group, Part, Parts, Term};
 pub use trace::{Only, Sink, Tally, Trace};
-pub use weights::{HceWeights, Moved, wings};
+pub use weights::{HceWeights, wings};

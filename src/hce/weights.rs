@@ -174,39 +174,7 @@ fn sum(weights: &Weights, names: &[&str], shape: &[usize]) -> Result<Vec<f64>, W
     Ok(sums)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
-    pub role: Role,
-    /// Middlegame and endgame, whole centipawns.
-    pub centipawns: [i32; 2],
-}
-
-const ROLES: [Role; 5] = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
-
 impl HceWeights {
-    /// Moves the mean of each table into the material of its piece; kings keep theirs.
-    pub fn centred(mut self) -> Option<(Self, Vec<Moved>)> {
-        if !self.is_ours() {
-            return None;
-        }
-        let moved = ROLES.map(|role| {
-            let squares: Vec<usize> =
-                squares(role).map(|at| Term::psqt(role, at).index()).collect();
-            let mut centipawns = [0; 2];
-            for (phase, mean) in centipawns.iter_mut().enumerate() {
-                let sum: f64 = squares.iter().map(|term| self.values[*term][phase]).sum();
-                let whole = (sum / squares.len() as f64).round();
-                squares.iter().for_each(|term| self.values[*term][phase] -= whole);
-                if let Some(material) = Term::material(role) {
-                    self.values[material.index()][phase] += whole;
-                }
-                *mean = whole as i32;
-            }
-            Moved { role, centipawns }
-        });
-        Some((self, moved.into()))
-    }
-
     /// The mean of both wings in every table, and how far a weight went at most.
     pub fn mirrored(mut self) -> (Self, f64) {
         let mut furthest = 0.0_f64;
@@ -233,12 +201,6 @@ impl HceWeights {
         }
         self
     }
-}
-
-fn squares(role: Role) -> impl Iterator<Item = Square> {
-    Square::ALL
-        .into_iter()
-        .filter(move |square| role != Role::Pawn || !matches!(u32::from(square.rank()), 0 | 7))
 }
 
 /// By term: itself, or for squares on files e to h the term of the square on the other wing.

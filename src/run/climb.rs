@@ -16,10 +16,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use super::OwnPlayer;
 use super::arena::{Manner, Pace, play};
-use super::folder::{BEST, LAST, NET, RunFolder, is_finished};
+use super::folder::{LAST, RunFolder, is_finished};
 use super::train::{Means, begin, resume};
-use super::{OwnPlayer, export};
 use crate::config::Config;
 use crate::engine::game::Adjudication;
 use crate::engine::journal;
@@ -27,15 +27,11 @@ use crate::engine::opening::Openings;
 use crate::engine::{Crew, Entrant, Limit, Part, SelfplayJob, selfplay};
 use crate::format::viriformat;
 use crate::input;
-use crate::model::{Compute, Device, initial_of_size};
+use crate::model::{Compute, Device};
 use crate::output;
 use crate::report::Table;
 use crate::report::elo::{Meeting, Pairs, ratings};
 use crate::sample::mix;
-use crate::train::checkpoint::Checkpoint;
-
-/// The start that is a net with random weights.
-const RANDOM: &str = "random";
 
 /// Half-moves of the random openings.
 const PLIES: (u32, u32) = (8, 9);
@@ -43,7 +39,7 @@ const PLIES: (u32, u32) = (8, 9);
 /// Sizes of the loop.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The evaluation that plays the first games, or `random`.
+    /// The evaluation that plays the first games.
     pub start: String,
     pub generations: u64,
     /// Of each generation.
@@ -58,15 +54,14 @@ pub struct Settings {
     pub nodes: u64,
 }
 
-/// The matches of a generation. Counts are pairs that scored 0, 0.5, 1, 1.5 and 2, seen by it.
+/// The match of a generation.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generation {
     /// The best generation before it; 0 is the start.
     pub best: u64,
+    /// Pairs that scored 0, 0.5, 1, 1.5 and 2, seen by the generation.
     pub against_best: [u64; 5],
-    /// None where the best was the start.
-    pub against_start: Option<[u64; 5]>,
 }
 
 impl Generation {
@@ -104,9 +99,6 @@ impl<'a> Climb<'a> {
     ) -> Result<Self> {
         let place = means.place.open_for(&config)?;
         let climb = Self { config, settings, out, means, place, generations: Vec::new() };
-        if settings.start == RANDOM {
-            climb.write_random()?;
-        }
         climb.player(0)?;
         Ok(climb)
     }
@@ -125,12 +117,7 @@ impl<'a> Climb<'a> {
                 }
                 let best = self.best();
                 let Some(against_best) = self.meet(number, best)? else { return Ok(false) };
-                let against_start = if best > 0 { self.meet(number, 0)? } else { None };
-                if best > 0 && against_start.is_none() {
-                    return Ok(false);
-                }
-                let generation = Generation { best, against_best, against_start };
-                let text = serde_json::to_string_pretty(&generation)? + "\n";
+                let text = serde_json::to_string_pretty(&Generation { best, against_best })? + "\n";
                 output::write(&file, text.as_bytes())?;
             }
             let text = input::text(&file, input::TEXT)?;
@@ -163,9 +150,8 @@ impl<'a> Climb<'a> {
 
     /// What plays for a generation: a run folder, or the start.
     pub fn evaluation(&self, number: u64) -> PathBuf {
-        match (number, &self.settings.start[..]) {
-            (0, RANDOM) => self.out.join("start").join(NET),
-            (0, name) => name.into(),
+        match number {
+            0 => self.settings.start.clone().into(),
             _ => self.folder(number).join("run"),
         }
     }
@@ -230,7 +216,7 @@ impl<'a> Climb<'a> {
         Ok(begin(config, &folder, self.means)?.is_some())
     }
 
-    /// The match of a generation against another, or the start; none if it was interrupted.
+    /// The match of a generation against the best; none if it was interrupted.
     fn meet(&self, number: u64, other: u64) -> Result<Option<[u64; 5]>> {
         let &Settings { pairs, nodes, .. } = self.settings;
         let named = self.named(other);
@@ -241,7 +227,7 @@ impl<'a> Climb<'a> {
             pace: Pace::Move(Limit::Nodes(nodes)),
             openings: Self::openings(),
             adjudication: Adjudication::default(),
-            // Not the openings of any games that were trained on, nor of the other match.
+            // Not the openings of any games that were trained on.
             seed: mix(mix(self.config.seed, number), 1 + other),
             boards: rayon::current_num_threads(),
         };
@@ -252,37 +238,15 @@ impl<'a> Climb<'a> {
         Ok((played.len() == pairs).then(|| played.counts()))
     }
 
-    /// Writes the net of random weights, where it is not there yet.
-    fn write_random(&self) -> Result<()> {
-        let path = self.evaluation(0);
-        // The manifest comes last.
-        if path.with_extension("json").exists() {
-            return Ok(());
-        }
-        let net = self.config.net();
-        let net = net.context("only nets start from random weights; use --start material")?;
-        let scales = net.scales;
-        let facts = crate::export::facts(&net.architecture, scales);
-        let weights = initial_of_size(&net.architecture, self.config.seed, net.start_size);
-        let floats = path.with_file_name(BEST);
-        Checkpoint { weights, facts, ..Checkpoint::default() }.write(&floats)?;
-        export::checkpoint(&floats, &path, None, scales, &[])?;
-        Ok(())
-    }
-
     /// A row a generation; all are rated together, the start at 0.
     pub fn table(&self) -> Table {
         let names: Vec<String> =
             (0..=self.generations.len()).map(|it| self.named(it as u64)).collect();
-        let of = |(number, it): (usize, &Generation)| {
-            let meeting = |other: u64, counts| Meeting {
-                players: [number, other as usize],
-                pairs: Pairs::new(counts),
-            };
-            let start = it.against_start.map(|counts| meeting(0, counts));
-            [Some(meeting(it.best, it.against_best)), start]
+        let meeting = |(number, it): (usize, &Generation)| Meeting {
+            players: [number, it.best as usize],
+            pairs: it.pairs(),
         };
-        let meetings: Vec<Meeting> = (1..).zip(&self.generations).flat_map(of).flatten().collect();
+        let meetings: Vec<Meeting> = (1..).zip(&self.generations).map(meeting).collect();
         let rated = ratings(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
         let right = ["generation", "met", "Elo", "95 % interval", "", &above, "95 % interval"];

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::evaluator::{Evaluator, sum};
-use super::folder::{BEST, LAST};
 use super::inspect;
 use super::measure::truth;
 use super::recipe::{self, Recipe};
@@ -41,14 +40,12 @@ pub fn checkpoint(
     scales: Scales,
     validation: &[Sample],
 ) -> Result<Written> {
-    refuse_overwriting(path, net)?;
     let mut source = read(path)?;
     source.scales = scales;
     let origin = Origin::of(&source)?;
-    let on = origin.on(None);
-    let samples = &validation[..validation.len().min(MEASURED)];
-    let provenance = Provenance { licence, ..origin.provenance };
-    write(&source, provenance, Basis { samples, on, matched: None }, net)
+    let samples = validation[..validation.len().min(MEASURED)].to_vec();
+    let basis = Basis { samples, on: origin.on(None) };
+    write(&source, Provenance { licence, ..origin.provenance }, &basis, None, net)
 }
 
 /// A file of weights, or a quantised net turned back into floats, as the file itself, or the manifest
@@ -85,12 +82,6 @@ pub fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
             path.display(),
             net.display()
         );
-        ensure!(
-            ![LAST, BEST].iter().any(|name| path.ends_with(name)),
-            "{} is the name of a run's checkpoint; choose another name than {}",
-            path.display(),
-            net.display()
-        );
     }
     Ok(())
 }
@@ -98,12 +89,11 @@ pub fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
 /// Positions to measure integers against floats on: enough for the mean and for rare extremes.
 const MEASURED: usize = 100_000;
 
-/// What an export is measured on.
-pub struct Basis<'a> {
-    pub samples: &'a [Sample],
+/// Positions that an export is measured on.
+pub struct Basis {
+    pub samples: Vec<Sample>,
     /// Where they come from, in words.
     pub on: String,
-    pub matched: Option<MatchedTo>,
 }
 
 /// What a checkpoint's header says of its origin.
@@ -138,8 +128,8 @@ impl Origin {
         Ok(Self { provenance, recipe })
     }
 
-    /// Where [`Origin::samples`] come from, in words.
-    pub fn on(&self, given: Option<&Plan>) -> String {
+    /// Where the positions of [`Origin::basis`] come from, in words.
+    fn on(&self, given: Option<&Plan>) -> String {
         let names = |files: &mut dyn Iterator<Item = &PathBuf>| {
             let names: Vec<String> = files.map(|file| file.display().to_string()).collect();
             names.join(", ")
@@ -156,16 +146,16 @@ impl Origin {
 
     /// Positions of the files, or else those that validated the run, if its data is still there:
     /// scales are chosen on them, and what is chosen must not be chosen on the test.
-    pub fn samples(
+    pub fn basis(
         &self,
         given: Option<Plan>,
         checkpoint: &Path,
         listener: &dyn Progress,
-    ) -> Result<Vec<Sample>> {
-        let recipe = self.recipe.as_ref();
+    ) -> Result<Basis> {
+        let (recipe, on) = (self.recipe.as_ref(), self.on(given.as_ref()));
         let is_given = given.is_some();
         if !is_given && !recipe.is_some_and(|recipe| recipe.config.validates()) {
-            return Ok(Vec::new());
+            return Ok(Basis { samples: Vec::new(), on });
         }
         let mut samples = match inspect::positions(given, recipe, checkpoint, listener) {
             Err(error) if !is_given => {
@@ -175,7 +165,7 @@ impl Origin {
             samples => samples?,
         };
         samples.truncate(MEASURED);
-        Ok(samples)
+        Ok(Basis { samples, on })
     }
 }
 
@@ -183,11 +173,11 @@ impl Origin {
 pub fn write(
     source: &Imported,
     provenance: Provenance,
-    measured: Basis,
+    Basis { samples, on }: &Basis,
+    matched: Option<MatchedTo>,
     path: &Path,
 ) -> Result<Written> {
     let Imported { weights, architecture, scales, padding, facts, kind, .. } = source;
-    let Basis { samples, on, matched } = measured;
     if let Some(export::Base { name, scale, .. }) = &provenance.base {
         ensure!(
             *scale == f64::from(scales.scale),
@@ -201,7 +191,7 @@ pub fn write(
     let quantised = export::quantise(weights, architecture, *scales)?.padded_with(*padding);
     let mut exported = Exported::of(quantised, weights, architecture, provenance, positions)?;
     let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
-    exported.manifest.fitted_scale = fitted_scale(value, samples, &on);
+    exported.manifest.fitted_scale = fitted_scale(value, samples, on);
     exported.manifest.matched = matched;
     let paths = exported.write(path, weights, facts)?;
     let measured = !samples.is_empty();

@@ -77,13 +77,8 @@ fn killed_loop_ends_alike() {
 }
 
 #[test]
-fn random_nets_and_terms_start_too() {
+fn terms_climb_too() {
     let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("random");
-    let more = ["--generations", "1", "--start", "random", "--set", "net.start_size=1"];
-    said(&mut climb(&out, &more));
-    assert!(out.join("start/net.bin").exists() && out.join("001/match.json").exists());
-
     let config = folder.path().join("terms.toml");
     let text = "version = 3
          data = { files = ['games.vf'], held_out = 0.3 }

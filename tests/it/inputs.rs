@@ -50,7 +50,6 @@ fn devices_and_pipes_are_refused() {
             &format!("eval PATH --board {FEN}"),
             "verify PATH",
             "export PATH -o OUT",
-            &format!("export {NET} -o OUT --recipe PATH"),
             &format!("compare PATH material --data {quiet}"),
             &format!("data interleave PATH {quiet} -o /nowhere/a.epd"),
         ] {

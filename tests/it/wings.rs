@@ -1,15 +1,13 @@
-//! Tables with their means in material, and tables that are the same on both wings.
+//! Tables that are the same on both wings.
 
 use nnuance::batch::Terms;
 use nnuance::format::{Format, write_all};
-use nnuance::hce::{Coding, HceEvaluator, HceWeights, Term, Trace, terms::TERMS, wings};
+use nnuance::hce::{Coding, HceWeights, Term, Trace, terms::TERMS, wings};
 use nnuance::sample::{Position, Sample};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use shakmaty::{Role, Square};
 
 use crate::games;
-use crate::hce::{PESTO, odd_weights};
 use crate::program::Run;
 
 /// Weights anywhere, in quarters so that sums are exact.
@@ -20,42 +18,6 @@ fn random_weights(seed: u64) -> HceWeights {
         *value = f64::from(random.random_range(-400..=400)) / 4.0;
     }
     weights
-}
-
-#[test]
-fn centred_tables_evaluate_alike() {
-    let samples = games::samples(3000, 17);
-    for weights in [HceWeights::from_json(PESTO).unwrap(), odd_weights(), random_weights(1)] {
-        let (centred, moved) = weights.clone().centred().unwrap();
-        assert_eq!(moved.len(), 5);
-        let [before, after] = [&weights, &centred].map(HceEvaluator::new);
-        for Sample { position, .. } in &samples {
-            let [one, other] = [&before, &after].map(|it| it.evaluate(position));
-            assert!((one - other).abs() < 1e-7, "{}: {one} and {other}", position.fen());
-        }
-        for moved in moved {
-            let legal = |square: &Square| {
-                moved.role != Role::Pawn || !matches!(usize::from(*square) / 8, 0 | 7)
-            };
-            let squares: Vec<Square> = Square::ALL.into_iter().filter(legal).collect();
-            let material = Term::material(moved.role).unwrap().index();
-            for phase in 0..2 {
-                let of = |square: &Square| {
-                    centred.values[Term::psqt(moved.role, *square).index()][phase]
-                };
-                let mean = squares.iter().map(of).sum::<f64>() / squares.len() as f64;
-                assert!(mean.abs() <= 0.5 + 1e-9, "{:?} {mean}", moved.role);
-                let went = centred.values[material][phase] - weights.values[material][phase];
-                assert!((went - f64::from(moved.centipawns[phase])).abs() < 1e-9);
-            }
-        }
-        // Kings keep theirs, and nothing is left to move.
-        let king = Term::psqt(Role::King, Square::G1).index();
-        assert_eq!(centred.values[king], weights.values[king]);
-        let again = centred.clone().centred().unwrap();
-        assert_eq!(again.1.iter().map(|it| it.centipawns).collect::<Vec<_>>(), [[0; 2]; 5]);
-        assert_eq!(again.0, centred);
-    }
 }
 
 /// A position with files turned left to right; it has no castling rights.
