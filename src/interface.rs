@@ -21,10 +21,8 @@ pub enum Command {
     Position(Box<Game>),
     Go(Go),
     Stop,
-    /// The move that was pondered on was played.
-    PonderHit,
     Quit,
-    /// Not of UCI: what the evaluation says of the position.
+    /// Not of UCI: the value of the evaluation.
     Eval,
     /// Not of UCI: the position as FEN.
     Show,
@@ -74,7 +72,6 @@ pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
             Some("position") => Command::Position(Box::new(position(words, mode)?)),
             Some("go") => Command::Go(go(words)?),
             Some("stop") => Command::Stop,
-            Some("ponderhit") => Command::PonderHit,
             Some("quit") => Command::Quit,
             Some("eval") => Command::Eval,
             Some("d") => Command::Show,
@@ -135,10 +132,9 @@ fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Go, String> {
             Ok(value.max(0) as u64)
         };
         match word {
-            "infinite" | "ponder" => go.infinite = true,
+            "infinite" => go.infinite = true,
             "depth" => go.limits.depth = Some(number()?.clamp(1, u32::MAX.into()) as u32),
             "nodes" => go.limits.nodes = Some(number()?.max(1)),
-            "mate" => go.limits.mate = Some(number()?.min(u32::MAX.into()) as u32),
             "movetime" => go.movetime = Some(number()?),
             "wtime" => times[0] = Some(number()?),
             "btime" => times[1] = Some(number()?),
@@ -165,7 +161,7 @@ pub fn word(played: Move, mode: CastlingMode) -> String {
 
 /// A line of an iteration, after so many milliseconds.
 pub fn info(report: &Report, milliseconds: u64, mode: CastlingMode) -> String {
-    let Report { depth, seldepth, nodes, number, line, full } = *report;
+    let Report { depth, seldepth, nodes, line, full } = *report;
     let score = match line.score {
         Score::Centipawns(score) => format!("cp {score}"),
         Score::Mate(moves) => format!("mate {moves}"),
@@ -174,19 +170,14 @@ pub fn info(report: &Report, milliseconds: u64, mode: CastlingMode) -> String {
     let pv: String = line.pv.iter().map(|&played| format!(" {}", word(played, mode))).collect();
     let pv = if pv.is_empty() { pv } else { format!(" pv{pv}") };
     format!(
-        "info depth {depth} seldepth {seldepth} multipv {number} score {score} nodes {nodes} nps \
-         {speed} hashfull {full} time {milliseconds}{pv}"
+        "info depth {depth} seldepth {seldepth} score {score} nodes {nodes} nps {speed} hashfull \
+         {full} time {milliseconds}{pv}"
     )
 }
 
 /// The last line of a search; `0000` where there is no move.
-pub fn best(line: &[Move], mode: CastlingMode) -> String {
-    let mut words = line.iter().map(|&played| word(played, mode));
-    match (words.next(), words.next()) {
-        (Some(best), Some(ponder)) => format!("bestmove {best} ponder {ponder}"),
-        (Some(best), None) => format!("bestmove {best}"),
-        (None, _) => "bestmove 0000".into(),
-    }
+pub fn best(found: Option<Move>, mode: CastlingMode) -> String {
+    format!("bestmove {}", found.map_or("0000".into(), |best| word(best, mode)))
 }
 
 /// A side's clock, in milliseconds.

@@ -45,7 +45,6 @@ pub struct Args {
 
 const MEBIBYTES: usize = 16;
 const MOST_MEBIBYTES: usize = 65_536;
-const MOST_LINES: usize = 218;
 /// Milliseconds between a move and its clock, unless the interface says otherwise.
 const OVERHEAD: u64 = 10;
 const MOST_OVERHEAD: u64 = 5_000;
@@ -67,7 +66,6 @@ pub fn run(args: Args) -> Result<()> {
             worker: to_worker,
             game: Game::new(Chess::default()),
             mode: CastlingMode::Standard,
-            lines: 1,
             overhead: OVERHEAD,
             stop: Arc::default(),
             deadline: None,
@@ -93,7 +91,6 @@ struct Talk<'a, 'w> {
     worker: Sender<Job<'w>>,
     game: Game,
     mode: CastlingMode,
-    lines: usize,
     overhead: u64,
     /// Of the last search.
     stop: Arc<AtomicBool>,
@@ -161,8 +158,7 @@ impl Talk<'_, '_> {
             }
             Command::Position(game) => self.game = *game,
             Command::Go(go) => self.go(go),
-            // Pondering goes on until it is told to stop; the move is the answer.
-            Command::Stop | Command::PonderHit => self.halt(),
+            Command::Stop => self.halt(),
             Command::Eval => {
                 let position = Position::from_chess(self.game.chess());
                 self.order(move |worker| {
@@ -184,10 +180,8 @@ impl Talk<'_, '_> {
              id author the nnuance developers\n\
              option name Hash type spin default {MEBIBYTES} min 1 max {MOST_MEBIBYTES}\n\
              option name Threads type spin default 1 min 1 max 1\n\
-             option name MultiPV type spin default 1 min 1 max {MOST_LINES}\n\
              option name Move Overhead type spin default {OVERHEAD} min 0 max {MOST_OVERHEAD}\n\
              option name UCI_Chess960 type check default false\n\
-             option name Ponder type check default false\n\
              uciok",
             env!("CARGO_PKG_VERSION"),
             self.name
@@ -205,7 +199,6 @@ impl Talk<'_, '_> {
                 self.order(move |worker| worker.searcher = Searcher::new(mebibytes));
             }
             "threads" => drop(number(1, 1)?),
-            "multipv" => self.lines = number(1, MOST_LINES as u64)? as usize,
             "move overhead" => self.overhead = number(0, MOST_OVERHEAD)?,
             "uci_chess960" => {
                 self.mode = match value {
@@ -214,7 +207,6 @@ impl Talk<'_, '_> {
                     _ => return Err(format!("{name} is true or false, not `{value}`")),
                 }
             }
-            "ponder" => {}
             _ => return Err(format!("there is no option `{name}`")),
         }
         Ok(())
@@ -228,32 +220,30 @@ impl Talk<'_, '_> {
         self.stop = stop.clone();
         self.is_endless = go.infinite;
         self.deadline = budget.map(|budget| began + Duration::from_millis(budget.hard));
-        let (game, lines, mode) = (self.game.clone(), self.lines, self.mode);
+        let (game, mode) = (self.game.clone(), self.mode);
         self.order(move |Worker { searcher, evaluation, scale }| {
-            let question = Question { limits: go.limits, lines, scale: *scale };
+            let question = Question { limits: go.limits, scale: *scale };
             let milliseconds = || began.elapsed().as_millis() as u64;
             let mut told = Vec::new();
             let found =
                 searcher.search(&game, &mut **evaluation, &question, &stop, &mut |report| {
-                    if report.number == 1 {
-                        told.clone_from(&report.line.pv);
-                    }
+                    told.clone_from(&report.line.pv);
                     say(&interface::info(&report, milliseconds(), mode));
                     if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
                         stop.store(true, Ordering::Relaxed);
                     }
                 });
-            if found.depth == 0 || told.first() != found.lines[0].pv.first() {
+            if found.depth == 0 || told.first() != found.line.pv.first() {
                 // What an iteration found before it was stopped is played, so it is told as well.
-                let Searched { ref lines, depth, seldepth, nodes } = found;
-                let report = Report { depth, seldepth, nodes, number: 1, line: &lines[0], full: 0 };
+                let Searched { ref line, depth, seldepth, nodes } = found;
+                let report = Report { depth, seldepth, nodes, line, full: 0 };
                 say(&interface::info(&report, milliseconds(), mode));
             }
             // The answer to `go infinite` comes after `stop`.
             while go.infinite && !stop.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(1));
             }
-            say(&interface::best(&found.lines[0].pv, mode));
+            say(&interface::best(found.best(), mode));
             stop.store(true, Ordering::Relaxed);
         });
     }

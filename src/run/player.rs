@@ -126,7 +126,7 @@ impl Player for AtBoard<'_> {
             Some(budget) => self.alarm.get_or_insert_default().set(budget.hard),
             None => Default::default(),
         };
-        let question = Question { limits: limits(limit), lines: 1, scale: self.scale };
+        let question = Question { limits: limits(limit), scale: self.scale };
         let game = game(line);
         let is_over = || budget.is_some_and(|budget| watch.milliseconds() >= budget.soft);
         let Self { searcher, evaluation, .. } = self;
@@ -136,10 +136,7 @@ impl Player for AtBoard<'_> {
             }
         });
         let best = found.best().expect("a position that is searched has a legal move");
-        let depth = found.depth;
-        let first = found.lines.into_iter().next().expect("at least one line is wanted");
-        let (score, pv) = (first.score, first.pv);
-        Ok(Searched { best, score, pv, depth })
+        Ok(Searched { best, score: found.line.score, pv: found.line.pv, depth: found.depth })
     }
 
     fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {

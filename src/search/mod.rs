@@ -35,16 +35,12 @@ pub struct Limits {
     pub nodes: Option<u64>,
     /// No new iteration from so many nodes on.
     pub soft_nodes: Option<u64>,
-    /// A mate in so many moves or fewer is enough.
-    pub mate: Option<u32>,
 }
 
 /// The parameters of a search, beside the position.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
     pub limits: Limits,
-    /// How many best moves are wanted, each with its line; 0 counts as 1.
-    pub lines: usize,
     /// What the evaluation's centipawns are worth: a share of `sigmoid(cp / scale)` of the points.
     /// Margins are multiples of it, so that evaluations of any scale are pruned alike.
     pub scale: f64,
@@ -58,7 +54,7 @@ pub struct Line {
     pub pv: Vec<Move>,
 }
 
-/// One line of an iteration that is finished.
+/// An iteration that is finished.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// Half-moves.
@@ -67,8 +63,6 @@ pub struct Report<'a> {
     pub seldepth: u32,
     /// From the start of the search on.
     pub nodes: u64,
-    /// Which of the best lines this is, from 1 on.
-    pub number: usize,
     pub line: &'a Line,
     /// How much of the table this search has filled, in thousandths.
     pub full: u32,
@@ -76,8 +70,8 @@ pub struct Report<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searched {
-    /// The best first. Where there is no legal move, one line without moves.
-    pub lines: Vec<Line>,
+    /// Without moves where none is legal.
+    pub line: Line,
     /// Half-moves of the last iteration that was finished, 0 if none was.
     pub depth: u32,
     /// Half-moves of the longest way that was looked at.
@@ -88,12 +82,12 @@ pub struct Searched {
 impl Searched {
     /// The move to play; None where there is none.
     pub fn best(&self) -> Option<Move> {
-        self.lines[0].pv.first().copied()
+        self.line.pv.first().copied()
     }
 
     /// Score of the best line, seen by the side to move.
     pub fn score(&self) -> Score {
-        self.lines[0].score
+        self.line.score
     }
 }
 
@@ -115,9 +109,9 @@ impl Searcher {
         self.history.clear();
     }
 
-    /// Searches the present position and passes each line of each finished iteration to `watch`.
+    /// Searches the present position and passes each finished iteration to `watch`.
     /// The evaluation must be that of earlier searches, unless they are forgotten. Of an unfinished
-    /// iteration the best exact line counts.
+    /// iteration an exact line counts.
     pub fn search(
         &mut self,
         game: &Game,
@@ -126,42 +120,31 @@ impl Searcher {
         stop: &AtomicBool,
         watch: &mut dyn FnMut(Report),
     ) -> Searched {
-        let Question { limits, lines: wanted, scale } = *question;
+        let Question { limits, scale } = *question;
         self.table.age();
         self.history.age();
         let memory = (&mut self.table, &mut self.history);
         let most = limits.nodes.unwrap_or(u64::MAX);
         let mut tree = Tree::new(game, evaluation, memory, Margins::new(scale), most, stop);
         let moves = game.chess().legal_moves();
-        let mut lines = vec![at_first(game, &mut tree, moves.first())];
+        let mut line = at_first(game, &mut tree, moves.first());
         let mut finished = 0;
-        let wanted = wanted.clamp(1, moves.len().max(1));
         for depth in 1..=limits.depth.unwrap_or(MOST_DEPTH).clamp(1, MOST_DEPTH) {
             let enough = depth > 1 && limits.soft_nodes.is_some_and(|soft| tree.nodes >= soft);
             if moves.is_empty() || enough || stop.load(Ordering::Relaxed) {
                 break;
             }
             tree.depth = depth as i32;
-            let before = (depth > 1).then_some(&lines[..]);
-            let found = iterate(&mut tree, game, before, wanted);
+            let guess = (depth > 1).then_some(line.score);
+            line = iterate(&mut tree, game, guess).unwrap_or(line);
             if tree.is_stopped {
-                if let Some(line) = found.into_iter().next() {
-                    lines[0] = line;
-                }
                 break;
             }
-            (lines, finished) = (found, depth);
+            finished = depth;
             let (nodes, seldepth, full) = (tree.nodes, tree.reached as u32, tree.table.full());
-            for (i, line) in lines.iter().enumerate() {
-                watch(Report { depth, seldepth, nodes, number: i + 1, line, full });
-            }
-            let near =
-                |moves: i32| limits.mate.is_some_and(|most| (1..=most as i32).contains(&moves));
-            if matches!(lines[0].score, Score::Mate(moves) if near(moves)) {
-                break;
-            }
+            watch(Report { depth, seldepth, nodes, line: &line, full });
         }
-        Searched { lines, depth: finished, seldepth: tree.reached as u32, nodes: tree.nodes }
+        Searched { line, depth: finished, seldepth: tree.reached as u32, nodes: tree.nodes }
     }
 }
 
@@ -175,25 +158,11 @@ fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> Line {
     Line { score, pv: first.copied().into_iter().collect() }
 }
 
-/// One iteration: the best lines; of one that is stopped the first alone, if it is exact.
-fn iterate(tree: &mut Tree, game: &Game, before: Option<&[Line]>, wanted: usize) -> Vec<Line> {
-    let mut lines: Vec<(i32, Line)> = Vec::new();
-    tree.left_out.clear();
-    for number in 0..wanted {
-        let guess = before.and_then(|lines| lines.get(number)).map(|line| line.score);
-        let score = aspire(tree, game, guess);
-        if tree.is_stopped && number > 0 {
-            break;
-        }
-        let exact = if tree.is_stopped { tree.so_far } else { Some(score) };
-        let Some(exact) = exact else { break };
-        let pv = tree.pv().to_vec();
-        tree.left_out.extend(pv.first());
-        lines.push((exact, Line { score: told(exact), pv }));
-    }
-    // A line that was looked at later may turn out better: the table has grown since.
-    lines.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    lines.into_iter().map(|(_, line)| line).collect()
+/// One iteration: its line; none if it was stopped before a line was exact.
+fn iterate(tree: &mut Tree, game: &Game, guess: Option<Score>) -> Option<Line> {
+    let score = aspire(tree, game, guess);
+    let exact = if tree.is_stopped { tree.so_far? } else { score };
+    Some(Line { score: told(exact), pv: tree.pv().to_vec() })
 }
 
 /// Root score in a window around that of the last iteration, wider where it misses.

@@ -46,8 +46,6 @@ pub struct Tree<'a> {
     pub depth: i32,
     /// Half-moves of the longest way so far.
     pub reached: usize,
-    /// Moves that the root leaves out: those of the lines before.
-    pub left_out: Vec<Move>,
     /// The score of the root's best move so far, where it is exact.
     pub so_far: Option<i32>,
     /// The hashes of the game and of the way from the root.
@@ -83,7 +81,6 @@ impl<'a> Tree<'a> {
             is_stopped: false,
             depth: 0,
             reached: 0,
-            left_out: Vec::new(),
             so_far: None,
             keys,
             root,
@@ -172,9 +169,6 @@ impl<'a> Tree<'a> {
         let (mut best, mut best_move, lowest) = (-INFINITE, Packed::default(), alpha);
         let (mut count, mut tried, mut quiets) = (0, [Packed::default(); TRIED], 0);
         while let Some(played) = picker.pick() {
-            if ply == 0 && self.left_out.contains(&played) {
-                continue;
-            }
             let (packed, quiet) = (Packed::of(played), is_quiet(played));
             let learnt = self.history.of(chess.turn(), packed);
             if ply > 0 && best > -MATES && !in_check {
@@ -243,15 +237,13 @@ impl<'a> Tree<'a> {
                 quiets += 1;
             }
         }
-        // Every move may have been left out, or been no use to look at.
+        // No move may have been worth a look.
         if best == -INFINITE {
             return alpha;
         }
         let bound = Bound::of(best, [lowest, beta]);
-        if ply > 0 || self.left_out.is_empty() {
-            let value = self.frames[ply].value;
-            self.table.keep(key, ply, &Found { score: best, bound, depth, value, best: best_move });
-        }
+        let value = self.frames[ply].value;
+        self.table.keep(key, ply, &Found { score: best, bound, depth, value, best: best_move });
         best
     }
 

@@ -1,6 +1,6 @@
 //! What a search finds, where the answer is known, and when it ends.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::sample::Position;
@@ -27,15 +27,25 @@ fn game(fen: &str, moves: &str) -> Game {
     game
 }
 
-/// What a fresh searcher says, and what it says on the way.
-fn ask(game: &Game, limits: Limits, lines: usize) -> (Searched, Vec<(u32, usize, Line)>) {
+/// The result of a fresh searcher, and its iterations.
+fn ask(game: &Game, limits: Limits) -> (Searched, Vec<(u32, Line)>) {
     let (mut said, stop) = (Vec::new(), AtomicBool::new(false));
-    let question = Question { limits, lines, scale: SCALE };
-    let mut watch = |report: nnuance::search::Report| {
-        said.push((report.depth, report.number, report.line.clone()));
-    };
+    let question = Question { limits, scale: SCALE };
+    let mut watch =
+        |report: nnuance::search::Report| said.push((report.depth, report.line.clone()));
     let found = Searcher::new(2).search(game, &mut material(), &question, &stop, &mut watch);
     (found, said)
+}
+
+/// The result of a search that ends with the first mate in so many moves.
+fn mate(game: &Game, moves: u32) -> Searched {
+    let (stop, question) = (AtomicBool::new(false), Question { limits: nodes(4_000_000), scale: SCALE });
+    let mut watch = |report: nnuance::search::Report| {
+        if report.line.score == Score::Mate(moves as i32) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    Searcher::new(2).search(game, &mut material(), &question, &stop, &mut watch)
 }
 
 fn depth(depth: u32) -> Limits {
@@ -62,17 +72,16 @@ fn mates_are_found_and_counted() {
         ("8/8/2k5/8/8/8/8/K5RR w - - 0 1", 5, ""),
     ];
     for (fen, moves, first) in mates {
-        let limits = Limits { mate: Some(moves), ..nodes(4_000_000) };
-        let (found, _) = ask(&game(fen, ""), limits, 1);
+        let found = mate(&game(fen, ""), moves);
         assert_eq!(found.score(), Score::Mate(moves as i32), "{fen} {found:?}");
-        assert_eq!(found.lines[0].pv.len(), 2 * moves as usize - 1, "{fen}");
+        assert_eq!(found.line.pv.len(), 2 * moves as usize - 1, "{fen}");
         if first.is_empty() {
             continue;
         }
         assert_eq!(best(&found), first, "{fen}");
         // The side that is mated says so too.
         let after = game(fen, first);
-        let (found, _) = ask(&after, nodes(500_000), 1);
+        let (found, _) = ask(&after, nodes(500_000));
         assert_eq!(found.score(), Score::Mate(1 - moves as i32), "{fen} after {first}");
     }
 }
@@ -83,8 +92,8 @@ fn finished_games_have_no_move() {
         ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", Score::Centipawns(0)),
         ("R6k/8/6K1/8/8/8/8/8 b - - 0 1", Score::Mate(0)),
     ] {
-        let (found, said) = ask(&game(fen, ""), depth(5), 3);
-        assert_eq!((found.score(), found.best(), found.lines.len()), (score, None, 1), "{fen}");
+        let (found, said) = ask(&game(fen, ""), depth(5));
+        assert_eq!((found.score(), found.best()), (score, None), "{fen}");
         assert_eq!((found.nodes, said.len()), (0, 0));
     }
 }
@@ -93,14 +102,14 @@ fn finished_games_have_no_move() {
 fn draws_by_rule_are_zero() {
     let zero = Score::Centipawns(0);
     // A rook ahead, but the next quiet move is the fiftieth; mate comes before that.
-    let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 99 90", ""), depth(6), 1);
+    let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 99 90", ""), depth(6));
     assert_eq!(found.score(), zero);
-    let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 9 90", ""), depth(6), 1);
+    let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 9 90", ""), depth(6));
     assert!(found.score().centipawns() > 400, "{found:?}");
-    let (found, _) = ask(&game("7k/8/6K1/8/8/8/8/R7 w - - 99 90", ""), depth(4), 1);
+    let (found, _) = ask(&game("7k/8/6K1/8/8/8/8/R7 w - - 99 90", ""), depth(4));
     assert_eq!(found.score(), Score::Mate(1));
     // Kings alone.
-    let (found, _) = ask(&game("8/8/4k3/8/8/8/3pK3/8 w - - 0 1", ""), depth(6), 1);
+    let (found, _) = ask(&game("8/8/4k3/8/8/8/3pK3/8 w - - 0 1", ""), depth(6));
     assert_eq!((found.score(), &best(&found)[..]), (zero, "e2d2"));
 }
 
@@ -110,11 +119,11 @@ fn repetitions_follow_the_score() {
     let behind = game("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1", twice);
     assert_eq!(behind.occurrences(), 3);
     for half_moves in [1, 3, 6] {
-        let (found, _) = ask(&behind, depth(half_moves), 1);
+        let (found, _) = ask(&behind, depth(half_moves));
         assert_eq!((found.score(), &best(&found)[..]), (Score::Centipawns(0), "g1f3"));
     }
     let ahead = game("rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", twice);
-    let (found, _) = ask(&ahead, depth(6), 1);
+    let (found, _) = ask(&ahead, depth(6));
     assert!(found.score().centipawns() > 500 && best(&found) != "g1f3", "{found:?}");
     // A move of a pawn, and nothing before it can come again.
     let mut fresh = behind.clone();
@@ -126,11 +135,11 @@ fn repetitions_follow_the_score() {
 fn searches_are_deterministic() {
     for fen in [KIWIPETE, "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"] {
         let game = game(fen, "");
-        for (limits, lines) in [(depth(7), 1), (nodes(20_000), 1), (depth(4), 3)] {
-            assert_eq!(ask(&game, limits, lines), ask(&game, limits, lines));
+        for limits in [depth(7), nodes(20_000)] {
+            assert_eq!(ask(&game, limits), ask(&game, limits));
         }
         // Who forgets is as good as new.
-        let question = Question { limits: nodes(20_000), lines: 1, scale: SCALE };
+        let question = Question { limits: nodes(20_000), scale: SCALE };
         let stop = AtomicBool::new(false);
         let mut searcher = Searcher::new(2);
         let search = |searcher: &mut Searcher| {
@@ -147,38 +156,24 @@ fn searches_are_deterministic() {
 fn limits_are_kept() {
     let game = game(KIWIPETE, "");
     for most in [0, 1, 2, 10, 100, 1000, 12_345] {
-        let (found, _) = ask(&game, nodes(most), 1);
+        let (found, _) = ask(&game, nodes(most));
         assert_eq!(found.nodes, most);
         assert!(found.best().is_some_and(|best| game.chess().is_legal(best)));
     }
-    let (found, said) = ask(&game, depth(5), 1);
+    let (found, said) = ask(&game, depth(5));
     assert_eq!((found.depth, said.len()), (5, 5));
     assert!(found.seldepth >= 5);
     // Soft: the iteration that passes the limit is finished.
-    let (soft, said) = ask(&game, Limits { soft_nodes: Some(5000), ..Limits::default() }, 1);
+    let (soft, said) = ask(&game, Limits { soft_nodes: Some(5000), ..Limits::default() });
     assert!(soft.nodes >= 5000 && said.len() == soft.depth as usize);
-    assert!(ask(&game, depth(soft.depth - 1), 1).0.nodes < 5000);
-    let question = Question { limits: Limits::default(), lines: 1, scale: SCALE };
+    assert!(ask(&game, depth(soft.depth - 1)).0.nodes < 5000);
+    let question = Question { limits: Limits::default(), scale: SCALE };
     let told = AtomicBool::new(true);
     let found = Searcher::new(1).search(&game, &mut material(), &question, &told, &mut |_| ());
     assert!(found.nodes == 0 && found.best().is_some());
     // A position with little to look at comes to the deepest iteration.
-    let (found, _) = ask(&self::game("8/8/8/8/8/p1k5/P7/K7 w - - 98 90", ""), Limits::default(), 1);
+    let (found, _) = ask(&self::game("8/8/8/8/8/p1k5/P7/K7 w - - 98 90", ""), Limits::default());
     assert_eq!(found.depth, MOST_DEPTH);
-}
-
-#[test]
-fn lines_differ_and_are_ordered() {
-    let (found, said) = ask(&game(KIWIPETE, ""), depth(5), 4);
-    assert_eq!((found.lines.len(), said.len()), (4, 20));
-    for pair in found.lines.windows(2) {
-        assert!(pair[0].score.centipawns() >= pair[1].score.centipawns());
-    }
-    let firsts: Vec<_> = found.lines.iter().map(|line| line.pv[0]).collect();
-    assert!((1..4).all(|i| !firsts[..i].contains(&firsts[i])));
-    // No more lines than moves.
-    let (found, _) = ask(&game("7k/8/8/6Q1/8/8/8/K7 b - - 0 1", ""), depth(4), 9);
-    assert_eq!(found.lines.len(), 1);
 }
 
 /// Pawns, minor pieces, rooks and queens count 100, 300, 500 and 900.

@@ -36,13 +36,13 @@ fn play(start: Chess, evaluations: &mut [Box<dyn Evaluate + '_>; 2], most: usize
             return ply;
         }
         let limits = Limits { nodes: Some(300), ..Limits::default() };
-        let question = Question { limits, lines: 1 + ply % 3 / 2, scale: 200.0 };
+        let question = Question { limits, scale: 200.0 };
         let mut watch = |report: Report| follow(&chess, &report.line.pv);
         let evaluation = evaluations[side].as_mut();
         let found = searchers[side].search(&game, evaluation, &question, &stop, &mut watch);
         let best = found.best().expect("there are legal moves");
         assert!(legal.contains(&best));
-        found.lines.iter().for_each(|line| follow(&chess, &line.pv));
+        follow(&chess, &found.line.pv);
         game.play(best);
     }
     most

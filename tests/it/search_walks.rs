@@ -91,7 +91,7 @@ fn accumulators_follow_ten_thousand_searches() {
         // Those that go on longer pass, too.
         let nodes = if i % 10 == 0 { 1000 } else { 100 };
         let limits = Limits { nodes: Some(nodes), ..Limits::default() };
-        let question = Question { limits, lines: 1, scale: net.scales().scale.into() };
+        let question = Question { limits, scale: net.scales().scale.into() };
         let (game, stop) = (Game::new(position.to_chess().unwrap()), AtomicBool::new(false));
         Searcher::new(1).search(&game, &mut checked, &question, &stop, &mut |_| ());
         assert_eq!(checked.positions.len(), 1, "all moves are taken back");
