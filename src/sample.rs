@@ -197,15 +197,6 @@ impl Position {
         })
     }
 
-    /// The letters of the pieces by square (a1 = 0), White's in capitals.
-    pub fn letters(&self) -> [Option<char>; 64] {
-        let mut letters = [None; 64];
-        for Piece { square, color, role, .. } in self.pieces() {
-            letters[square as usize] = Some(color.fold_wb(role.upper_char(), role.char()));
-        }
-        letters
-    }
-
     /// The position without the piece at a place of [`Position::pieces`], for evaluations, legal or
     /// not; without counters and en passant.
     pub fn without(&self, place: usize) -> Self {

@@ -3,15 +3,14 @@
 use std::io::{self, BufRead, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Error, Result, bail, ensure};
-use shakmaty::Role;
+use anyhow::{Context as _, Error, Result, anyhow, ensure};
 
 use super::options::Place;
 use super::out;
 use super::terminal::Terminal;
 use crate::format::unpack;
 use crate::model::Precision;
-use crate::report::{Values, board, side_by_side};
+use crate::report::Values;
 use crate::run::Evaluator;
 use crate::run::path::as_engines_load;
 use crate::sample::{Position, Sample};
@@ -26,7 +25,6 @@ use crate::sample::{Position, Sample};
 #[command(after_help = "\
 Examples:
   nnuance eval nets/quickstart-32.bin '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
-  nnuance eval nets/quickstart-32.bin --board --with runs/quickstart-hce '4k3/8/8/8/8/8/4P3/4K3 w'
   nnuance eval runs/quickstart-hce --fens positions.epd.zst
   grep 'w - -' positions.txt | nnuance eval nets/quickstart-32.bin --fens -")]
 pub struct Args {
@@ -42,12 +40,6 @@ pub struct Args {
     /// The first four fields are read, and the two counters if both are numbers.
     #[arg(long, value_name = "FILE")]
     fens: Option<PathBuf>,
-    /// Show each position as a board with the contribution of every piece
-    #[arg(long)]
-    board: bool,
-    /// Another evaluation to show beside it; may be repeated
-    #[arg(long, value_name = "EVALUATION", requires = "board")]
-    with: Vec<String>,
     #[command(flatten)]
     place: Place,
 }
@@ -61,72 +53,34 @@ type Read = (String, Position);
 pub fn run(args: Args) -> Result<()> {
     let terminal = Terminal::default();
     let place = args.place.open(Precision::F32)?;
-    let mut evaluators = Vec::new();
-    for name in std::iter::once(&args.evaluation).chain(&args.with) {
-        let evaluator = Evaluator::open(&as_engines_load(name), &place, &terminal)?;
-        evaluator.knows_bare_positions()?;
-        evaluators.push(evaluator);
-    }
-    let file = match (&args.fens, &args.positions[..]) {
-        (Some(path), _) => Some(&**path),
-        (None, [dash]) if dash == "-" => Some(Path::new("-")),
-        _ => None,
-    };
-    let mut positions: Box<dyn Iterator<Item = Result<Read>>> = match file {
+    let evaluator = Evaluator::open(&as_engines_load(&args.evaluation), &place, &terminal)?;
+    evaluator.knows_bare_positions()?;
+    let mut positions: Box<dyn Iterator<Item = Result<Read>>> = match &args.fens {
         Some(path) => Box::new(lines(path)?),
         None => Box::new(args.positions.iter().map(|text| parse(text))),
     };
-    if args.board {
-        return out::lines(positions.map(|it| boards(&evaluators, &it?.1)));
-    }
     let blocks = std::iter::from_fn(|| {
         let block: Vec<Result<Read>> = positions.by_ref().take(AT_ONCE).collect();
-        (!block.is_empty()).then(|| evaluated(&evaluators[0], block))
+        (!block.is_empty()).then(|| evaluated(&evaluator, block))
     });
     out::lines(blocks.flatten())
 }
 
 /// A line for each position up to the first error.
 fn evaluated(evaluator: &Evaluator, block: Vec<Result<Read>>) -> Vec<Result<String>> {
-    let good = block.iter().map_while(|read| Some(read.as_ref().ok()?.1));
-    let values = match values(evaluator, good) {
-        Ok(values) => values,
+    let good = block.iter().map_while(|read| Some(Sample::of(read.as_ref().ok()?.1)));
+    let values = match evaluator.evaluate(&good.collect::<Vec<Sample>>(), &[]) {
+        Ok(found) => found.values,
         Err(error) => return vec![Err(error)],
+    };
+    let Values::Cp(values) = values else {
+        return vec![Err(anyhow!("{} gives no centipawns for a position", evaluator.name))];
     };
     // The value behind the last good position is that of the error.
     let values = values.into_iter().chain([f64::NAN]);
     // Adding zero turns a negative zero into zero.
     let line = |(read, cp): (Result<Read>, f64)| Ok(format!("{};{:.0}", read?.0, cp.round() + 0.0));
     block.into_iter().zip(values).map(line).collect()
-}
-
-fn values(evaluator: &Evaluator, positions: impl Iterator<Item = Position>) -> Result<Vec<f64>> {
-    let samples: Vec<Sample> = positions.map(Sample::of).collect();
-    match evaluator.evaluate(&samples, &[])?.values {
-        Values::Cp(values) => Ok(values),
-        Values::Constant => bail!("{} gives no centipawns for a position", evaluator.name),
-    }
-}
-
-/// A board for each evaluation, with the value less that without each piece, and a table of all.
-fn boards(evaluators: &[Evaluator], position: &Position) -> Result<String> {
-    let white = position.turn().is_white();
-    let (mut text, mut all) = (format!("{}\n\n", position.fen()), Vec::new());
-    for evaluator in evaluators {
-        let name = &evaluator.name;
-        let pieces = position.pieces().enumerate().filter(|(_, piece)| piece.role != Role::King);
-        let without = pieces.map(|(place, piece)| (piece.square, position.without(place)));
-        let (squares, without): (Vec<_>, Vec<Position>) = without.unzip();
-        let cp = values(evaluator, std::iter::once(*position).chain(without))?;
-        let mut pieces = [None; 64];
-        for (square, value) in squares.into_iter().zip(&cp[1..]) {
-            pieces[square as usize] = Some(if white { cp[0] - value } else { value - cp[0] });
-        }
-        let board = board(&position.letters(), &pieces);
-        text += &format!("{name}: centipawns that each piece adds for White\n\n{board}\n");
-        all.push((name.clone(), cp[0], evaluator.fitted));
-    }
-    Ok(text + &side_by_side(&all, white).to_string())
 }
 
 /// The positions of a file, one a line, packed or not; `-` is standard input. An error names its

@@ -19,4 +19,4 @@ pub use deep::{Deep, Depth, deep};
 pub use estimate::{Found, found};
 pub use fit::{MatchError, Matched, match_scale};
 pub use fitted::{Sums, part, sums};
-pub use table::{Table, board, cut, side_by_side, signed, tenths, wrap};
+pub use table::{Table, cut, signed, tenths, wrap};

@@ -38,7 +38,7 @@ pub struct Evaluator {
     /// The SHA-256 of its file, if it has one.
     pub digest: Option<String>,
     /// The scale that turns its centipawns into expected results, where it is known.
-    pub fitted: Option<f64>,
+    fitted: Option<f64>,
     form: Form,
 }
 

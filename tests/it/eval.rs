@@ -181,34 +181,12 @@ fn long_files_up_to_the_error() {
 const FEN: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 0 1";
 
 #[test]
-fn boards_show_pieces_and_evaluations() {
-    let args = ["--with", "material", "--with", "tests/it/fixtures/pesto.json", FEN];
-    let [text, _] = output(nnuance(&["eval", NET, "--board"]).args(args), true);
-    let json = std::fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
-    let weights = nnuance::hce::HceWeights::from_json(&json).unwrap();
-    let position = Position::from_fen(FEN).unwrap();
-    let pesto = nnuance::hce::HceEvaluator::new(&weights).evaluate(&position);
-    let table = text.split("evaluation  ").nth(1).unwrap();
-    let row = |name: &str| -> Vec<&str> {
-        let line = table.lines().find(|line| line.starts_with(name));
-        line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().collect()
-    };
-    assert_eq!(row("pesto.json")[1..3], [format!("{pesto:+.1}"), format!("{:+.1}", -pesto)]);
-    assert_eq!(row("material")[1..], ["0.0", "0.0", "-"]);
-    // Black's pieces add for Black: the rooks on a8 and h8.
-    let board = text.split("material: ").nth(1).unwrap();
-    let values: Vec<&str> = board.lines().nth(3).unwrap().split_whitespace().collect();
-    assert_eq!(values, ["-500", "-500"], "{text}");
-}
-
-#[test]
 fn unusable_evaluations_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().to_str().unwrap();
     for (args, word) in [
         (&["score", FEN][..], "score"),
         (&["constant", FEN], "constant"),
-        (&[NET, "--board", "--with", "score", FEN], "score"),
         (&["nets/quickstart-32.json", FEN], ".bin"),
         (&[empty, FEN], empty),
         (&["nets/none.bin", FEN], "nets/none.bin"),

@@ -47,11 +47,10 @@ fn devices_and_pipes_are_refused() {
             &format!("{terms} terms.start=\"PATH\""),
             &format!("train {traces} --out OUT --set traces.list=\"PATH\""),
             &format!("eval PATH {FEN}"),
-            &format!("eval PATH --board {FEN}"),
             "verify PATH",
             "export PATH -o OUT",
             &format!("compare PATH material --data {quiet}"),
-            &format!("data interleave PATH {quiet} -o /nowhere/a.epd"),
+            &format!("data shuffle PATH {quiet} -o /nowhere/a.epd"),
         ] {
             let whole = command.replace(FEN, "FEN");
             let words: Vec<String> = whole
@@ -131,7 +130,7 @@ fn weights_that_are_no_numbers() {
         });
         let path = path.to_string_lossy();
         for args in [
-            &["eval", &path, "--board", FEN][..],
+            &["eval", &path, FEN][..],
             &["compare", &path, "material", "--data", "data/selfplay_sf151_quiet.epd"],
         ] {
             let said = fails(args);
@@ -145,13 +144,13 @@ fn weights_that_are_no_numbers() {
         }
         weights.0.get_mut("output.weight").unwrap().values[0] = -3e38;
     });
-    fails(&["eval", &path.to_string_lossy(), "--board", FEN]);
+    fails(&["eval", &path.to_string_lossy(), FEN]);
 
     let json = nnuance::hce::HceWeights::material().to_json();
     let path = folder.path().join("hce.json");
     fs::write(&path, json.replace("\"mg\": 320", "\"mg\": 1e300")).unwrap();
     let hce = path.to_string_lossy();
-    let said = fails(&["eval", &hce, "--board", FEN]);
+    let said = fails(&["eval", &hce, FEN]);
     assert!(said.contains("`material.knight.mg`"), "{said}");
 }
 
@@ -171,7 +170,7 @@ fn nets_without_neurons() {
     let quiet = "data/selfplay_sf151_quiet.epd";
     for args in [
         &["compare", &name, "material", "--data", quiet][..],
-        &["eval", &name, "--board", FEN],
+        &["eval", &name, FEN],
         &["inspect", &name, "--data", quiet],
     ] {
         fails(args);

@@ -39,7 +39,8 @@ fn ask(game: &Game, limits: Limits) -> (Searched, Vec<(u32, Line)>) {
 
 /// The result of a search that ends with the first mate in so many moves.
 fn mate(game: &Game, moves: u32) -> Searched {
-    let (stop, question) = (AtomicBool::new(false), Question { limits: nodes(4_000_000), scale: SCALE });
+    let (stop, question) =
+        (AtomicBool::new(false), Question { limits: nodes(4_000_000), scale: SCALE });
     let mut watch = |report: nnuance::search::Report| {
         if report.line.score == Score::Mate(moves as i32) {
             stop.store(true, Ordering::Relaxed);
