@@ -26,8 +26,6 @@ pub struct Line {
     pub points: Vec<[f64; 2]>,
     /// x, low and high: an interval around the curve.
     pub band: Vec<[f64; 3]>,
-    /// x, low and high: an interval at a point.
-    pub whiskers: Vec<[f64; 3]>,
 }
 
 /// Curves over common axes.
@@ -75,17 +73,13 @@ impl Chart<'_> {
         }
     }
 
-    fn has_whiskers(&self) -> bool {
-        self.lines.iter().any(|line| !line.whiskers.is_empty())
-    }
-
     /// What the axes must hold; none without points.
     fn ranges(&self) -> Option<([f64; 2], [f64; 2])> {
         if self.calibration {
             return Some(([0.0, 1.0], [0.0, 1.0]));
         }
         let points = self.lines.iter().flat_map(Line::finite);
-        let bands = self.lines.iter().flat_map(|line| line.band.iter().chain(&line.whiskers));
+        let bands = self.lines.iter().flat_map(|line| &line.band);
         let all = points.chain(bands.flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]));
         let mut ends: Option<([f64; 2], [f64; 2])> = None;
         for [x, y] in all.filter(|point| point.iter().all(|it| it.is_finite())) {
@@ -100,8 +94,6 @@ impl Chart<'_> {
         let wide = match x {
             // Axes that begin near zero begin there, so that charts of one run line up.
             [low, high] if 0.0 < low && 4.0 * low < high => [0.0, high],
-            // Points that stand alone keep off the border.
-            [low, high] if low < high && self.has_whiskers() => room(x, 0.08),
             [low, high] if low < high => x,
             _ => room(x, 0.5),
         };
@@ -143,10 +135,6 @@ impl Chart<'_> {
                 let high = line.band.iter().rev().map(|[x, _, high]| (*x, *high));
                 let around: Vec<_> = low.chain(high).collect();
                 chart.draw_series([Polygon::new(around, colour.mix(0.15))])?;
-            }
-            for [x, low, high] in &line.whiskers {
-                let ends = [(*x, *low), (*x, *high)];
-                chart.draw_series([PathElement::new(ends, colour.stroke_width(2))])?;
             }
             let points: Vec<_> = line.finite().map(|[x, y]| (x, y)).collect();
             let points = || points.iter().copied();

@@ -4,10 +4,9 @@ use maud::{Markup, html};
 
 use super::Table;
 use super::compare::Comparison;
-use super::deep::{Apart, Calibration, Disagreement, Phases, Quantising};
+use super::deep::{Calibration, Deep, Disagreement};
 use super::table::loss;
 use crate::digits::grouped;
-use crate::draw::board::{diagram, pieces};
 use crate::draw::page::figure;
 use crate::draw::{Chart, Line, Section};
 use crate::log::Row;
@@ -22,7 +21,6 @@ pub struct Run {
     pub settings: Vec<(String, String)>,
     /// Its validations, in order.
     pub rows: Vec<Row>,
-    /// Its validation loss by source; empty where it has no sources.
     pub state: String,
 }
 
@@ -54,8 +52,9 @@ fn picture(
     figure(title, about, "", &Chart { title, x, y, lines, ..Chart::default() }.markup())
 }
 
-pub fn phases(phases: &Phases) -> Section {
-    Section::new("Phases", html! { p.soft { (phases.legend()) } (phases.table().markup()) })
+pub fn phases(deep: &Deep) -> Section {
+    let body = html! { p.soft { (deep.phase_legend()) } (deep.phase_table().markup()) };
+    Section::new("Phases", body)
 }
 
 /// Expected against observed results.
@@ -93,34 +92,12 @@ fn curve(calibration: &Calibration, colour: usize) -> Markup {
 
 /// The positions in which two evaluations disagree most.
 pub fn disagreements(disagreements: &[Disagreement]) -> Section {
-    let body = html! {
-        @for one in disagreements {
-            p { (one.summary()) }
-            div.boards { @for apart in &one.positions { (position(apart, &one.names)) } }
-        }
-    };
+    let body = html! { @for one in disagreements { p { (one.summary()) } (one.table().markup()) } };
     Section::new("Disagreements", body)
 }
 
-fn position(apart: &Apart, names: &[String; 2]) -> Markup {
-    let turn = if apart.fen.split(' ').nth(1) == Some("b") { "Black" } else { "White" };
-    html! {
-        figure.board {
-            figcaption { (turn) " to move, result " (apart.result) }
-            @if let Some(pieces) = pieces(&apart.fen) { (diagram(&apart.fen, &pieces)) }
-            @for (i, name) in names.iter().enumerate() {
-                p.soft {
-                    (name) ": " (format!("{:.2} ({:+.0} cp)", apart.expected[i], apart.cp[i]))
-                    @if apart.nearer.as_ref() == Some(name) { ", nearer" }
-                }
-            }
-            details { summary { "FEN" } p.soft { (apart.fen) } }
-        }
-    }
-}
-
-pub fn quantising(all: &[Quantising]) -> Section {
-    Section::new("Integers", Quantising::table(all).markup())
+pub fn quantising(deep: &Deep) -> Section {
+    Section::new("Integers", deep.quantising_table().markup())
 }
 
 impl Run {

@@ -156,7 +156,7 @@ pub(super) fn between(estimate: &Estimate) -> String {
 }
 
 /// The words before an interval that is a lower bound.
-pub(super) fn least(estimate: &Estimate) -> &'static str {
+fn least(estimate: &Estimate) -> &'static str {
     if estimate.interval_is_lower_bound { "at least " } else { "" }
 }
 

@@ -19,6 +19,7 @@ use crate::log;
 use crate::model::{Compute, Device};
 use crate::output;
 use crate::progress::Progress;
+use crate::report::Deep;
 use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
@@ -97,22 +98,22 @@ impl Page {
         let selection = honest(&evaluators, samples, false, false)?;
         let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
         let counter = listener.count(None, "comparing");
-        let quantised = measured.quantising()?;
+        let quantising = measured.quantising()?;
         let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
         let names: Vec<(String, &str)> =
             left.map(|(at, one)| (one.name.clone(), evaluators[at].describe())).collect();
-        let deep = measured.deep(BOARDS)?;
+        let deep = Deep { quantising, ..measured.deep(BOARDS)? };
         drop(counter);
         let pages: Vec<Run> = runs.iter().map(|run| run.page.clone()).collect();
         let mut sections = vec![
             page::comparison(&deep.comparison, &names, &measured.notes),
             page::curves(&pages),
-            page::phases(&deep.phases),
+            page::phases(&deep),
             page::calibration(&deep.calibrations, deep.comparison.noun),
             page::disagreements(&deep.disagreements),
         ];
-        if !quantised.is_empty() {
-            sections.push(page::quantising(&quantised));
+        if !deep.quantising.is_empty() {
+            sections.push(page::quantising(&deep));
         }
         for run in runs.iter().filter(|run| run.recipe.config.is_net()) {
             if let Some(best) = run.file(folder::BEST) {

@@ -95,7 +95,9 @@ impl World {
 fn text_and_page_are_whole() {
     let deep = World::new(700, 5, 900.0).deep(Some(1));
     let text = deep.text();
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let is_fen = |line: &&str| line.contains("8/8");
+    let narrow = |line: &str| line.chars().count() <= 80;
+    assert!(text.lines().filter(|it| !is_fen(it)).all(narrow), "{text}");
     let row = |step: u64, loss: f64| Row {
         step,
         positions: 100 * step,
@@ -118,10 +120,10 @@ fn text_and_page_are_whole() {
     let sections = [
         html::comparison(&deep.comparison, &names, &["a note".to_string()]),
         html::curves(&runs),
-        html::phases(&deep.phases),
+        html::phases(&deep),
         html::calibration(&deep.calibrations[..1], "games"),
         html::disagreements(&deep.disagreements),
-        html::quantising(&deep.quantising),
+        html::quantising(&deep),
         html::settings(&runs),
     ];
     stands_alone(&page("title", &maud::html! {}, &sections));
@@ -134,48 +136,23 @@ fn phases_equal_a_plain_loop() {
     let deep = world.deep(None);
     assert_eq!(deep.comparison, compare(&world.evaluations, &world.truth()).unwrap());
     let bounds = [0..=8, 9..=16, 17..=24];
-    for (slice, bounds) in deep.phases.slices.iter().zip(&bounds) {
+    for (rows, bounds) in deep.phases.chunks(3).zip(&bounds) {
         let inside: Vec<usize> =
             (0..6_000).filter(|i| bounds.contains(&world.phases[*i])).collect();
-        let mut games: Vec<u64> = inside.iter().map(|i| world.groups[*i]).collect();
-        games.dedup();
-        assert_eq!((slice.positions, slice.groups), (inside.len(), games.len()));
-        for (e, found) in slice.evaluations.iter().enumerate() {
+        for (e, found) in rows.iter().enumerate() {
+            assert_eq!(found.positions, inside.len());
             let expected = world.expected(e);
             let square = |i: &usize| (expected[*i] - world.results[*i]).powi(2);
             let loss = inside.iter().map(square).sum::<f64>() / inside.len() as f64;
-            assert!((found.loss.mean - loss).abs() < 1e-12, "{} {}", slice.phase, found.name);
+            assert!((found.loss.mean - loss).abs() < 1e-12, "{} {}", found.phase, found.name);
         }
     }
     world.phases.fill(20);
-    let empty = world.deep(None).phases.slices.remove(0);
-    assert!(empty.positions == 0 && empty.evaluations.is_empty());
-}
-
-#[test]
-fn marks_of_worse_evaluations() {
-    let deep = World::new(20_000, 5, 900.0).deep(Some(1));
-    let noisy = &deep.phases.slices[0].evaluations[0];
-    assert!(noisy.marked && noisy.difference.unwrap().mean > 0.01, "{noisy:?}");
-    assert_eq!(deep.phases.comparisons, 6);
-    // Two evaluations with noise of the same kind.
-    let (mut marked, worlds) = (0, 60);
-    for seed in 0..worlds {
-        let mut world = World::new(3_000, 1000 + seed, 0.0);
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        world.evaluations = ["one", "two"]
-            .map(|name| {
-                let noisy = |cp: &f64| cp + 400.0 * (uniform(&mut random) - 0.5);
-                Predictions::new(name, world.cp(1).iter().map(noisy).collect())
-            })
-            .to_vec();
-        let fen = |_| String::new();
-        let depth = Depth { phases: &world.phases, fen: &fen, reference: None, most: 0 };
-        let deep = nnuance::report::deep(&world.evaluations, &world.truth(), &depth);
-        let slices = deep.unwrap().phases.slices;
-        marked += usize::from(slices.iter().flat_map(|it| &it.evaluations).any(|it| it.marked));
-    }
-    assert!(marked <= 9, "{marked} of {worlds}");
+    assert_eq!(world.deep(None).phases.len(), 3);
+    // The noisy one is worse where its noise is.
+    let noisy = World::new(20_000, 5, 900.0).deep(Some(1)).phases.remove(0);
+    let difference = noisy.difference.unwrap();
+    assert!(difference.mean > 0.01 && !difference.contains_zero(), "{noisy:?}");
 }
 
 #[test]
@@ -199,13 +176,6 @@ fn calibration_of_right_and_overconfident() {
         let by_chance = right.by_chance.unwrap();
         assert!((0.4 * by_chance..2.0 * by_chance).contains(&right.error), "{right:?}");
         assert!(bold.error > 5.0 * bold.by_chance.unwrap() && bold.bins[0].off.mean > 0.0);
-        assert!(bold.slope.unwrap().interval.unwrap()[1] < 1.0);
-        // Results that favour the side to move more than expected.
-        let mut more = results.clone();
-        more.iter_mut().step_by(9).for_each(|result| *result = 1.0);
-        let expected: Vec<f64> = logits.iter().map(|it| sigmoid(*it)).collect();
-        let bias = Calibration::of("it", &expected, &more, &groups, 15).bias;
-        assert!(bias.can_tell() && !bias.contains_zero() && bias.mean > 0.03, "{bias:?}");
     }
     assert!((0.88..0.99).contains(&(inside as f64 / bins as f64)), "{inside} of {bins}");
 }
@@ -218,14 +188,7 @@ fn equal_values_stay_in_one_bin() {
     let found = Calibration::of("it", &expected, &results, &groups, 10);
     let bins: Vec<_> = found.bins.iter().map(|bin| (bin.positions, bin.range)).collect();
     assert_eq!(bins, [(250, [0.2; 2]), (500, [0.5; 2]), (250, [0.9; 2])]);
-    // Least squares by definition.
-    let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
-    let (mx, my) = (mean(&expected), mean(&results));
-    let pairs = || expected.iter().zip(&results).map(|(x, y)| (x - mx, y - my));
-    let slope = pairs().map(|(x, y)| x * y).sum::<f64>() / pairs().map(|(x, _)| x * x).sum::<f64>();
-    assert!((found.slope.unwrap().mean - slope).abs() < 1e-12);
-    let even = Calibration::of("it", &[0.5; 1_000], &results, &groups, 10);
-    assert!(even.bins.len() == 1 && even.slope.is_none());
+    assert_eq!(Calibration::of("it", &[0.5; 1_000], &results, &groups, 10).bins.len(), 1);
 }
 
 #[test]
@@ -237,23 +200,17 @@ fn disagreements_equal_brute_force() {
     assert_eq!(disagreement.names, ["good", "noisy"]);
     let expected = [1, 0].map(|e| world.expected(e));
     let apart = |i: usize| (expected[0][i] - expected[1][i]).abs();
-    let off = |i: usize| expected.each_ref().map(|list| (list[i] - world.results[i]).abs());
     let mut left: Vec<usize> = (0..4_000).collect();
     for found in &disagreement.positions {
         let widest =
             left.iter().copied().fold(left[0], |a, b| if apart(b) > apart(a) { b } else { a });
         assert_eq!(found.position, widest);
         assert!(found.fen.ends_with(&format!(" {}", widest + 1)));
-        let nearer = &disagreement.names[usize::from(off(widest)[1] < off(widest)[0])];
-        assert_eq!(found.nearer.as_ref(), Some(nearer));
         left.retain(|i| world.groups[*i] != world.groups[widest]);
     }
     assert_eq!(disagreement.positions.len(), 5);
-    let large: Vec<usize> = (0..4_000).filter(|i| apart(*i) > 0.1).collect();
-    assert_eq!(disagreement.large, large.len());
-    let share = large.iter().filter(|i| off(**i)[0] < off(**i)[1]).count() as f64;
-    let share = share / large.len() as f64;
-    assert!((disagreement.first_nearer.unwrap().mean - share).abs() < 1e-12);
+    let large = (0..4_000).filter(|i| apart(*i) > 0.1).count();
+    assert_eq!(disagreement.share, large as f64 / 4_000.0);
 }
 
 #[test]
@@ -277,9 +234,6 @@ fn unknown_games_conclude_nothing() {
     world.games_known = false;
     let deep = world.deep(None);
     assert!(deep.comparison.pairs.iter().all(|pair| !pair.decided));
-    assert_eq!(deep.phases.comparisons, 0);
-    let slices = deep.phases.slices.iter().flat_map(|slice| &slice.evaluations);
-    assert!(slices.clone().all(|one| !one.marked));
     let json = serde_json::to_string(&deep).unwrap();
     assert!(!json.contains("\"interval_is_lower_bound\":false"));
 }
