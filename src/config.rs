@@ -1,18 +1,14 @@
 //! A run's config: a TOML file, read and checked once. Everything else reads the [`Config`] that comes
 //! of it, which is complete and fits together.
 
-pub mod keys;
 mod read;
 mod resolve;
 mod sections;
 
-use std::collections::BTreeMap;
-
-pub use read::{ConfigError, nearest};
+pub use read::ConfigError;
 pub(crate) use resolve::{LEAST_SCALE, MOST_SCALE};
 pub use sections::{
-    BatchSize, ConfigFile, Data, Earlier, Learn, Net, Optimizer, Schedule, Source, Target, Terms,
-    Traces,
+    ConfigFile, Data, Earlier, Learn, Net, Optimizer, Schedule, Source, Target, Terms, Traces,
 };
 
 use crate::architecture::Architecture;
@@ -59,7 +55,8 @@ pub struct Config {
     pub optimizer: Settings,
     /// The learning rate; without a meaning for methods that have none.
     pub learning_rate: Stages,
-    pub batch: BatchSize,
+    /// Positions of a step; none where a step takes all of the data.
+    pub batch: Option<usize>,
     /// Positions that stay together from pass to pass; 0: none do.
     pub chunk: usize,
     /// The share of the held-out games that is kept for the test.
@@ -215,6 +212,11 @@ impl Config {
         if comes_again && is_wide { PAIRS } else { 0 }
     }
 
+    /// Positions of a step, for this many positions of data.
+    fn batch(&self, positions: u64) -> u64 {
+        self.batch.map_or(positions.max(1), |batch| batch as u64)
+    }
+
     /// The run's length in steps, for this many positions of data. Epochs that come to more than
     /// [`MOST_POSITIONS`] are cut there, which no run reaches.
     pub fn steps(&self, positions: u64) -> u64 {
@@ -225,7 +227,7 @@ impl Config {
 
     /// The same of a length that the run had before.
     fn steps_of(&self, length: &Earlier, positions: u64) -> u64 {
-        let batch = self.batch.of(positions) as f64;
+        let batch = self.batch(positions) as f64;
         let wanted = match *length {
             Earlier { positions: Some(wanted), .. } => wanted as f64,
             Earlier { superbatches: Some(count), .. } => {
@@ -242,7 +244,7 @@ impl Config {
     /// The units of lengths in the run, for this many positions of data.
     pub fn span(&self, positions: u64) -> Span {
         let superbatch = self.schedule.batches_per_superbatch;
-        let (steps, batch) = (self.steps(positions), self.batch.of(positions));
+        let (steps, batch) = (self.steps(positions), self.batch(positions));
         Span { steps, batch, superbatch, epoch: positions }
     }
 
@@ -267,21 +269,4 @@ impl Data {
         let of_sources = self.source.iter().flat_map(|source| &source.files);
         self.files.iter().chain(of_sources).cloned().collect()
     }
-}
-
-/// The values of a TOML text by dotted path, as TOML.
-fn flat(text: &str) -> BTreeMap<String, String> {
-    fn walk(path: &str, value: toml::Value, out: &mut BTreeMap<String, String>) {
-        let toml::Value::Table(table) = value else {
-            out.insert(path.to_string(), value.to_string());
-            return;
-        };
-        for (name, value) in table {
-            let path = if path.is_empty() { name } else { format!("{path}.{name}") };
-            walk(&path, value, out);
-        }
-    }
-    let mut out = BTreeMap::new();
-    walk("", toml::Value::Table(text.parse().expect("a config is TOML")), &mut out);
-    out
 }

@@ -2,7 +2,6 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The loss of a position with expected result `p` and target `t`.
@@ -31,7 +30,7 @@ impl Display for Loss {
 }
 
 /// The loss as a function of the error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LossShape {
     /// The square of the error.

@@ -1,7 +1,6 @@
 //! The factors between floats, integers and centipawns, and the kind of numbers that layers have.
 //! Every bound and conversion uses them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Quantisation: accumulator weights are stored times `qa`, the weights behind them times `qb`
@@ -19,7 +18,7 @@ pub struct Scales {
 
 /// The numbers that a net with layers behind its accumulators, or with pairwise products, has
 /// there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeadFormat {
     /// All in f32.

@@ -1,10 +1,9 @@
 //! Activations of neurons.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is done to the numbers of an accumulator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
     /// `max(0, a)`.
@@ -16,7 +15,7 @@ pub enum Activation {
 }
 
 /// What the neurons of a layer of the head do to their values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LayerActivation {
     /// `max(0, x)`.

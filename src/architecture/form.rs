@@ -2,7 +2,6 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -34,7 +33,7 @@ pub struct Form {
 }
 
 /// A layer of the head as it is written down; the last has one neuron and no activation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerForm {
     /// The neurons of the layer, 1 to 1,024.

@@ -1,6 +1,5 @@
 //! Inputs of a net.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::point_of_view::PointOfView;
@@ -16,7 +15,7 @@ pub struct Inputs {
     pub factorised: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Views {
     /// White's alone, `768 -> N -> 1`: 64 * piece + square, white pawn 0 ... black king 11, a1 = 0.

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::LoadError;
 use crate::format::{Facts, Format, Holds};
@@ -15,13 +13,11 @@ use crate::sample::Sample;
 /// Which positions are worth learning from. By default every position passes. A filter that asks
 /// for a fact which the format never tells is refused; where only some positions lack it, it skips
 /// none of those.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Filter {
     /// The least number of half-moves since the start of the game. Leaves out random openings,
     /// which say nothing about results.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 16)]
     pub min_ply: Option<u16>,
     /// Whether to skip positions whose side to move is in check.
     pub skip_in_check: bool,
@@ -30,16 +26,10 @@ pub struct Filter {
     /// Whether to skip positions in which a promotion was played.
     pub skip_promotions: bool,
     /// The largest score in centipawns, whichever side it is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 10_000)]
     pub max_score: Option<u16>,
     /// The least number of pieces on the board, kings and pawns included.
-    #[serde(alias = "min_men", skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 4)]
     pub min_pieces: Option<usize>,
     /// The largest number of pieces on the board, kings and pawns included.
-    #[serde(alias = "max_men", skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 32)]
     pub max_pieces: Option<usize>,
 }
 
@@ -121,33 +111,15 @@ fn require(
 /// `[where, how much]`, straight between them and level beyond; where several are given they are
 /// multiplied. Without any all positions count alike. Only ratios matter, in steps of 1/255 of the
 /// largest. A fact that a position lacks changes nothing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Weighing {
     /// By the number of half-moves since the start of the game.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "points")]
-    #[schemars(example = [[0.0, 0.2], [30.0, 1.0]])]
     pub ply: Vec<[f64; 2]>,
     /// By the number of pieces on the board, kings and pawns included.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "points")]
-    #[schemars(example = [[2.0, 0.5], [16.0, 1.0], [32.0, 1.0]])]
     pub pieces: Vec<[f64; 2]>,
     /// By the score in centipawns, whichever side it is for.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "points")]
-    #[schemars(example = [[0.0, 1.0], [1000.0, 0.25]])]
     pub score: Vec<[f64; 2]>,
-}
-
-/// Pairs of numbers, none of which has a third.
-fn points<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<[f64; 2]>, D::Error> {
-    let points = Vec::<Vec<f64>>::deserialize(from)?;
-    let pair = |point: Vec<f64>| {
-        let wrong = |point: Vec<f64>| {
-            D::Error::custom(format!("expected [where, how much], found {point:?}"))
-        };
-        point.try_into().map_err(wrong)
-    };
-    points.into_iter().map(pair).collect()
 }
 
 impl Weighing {

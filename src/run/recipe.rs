@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
-use crate::config::{BatchSize, Config, Learn, Model, Traces};
+use crate::config::{Config, Learn, Model, Traces};
 use crate::data_file::DataFile;
 use crate::export::{self, StartedFrom};
 use crate::hce::{HceEvaluator, HceWeights};
@@ -378,10 +378,7 @@ pub fn plan(config: &Config) -> Plan {
         shuffle: config.data.shuffle,
         chunk: config.chunk,
         seed: config.seed,
-        batch: match config.batch {
-            BatchSize::Positions(count) => count,
-            BatchSize::All => usize::MAX,
-        },
+        batch: config.batch.unwrap_or(usize::MAX),
         ..Plan::default()
     }
 }

@@ -146,7 +146,7 @@ impl Run {
         if let Some(caution) = data::sameness(config, &self.data.scan.some) {
             listener.remark(&format!("caution: {caution}"));
         }
-        let all = settings.steps * config.batch.of(positions);
+        let all = settings.steps * config.span(positions).batch;
         let begun = listener.begun("training", Some(all), checkpoint.state.positions);
         let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path, means)?;
         drop(begun);

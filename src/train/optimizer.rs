@@ -6,7 +6,6 @@ use burn::backend::DispatchTensor;
 use burn::module::{Module as _, ModuleMapper, Param, ParamId};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ops::steps::{AdaGrad, Adam, Sgd, Step};
@@ -44,7 +43,7 @@ pub struct Settings {
     pub step: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Name {
     /// Adam whose weight decay does not pass through the means; the usual one for nets.
@@ -303,18 +302,16 @@ pub(super) fn changed<const D: usize>(
 
 /// Clips and factors of the learning rate by the names of arrays, as checkpoints have them. A name
 /// stands for everything below it: `head` for `head.0`, and `head.0` for `head.0.weight`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layers(pub BTreeMap<String, Layer>);
 
 /// Settings of an array; what is missing is as for all others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
     /// The numbers stay within `-clip ..= clip`; 0 = free.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clip: Option<f64>,
     /// Factor of the learning rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
 }
 

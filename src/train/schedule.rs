@@ -1,7 +1,6 @@
 //! The schedule language of configs: lengths with units, stages, and the numbers that they give
 //! over a run.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// A share of a whole, or a number of units.
@@ -68,32 +67,23 @@ impl Length {
         let (number, unit) = text.trim().split_once(char::is_whitespace)?;
         let unit = unit.trim();
         let (unit, ..) = *UNITS.iter().find(|(_, one, many)| *one == unit || *many == unit)?;
-        let (digits, factor) = match number.char_indices().next_back()? {
-            (end, 'k' | 'K') => (&number[..end], 1e3),
-            (end, 'M') => (&number[..end], 1e6),
-            (end, 'G' | 'B') => (&number[..end], 1e9),
-            _ => (number, 1.0),
+        let (digits, factor) = match number.strip_suffix('M') {
+            Some(millions) => (millions, 1e6),
+            None => (number, 1.0),
         };
-        let digits = digits.replace('_', "");
-        if !digits.starts_with(|first: char| first.is_ascii_digit()) {
-            return None;
-        }
-        let count = digits.parse::<f64>().ok()? * factor;
+        let count = digits.replace('_', "").parse::<f64>().ok()? * factor;
         (count.is_finite() && count > 0.0).then_some(Self::Of(count, unit))
     }
 }
 
 impl std::fmt::Display for Length {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Length::Of(count, unit) = *self else {
-            let Length::Share(share) = self else { unreachable!() };
-            return write!(f, "{share}");
-        };
-        let (_, one, many) = UNITS[unit as usize];
-        match count {
-            1.0 => write!(f, "1 {one}"),
-            _ if count >= 1e6 && count % 1e6 == 0.0 => write!(f, "{}M {many}", count / 1e6),
-            _ => write!(f, "{count} {many}"),
+        match *self {
+            Length::Share(share) => write!(f, "{share}"),
+            Length::Of(count, unit) => {
+                let (_, one, many) = UNITS[unit as usize];
+                write!(f, "{count} {}", if count == 1.0 { one } else { many })
+            }
         }
     }
 }
@@ -102,23 +92,21 @@ impl TryFrom<toml::Value> for Length {
     type Error = String;
 
     fn try_from(value: toml::Value) -> Result<Self, String> {
-        let share = match value {
-            toml::Value::Float(number) => number,
-            toml::Value::Integer(number) => number as f64,
-            other => {
-                let length = other.as_str().and_then(Self::parse);
-                return length.ok_or_else(|| {
-                    format!(
-                        "expected \"8 superbatches\", \"2 epochs\", \"10M positions\" or \"500 \
-                         steps\", or a share such as 0.1, found {other}"
-                    )
-                });
-            }
+        let length = match &value {
+            toml::Value::Float(share) => Some(Self::Share(*share)),
+            toml::Value::Integer(share) => Some(Self::Share(*share as f64)),
+            other => other.as_str().and_then(Self::parse),
         };
-        match share.is_finite() && share > 0.0 {
-            true => Ok(Self::Share(share)),
-            false => Err(format!("must be greater than 0, found {share}")),
-        }
+        let fits = |length: &Self| match *length {
+            Self::Share(share) => share > 0.0 && share <= 1.0,
+            Self::Of(..) => true,
+        };
+        length.filter(fits).ok_or_else(|| {
+            format!(
+                "expected a share above 0, to 1, or text such as \"8 superbatches\", \"2 epochs\", \
+                 \"10M positions\" or \"500 steps\", found {value}"
+            )
+        })
     }
 }
 
@@ -131,20 +119,6 @@ impl From<Length> for toml::Value {
     }
 }
 
-impl JsonSchema for Length {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Length".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "type": "number", "exclusiveMinimum": 0 },
-            { "type": "string",
-              "pattern": "^[0-9][0-9_.]*[kKMGB]? +(superbatch(es)?|epochs?|positions?|steps?)$" },
-        ] })
-    }
-}
-
 /// Stages, one after the other.
 ///
 /// In a config: a number (constant), one stage, or a list of stages.
@@ -152,43 +126,25 @@ impl JsonSchema for Length {
 #[serde(try_from = "toml::Value", into = "toml::Value")]
 pub struct Stages(Vec<Stage>);
 
-/// A stage of `schedule.learning_rate` or `target.wdl`, for example `{ shape = "cosine", from =
-/// 0.001, to = 0.00001 }`, or `{ shape = "step", from = 0.001, factor = 0.3, every = "8
-/// superbatches" }`. In a list the stages follow one another; a warm-up is a short linear stage
-/// before the others.
-///
-/// What a stage or step lasts is text with a unit, such as `"8 superbatches"`, `"2 epochs"`, `"10M
-/// positions"` or `"500 steps"`; a plain number is a share.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// A stage of `schedule.learning_rate` or `target.wdl`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// How the value goes on from `from`.
     pub shape: Shape,
-    /// The value at the beginning of the stage.
+    /// The value at the beginning.
     pub from: f64,
-    /// The value at the end of the stage; `linear`, `cosine` and `exponential` need it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The value at the end, with curves.
     pub to: Option<f64>,
-    /// What a step multiplies the value by, above 0; `step` needs it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Factor of each step.
     pub factor: Option<f64>,
-    /// The distance from step to step, with its unit; a plain number is a share of the stage, above
-    /// 0 and below 1. `step` needs it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = "8 superbatches")]
+    /// Distance of two steps; a share is one of the stage.
     pub every: Option<Length>,
-    /// The stage's share of the run, 0 to 1. Stages without one, and without `length`, divide
-    /// evenly what the others leave; all together they make 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
-    /// The same with a unit: how long the stage lasts. At least one stage should go without, and
-    /// take what the others leave; a run that becomes longer then still has its stages right.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = "2 superbatches")]
+    /// A share of the run, or a number of units; stages without one divide evenly what is left.
     pub length: Option<Length>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The curve of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
     /// `from`, all the time.
@@ -203,6 +159,12 @@ pub enum Shape {
     Step,
 }
 
+impl Default for Stages {
+    fn default() -> Self {
+        Self::constant(0.0)
+    }
+}
+
 impl Stages {
     pub fn constant(value: f64) -> Self {
         Self(vec![Stage::constant(value)])
@@ -211,67 +173,39 @@ impl Stages {
     /// Checks stages as far as is possible before the run's length is known.
     ///
     /// # Errors
-    /// A stage that lacks a number, a number out of bounds, or shares that do not add up.
-    pub fn new(mut stages: Vec<Stage>) -> Result<Self, String> {
+    /// No stages, or one whose numbers do not fit its shape.
+    pub fn new(stages: Vec<Stage>) -> Result<Self, String> {
         if stages.is_empty() {
             return Err("a schedule needs at least one stage".into());
         }
-        stages.iter().try_for_each(Stage::check)?;
-        let share = |stage: &Stage| stage.lasts().filter(|it| it.is_share());
-        let given: f64 =
-            stages.iter().filter_map(share).map(|it| it.steps(1.0, &Span::UNKNOWN)).sum();
-        let open = stages.iter().filter(|stage| stage.lasts().is_none()).count();
-        let in_shares = in_shares(&stages);
-        if given > 1.0 + 1e-9 || in_shares && open == 0 && given < 1.0 - 1e-9 {
-            return Err(format!("the shares of the stages add up to {given}, not to 1"));
-        }
-        if stages.len() > 1 && in_shares {
-            for stage in stages.iter_mut().filter(|stage| stage.lasts().is_none()) {
-                stage.share = Some((1.0 - given).max(0.0) / open as f64);
-            }
-        }
-        Ok(Self(stages))
+        stages.iter().try_for_each(Stage::check).map(|()| Self(stages))
     }
 
     /// Fits the stages to a run.
     ///
     /// # Errors
-    /// If they do not fit into the run, or steps grow without bounds.
+    /// If they do not fit into the run.
     pub fn over(&self, span: &Span) -> Result<Schedule, String> {
         let (schedule, given) = self.fit(span);
-        let whole = span.steps as f64;
         // The run's last step may be a part of one, which was rounded up.
-        if !in_shares(&self.0) && given > whole + 1.0 {
+        if given > span.steps as f64 + 1.0 {
             return Err(format!(
-                "the stages last {given:.0} steps, and the run has {whole}: shorten them, or \
-                 lengthen the run"
+                "the stages last {given:.0} steps, and the run has {}: shorten them, or lengthen the \
+                 run",
+                span.steps
             ));
         }
-        let all_given = self.0.iter().all(|stage| stage.lasts().is_some());
-        if !in_shares(&self.0) && all_given && given < whole - 1.0 {
-            return Err(format!(
-                "the stages end after {given:.0} of the run's {whole} steps: leave out the length \
-                 of one, which then takes the rest"
-            ));
-        }
-        let steps = |every: &Length| !every.is_share() && every.steps(0.0, span) < 1.0;
-        if let Some(every) = self.0.iter().filter_map(|stage| stage.every).find(steps) {
-            return Err(format!(
-                "`every = \"{every}\"` is less than a step, which has {} positions",
-                span.batch
-            ));
-        }
-        schedule.0.iter().try_for_each(Part::check_finite).map(|()| schedule)
+        Ok(schedule)
     }
 
-    /// The stages one after the other, and the sum of the given lengths. Where some have a length in
+    /// The stages one after the other, and the sum of the given lengths in steps. Where some have a length in
     /// another unit than shares all are counted in steps, so that they begin with the very step.
     fn fit(&self, span: &Span) -> (Schedule, f64) {
         let steps = span.steps as f64;
         let whole = if in_shares(&self.0) { 1.0 } else { steps };
-        let lasts = |stage: &Stage| stage.lasts().map(|length| length.steps(whole, span));
+        let lasts = |stage: &Stage| stage.length.map(|length| length.steps(whole, span));
         let given: f64 = self.0.iter().filter_map(lasts).sum();
-        let open = self.0.iter().filter(|stage| stage.lasts().is_none()).count();
+        let open = self.0.iter().filter(|stage| stage.length.is_none()).count();
         let rest = (whole - given).max(0.0) / open.max(1) as f64;
         let mut behind = 0.0;
         let part = |stage: &Stage| {
@@ -280,16 +214,13 @@ impl Stages {
             let steps = lasts * (steps / whole);
             stage.part(start / whole, behind / whole, lasts / whole, steps, span)
         };
-        (Schedule(self.0.iter().map(part).collect()), given)
+        (Schedule(self.0.iter().map(part).collect()), given * (steps / whole))
     }
 
     /// The value at the end of the run; none where it depends on the length of the run.
     pub fn end(&self) -> Option<f64> {
-        let steps_by_share = |stage: &Stage| stage.every.is_none_or(Length::is_share);
-        if in_shares(&self.0) && self.0.iter().all(steps_by_share) {
-            return Some(self.fit(&Span::UNKNOWN).0.at(1.0));
-        }
-        self.0.last().filter(|last| steps_by_share(last)).map(|last| last.alone().at(1.0))
+        let last = self.0.last().filter(|last| last.every.is_none_or(Length::is_share));
+        last.map(|last| last.alone().at(1.0))
     }
 
     /// The smallest and the largest value, as far as they are known before the run's length is.
@@ -300,7 +231,7 @@ impl Stages {
 
 /// Whether all stages are shares of the run.
 fn in_shares(stages: &[Stage]) -> bool {
-    stages.iter().all(|stage| stage.lasts().is_none_or(Length::is_share))
+    stages.iter().all(|stage| stage.length.is_none_or(Length::is_share))
 }
 
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
@@ -308,22 +239,10 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold(ends, |(low, high), value| (low.min(value), high.max(value)))
 }
 
-/// The error for a plain number that is no share.
-pub fn not_a_share(key: &str, value: f64, whole: &str) -> String {
-    format!(
-        "`{key} = {value}` is a share of the {whole}, which must be below 1: write {key} = \
-         \"{value} superbatches\", or with epochs, positions or steps"
-    )
-}
-
 impl Stage {
     fn constant(from: f64) -> Self {
-        let (to, factor, every, share, length) = (None, None, None, None, None);
-        Self { shape: Shape::Constant, from, to, factor, every, share, length }
-    }
-
-    fn lasts(&self) -> Option<Length> {
-        self.length.or(self.share.map(Length::Share))
+        let shape = Shape::Constant;
+        Self { shape, from, to: None, factor: None, every: None, length: None }
     }
 
     /// The stage in a run: where it starts and ends and what it takes, as shares of the run, and
@@ -353,64 +272,24 @@ impl Stage {
     }
 
     fn check(&self) -> Result<(), String> {
-        let shape = self.shape.name();
-        let is_curve = matches!(self.shape, Shape::Linear | Shape::Cosine | Shape::Exponential);
-        let is_step = self.shape == Shape::Step;
-        for (name, given, wanted) in [
-            ("to", self.to.is_some(), is_curve),
-            ("factor", self.factor.is_some(), is_step),
-            ("every", self.every.is_some(), is_step),
-        ] {
-            if given != wanted {
-                let verb = if wanted { "needs" } else { "takes no" };
-                return Err(format!("a {shape} stage {verb} `{name}`"));
-            }
+        let Self { shape, from, to, factor, every, .. } = *self;
+        let is_curve = matches!(shape, Shape::Linear | Shape::Cosine | Shape::Exponential);
+        let is_step = shape == Shape::Step;
+        if [to.is_some(), factor.is_some(), every.is_some()] != [is_curve, is_step, is_step] {
+            return Err("a constant stage takes `from`, a step `from`, `factor` and `every`, any \
+                        other `from` and `to`"
+                .into());
         }
-        // A constant is mostly written as a bare number, without the word `from`.
-        let from = if self.shape == Shape::Constant { "" } else { "`from` " };
-        for (name, value) in
-            [(from, Some(self.from)), ("`to` ", self.to), ("`factor` ", self.factor)]
-        {
-            if let Some(value) = value.filter(|value| !value.is_finite()) {
-                return Err(format!("{name}must be a finite number, found {value}"));
-            }
+        let is_finite = [Some(from), to, factor].into_iter().flatten().all(f64::is_finite);
+        let is_factor = |number: f64| number > 0.0;
+        let grows = factor.is_none_or(is_factor)
+            && (shape != Shape::Exponential || is_factor(from) && to.is_none_or(is_factor));
+        match is_finite && grows {
+            true => Ok(()),
+            false => Err("the numbers of a stage are finite, `factor` and both ends of an \
+                          exponential stage above 0"
+                .into()),
         }
-        if let Some(factor) = self.factor.filter(|factor| *factor <= 0.0) {
-            return Err(format!("`factor` must be greater than 0, found {factor}"));
-        }
-        if let (Shape::Exponential, from, Some(to)) = (self.shape, self.from, self.to)
-            && (from <= 0.0 || to <= 0.0)
-        {
-            return Err(format!(
-                "`from` and `to` must be above 0, found {from} and {to}: an exponential stage never \
-                 reaches 0"
-            ));
-        }
-        if self.share.is_some() && self.length.is_some() {
-            return Err("`share` and `length` say the same: give one of them".into());
-        }
-        if let Some(share) = self.share.filter(|share| !(0.0..=1.0).contains(share)) {
-            return Err(format!(
-                "`share` must lie between 0 and 1, found {share}; a length in other units is \
-                 written length = \"{share} superbatches\", for example"
-            ));
-        }
-        match (self.length, self.every) {
-            (Some(Length::Share(share)), _) if share > 1.0 => {
-                Err(not_a_share("length", share, "run"))
-            }
-            (_, Some(Length::Share(every))) if every >= 1.0 => {
-                Err(not_a_share("every", every, "stage"))
-            }
-            _ if self.every.is_none_or(Length::is_share) => self.alone().check_finite(),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Shape {
-    fn name(self) -> String {
-        format!("{self:?}").to_lowercase()
     }
 }
 
@@ -418,11 +297,8 @@ impl TryFrom<toml::Value> for Stages {
     type Error = String;
 
     fn try_from(value: toml::Value) -> Result<Self, String> {
-        // Serde would take a list for a stage, its values in the order of the keys.
-        let stage = |value: toml::Value| match value.is_table() {
-            true => Stage::deserialize(value).map_err(|error| key_and_reason(&error)),
-            false => Err(format!("expected a stage, found a {}", value.type_str())),
-        };
+        let stage =
+            |value| Stage::deserialize(value).map_err(|error: toml::de::Error| error.to_string());
         match value {
             toml::Value::Float(value) => Self::new(vec![Stage::constant(value)]),
             toml::Value::Integer(value) => Self::new(vec![Stage::constant(value as f64)]),
@@ -438,34 +314,12 @@ impl TryFrom<toml::Value> for Stages {
     }
 }
 
-/// The message of an error in a table, after the key that it is about.
-fn key_and_reason(error: &toml::de::Error) -> String {
-    // Only the error's own form tells the key, in a last line: in `every`
-    let form = error.to_string();
-    match form.trim_end().rsplit_once("\nin ") {
-        Some((_, key)) => format!("{key}: {}", error.message()),
-        None => error.message().to_string(),
-    }
-}
-
 impl From<Stages> for toml::Value {
     fn from(stages: Stages) -> Self {
         match &stages.0[..] {
             [Stage { shape: Shape::Constant, from, length: None, .. }] => toml::Value::Float(*from),
             stages => toml::Value::try_from(stages).expect("stages are plain numbers and words"),
         }
-    }
-}
-
-impl JsonSchema for Stages {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Stages".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let stage = generator.subschema_for::<Stage>();
-        let stages = json_schema!({ "type": "array", "items": stage });
-        json_schema!({ "anyOf": [{ "type": "number" }, stage, stages] })
     }
 }
 
@@ -531,14 +385,5 @@ impl Part {
     /// Every shape lies between its ends.
     fn ends(&self) -> [f64; 2] {
         [self.at(0.0), self.at(1.0)]
-    }
-
-    fn check_finite(&self) -> Result<(), String> {
-        match self.ends().iter().all(|end| end.is_finite()) {
-            true => Ok(()),
-            false => {
-                Err(format!("the numbers of the {} stage grow without bounds", self.shape.name()))
-            }
-        }
     }
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::architecture::Part as ArrayPart;
 use crate::batch::{Batch, Choices, OfRank};
-use crate::config::{BatchSize, Config, LEAST_SCALE, Learn, MOST_SCALE, Model as Section};
+use crate::config::{Config, LEAST_SCALE, Learn, MOST_SCALE, Model as Section};
 use crate::digits::grouped;
 use crate::export;
 use crate::hce::{HceWeights, Tally};
@@ -129,7 +129,7 @@ fn keep_records(config: &Config) -> u64 {
 /// How many positions to keep in memory as terms.
 fn keep(config: &Config) -> u64 {
     match (config.batch, config.data.window) {
-        (BatchSize::All, _) => u64::MAX,
+        (None, _) => u64::MAX,
         (_, Some(_)) => 0,
         (_, None) => KEPT,
     }
@@ -159,7 +159,7 @@ impl Data {
         match &self.source {
             BatchSource::Files { .. } => Some(config.window(self.scan.train)),
             BatchSource::Store(_) => None,
-            BatchSource::Prepared { .. } if config.batch == BatchSize::All => None,
+            BatchSource::Prepared { .. } if config.batch.is_none() => None,
             BatchSource::Prepared { .. } => Some(config.window(self.scan.train)),
         }
     }
@@ -178,8 +178,8 @@ impl Data {
             bail!("rows are prepared from positions");
         };
         let window = match config.batch {
-            BatchSize::All => samples.len(),
-            BatchSize::Positions(_) => config.window(samples.len() as u64),
+            None => samples.len(),
+            Some(_) => config.window(samples.len() as u64),
         };
         let is_whole = samples.len() <= window;
         let step = match (is_whole, by.choices()) {
@@ -221,11 +221,8 @@ impl Data {
         of_rank: OfRank,
     ) -> Result<Stream> {
         let from = start.state.positions;
-        let batch = match config.batch {
-            BatchSize::Positions(count) => Some(count),
-            BatchSize::All => None,
-        };
-        let cut = BatchOrder { batch, shuffle: config.data.shuffle, seed: config.seed, of_rank };
+        let (batch, shuffle) = (config.batch, config.data.shuffle);
+        let cut = BatchOrder { batch, shuffle, seed: config.seed, of_rank };
         Ok(match &mut self.source {
             BatchSource::Files { plan, encoder, kept } => {
                 let plan = Plan { of_rank, ..Plan::clone(plan) };
@@ -366,7 +363,7 @@ fn positions(
             let store = Store::encode(records, &terms.encoder(&start));
             let store = held(store, &mut terms, &start, config, listener);
             (fitted, counts) = (store.some(FIT_ON), Some(store.counts.clone()));
-            source = stored(store, config, place);
+            source = BatchSource::Store(Arc::new(store));
         }
         None => {
             (fitted, counts) = (encoder(&terms).encode(&scan.some), None);
@@ -400,7 +397,7 @@ fn traces(
     scan.train = store.len() as u64;
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let terms = Some(Tuned { terms, start, counts: Some(store.counts.clone()), tally });
-    let source = stored(store, config, place);
+    let source = BatchSource::Store(Arc::new(store));
     Ok((Data { scan, validation, encoder: None, source, terms }, weights))
 }
 
@@ -416,15 +413,6 @@ fn held(
         store.hold(&terms.encoder(start));
     }
     store
-}
-
-fn stored(mut store: Store, config: &Config, (_, compute): &(Device, Compute)) -> BatchSource {
-    // The processor takes gradients over all positions again and again.
-    let all = config.batch == BatchSize::All && !config.optimizer.name.is_direct();
-    if all && matches!(compute, Compute::Fused { .. }) {
-        store.by_term();
-    }
-    BatchSource::Store(Arc::new(store))
 }
 
 /// Positions in which a term must occur to be trained.

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use super::{Means, Run};
-use crate::config::{BatchSize, Learn};
+use crate::config::Learn;
 use crate::model::{Compute, Device};
 use crate::run::recipe::{COMPUTE, Recipe};
 use crate::run::summary;
@@ -39,7 +39,7 @@ pub fn invite(
         "`target.learn` with searches, `local-search`, and `gauss-newton` with `target.weights` run in \
          one process; start it without mpirun"
     );
-    if let BatchSize::Positions(batch) = config.batch {
+    if let Some(batch) = config.batch {
         ensure!(
             batch >= count,
             "`schedule.batch`: {batch} positions are too few for {count} ranks"
