@@ -17,7 +17,7 @@ use crate::report::{Matched, Table};
 use crate::run::export::{Origin, Written, match_to, read, refuse_overwriting, write};
 use crate::run::folder::{BEST, NET};
 use crate::run::path::{FileKind, holds_terms, in_folder, kind_of};
-use crate::run::tuned::with_tapering;
+use crate::run::terms::read_weights;
 use crate::scales::{HeadFormat, Scales};
 
 /// Quantise a checkpoint, prove that it cannot overflow, and write net, floats and manifest
@@ -202,7 +202,7 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         from.display()
     );
     out::refuse_existing(&[output], args.overwrite)?;
-    let (weights, units) = with_tapering(path).with_context(|| path.display().to_string())?;
+    let (weights, units) = read_weights(path).with_context(|| path.display().to_string())?;
     let origin = weights.source.clone().unwrap_or_else(|| path.display().to_string());
     let (list, values) = weights.used();
     let tuned = Tuned {

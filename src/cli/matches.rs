@@ -37,8 +37,8 @@ Examples:
   nnuance match runs/new --engine stockfish --option UCI_LimitStrength=true \\
                 --option UCI_Elo=2200 --time 1+0.01")]
 pub struct Args {
-    /// Nets, handcrafted weights (JSON or a run), material; run folders, checkpoints, or sums of
-    /// several, A+B: two or more, programs counted
+    /// Nets, handcrafted weights (JSON or a run), material; run folders, checkpoints: two or more,
+    /// programs counted
     evaluations: Vec<String>,
     /// A program that speaks UCI and takes part; may be given several times
     #[arg(long = "engine", value_name = "PATH")]

@@ -32,8 +32,7 @@ Examples:
   fastchess -engine cmd=nnuance args='uci nets/quickstart-32.bin' name=net \\
             -engine cmd=nnuance args='uci material' name=material -each tc=1+0.01 -rounds 100")]
 pub struct Args {
-    /// A net, handcrafted weights (JSON or a run), material; a run folder, a checkpoint; or the sum of
-    /// several, A+B
+    /// A net, handcrafted weights (JSON or a run), material; a run folder, or a checkpoint
     evaluation: String,
     /// What the evaluation's centipawns are worth: a share of sigmoid(cp / CP) of the points.
     /// Margins of the search go by it [default: what was fitted to results, else 200]
@@ -56,7 +55,7 @@ pub fn run(args: Args) -> Result<()> {
     let scale = args.fitted_scale.unwrap_or_else(|| player.scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let searcher = Searcher::new(MEBIBYTES);
-    let mut worker = Worker { searcher, evaluation: player.in_search()?, scale };
+    let mut worker = Worker { searcher, evaluation: player.in_search(), scale };
     let (to_worker, jobs) = channel::<Job>();
     thread::scope(|scope| {
         // It ends with the jobs.

@@ -54,32 +54,6 @@ pub struct RunFolder {
     _lock: File,
 }
 
-/// Whether a run may begin here: an error if the folder cannot be written to, holds something
-/// else than a run, or a run that is not to be overwritten.
-fn check(path: &Path, overwrite: bool) -> Result<()> {
-    let folder = path.display();
-    ensure!(
-        !path.starts_with("-"),
-        "a run is a folder of files and cannot be written to standard output; name a folder with \
-         --out, `./-` if it is to be called so"
-    );
-    let config = path.join(CONFIG);
-    let ours = input::text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
-    let foreign = config.exists() || FILES.iter().any(|name| path.join(name).exists());
-    ensure!(
-        ours || !foreign,
-        "{folder} holds files that are no run of nnuance; choose another folder with --out"
-    );
-    ensure!(
-        overwrite || !path.join(LAST).exists(),
-        "{folder} holds a run already; go on with `nnuance train --resume {folder}`, begin anew \
-         with --overwrite, or choose another folder with --out"
-    );
-    // Opened and dropped: a folder that cannot be written to is found before the long work.
-    Output::create(&config)?;
-    Ok(())
-}
-
 impl Drop for RunFolder {
     /// A command that failed before its run began leaves nothing.
     fn drop(&mut self) {
@@ -89,29 +63,37 @@ impl Drop for RunFolder {
 }
 
 impl RunFolder {
-    /// Takes a new folder, or one that [`check`] lets pass, for this process.
+    /// Takes a folder for a new run of this process.
+    ///
+    /// # Errors
+    /// If it cannot be written to, holds something else than a run, or a run that is not to be
+    /// overwritten.
     pub fn take(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
-        check(path, overwrite)?;
-        let folder = Self::open(path, listener)?;
-        // Once more, now that nobody else can begin a run here.
-        check(path, overwrite)?;
-        Ok(folder)
+        let (folder, config) = (path.display(), path.join(CONFIG));
+        // Opened and dropped: this makes the folder.
+        Output::create(&config)?;
+        let taken = Self::open(path, listener)?;
+        let ours = input::text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
+        let foreign = config.exists() || FILES.iter().any(|name| path.join(name).exists());
+        ensure!(
+            ours || !foreign,
+            "{folder} holds files that are no run of nnuance; choose another folder with --out"
+        );
+        ensure!(
+            overwrite || !path.join(LAST).exists(),
+            "{folder} holds a run already; go on with `nnuance train --resume {folder}`, begin anew \
+             with --overwrite, or choose another folder with --out"
+        );
+        Ok(taken)
     }
 
     /// Takes an existing run for this process.
     pub fn of_run(path: &Path, listener: &dyn Progress) -> Result<Self> {
-        let (folder, last) = (path.display(), path.join(LAST));
-        if !last.exists() && path.join(CONFIG).exists() {
-            bail!(
-                "the run in {folder} was stopped before its first checkpoint, and there is nothing \
-                 to go on from; begin it anew with `nnuance train {} --out {folder}`",
-                path.join(CONFIG).display()
-            );
-        }
         ensure!(
-            last.exists(),
-            "there is no run in {folder}: {LAST} is missing; name the folder of a run, as `nnuance \
-             train --out` did"
+            path.join(LAST).exists(),
+            "{} holds no checkpoint to go on from, {LAST}; name the folder of a run, or begin one \
+             with `nnuance train CONFIG`",
+            path.display()
         );
         Self::open(path, listener)
     }

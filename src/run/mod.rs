@@ -24,7 +24,6 @@ mod summary;
 pub mod sweep;
 pub mod terms;
 pub mod train;
-pub mod tuned;
 
 pub use evaluator::Evaluator;
 pub use place::Place;

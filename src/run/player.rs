@@ -1,16 +1,12 @@
-//! Evaluations at the board: our own search with one of them, or with the sum of some, for whoever
-//! wants moves.
+//! Evaluations that play by our own search.
 
 use std::sync::atomic::Ordering;
-
-use std::path::Path;
 
 use anyhow::Result;
 use shakmaty::Position as _;
 
 use super::Evaluator;
 use super::path::as_engines_load;
-use crate::digest::digest;
 use crate::engine::clock::{Alarm, Stopwatch};
 use crate::engine::player::{Limit, Searched};
 use crate::engine::uci::{Fault, Line};
@@ -18,13 +14,12 @@ use crate::engine::{EngineError, Entrant, Player};
 use crate::interface::{Budget, Clock};
 use crate::model::{Compute, Device};
 use crate::progress::Progress;
-use crate::search::{Evaluate, Game, Limits, Question, Searcher, Sum};
+use crate::search::{Evaluate, Game, Limits, Question, Searcher};
 
 /// An evaluation that plays by our own search, on one thread for each player.
 pub struct OwnPlayer {
-    /// What is added up; one as a rule.
-    parts: Vec<Evaluator>,
-    /// Of each player's table.
+    evaluator: Evaluator,
+    /// MiB of each player's table.
     mebibytes: usize,
 }
 
@@ -35,18 +30,14 @@ impl OwnPlayer {
     /// A usual size of a table. It is cleared for every game or position, so a large one costs time.
     pub const MEBIBYTES: usize = 4;
 
-    /// Opens what [`Evaluator::open`] does, the folder of a run by its net; `A+B` is the sum of two
-    /// or more, where no file is called so.
+    /// Opens what [`Evaluator::open`] does, the folder of a run by its net.
     ///
     /// # Errors
-    /// If it cannot be opened, or cannot play; the error says why, and what can.
+    /// If it cannot be opened, or cannot play.
     pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
-        let names = if Path::new(name).exists() { vec![name] } else { name.split('+').collect() };
-        let open = |name: &&str| Evaluator::open(&as_engines_load(name.trim()), place, listener);
-        let parts = names.iter().map(open).collect::<Result<_>>()?;
-        let player = Self { parts, mebibytes: Self::MEBIBYTES };
-        player.in_search()?;
-        Ok(player)
+        let evaluator = Evaluator::open(&as_engines_load(name), place, listener)?;
+        evaluator.in_search()?;
+        Ok(Self { evaluator, mebibytes: Self::MEBIBYTES })
     }
 
     /// With tables of so many MiB, at least 1.
@@ -54,46 +45,26 @@ impl OwnPlayer {
         Self { mebibytes, ..self }
     }
 
-    /// What goes along with a search.
-    ///
-    /// # Errors
-    /// None, since it was tried when it was opened.
-    pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
-        let parts = self.parts.iter().map(Evaluator::in_search).collect::<Result<Vec<_>>>()?;
-        Ok(match <[_; 1]>::try_from(parts) {
-            Ok([one]) => one,
-            Err(parts) => Box::new(Sum(parts)),
-        })
+    /// The evaluation along with a search.
+    pub fn in_search(&self) -> Box<dyn Evaluate + Send + '_> {
+        self.evaluator.in_search().expect("tried when it was opened")
     }
 
-    /// The scale by which a search chooses its margins. Of evaluations that agree the sum is worth
-    /// as many times the centipawns.
+    /// The scale by which a search chooses its margins.
     pub fn scale(&self) -> f64 {
-        self.parts.iter().map(Evaluator::scale_in_search).sum()
-    }
-
-    /// The SHA-256 of its file, or of those of its files one after the other; None if one has none.
-    pub fn digest(&self) -> Option<String> {
-        match &self.parts[..] {
-            [one] => one.digest.clone(),
-            parts => {
-                let digests = parts.iter().map(|part| part.digest.as_deref());
-                Some(digest(digests.collect::<Option<String>>()?.as_bytes()))
-            }
-        }
+        self.evaluator.scale_in_search()
     }
 }
 
 impl Entrant for OwnPlayer {
     fn name(&self) -> String {
-        let names: Vec<&str> = self.parts.iter().map(|part| &part.name[..]).collect();
-        names.join("+")
+        self.evaluator.name.clone()
     }
 
     fn player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
         Ok(Box::new(AtBoard {
             searcher: Searcher::new(self.mebibytes),
-            evaluation: self.in_search().expect("tried before"),
+            evaluation: self.in_search(),
             scale: self.scale(),
             alarm: None,
         }))
@@ -103,7 +74,7 @@ impl Entrant for OwnPlayer {
         Ok(vec![
             ("program", format!("nnuance {}", env!("CARGO_PKG_VERSION"))),
             ("evaluation", self.name()),
-            ("digest", self.digest().unwrap_or_default()),
+            ("digest", self.evaluator.digest.clone().unwrap_or_default()),
             ("scale", self.scale().to_string()),
             ("hash", self.mebibytes.to_string()),
         ])

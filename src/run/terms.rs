@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 
+use super::folder::BEST;
+use super::path::{FileKind, in_folder, kind_of};
+use super::recipe;
 use crate::config::{Config, Model};
 use crate::hce::{self, Coding, HceWeights};
 use crate::input;
@@ -155,4 +158,23 @@ impl RunTerms {
     pub fn shape(&self, config: &Config) -> HceShape {
         HceShape { terms: self.list.len(), scale: config.scale as f32, tempo: self.chosen.tempo }
     }
+}
+
+/// The weights of a JSON file or a run, and an engine's phase and scale factor where its list is
+/// there.
+pub fn read_weights(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
+    let path = in_folder(path, BEST)?;
+    let bytes = input::read(&path, input::WEIGHTS)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    if let FileKind::Json = kind_of(&bytes) {
+        let text = std::str::from_utf8(&bytes).context("not UTF-8 text")?;
+        return Ok((HceWeights::from_json(text)?, None));
+    }
+    let (checkpoint, recipe) = recipe::open(&path)?;
+    let terms = recipe.terms()?.context("these weights belong to a net")?;
+    let mut weights = terms.trained(&checkpoint.weights, recipe.config.scale)?;
+    let files: Vec<String> =
+        recipe.data.iter().map(|file| file.path.display().to_string()).collect();
+    weights.source = Some(format!("trained by nnuance on {}", files.join(", ")));
+    Ok((weights, terms.own.map(|own| [own.phase, own.scale])))
 }

@@ -30,7 +30,7 @@ const TOLD: usize = 5;
 #[command(next_help_heading = "Engine")]
 pub struct Engines {
     /// An evaluation that plays by our own search, in place of an engine: a net, handcrafted weights
-    /// (JSON or a run), material; a run folder, a checkpoint; or the sum of several, A+B
+    /// (JSON or a run), material; a run folder, or a checkpoint
     #[arg(long, value_name = "EVALUATION", conflicts_with_all = ["engine", "arguments", "options"])]
     with: Option<String>,
     /// The engine, a program that speaks UCI [default: stockfish]
