@@ -415,8 +415,6 @@ pub struct Played {
     /// The players; no two have the same name.
     pub names: Vec<String>,
     pub meetings: Vec<Meeting>,
-    /// Facts of how they were played, with their values.
-    pub manner: Vec<(String, String)>,
 }
 
 impl Comparison {
@@ -449,8 +447,7 @@ impl Comparison {
             Some(zero) => format!("that of {} is 0", names[zero]),
             None => "the mean of the players is 0".to_string(),
         };
-        let facts = played.manner.iter().map(|(fact, value)| format!("; {fact}: {value}"));
-        self.games = vec![format!("Elo: {zero}{}.", facts.collect::<String>())];
+        self.games = vec![format!("Elo: {zero}.")];
         match alone {
             Some(Meeting { players, pairs }) => {
                 let names = players.map(|player| &names[player][..]);

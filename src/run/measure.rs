@@ -162,8 +162,7 @@ impl Measurement {
 
     /// Adds the games of a match, in which some of the evaluations played.
     pub fn play(&mut self, games: &Match, evaluators: &[Evaluator]) -> Result<()> {
-        let given: Vec<String> = evaluators.iter().map(|it| it.given.clone()).collect();
-        let (players, notes) = games.find(&given, evaluators)?;
+        let (players, notes) = games.find(evaluators)?;
         for (evaluation, player) in self.evaluations.iter_mut().zip(players) {
             evaluation.player = player;
         }

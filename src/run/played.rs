@@ -1,7 +1,7 @@
 //! A match read from the games that it left, whoever wrote them: who met whom, in pairs of games
 //! of the same opening with the colours exchanged.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::evaluator::{Evaluator, short_name};
 use super::path::file_as_engines_load;
 use crate::digest;
-use crate::digits::{counted, grouped};
-use crate::engine::journal;
+use crate::digits::counted;
 use crate::format::pgn::{self, Scoresheet};
 use crate::format::{Fault, unpack};
 use crate::report::Played;
@@ -53,7 +52,6 @@ struct Game {
 pub fn read(files: &[PathBuf]) -> Result<Match> {
     let (mut players, mut notes) = (Vec::new(), Vec::new());
     let mut meetings: BTreeMap<[usize; 2], Pairs> = BTreeMap::new();
-    let mut sheets = Vec::new();
     for file in files {
         let games = games(file, &mut players)?;
         let mut places: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
@@ -70,40 +68,35 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
                 };
                 meetings.entry(two).or_default().add([result(one), result(other)]);
                 paired += 2;
-                sheets.extend([one, other].map(|place| games[place].sheet.clone()));
             }
         }
-        notes.extend(left_out(file, &games, paired)?);
+        let shown = file.display();
+        let rest =
+            format!("{} without a pair or a result", counted(games.len() as u64 - paired, "game"));
+        ensure!(
+            paired > 0,
+            "{shown} holds no pairs of games, each opening played twice with the colours exchanged; it \
+             holds {rest}"
+        );
+        if paired < games.len() as u64 {
+            notes.push(format!("{shown}: {rest} left out"));
+        }
     }
     let players: Vec<Player> = players;
     let names = (0..players.len()).map(|place| called(&players, place)).collect();
     let meetings = meetings.into_iter().map(|(players, pairs)| Meeting { players, pairs });
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let manner = manner(&sheets);
-    let played = Played { names, meetings: meetings.collect(), manner };
+    let played = Played { names, meetings: meetings.collect() };
     Ok(Match { played, notes, players, files: shown.join(", ") })
 }
 
 impl Match {
-    /// Finds each evaluation, which the user has `given` by this name, among the players: by its
-    /// file's digest, or by its name where the games tell no digest. None for those that did not
-    /// play as they are now; the second list says what is worth a word.
-    pub fn find(
-        &self,
-        given: &[String],
-        evaluators: &[Evaluator],
-    ) -> Result<(Vec<Option<usize>>, Vec<String>)> {
-        let (mut found, mut notes) = (Vec::new(), Vec::new());
-        for (given, evaluator) in given.iter().zip(evaluators) {
-            let player = self.place_of(given, evaluator, &mut notes)?;
-            if let Some(player) = player
-                && self.players[player].name != evaluator.name
-            {
-                let played = &self.players[player].name;
-                notes.push(format!("the games of {} are those of {played}", evaluator.name));
-            }
-            found.push(player);
-        }
+    /// Finds each evaluation among the players: by its file's digest, or by its name where the games
+    /// have no digest. None for those that did not play as they are now. Returns also notes.
+    pub fn find(&self, evaluators: &[Evaluator]) -> Result<(Vec<Option<usize>>, Vec<String>)> {
+        let mut notes = Vec::new();
+        let found = evaluators.iter().map(|evaluator| self.place_of(evaluator, &mut notes));
+        let found = found.collect::<Result<Vec<_>>>()?;
         if found.iter().all(Option::is_none) {
             let players = self.played.names.join(", ");
             notes.push(format!("nothing of this comparison played in {}: {players}", self.files));
@@ -111,43 +104,23 @@ impl Match {
         Ok((found, notes))
     }
 
-    fn place_of(
-        &self,
-        given: &str,
-        evaluator: &Evaluator,
-        notes: &mut Vec<String>,
-    ) -> Result<Option<usize>> {
+    fn place_of(&self, evaluator: &Evaluator, notes: &mut Vec<String>) -> Result<Option<usize>> {
         let place = |of: &dyn Fn(&Player) -> bool| self.players.iter().position(of);
         if !evaluator.is_trained() {
             return Ok(place(&|it| it.name == evaluator.name && it.digest.is_none()));
         }
-        let path = file_as_engines_load(given);
+        let path = file_as_engines_load(&evaluator.given);
         let digest = digest::short_of_file(&path);
-        let digest = digest.with_context(|| format!("cannot read {}", path.display()))?;
+        let digest = Some(digest.with_context(|| format!("cannot read {}", path.display()))?);
         let name = short_name(&path);
-        let is_called = |it: &Player| it.name == name || it.name == given;
-        if let Some(same) = place(&|it| is_called(it) && it.digest.as_ref() == Some(&digest))
-            .or_else(|| place(&|it| it.digest.as_ref() == Some(&digest)))
-        {
-            return Ok(Some(same));
+        let is_called = |it: &Player| it.name == name || it.name == evaluator.given;
+        let found = place(&|it| is_called(it) && it.digest == digest)
+            .or_else(|| place(&|it| it.digest == digest))
+            .or_else(|| place(&|it| is_called(it) && it.digest.is_none()));
+        if found.is_none() && self.players.iter().any(is_called) {
+            notes.push(format!("{name} was another file when it played: its Elo is left out"));
         }
-        if let Some(unsure) = place(&|it| is_called(it) && it.digest.is_none()) {
-            let name = &self.players[unsure].name;
-            notes.push(format!(
-                "whether {name} has changed since it played cannot be told: the games have no \
-                 digest of it"
-            ));
-            return Ok(Some(unsure));
-        }
-        if let Some(other) = place(&is_called) {
-            let Player { name, digest: played } = &self.players[other];
-            notes.push(format!(
-                "{name} was another file when it played (SHA-256 {}, now {digest}): its Elo is \
-                 left out",
-                played.as_deref().unwrap_or_default()
-            ));
-        }
-        Ok(None)
+        Ok(found)
     }
 }
 
@@ -221,26 +194,6 @@ fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// Notes about a file's games, of which so many are in pairs.
-fn left_out(file: &Path, games: &[Game], paired: u64) -> Result<Vec<String>> {
-    let shown = file.display();
-    let rest = games.len() as u64 - paired;
-    let of_rest = format!("{} without a pair or a result", counted(rest, "game"));
-    ensure!(
-        paired > 0,
-        "{shown} holds no pairs of games, each opening played twice with the colours exchanged; it \
-         holds {of_rest}"
-    );
-    let rest = (rest > 0).then(|| format!("{shown}: {of_rest} left out"));
-    let going_on = journal::path_of(file).exists().then(|| {
-        format!(
-            "{shown}: the match has not ended, and who stops it when it looks good is misled by \
-             the intervals"
-        )
-    });
-    Ok(rest.into_iter().chain(going_on).collect())
-}
-
 /// The name of a player, with its digest where another has the same name.
 fn called(players: &[Player], place: usize) -> String {
     let Player { name, digest } = &players[place];
@@ -250,35 +203,4 @@ fn called(players: &[Player], place: usize) -> String {
         (true, Some(digest)) => format!("{name} ({digest})"),
         (true, None) => format!("{name} (no digest)"),
     }
-}
-
-/// How games were played, as far as their tags say.
-fn manner(games: &[Scoresheet]) -> Vec<(String, String)> {
-    let mut manner = vec![("games".to_string(), grouped(games.len() as u64))];
-    for (fact, tag) in [
-        ("nodes a move", "Nodes"),
-        ("time", "TimeControl"),
-        ("variant", "Variant"),
-        ("openings", "Openings"),
-        ("adjudication", "Adjudication"),
-        ("ended by", "Termination"),
-    ] {
-        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-        for value in games.iter().filter_map(|game| game.tag(tag)) {
-            *counts.entry(value).or_default() += 1;
-        }
-        let each = |(value, count): (&&str, &u64)| match *count == games.len() as u64 {
-            true => value.to_string(),
-            false => format!("{value} ({})", counted(*count, "game")),
-        };
-        let value = match counts.len() {
-            0 => continue,
-            1..=6 => counts.iter().map(each).collect::<Vec<_>>().join(", "),
-            many => format!("{many} different"),
-        };
-        manner.push((fact.to_string(), value));
-    }
-    let openings: BTreeSet<&str> = games.iter().map(|game| &game.opening[..]).collect();
-    manner.push(("different openings".to_string(), grouped(openings.len() as u64)));
-    manner
 }
