@@ -125,7 +125,6 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]], kinds: &[Kind])
         safety: kept(terms.safety, rows, chosen),
         complexity: kept(terms.complexity, rows, chosen),
         held: held_sums,
-        columns: Vec::new(),
         ..terms
     }
 }

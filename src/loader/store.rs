@@ -10,7 +10,7 @@ use super::encode::{EncodedTerms, Label, TERMS_PIECE, TermsEncoder, labelled};
 use super::packed::Packed;
 use super::shuffle::{BatchOrder, Walk};
 use super::{KeptRecords, LoadError, Plan, Stream, Subset};
-use crate::batch::{Batch, Column, Inputs, OfRank, Terms};
+use crate::batch::{Batch, Inputs, OfRank, Terms};
 use crate::format::trace::{self, Entry, Traced};
 use crate::hce::{Tally, Trace};
 use crate::point_of_view::PointOfView;
@@ -105,14 +105,6 @@ impl Store {
     pub fn hold(&mut self, encoder: &TermsEncoder) {
         self.pieces.par_iter_mut().for_each(|piece| {
             *piece = Arc::new(encoder.hold(Arc::unwrap_or_clone(std::mem::take(piece))));
-        });
-    }
-
-    /// Keeps the entries by term as well, for passes over all positions, which are faster then.
-    pub fn by_term(&mut self) {
-        self.pieces.par_iter_mut().for_each(|piece| {
-            let terms = Arc::make_mut(piece);
-            terms.columns = Column::of(terms);
         });
     }
 
