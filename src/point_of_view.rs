@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use shakmaty::Color;
 
 /// Who sees a score or a result, and whose advantage the output of an evaluation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,11 @@ impl PointOfView {
 
     pub fn named(name: &str) -> Option<Self> {
         [PointOfView::White, PointOfView::SideToMove].into_iter().find(|view| view.name() == name)
+    }
+
+    /// Sign that converts a value of the side to move to this point of view.
+    pub fn sign(self, turn: Color) -> i32 {
+        if self == PointOfView::White && turn.is_black() { -1 } else { 1 }
     }
 
     pub fn other(self) -> Self {

@@ -40,20 +40,8 @@ pub struct Piece {
 
 /// Why a position cannot be one of chess.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Impossible {
-    #[error("not a FEN ({0})")]
-    Fen(String),
-    #[error("{0} pieces on the board, at most 32 fit")]
-    TooManyPieces(usize),
-    #[error("{0}")]
-    Rules(String),
-    #[error("nibble {0} stands for no piece")]
-    Nibble(u8),
-    #[error("{0} squares are occupied, but more pieces are listed")]
-    MorePieces(usize),
-    #[error("en passant square number {0}, expected 0 to 63, or 64 for none")]
-    EnPassant(u8),
-}
+#[error("{0}")]
+pub struct Impossible(String);
 
 impl Position {
     /// Reads a FEN, whose last four fields may be missing. Kings must stand, the side that moved
@@ -63,9 +51,8 @@ impl Position {
         if let Some(position) = Self::from_plain_fen(fen) {
             return Ok(position);
         }
-        let setup =
-            fen.parse::<Fen>().map_err(|error| Impossible::Fen(error.to_string()))?.into_setup();
-        Self::from_setup(setup)
+        let fen: Fen = fen.parse().map_err(|error| Impossible(format!("not a FEN ({error})")))?;
+        Self::from_setup(fen.into_setup())
     }
 
     /// Reads ordinary FENs at a fraction of the cost; None where anything is unusual.
@@ -75,10 +62,7 @@ impl Position {
 
     /// Checks a raw board against the rules, as [`Position::from_fen`] does.
     pub fn from_setup(setup: Setup) -> Result<Self, Impossible> {
-        let count = setup.board.occupied().count();
-        if count > 32 {
-            return Err(Impossible::TooManyPieces(count));
-        }
+        at_most_32(setup.board.occupied().count())?;
         Ok(Self::from_chess(&legal(setup)?))
     }
 
@@ -111,12 +95,8 @@ impl Position {
         }
     }
 
-    /// A board that came out of another position, without counters and en passant.
-    pub fn of_board(occupied: u64, nibbles: [u8; 16], turn: Color) -> Self {
-        Self::of_board_and_turn(occupied, nibbles, NO_EP | (turn.is_black() as u8) << 7)
-    }
-
-    /// The same, with en passant and the side to move as [`Position::turn_and_ep`] gives them.
+    /// A board that came out of another position, with en passant and the side to move as
+    /// [`Position::turn_and_ep`] gives them.
     pub fn of_board_and_turn(occupied: u64, nibbles: [u8; 16], turn_ep: u8) -> Self {
         Self { occupied, nibbles, turn_ep, halfmove: 0, fullmove: 1 }
     }
@@ -131,18 +111,17 @@ impl Position {
         fullmove: u16,
     ) -> Result<Self, Impossible> {
         let count = occupied.count_ones() as usize;
-        if count > 32 {
-            return Err(Impossible::TooManyPieces(count));
-        }
+        at_most_32(count)?;
         let packed = u128::from_le_bytes(nibbles);
         // The lowest bit of each nibble whose low three bits are all set, the only role too many.
         let wrong = packed & packed >> 1 & packed >> 2 & LOWEST;
         if wrong != 0 {
             let nibble = (packed >> wrong.trailing_zeros()) as u8 & 15;
-            return Err(Impossible::Nibble(nibble));
+            return Err(Impossible(format!("nibble {nibble} stands for no piece")));
         }
         if count < 32 && packed >> (4 * count) != 0 {
-            return Err(Impossible::MorePieces(count));
+            let reason = format!("{count} squares are occupied, but more pieces are listed");
+            return Err(Impossible(reason));
         }
         let ep = ep.map_or(NO_EP, |square| square as u8);
         let turn_ep = ep | (turn.is_black() as u8) << 7;
@@ -204,7 +183,8 @@ impl Position {
         let below = (1 << (4 * place)) - 1;
         let left = nibbles & below | nibbles >> 4 & !below;
         let square = self.pieces().nth(place).map_or(0, |piece| 1 << piece.square as u32);
-        Self::of_board(self.occupied & !square, left.to_le_bytes(), self.turn())
+        let turn_ep = self.turn_ep & 128 | NO_EP;
+        Self::of_board_and_turn(self.occupied & !square, left.to_le_bytes(), turn_ep)
     }
 
     /// The number of pieces, kings included.
@@ -380,7 +360,12 @@ pub(crate) fn legal(setup: Setup) -> Result<Chess, Impossible> {
         .or_else(PositionError::ignore_invalid_ep_square)
         .or_else(PositionError::ignore_impossible_check)
         .or_else(PositionError::ignore_too_much_material)
-        .map_err(|error| Impossible::Rules(error.to_string()))
+        .map_err(|error| Impossible(error.to_string()))
+}
+
+fn at_most_32(pieces: usize) -> Result<(), Impossible> {
+    let reason = || Impossible(format!("{pieces} pieces on the board, at most 32 fit"));
+    (pieces <= 32).then_some(()).ok_or_else(reason)
 }
 
 /// One position to learn from. Score and result are seen by the side to move.

@@ -38,26 +38,9 @@ impl Inputs {
 
     /// +1, or -1 where the output is the other side's advantage.
     pub fn sign(&self, position: &Position) -> i32 {
-        match self.views.point_of_view() {
-            PointOfView::White if position.turn() == Color::Black => -1,
-            _ => 1,
-        }
+        self.views.point_of_view().sign(position.turn())
     }
-}
 
-impl Architecture {
-    /// The set of layers that judges a position.
-    pub fn bucket_of(&self, position: &Position) -> usize {
-        self.bucket(position.count())
-    }
-}
-
-/// Where the king of a colour stands; a board without one counts as a1.
-pub(crate) fn king(position: &Position, color: Color) -> Square {
-    position.king(color).unwrap_or(Square::A1)
-}
-
-impl Inputs {
     /// Writes the active rows of all views, each padded to [`MAX_ACTIVE`] with `self.rows()`.
     pub fn write(&self, position: &Position, out: &mut [u16]) {
         let views = self.views.count();
@@ -106,6 +89,55 @@ impl Inputs {
             place += 1;
         }
     }
+
+    /// Whether a move requires a refresh of a colour's view.
+    pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
+        let seen = |square| self.kings.seen(seen(view, square));
+        moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
+    }
+
+    /// The row of a piece in a view whose own king stands on a square.
+    pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
+        let (turned, bucket) = self.kings.seen(seen(view, king));
+        // The square is in the lowest bits.
+        PIECES * bucket + (index(view, piece) ^ turned)
+    }
+
+    /// The piece of a row; white where it is the view's own.
+    pub fn piece(&self, row: usize) -> Option<Piece> {
+        let base = row % PIECES;
+        pieces().find(|&piece| row < self.rows() && index(Color::White, piece) == base)
+    }
+
+    /// A row in words: "white queen on d4", or "own queen on d4" in a player's view.
+    pub fn describe(&self, row: usize) -> String {
+        let Some(piece) = self.piece(row) else {
+            return format!("input {row}");
+        };
+        let whose = match (self.views.point_of_view(), piece.color) {
+            (PointOfView::White, color) => color.to_string(),
+            (PointOfView::SideToMove, Color::White) => "own".to_string(),
+            (PointOfView::SideToMove, Color::Black) => "opposing".to_string(),
+        };
+        let role = format!("{:?}", piece.role).to_lowercase();
+        let bucket = match self.kings.count() {
+            1 => String::new(),
+            _ => format!(", king bucket {}", row / PIECES),
+        };
+        format!("{whose} {role} on {}{bucket}", piece.square)
+    }
+}
+
+impl Architecture {
+    /// The set of layers that judges a position.
+    pub fn bucket_of(&self, position: &Position) -> usize {
+        self.bucket(position.count())
+    }
+}
+
+/// Where the king of a colour stands; a board without one counts as a1.
+pub(crate) fn king(position: &Position, color: Color) -> Square {
+    position.king(color).unwrap_or(Square::A1)
 }
 
 /// By view and nibble of a piece: the input on the view's a1.
@@ -210,23 +242,6 @@ impl Moved {
     }
 }
 
-impl Inputs {
-    /// Whether a move requires a refresh of a colour's view.
-    pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
-        let seen = |square| self.kings.seen(seen(view, square));
-        moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
-    }
-}
-
-impl Inputs {
-    /// The row of a piece in a view whose own king stands on a square.
-    pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
-        let (turned, bucket) = self.kings.seen(seen(view, king));
-        // The square is in the lowest bits.
-        PIECES * bucket + (index(view, piece) ^ turned)
-    }
-}
-
 /// The input of a piece in the view of one colour, 0 to 767, before buckets and mirroring.
 pub const fn index(view: Color, piece: Piece) -> usize {
     let other =
@@ -237,32 +252,6 @@ pub const fn index(view: Color, piece: Piece) -> usize {
 /// A square as the view of a colour has it, a1 = 0.
 const fn seen(view: Color, square: Square) -> usize {
     square as usize ^ if matches!(view, Color::White) { 0 } else { 56 }
-}
-
-impl Inputs {
-    /// The piece of a row; white where it is the view's own.
-    pub fn piece(&self, row: usize) -> Option<Piece> {
-        let base = row % PIECES;
-        pieces().find(|&piece| row < self.rows() && index(Color::White, piece) == base)
-    }
-
-    /// A row in words: "white queen on d4", or "own queen on d4" in a player's view.
-    pub fn describe(&self, row: usize) -> String {
-        let Some(piece) = self.piece(row) else {
-            return format!("input {row}");
-        };
-        let whose = match (self.views.point_of_view(), piece.color) {
-            (PointOfView::White, color) => color.to_string(),
-            (PointOfView::SideToMove, Color::White) => "own".to_string(),
-            (PointOfView::SideToMove, Color::Black) => "opposing".to_string(),
-        };
-        let role = format!("{:?}", piece.role).to_lowercase();
-        let bucket = match self.kings.count() {
-            1 => String::new(),
-            _ => format!(", king bucket {}", row / PIECES),
-        };
-        format!("{whose} {role} on {}{bucket}", piece.square)
-    }
 }
 
 /// Every piece on every square.

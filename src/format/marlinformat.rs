@@ -6,7 +6,7 @@ use super::Holds::{Always, Never};
 use super::record::{self, LENGTH, Records};
 use super::{Facts, Format, View, Writer, fields};
 use crate::point_of_view::PointOfView;
-use crate::sample::{Impossible, Piece, Position, Sample};
+use crate::sample::{Piece, Position, Sample};
 
 const NO_EP: u8 = 64;
 
@@ -89,10 +89,9 @@ impl Record {
             bytes.last_chunk::<8>().expect("32 bytes");
         let ep = match turn_ep & 127 {
             NO_EP => None,
-            square => Some(
-                Square::try_from(u32::from(square))
-                    .map_err(|_| Impossible::EnPassant(square).to_string())?,
-            ),
+            square => Some(Square::try_from(u32::from(square)).map_err(|_| {
+                format!("en passant square number {square}, expected 0 to 63, or 64 for none")
+            })?),
         };
         let turn = Color::from_black(turn_ep >> 7 == 1);
         let fullmove = u16::from_le_bytes([*full_low, *full_high]);

@@ -92,7 +92,7 @@ pub(super) struct Label {
 impl Label {
     pub fn of(record: &Packed, point_of_view: PointOfView) -> Self {
         let (result, score) = (record.result(), record.score().map_or(f32::NAN, f32::from));
-        let (result, score) = match sign(point_of_view, &record.position()) {
+        let (result, score) = match point_of_view.sign(record.position().turn()) {
             1 => (result, score),
             _ => (1.0 - result, -score),
         };
@@ -166,7 +166,7 @@ impl Encoder {
 
     /// Sign that converts scores of the side to move to the model's point of view.
     pub fn sign(&self, position: &Position) -> i32 {
-        sign(self.point_of_view(), position)
+        self.point_of_view().sign(position.turn())
     }
 
     /// Whether it needs the colours of the pieces: boards flipped to the side to move will not do. The
@@ -329,11 +329,6 @@ fn write(
     }
     let point_of_view = net.inputs.views.point_of_view();
     records.iter().map(|record| Label::of(record, point_of_view)).collect()
-}
-
-fn sign(point_of_view: PointOfView, position: &Position) -> i32 {
-    let flips = point_of_view == PointOfView::White && position.turn().is_black();
-    if flips { -1 } else { 1 }
 }
 
 /// The evaluation below a net.

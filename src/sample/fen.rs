@@ -1,17 +1,17 @@
 //! The FEN of an ordinary position, at a fraction of the cost of the slow path of
 //! [`Position::from_fen`].
 
-use shakmaty::{Color, Role, Square};
+use shakmaty::{Role, Square};
 
-use super::{CASTLING_ROOK, Position, ROOK};
+use super::{CASTLING_ROOK, NO_EP, Position, ROOK};
 
 /// The position of a legal FEN with single spaces, castling of usual chess and no en passant.
 pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     let mut fields = fen.split(|&byte| byte == b' ');
     let (occupied, nibbles) = board(fields.next()?)?;
-    let turn = match fields.next()? {
-        [b'w'] => Color::White,
-        [b'b'] => Color::Black,
+    let turn_ep = match fields.next()? {
+        [b'w'] => NO_EP,
+        [b'b'] => NO_EP | 128,
         _ => return None,
     };
     let castling = fields.next()?;
@@ -23,11 +23,8 @@ pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     if fields.next().is_some() {
         return None;
     }
-    let mut position = Position {
-        halfmove,
-        fullmove,
-        ..Position::of_board(occupied, nibbles.to_le_bytes(), turn)
-    };
+    let bytes = nibbles.to_le_bytes();
+    let mut position = Position { occupied, nibbles: bytes, turn_ep, halfmove, fullmove };
     position.check().ok()?;
     if castling != b"-" {
         let rooks = castle(castling, &position).filter(|places| *places != 0)?;

@@ -116,7 +116,7 @@ impl Table {
 
     /// Says that a position will be asked for soon.
     pub fn expect(&self, key: u64) {
-        prefetch(&self.lines, self.line(key));
+        prefetch(&self.lines, self.line(key), true);
     }
 
     /// What is known of a position that stands `ply` half-moves behind the root.

@@ -329,7 +329,7 @@ fn gather<S, const R: usize, const H: usize, F>(
         let later = plan.runs.get(number + AHEAD).map_or(input, |run| run.input);
         for line in 0..R * H {
             let lines = gradients.as_flattened().as_flattened();
-            prefetch(lines, usize::from(later) * R * H + line);
+            prefetch(lines, usize::from(later) * R * H + line, true);
         }
         let mut gradient = gradients[usize::from(input)];
         // SAFETY: the runs have as many fours as there are, see above, one behind the other.

@@ -11,7 +11,7 @@ use super::simd::{Lanes, Task};
 use crate::batch::plan::{ABREAST, FOUR, LINE, Planner, STEP, Span, unpack};
 use crate::batch::{ChunkPlan, OneHot, Pairs};
 use crate::model::Aim;
-use crate::prefetch::prefetch_second;
+use crate::prefetch::prefetch;
 
 /// The results of a forward pass that the backward pass reads.
 #[derive(Default)]
@@ -251,7 +251,7 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     let (mut kind, mut weights) = (usize::MAX, [[[simd.splat_f32s(0.0); H]; R]; TOGETHER]);
     for ((walk, lists), accumulators) in plan.walks().zip(accumulators) {
         for run in ahead.next().unwrap_or_default() {
-            prefetch_second(block.next, usize::from(run.input) * (LINE / size_of::<F>()));
+            prefetch(block.next, usize::from(run.input) * (LINE / size_of::<F>()), false);
         }
         // SAFETY: `Planner::order` wrote no row beyond the blank one, which is there, see above; and
         // so many entries of `ABREAST` lists.
