@@ -33,7 +33,6 @@ enum Command {
     Stats(stats::Args),
     Doctor(doctor::Args),
     Label(positions::Label),
-    Resolve(positions::Resolve),
     Selfplay(positions::Selfplay),
 }
 
@@ -47,7 +46,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Command::Stats(args) => stats::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Label(args) => positions::label(args),
-        Command::Resolve(args) => positions::resolve(args),
         Command::Selfplay(args) => positions::play(args),
     }
 }

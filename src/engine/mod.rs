@@ -1,4 +1,4 @@
-//! Data made by players: [`positions`] scored or resolved, or games from scratch ([`selfplay`]).
+//! Data made by players: scored [`positions`], or games from scratch ([`selfplay`]).
 //! `pool` hands items to [`Player`]s and commits what they made, in order, to output and journal.
 //! Each item is made by a player that forgot everything before it, so the output depends neither on
 //! their number nor on resumes.
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use journal::JournalError;
 pub use player::{Clock, Crew, Entrant, Limit, Player};
-pub use positions::{PositionsJob, Task, positions};
+pub use positions::{PositionsJob, positions};
 pub use selfplay::{SelfplayJob, selfplay};
 pub use uci::{EngineSettings, Fault};
 
@@ -122,8 +122,8 @@ pub enum EngineError {
     Hopeless { count: u64, reason: String },
     #[error("nothing was written to {path}: {reason}")]
     Nothing { path: PathBuf, reason: String },
-    #[error("{format} holds games, but {made} has no moves; write bulletformat, text or epd")]
-    NoMoves { format: &'static str, made: String },
+    #[error("{format} holds games, but {input} has no moves; write bulletformat, text or epd")]
+    NoMoves { format: &'static str, input: PathBuf },
     #[error("{0} does not hold games; write viriformat, binpack or pgn")]
     NoGames(&'static str),
     #[error("positions do not hold what {0} wants; choose another format")]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use shakmaty::{Chess, Color, Move, Position as _, uci::UciMove};
+use shakmaty::{Chess, Color, Move, uci::UciMove};
 
 use super::EngineError;
 use super::pool::Workers;
@@ -103,28 +103,20 @@ pub struct Searched {
     pub best: Move,
     /// Seen by the side to move.
     pub score: Score,
-    /// The principal variation up to its first illegal move (hash tables).
-    pub pv: Vec<Move>,
     /// Half-moves of the last finished iteration.
     pub depth: u32,
 }
 
-/// The last exact score of the `info` lines so far.
+/// The last exact score of the `info` lines so far, and its depth.
 #[derive(Default)]
 pub(super) struct Info {
-    found: Option<Found>,
-}
-
-struct Found {
-    score: Score,
-    depth: u32,
-    pv: Vec<String>,
+    found: Option<(Score, u32)>,
 }
 
 impl Info {
     /// Reads a line behind `info`; only first lines with a score count.
     pub fn read(&mut self, line: &str) {
-        let (mut depth, mut score, mut pv) = (0, None, Vec::new());
+        let (mut depth, mut score) = (0, None);
         let (mut first, mut exact) = (true, true);
         let mut words = line.split_ascii_whitespace();
         while let Some(word) = words.next() {
@@ -140,26 +132,19 @@ impl Info {
                     }
                 }
                 "lowerbound" | "upperbound" => exact = false,
-                "pv" => pv = words.by_ref().map(str::to_string).collect(),
+                "pv" => break,
                 _ => {}
             }
         }
         // A bound is not the score.
         if let (true, true, Some(score)) = (first, exact, score) {
-            self.found = Some(Found { score, depth, pv });
+            self.found = Some((score, depth));
         }
     }
 
     /// All together, with the best move; none if there was no exact score.
-    pub fn searched(self, chess: &Chess, best: Move) -> Option<Searched> {
-        let Found { score, depth, pv } = self.found?;
-        let mut after = chess.clone();
-        let pv = pv.iter().map_while(|word| {
-            let legal = parse_move(word, &after)?;
-            after.play_unchecked(legal);
-            Some(legal)
-        });
-        Some(Searched { best, score, pv: pv.collect(), depth })
+    pub fn searched(self, best: Move) -> Option<Searched> {
+        self.found.map(|(score, depth)| Searched { best, score, depth })
     }
 }
 

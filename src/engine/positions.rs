@@ -1,10 +1,9 @@
-//! Positions that an engine scores, or resolves to the quiet end of their principal variation, as
-//! Ethereal's data were (A. Grant, Evaluation & Tuning in Chess Engines, section 2.2).
+//! Positions that an engine scores.
 
 use std::ops::Range;
 use std::path::PathBuf;
 
-use shakmaty::{Chess, Move, Position as _};
+use shakmaty::Position as _;
 
 use super::journal::Journal;
 use super::player::{Crew, Limit, Player};
@@ -14,20 +13,20 @@ use super::{EngineError, Report};
 use crate::digest;
 use crate::format::{Format, Holds, Source};
 use crate::progress::Progress;
-use crate::sample::{Position, Sample};
+use crate::sample::Sample;
 use crate::score::Score;
 
 /// Positions between two entries in the journal.
 const EVERY: u64 = 256;
 
-/// Which positions to search, and what to make of them.
+/// Which positions to score. Mate in n is +-(32,000 - n). In formats of games a skipped position
+/// keeps its score, so that its game stays whole.
 #[derive(Clone)]
 pub struct PositionsJob {
     pub input: PathBuf,
     /// Not packed, and not there yet, unless a run before this one began it.
     pub output: PathBuf,
     pub format: &'static Format,
-    pub task: Task,
     pub limit: Limit,
     pub crew: Crew,
     /// The positions of the input to search; in formats of games, those of games that begin there.
@@ -36,23 +35,13 @@ pub struct PositionsJob {
     pub bad_records: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub enum Task {
-    /// Gives it the score that is found. Mate in n is +-(32,000 - n). In formats of games a skipped
-    /// position keeps its score, so that its game stays whole.
-    Label,
-    /// Writes the quiet end of the principal variation in its place, as a position of no game.
-    Resolve,
-}
-
 /// Searches each position of the input without its past and writes the results, in order.
 pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, EngineError> {
-    let PositionsJob { input, output, format, task, limit, .. } = job;
+    let PositionsJob { input, output, format, limit, .. } = job;
     let (name, facts) = (format.name, format.facts);
-    let labels = matches!(task, Task::Label);
     let failed = |error| EngineError::Input { path: input.clone(), error };
     let mut settings = vec![
-        ("job", if labels { "label" } else { "resolve" }.to_string()),
+        ("job", "label".to_string()),
         ("input", digest::of_file(input).map_err(failed)?.1),
         ("range", format!("{:?}", job.range)),
         ("format", name.to_string()),
@@ -60,15 +49,8 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
     ];
     settings.extend(job.crew.entrant.settings()?);
     let mut items = Items::open(job)?;
-    let made = match task {
-        Task::Resolve => Some("the end of a variation".to_string()),
-        Task::Label if items.source.format().facts.moves == Holds::Never => {
-            Some(input.display().to_string())
-        }
-        Task::Label => None,
-    };
-    if let (Holds::Always, Some(made)) = (facts.moves, made) {
-        return Err(EngineError::NoMoves { format: name, made });
+    if facts.moves == Holds::Always && items.source.format().facts.moves == Holds::Never {
+        return Err(EngineError::NoMoves { format: name, input: input.clone() });
     }
     let mut writer = format.writer.ok_or(EngineError::NoWriter(name))?();
     let journal = Journal::open(output, &settings)?;
@@ -76,16 +58,13 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
     for _ in 0..journal.progress().items {
         items.next().transpose()?;
     }
-    let work = |player: &mut dyn Player, item: &Item| match task {
-        Task::Label => label(player, &item.sample, *limit).map(Some),
-        Task::Resolve => resolve(player, &item.sample, *limit),
-    };
-    let in_games = labels && facts.games != Holds::Never;
-    let keep = |item: &Item, made: Option<Option<Sample>>, bytes: &mut Vec<u8>| {
+    let work = |player: &mut dyn Player, item: &Item| label(player, &item.sample, *limit);
+    let in_games = facts.games != Holds::Never;
+    let keep = |item: &Item, made: Option<Sample>, bytes: &mut Vec<u8>| {
         let stays = item.sample.game.is_some() && in_games;
-        let added = u64::from(matches!(made, Some(Some(_))));
+        let added = u64::from(made.is_some());
         written += added;
-        if let Some(sample) = made.unwrap_or_else(|| stays.then_some(item.sample)) {
+        if let Some(sample) = made.or(stays.then_some(item.sample)) {
             let failed = |reason| {
                 let path = output.clone();
                 EngineError::Write { path, format: name, number: written, reason }
@@ -112,7 +91,11 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
 }
 
 fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sample, Obstacle> {
-    let line = line_of(&sample.position)?;
+    let position = &sample.position;
+    let chess = position
+        .to_chess()
+        .map_err(|error| Obstacle::Item { fen: position.fen(), reason: error.to_string() })?;
+    let line = Line::new(chess);
     let score = if !line.chess().legal_moves().is_empty() {
         player.search_anew(&line, limit)?.score
     } else if line.chess().is_check() {
@@ -121,52 +104,6 @@ fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sampl
         Score::Centipawns(0)
     };
     Ok(Sample { score: Some(score.centipawns()), ..*sample })
-}
-
-fn line_of(position: &Position) -> Result<Line, Obstacle> {
-    let chess = position
-        .to_chess()
-        .map_err(|error| Obstacle::Item { fen: position.fen(), reason: error.to_string() })?;
-    Ok(Line::new(chess))
-}
-
-/// The quiet end of a position's principal variation, if it has one.
-fn resolve(
-    player: &mut dyn Player,
-    sample: &Sample,
-    limit: Limit,
-) -> Result<Option<Sample>, Obstacle> {
-    let line = line_of(&sample.position)?;
-    if line.chess().legal_moves().is_empty() {
-        return Ok(None);
-    }
-    let searched = player.search_anew(&line, limit)?;
-    let mut chess = line.chess().clone();
-    for &legal in &searched.pv {
-        chess.play_unchecked(legal);
-    }
-    if !is_quiet(&chess, searched.pv.last()) {
-        return Ok(None);
-    }
-    let turned = chess.turn() != line.chess().turn();
-    let score = searched.score.centipawns();
-    let played = searched.pv.len() as u16;
-    Ok(Some(Sample {
-        position: Position::from_chess(&chess),
-        result: if turned { 1.0 - sample.result } else { sample.result },
-        score: Some(if turned { -score } else { score }),
-        ply: sample.ply.map(|ply| ply.saturating_add(played)),
-        played: None,
-        game: sample.game,
-        source: 0,
-    }))
-}
-
-fn is_quiet(chess: &Chess, last: Option<&Move>) -> bool {
-    let moves = chess.legal_moves();
-    let taken = last.filter(|last| last.is_capture()).map(|last| last.to());
-    let takes_back = |answer: &Move| answer.is_capture() && Some(answer.to()) == taken;
-    !chess.is_check() && !moves.is_empty() && !moves.iter().any(takes_back)
 }
 
 struct Item {

@@ -335,7 +335,7 @@ impl Player for Uci {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
                     let what = match parse_move(word, line.chess()) {
                         None => format!("answered `{word}`, which is not a legal move,"),
-                        Some(best) => match info.searched(line.chess(), best) {
+                        Some(best) => match info.searched(best) {
                             Some(searched) => return Ok(searched),
                             None => "gave a move but no exact score".to_string(),
                         },

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{Crew, EngineSettings, Limit, PositionsJob, SelfplayJob, Task};
+use nnuance::engine::{Crew, EngineSettings, Limit, PositionsJob, SelfplayJob};
 use nnuance::format::{self, Format, text};
 use nnuance::progress::Progress;
 use nnuance::sample::{Sample, mix};
@@ -175,7 +175,6 @@ pub fn label_job(input: &Path, output: &str, format: &'static Format, crew: Crew
         format,
         limit: Limit::Nodes(2000),
         crew,
-        task: Task::Label,
         range: 0..u64::MAX,
         bad_records: 0,
     }

@@ -1,4 +1,4 @@
-//! `nnuance data label`, `resolve` and `selfplay` as a user meets them.
+//! `nnuance data label` and `selfplay` as a user meets them.
 
 use std::collections::HashSet;
 use std::env;
@@ -165,7 +165,6 @@ fn stockfish_by_default() {
     positions_in(folder.path(), 40);
     for (words, done_words) in [
         ("label in.txt --nodes 500 --hash 1 -o a.epd", "40 positions done: 40 written, 0 skipped"),
-        ("resolve in.txt --depth 3 --engines 1 -o a.txt", "40 positions done: "),
         ("selfplay --games 3 --nodes 200 --chess960 double -o a.pgn", "3 games done: 3 written, "),
         ("selfplay --games 2 --movetime 1 --max-plies 30 -o a.vf", "2 games done: 2 written, 0 "),
     ] {

@@ -1,12 +1,12 @@
-//! Positions scored and resolved by engines, and engines that fail.
+//! Positions scored by engines, and engines that fail.
 
 use std::fs;
 
 use nnuance::engine::journal::path_of;
-use nnuance::engine::{EngineError, EngineSettings, Limit, Part, PositionsJob, Task, positions};
+use nnuance::engine::{EngineError, EngineSettings, Part, PositionsJob, positions};
 use nnuance::format::{binpack, text, viriformat};
 use nnuance::sample::{Position, Sample};
-use shakmaty::{Color, Move, Position as _};
+use shakmaty::Position as _;
 
 use crate::engine::*;
 
@@ -51,15 +51,13 @@ fn parts_make_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, _) = positions_in(folder.path(), 101);
     let (games, samples) = games_in(folder.path(), 6000);
-    for (input, format, total, task) in [
-        (&lines, &text::FORMAT, 101, Task::Label),
-        (&lines, &text::FORMAT, 101, Task::Resolve),
-        (&games, &viriformat::FORMAT, samples.len() as u64, Task::Label),
-    ] {
+    for (input, format, total) in
+        [(&lines, &text::FORMAT, 101), (&games, &viriformat::FORMAT, samples.len() as u64)]
+    {
         let job = |name: &str, range| {
             let job = label_job(input, name, format, crew(fake(&[]), 2));
             let output = folder.path().join(name);
-            positions(&PositionsJob { task, range, output, ..job.clone() }, &Quiet).unwrap();
+            positions(&PositionsJob { range, output, ..job.clone() }, &Quiet).unwrap();
             let bytes = fs::read(folder.path().join(name)).unwrap();
             fs::remove_file(folder.path().join(name)).unwrap();
             bytes
@@ -97,58 +95,6 @@ fn no_moves_and_bounds() {
     let (bounds, exact): (Vec<_>, Vec<_>) = samples.iter().partition(is_bound);
     assert!(bounds.len() > 5 && report.skipped.len() == bounds.len(), "{}", report.skipped.len());
     assert_eq!(read(&job.output), exact.into_iter().map(labelled).collect::<Vec<_>>());
-}
-
-#[test]
-fn resolved_positions_end_quiet_variations() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 400);
-    let output = folder.path().join("out.txt");
-    let job = PositionsJob {
-        task: Task::Resolve,
-        limit: Limit::Depth(4),
-        ..label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[]), 2))
-    };
-    let report = positions(&job, &Quiet).unwrap();
-    let (mut expected, mut odd) = (Vec::new(), 0);
-    for sample in &samples {
-        let mut chess = sample.position.to_chess().unwrap();
-        let white = |sample: &Sample, value: f32| match sample.position.turn() {
-            Color::White => value,
-            Color::Black => -value,
-        };
-        let (score, pv) = fake_search(&chess);
-        let mut took = None;
-        for &legal in &pv {
-            took = legal.is_capture().then(|| legal.to());
-            chess.play_unchecked(legal);
-        }
-        let back = |legal: &Move| legal.is_capture() && took == Some(legal.to());
-        let moves = chess.legal_moves();
-        if pv.is_empty() || chess.is_check() || moves.is_empty() || moves.iter().any(back) {
-            continue;
-        }
-        odd += pv.len() % 2;
-        let end = Position::from_chess(&chess);
-        let score = white(sample, score as f32);
-        expected.push((end, score, white(sample, sample.result - 0.5)));
-    }
-    let made: Vec<_> = read(&output)
-        .iter()
-        .map(|sample| {
-            let turn = if sample.position.turn().is_white() { 1.0 } else { -1.0 };
-            let score = turn * f32::from(sample.score.unwrap());
-            (sample.position, score, turn * (sample.result - 0.5))
-        })
-        .collect();
-    assert_eq!(made, expected);
-    assert_eq!(report.done, 400);
-    assert!(report.written < 400 && report.written > 200, "{}", report.written);
-    assert!(odd > 10, "{odd}");
-
-    let wrong = PositionsJob { format: &viriformat::FORMAT, ..job };
-    let error = positions(&wrong, &Quiet).unwrap_err();
-    assert!(matches!(error, EngineError::NoMoves { .. }), "{error}");
 }
 
 #[test]

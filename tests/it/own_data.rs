@@ -1,10 +1,9 @@
-//! Data from one's own evaluation: `data selfplay`, `label` and `resolve` with `--with`.
+//! Data from one's own evaluation: `data selfplay` and `label` with `--with`.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use nnuance::sample::Position;
 use shakmaty::Position as _;
 
 use crate::engine::*;
@@ -48,7 +47,7 @@ fn same_games_for_any_threads() {
 }
 
 #[test]
-fn labels_and_resolved_positions() {
+fn labels() {
     let folder = tempfile::tempdir().unwrap();
     let (_, samples) = positions_in(folder.path(), 60);
     said(&mut data(folder.path(), "label in.txt --nodes 300 -o out.txt --engines 2"));
@@ -68,10 +67,4 @@ fn labels_and_resolved_positions() {
         chess.legal_moves().into_iter().any(mate)
     });
     mates.for_each(|sample| assert_eq!(sample.score, Some(31_999), "{}", sample.position.fen()));
-
-    said(&mut data(folder.path(), "resolve in.txt --depth 3 -o quiet.txt"));
-    let resolved = read(&folder.path().join("quiet.txt"));
-    assert!(!resolved.is_empty() && resolved.len() <= samples.len());
-    let quiet = |position: Position| !position.to_chess().unwrap().is_check();
-    assert!(resolved.iter().all(|sample| quiet(sample.position)));
 }

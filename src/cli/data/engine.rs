@@ -178,12 +178,8 @@ pub fn make(
     let reasons = report.skipped.iter().take(TOLD).map(shown);
     let more = (skipped > TOLD as u64)
         .then(|| format!("{} more were skipped", grouped(skipped - TOLD as u64)));
-    let left_out = match report.done - report.written - skipped {
-        0 => String::new(),
-        some => format!("{} not quiet, ", grouped(some)),
-    };
     let last = format!(
-        "{} {noun} done: {} written, {left_out}{} skipped: {}",
+        "{} {noun} done: {} written, {} skipped: {}",
         grouped(report.done),
         grouped(report.written),
         grouped(skipped),

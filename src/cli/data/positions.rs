@@ -1,4 +1,4 @@
-//! `nnuance data label`, `resolve` and `selfplay`: positions and games of players.
+//! `nnuance data label` and `selfplay`: positions and games of players.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,12 +8,20 @@ use anyhow::{Context as _, Result};
 use super::engine::{Engines, Search, make};
 use super::io::Writing;
 use crate::cli::options::{Beginning, Rules};
-use crate::engine::{Part, PositionsJob, SelfplayJob, Task, positions, selfplay};
+use crate::engine::{Part, PositionsJob, SelfplayJob, positions, selfplay};
 use crate::format::Source;
 use crate::input;
 
+/// Let an engine, or an evaluation of your own, score positions
+///
+/// Each position gets the score that it finds; results and order are kept. A run that was
+/// stopped or killed goes on where it was when the same command is given again.
 #[derive(clap::Args)]
-struct Positions {
+#[command(after_help = "\
+Examples:
+  nnuance data label data/selfplay_sf151_quiet.epd --nodes 5000 -o labelled.txt
+  nnuance data label games.vf --with nets/quickstart-32.bin --nodes 5000 -o labelled.vf")]
+pub struct Label {
     /// Positions in any format, with results
     #[arg(value_name = "FILE")]
     input: PathBuf,
@@ -32,45 +40,7 @@ struct Positions {
     engines: Engines,
 }
 
-/// Let an engine, or an evaluation of your own, score positions
-///
-/// Each position gets the score that it finds; results and order are kept. A run that was
-/// stopped or killed goes on where it was when the same command is given again.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  nnuance data label data/selfplay_sf151_quiet.epd --nodes 5000 -o labelled.txt
-  nnuance data label games.vf --with nets/quickstart-32.bin --nodes 5000 -o labelled.vf")]
-pub struct Label {
-    #[command(flatten)]
-    positions: Positions,
-}
-
-/// Let an engine, or an evaluation of your own, play out positions until they are quiet
-///
-/// Each position gives way to the end of the principal variation that it finds, as in
-/// Ethereal's data; score and result are turned to the side to move there. Ends in check, without
-/// a legal move, or where a piece hangs that has just taken, are left out. Handcrafted terms are best
-/// tuned on such positions. A run that was stopped or killed goes on where it was when the same
-/// command is given again.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Example:
-  nnuance data resolve data/selfplay_sf151_scored.txt --depth 8 -o resolved.txt")]
-pub struct Resolve {
-    #[command(flatten)]
-    positions: Positions,
-}
-
 pub fn label(args: Label) -> Result<ExitCode> {
-    run(args.positions, Task::Label)
-}
-
-pub fn resolve(args: Resolve) -> Result<ExitCode> {
-    run(args.positions, Task::Resolve)
-}
-
-fn run(args: Positions, task: Task) -> Result<ExitCode> {
     // A job that is resumed reads it again.
     let failed = || format!("cannot read {}", args.input.display());
     input::regular(&args.input).with_context(failed)?;
@@ -84,7 +54,6 @@ fn run(args: Positions, task: Task) -> Result<ExitCode> {
     let job = PositionsJob {
         output: args.writing.output.clone(),
         format: args.writing.format(&args.writing.output)?,
-        task,
         limit: args.search.limit(&args.engines)?,
         crew: args.engines.crew()?,
         range: args.part.range(count),
