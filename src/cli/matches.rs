@@ -10,13 +10,12 @@ use super::data::{option, resumable};
 use super::options::{Beginning, Place, Rules};
 use super::out;
 use super::terminal::Terminal;
-use crate::engine::{Clock, EngineSettings, Entrant, Limit, Part, journal};
+use crate::engine::{Clock, EngineSettings, Entrant, Part, journal};
 use crate::model::Precision;
 use crate::progress::Progress as _;
-use crate::report::elo::{Met, Sprt, Verdict, ratings};
+use crate::report::elo::{Sprt, Verdict, ratings, table};
 use crate::run::OwnPlayer;
 use crate::run::arena::{Manner, Pace, Played, Recorder, play};
-use crate::run::evaluator::each_once;
 use crate::run::path::as_engines_load;
 use crate::run::played::{self, Match};
 
@@ -54,15 +53,12 @@ pub struct Args {
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pairs: u64,
     /// Nodes a move [default: 1000]
-    #[arg(long, value_name = "N", conflicts_with_all = ["movetime", "time"])]
+    #[arg(long, value_name = "N", conflicts_with = "time")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     nodes: Option<u64>,
-    /// Milliseconds a move, in place of nodes
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
-    movetime: Option<u64>,
     /// A clock for each side, in place of nodes: seconds for the game, and those that each move
     /// brings back, such as 10+0.1
-    #[arg(long, value_name = "SECONDS+SECONDS", value_parser = clock, conflicts_with = "movetime")]
+    #[arg(long, value_name = "SECONDS+SECONDS", value_parser = clock)]
     time: Option<Clock>,
     /// Stop as soon as it is clear that the first is stronger than the second by ELO1 rather than
     /// by ELO0, or the other way round, each with 5 % of error; --pairs is the most then
@@ -113,11 +109,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let Match { played, notes, .. } = played::read(&args.from)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
         let meetings = Played { meetings: played.meetings, ..Played::default() };
-        print(args.json, &played.names, &meetings, None, None)?;
+        print(args.json, &played.names, &meetings, None)?;
         return Ok(ExitCode::SUCCESS);
     }
     let names: Vec<String> = args.evaluations.iter().map(|name| as_engines_load(name)).collect();
-    each_once(&names)?;
     let count = names.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
     let sprt = match args.sprt.as_deref() {
@@ -144,11 +139,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let all: Vec<String> = players.iter().map(|player| player.name()).collect();
     let twice = (1..all.len()).find(|&i| all[..i].contains(&all[i]));
     ensure!(twice.is_none(), "two players are called {}; rename one", all[twice.unwrap_or(0)]);
-    let nodes = Pace::Move(Limit::Nodes(args.nodes.unwrap_or(1000)));
-    let pace = args.movetime.map(|time| Pace::Move(Limit::Movetime(time)));
-    let pace = pace.or(args.time.map(Pace::Clock)).unwrap_or(nodes);
     let manner = Manner {
-        pace,
+        pace: args.time.map_or(Pace::Nodes(args.nodes.unwrap_or(1000)), Pace::Clock),
         openings: args.beginning.openings(),
         adjudication: args.rules.adjudication(),
         seed: args.seed,
@@ -165,12 +157,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::that_stops();
     let pairs = (args.pairs, args.part);
     let played = play(&players, &manner, pairs, sprt.as_ref(), recorder, &terminal)?;
-    if played.failed > 0 {
-        let fault = played.fault.as_ref().map(|fault| format!(", the first of this run: {fault}"));
-        eprintln!("{} games were lost by failures{}", played.failed, fault.unwrap_or_default());
-    }
-    if played.late > 0 {
-        eprintln!("{} games were lost on time", played.late);
+    if played.forfeits > 0 {
+        let fault = played.fault.as_ref().map(|fault| format!("; the first failure: {fault}"));
+        let fault = fault.unwrap_or_default();
+        eprintln!("{} games were lost on time or by failures{fault}", played.forfeits);
     }
     ensure!(
         played.meetings.iter().any(|meeting| !meeting.pairs.is_empty()),
@@ -182,8 +172,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     {
         eprintln!("stopped; the same command goes on with {}", path.display());
     }
-    let asked = Some((pace, args.seed));
-    print(args.json, &all, &played, asked, sprt.as_ref())?;
+    print(args.json, &all, &played, sprt.as_ref())?;
     if stopped && !args.json {
         out::line("Stopped early: whoever stops when it looks good is misled by the intervals.")?;
     }
@@ -191,13 +180,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 /// Prints the results of a match.
-fn print(
-    json: bool,
-    names: &[String],
-    played: &Played,
-    asked: Option<(Pace, u64)>,
-    sprt: Option<&Sprt>,
-) -> Result<()> {
+fn print(json: bool, names: &[String], played: &Played, sprt: Option<&Sprt>) -> Result<()> {
     let meetings = &played.meetings;
     let rated = match names.len() {
         2 => None,
@@ -207,25 +190,18 @@ fn print(
         Some(rated) => rated.verdicts.clone(),
         None => vec![Verdict::of_match([&names[0], &names[1]], &meetings[0].pairs)],
     };
-    let met: Vec<Met> = meetings.iter().map(|meeting| Met::of(names, meeting)).collect();
     let sentence = sprt.map(|sprt| sprt.sentence(&meetings[0].pairs));
     if json {
-        return out::result(
-            true,
-            &json!({
-                // None where games were read.
-                "pace": asked.map(|(pace, _)| pace.to_string()),
-                "seed": asked.map(|(_, seed)| seed),
-                "late": played.late,
-                "failed": played.failed,
-                "meetings": met,
-                // Where more than two have played.
-                "ratings": rated,
-                "verdicts": verdicts,
-                "sprt": sentence,
-            }),
-            "",
-        );
+        let value = json!({
+            "players": names,
+            "forfeits": played.forfeits,
+            "meetings": meetings,
+            // Where more than two have played.
+            "ratings": rated,
+            "verdicts": verdicts,
+            "sprt": sentence,
+        });
+        return out::result(true, &value, "");
     }
     // A match that ended by its test has no length that was fixed beforehand.
     match &sentence {
@@ -236,5 +212,5 @@ fn print(
     if let Some(rated) = &rated {
         out::line(rated.table())?;
     }
-    out::line(Met::table(&met))
+    out::line(table(names, meetings))
 }

@@ -1,5 +1,8 @@
 //! Probabilities of Student's t, and Holm's correction.
 
+/// The chance that an interval misses, or that any verdict of a family is false.
+pub const LEVEL: f64 = 0.05;
+
 /// Probability that Student's t lies further from zero than `t`.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
     assert!(freedom >= 1.0, "Student's t with {freedom} degrees of freedom");
@@ -76,11 +79,37 @@ fn ln_gamma(x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - below.ln()
 }
 
-/// The largest probability that S. Holm's test rejects at `level`.
-pub fn holm(probabilities: &[f64], level: f64) -> Option<f64> {
-    let mut sorted = probabilities.to_vec();
+/// Which of some probabilities stand together by S. Holm's test (1979); an unknown one never does.
+pub fn standing(all: &[Option<f64>]) -> Vec<bool> {
+    let mut sorted: Vec<f64> = all.iter().flatten().copied().collect();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len();
-    let standing = sorted.iter().enumerate();
-    standing.take_while(|(i, p)| **p <= level / (count - i) as f64).map(|(_, p)| *p).last()
+    let rejected = |(i, p): &(usize, &f64)| **p <= LEVEL / (count - i) as f64;
+    let limit = sorted.iter().enumerate().take_while(rejected).map(|(_, p)| *p).last();
+    all.iter().map(|p| p.is_some_and(|p| limit.is_some_and(|limit| p <= limit))).collect()
+}
+
+/// The places of neighbours among all pairs of a ranking, those of the first one first.
+pub fn neighbours(count: usize) -> Vec<usize> {
+    let runs = (1..count).rev();
+    runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()
+}
+
+/// Why each difference of a ranking's pairs is open, if it is. Of each: its probability, none where
+/// it is open anyway, and whether its interval contains zero. Neighbours are tested among themselves,
+/// others among all.
+pub fn open(differences: &[(Option<f64>, bool)], count: usize) -> Vec<Option<&'static str>> {
+    let all: Vec<Option<f64>> = differences.iter().map(|it| it.0).collect();
+    let neighbours = neighbours(count);
+    let near: Vec<Option<f64>> = neighbours.iter().map(|place| all[*place]).collect();
+    let mut stand = standing(&all);
+    for (place, stands) in neighbours.into_iter().zip(standing(&near)) {
+        stand[place] = stands;
+    }
+    let why = |(stands, contains_zero): (bool, bool)| match (stands, contains_zero) {
+        (_, true) => Some("the interval contains zero"),
+        (false, _) => Some("among so many differences such a one may be random (Holm)"),
+        (true, false) => None,
+    };
+    stand.into_iter().zip(differences.iter().map(|it| it.1)).map(why).collect()
 }

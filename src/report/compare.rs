@@ -71,9 +71,6 @@ pub struct Pair {
     pub why: Option<String>,
 }
 
-/// The chance that any verdict of a comparison is false.
-const LEVEL: f64 = 0.05;
-
 /// Measures evaluations, each at its own best scale, fitted on other groups.
 pub fn compare(evaluations: &[Predictions], truth: &Truth) -> Result<Comparison, CompareError> {
     let groups = truth.grouped();
@@ -148,41 +145,24 @@ impl Comparison {
         let general = self.against_all(truth);
         let border = |name: &str| self.evaluations.iter().any(|it| it.at_border && it.name == name);
         // The reasons against a verdict, whatever the numbers are.
-        let against = |pair: &Pair| match [&pair.better, &pair.worse].map(|name| border(name)) {
-            _ if general.is_some() => general.clone(),
-            _ if pair.rounding => Some("they differ by rounding".to_string()),
-            [false, false] => None,
-            [better, _] => {
-                let name = if better { &pair.better } else { &pair.worse };
-                Some(format!("the best scale of {name} lies at the border of the search"))
-            }
+        for pair in &mut self.pairs {
+            let at_border = [&pair.better, &pair.worse].into_iter().find(|name| border(name));
+            let of_scale =
+                |name| format!("the best scale of {name} lies at the border of the search");
+            pair.why = match pair.rounding {
+                _ if general.is_some() => general.clone(),
+                true => Some("they differ by rounding".to_string()),
+                false => at_border.map(of_scale),
+            };
+        }
+        let of = |Pair { difference, why, .. }: &Pair| {
+            (difference.p.filter(|_| why.is_none()), difference.contains_zero())
         };
-        let against: Vec<Option<String>> = self.pairs.iter().map(against).collect();
-        let neighbours = self.neighbours();
-        let p = |place: usize| self.pairs[place].difference.p.filter(|_| against[place].is_none());
-        let family = |places: &mut dyn Iterator<Item = usize>| -> (usize, Option<f64>) {
-            let all: Vec<f64> = places.filter_map(p).collect();
-            (all.len(), chance::holm(&all, LEVEL))
-        };
-        let of_neighbours = family(&mut neighbours.iter().copied());
-        let of_all = family(&mut (0..self.pairs.len()));
-        let open = |place: usize| -> Option<String> {
-            let near = neighbours.contains(&place);
-            let (count, limit) = if near { of_neighbours } else { of_all };
-            if self.pairs[place].difference.contains_zero() {
-                return Some("the interval contains zero".to_string());
-            }
-            let stands = p(place).is_some_and(|p| limit.is_some_and(|limit| p <= limit));
-            (!stands).then(|| {
-                format!("the interval leaves zero out, but one of {count} may by chance (Holm)")
-            })
-        };
-        let whys =
-            against.iter().enumerate().map(|(place, why)| why.clone().or_else(|| open(place)));
-        let whys: Vec<Option<String>> = whys.collect();
-        for (pair, why) in self.pairs.iter_mut().zip(whys) {
-            pair.decided = why.is_none();
-            pair.why = why;
+        let differences: Vec<_> = self.pairs.iter().map(of).collect();
+        let open = chance::open(&differences, self.evaluations.len());
+        for (pair, open) in self.pairs.iter_mut().zip(open) {
+            pair.why = pair.why.take().or(open.map(str::to_string));
+            pair.decided = pair.why.is_none();
         }
     }
 
@@ -201,12 +181,6 @@ impl Comparison {
         truth.doubt.clone()
     }
 
-    /// The places of the pairs of neighbours in the ranking, among sorted pairs.
-    fn neighbours(&self) -> Vec<usize> {
-        let runs = (1..self.evaluations.len()).rev();
-        runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()
-    }
-
     /// Adds sentences on neighbours in the ranking.
     fn conclude(&mut self) {
         let [positions, groups] =
@@ -219,7 +193,7 @@ impl Comparison {
             self.sentences.push(format!("Measured on {on}; nothing to compare with."));
         }
         let mut lead = format!("On {on}, ");
-        for (rank, place) in self.neighbours().into_iter().enumerate() {
+        for (rank, place) in chance::neighbours(self.evaluations.len()).into_iter().enumerate() {
             let verdict = verdict(&self.pairs[place], &self.evaluations[rank]);
             self.sentences.push(std::mem::take(&mut lead) + &verdict);
         }

@@ -23,9 +23,6 @@ const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 /// Standard errors from the middle of a 95 % interval to its ends.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The chance that any verdict is false.
-const LEVEL: f64 = 0.05;
-
 /// Pairs of games between two players, seen by the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pairs([u64; 5]);
@@ -188,42 +185,19 @@ pub fn expected(elo: f64) -> f64 {
     1.0 / (1.0 + 10_f64.powf(-elo / 400.0))
 }
 
-/// The match of two players, seen by the first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Met {
-    pub players: [String; 2],
-    pub pairs: u64,
-    /// Pairs that scored 0, 0.5, 1, 1.5 and 2.
-    pub counts: Pairs,
-    /// The mean score of a game, 0 to 1.
-    pub score: Option<f64>,
-    pub elo: Elo,
-}
-
-impl Met {
-    pub fn of(names: &[String], Meeting { players, pairs }: &Meeting) -> Self {
-        Self {
-            players: players.map(|player| names[player].clone()),
-            pairs: pairs.len(),
-            counts: *pairs,
-            score: pairs.score(),
-            elo: pairs.elo(),
-        }
+/// Pairs of each two players by their score, the mean score of a game, Elo and its interval.
+pub fn table(names: &[String], meetings: &[Meeting]) -> Table {
+    let columns =
+        ["<player", "<against", "pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo", "95 % interval"];
+    // Names that were cut would be those of several players.
+    let mut table = Table::titled(&columns).width(160);
+    for Meeting { players, pairs } in meetings {
+        let [first, second] = players.map(|player| names[player].clone());
+        let counts = pairs.0.map(|count| count.to_string()).join(", ");
+        let cells = [first, second, pairs.len().to_string(), counts, percent(pairs.score())];
+        table.row(cells.into_iter().chain(pairs.elo().cells()));
     }
-
-    /// Pairs by their score, the mean score of a game, Elo and its interval.
-    pub fn table(all: &[Self]) -> Table {
-        let columns =
-            ["<player", "<against", "pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo", "95 % interval"];
-        // Names that were cut would be those of several players.
-        let mut table = Table::titled(&columns).width(160);
-        for Self { players: [first, second], pairs, counts, score, elo } in all {
-            let counts = counts.0.map(|count| count.to_string()).join(", ");
-            let cells = [first.clone(), second.clone(), pairs.to_string(), counts, percent(*score)];
-            table.row(cells.into_iter().chain(elo.cells()));
-        }
-        table
-    }
+    table
 }
 
 fn percent(share: Option<f64>) -> String {
@@ -250,7 +224,7 @@ impl Verdict {
         let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };
         let pairs = if ahead { *pairs } else { pairs.turned() };
         let mut verdict = Self::open([stronger, weaker], pairs.elo(), pairs.p(), pairs.len());
-        decide(std::slice::from_mut(&mut verdict), &[0]);
+        decide(std::slice::from_mut(&mut verdict), 2);
         verdict
     }
 
@@ -276,20 +250,13 @@ impl Verdict {
     }
 }
 
-/// Decides verdicts by Holm's correction, among `neighbours` or among all.
-fn decide(verdicts: &mut [Verdict], neighbours: &[usize]) {
-    let p = |place: usize| verdicts[place].p.filter(|_| verdicts[place].why.is_none());
-    let of_neighbours: Vec<f64> = neighbours.iter().filter_map(|place| p(*place)).collect();
-    let of_all: Vec<f64> = (0..verdicts.len()).filter_map(p).collect();
-    let limits = [of_all, of_neighbours].map(|family| chance::holm(&family, LEVEL));
-    for (place, verdict) in verdicts.iter_mut().enumerate() {
-        let limit = limits[usize::from(neighbours.contains(&place))];
-        let stands = verdict.p.is_some_and(|p| limit.is_some_and(|limit| p <= limit));
-        let open = match stands && !verdict.difference.contains_zero() {
-            true => None,
-            false if verdict.difference.contains_zero() => Some("the interval contains zero"),
-            false => Some("among so many differences such a one may be random (Holm)"),
-        };
+/// Decides verdicts on all pairs of a ranking of so many players.
+fn decide(verdicts: &mut [Verdict], players: usize) {
+    let of = |Verdict { p, why, difference, .. }: &Verdict| {
+        (p.filter(|_| why.is_none()), difference.contains_zero())
+    };
+    let differences: Vec<_> = verdicts.iter().map(of).collect();
+    for (verdict, open) in verdicts.iter_mut().zip(chance::open(&differences, players)) {
         verdict.why = verdict.why.take().or(open.map(str::to_string));
         verdict.decided = verdict.why.is_none();
     }
@@ -389,7 +356,7 @@ fn tilted(seen: &[f64; 5], values: &[f64; 5]) -> [f64; 5] {
 const STEP: f64 = 400.0 / std::f64::consts::LN_10;
 
 /// The pairs of two players, given by place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Meeting {
     pub players: [usize; 2],
     /// Seen by the first.
@@ -440,9 +407,8 @@ pub fn ratings(names: &[String], meetings: &[Meeting], zero: Option<usize>) -> R
     };
     players.sort_by(|a, b| height(b).total_cmp(&height(a)));
 
-    let (mut verdicts, mut neighbours) = (Vec::new(), Vec::new());
+    let mut verdicts = Vec::new();
     for (rank, stronger) in players.iter().enumerate() {
-        neighbours.push(verdicts.len());
         for weaker in &players[rank + 1..] {
             let own = &table.0[stronger.place][weaker.place];
             let names = [stronger, weaker].map(|it| &it.name[..]);
@@ -463,9 +429,7 @@ pub fn ratings(names: &[String], meetings: &[Meeting], zero: Option<usize>) -> R
             verdicts.push(verdict);
         }
     }
-    // The last player has none behind it.
-    neighbours.pop();
-    decide(&mut verdicts, &neighbours);
+    decide(&mut verdicts, count);
     Ratings { players, verdicts }
 }
 

@@ -18,8 +18,6 @@ pub const FEW_GROUPS: usize = 30;
 /// groups in equal bundles have the same standard error, which so many bundles give to within 1 %.
 const MOST: usize = 16_384;
 
-const MISS: f64 = 0.05;
-
 /// A mean, or a number that follows from means, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
@@ -132,7 +130,7 @@ impl Means {
         let freedom = (bundles - 1) as f64;
         let squares: f64 = without.map(|value| (value - mean).powi(2)).sum();
         let error = (freedom / bundles as f64 * squares).sqrt();
-        let width = chance::critical(MISS, freedom) * error;
+        let width = chance::critical(chance::LEVEL, freedom) * error;
         Estimate {
             interval: Some([mean - width, mean + width]),
             standard_error: Some(error),

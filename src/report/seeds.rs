@@ -9,9 +9,6 @@ use super::compare::Truth;
 use super::estimate::{Estimate, FEW_GROUPS, Means};
 use super::table::loss;
 
-/// Probability that an interval misses, or that any verdict of a contest is false.
-const LEVEL: f64 = 0.05;
-
 /// A number that differs from seed to seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
@@ -52,7 +49,7 @@ impl Spread {
         // Never below one, but for rounding.
         let freedom = (one + two).powi(2) / (part(one, self) + part(two, other));
         let freedom = freedom.max(1.0);
-        let width = chance::critical(LEVEL, freedom) * error;
+        let width = chance::critical(chance::LEVEL, freedom) * error;
         let p = chance::two_sided(mean / error, freedom);
         Some(Apart { interval: [mean - width, mean + width], p })
     }
@@ -122,9 +119,9 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<Measured> {
     // Both must be unlikely: the larger probability is that of a false verdict.
     let p = |it: &Difference| Some(it.games.p?.max(it.seeds?.p));
     let mut differences: Vec<Difference> = (1..sums.len()).map(difference).collect();
-    let limit = chance::holm(&differences.iter().filter_map(p).collect::<Vec<_>>(), LEVEL);
-    for it in &mut differences {
-        it.decided = can_tell && p(it).is_some_and(|p| limit.is_some_and(|limit| p <= limit));
+    let standing = chance::standing(&differences.iter().map(p).collect::<Vec<_>>());
+    for (it, stands) in differences.iter_mut().zip(standing) {
+        it.decided = can_tell && stands;
     }
     let above_first = [None].into_iter().chain(differences.into_iter().map(Some));
     let measured = above_first.zip(spreads).enumerate();

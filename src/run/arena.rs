@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::convert::Infallible;
-use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -37,28 +36,13 @@ pub struct Manner {
     pub boards: usize,
 }
 
-/// Time or nodes of a move.
+/// What moves may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// The same for each move.
-    Move(Limit),
+    /// Each move so many.
+    Nodes(u64),
     /// Each side has a clock.
     Clock(Clock),
-}
-
-impl fmt::Display for Pace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Pace::Move(limit) => write!(f, "{limit}"),
-            Pace::Clock(Clock { left, increment }) => {
-                write!(f, "clock {}+{}", seconds(*left), seconds(*increment))
-            }
-        }
-    }
-}
-
-fn seconds(milliseconds: u64) -> f64 {
-    milliseconds as f64 / 1000.0
 }
 
 /// The most pairs in a row in which a player may fail.
@@ -72,19 +56,16 @@ const GRACE: u64 = 20;
 pub struct Played {
     /// Each two players once.
     pub meetings: Vec<Meeting>,
-    /// Games that were lost on time.
-    pub late: u64,
-    /// Games that were lost by a failure.
-    pub failed: u64,
-    /// The first of those failures.
+    /// Games that were lost on time or by a failure.
+    pub forfeits: u64,
+    /// The first failure.
     pub fault: Option<String>,
 }
 
 impl Played {
     fn add(&mut self, meeting: usize, pair: &Pair) {
         self.meetings[meeting].pairs.add(pair.results);
-        self.late += pair.late;
-        self.failed += pair.failed;
+        self.forfeits += pair.forfeits;
     }
 }
 
@@ -93,19 +74,17 @@ impl Played {
 pub struct Pair {
     /// As the first of the two that met saw them.
     pub results: [f64; 2],
-    /// Games that were lost on time, and by a failure.
-    pub late: u64,
-    pub failed: u64,
+    /// Games that were lost on time or by a failure.
+    pub forfeits: u64,
 }
 
 impl Pair {
     fn of(games: &[PlayedGame; 2]) -> Self {
         let endings = games.each_ref().map(|it| it.game.ending);
         let [as_white, as_black] = endings.map(Ending::white_result);
-        let late = endings.iter().filter(|ending| matches!(ending, Ending::Late(_))).count();
-        let failed = games.iter().filter(|game| game.fault.is_some()).count();
-        let results = [as_white, 1.0 - as_black].map(f64::from);
-        Self { results, late: late as u64, failed: failed as u64 }
+        let forfeit = |it: &&Ending| matches!(it, Ending::Late(_) | Ending::Failed(_));
+        let forfeits = endings.iter().filter(forfeit).count() as u64;
+        Self { results: [as_white, 1.0 - as_black].map(f64::from), forfeits }
     }
 }
 
@@ -163,11 +142,15 @@ pub fn play<'a>(
         if let Some(recorder) = &mut recorder {
             recorder.add(players, number % pairs, games.each_ref().map(|it| &it.game), pair)?;
         }
-        failures = if pair.failed > 0 { failures + 1 } else { 0 };
-        let fault = games.into_iter().find_map(|game| game.fault);
-        played.fault = played.fault.take().or(fault.map(|fault| fault.to_string()));
-        if let (MAX_CONSECUTIVE_FAILURES, Some(reason)) = (failures, &played.fault) {
-            return Err(EngineError::Hopeless { count: failures, reason: reason.clone() });
+        match games.into_iter().find_map(|game| game.fault) {
+            None => failures = 0,
+            Some(fault) => {
+                failures += 1;
+                let reason = played.fault.get_or_insert_with(|| fault.to_string()).clone();
+                if failures == MAX_CONSECUTIVE_FAILURES {
+                    return Err(EngineError::Hopeless { count: failures, reason });
+                }
+            }
         }
         decided.set(decides(&played.meetings[place].pairs));
         let [first, second] = players.map(|player| entrants[player].name());
@@ -240,7 +223,7 @@ fn opening(
     let bound = manner.openings.bound.unsigned_abs();
     // No clock is charged with it.
     let limit = match manner.pace {
-        Pace::Move(limit) => limit,
+        Pace::Nodes(nodes) => Limit::Nodes(nodes),
         Pace::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
     };
     'next: for start in opener.openings(number) {
@@ -271,7 +254,7 @@ fn game<'a>(
     let mut sides = sit_down(entrants, seats, players)?;
     let mut clocks = match manner.pace {
         Pace::Clock(clock) => [clock; 2],
-        Pace::Move(_) => Default::default(),
+        Pace::Nodes(_) => Default::default(),
     };
     let mut fault = None;
     let mut has_begun = [false; 2];
@@ -280,7 +263,7 @@ fn game<'a>(
         let side = turn.fold_wb(0, 1);
         let limit = match manner.pace {
             Pace::Clock(_) => Limit::Clocks(clocks),
-            Pace::Move(limit) => limit,
+            Pace::Nodes(nodes) => Limit::Nodes(nodes),
         };
         let begun = std::mem::replace(&mut has_begun[side], true);
         let watch = Stopwatch::start();
@@ -391,12 +374,11 @@ impl Recorder {
 
 /// The tags that tell how a game was played.
 fn tags(manner: &Manner) -> Vec<(&'static str, String)> {
+    let seconds = |milliseconds: u64| milliseconds as f64 / 1000.0;
     let pace = match manner.pace {
-        Pace::Move(Limit::Nodes(nodes)) => ("Nodes", nodes.to_string()),
-        Pace::Move(Limit::Movetime(time)) => ("TimeControl", format!("{}/move", seconds(time))),
-        Pace::Move(limit) => ("TimeControl", limit.to_string()),
-        Pace::Clock(clock) => {
-            ("TimeControl", format!("{}+{}", seconds(clock.left), seconds(clock.increment)))
+        Pace::Nodes(nodes) => ("Nodes", nodes.to_string()),
+        Pace::Clock(Clock { left, increment }) => {
+            ("TimeControl", format!("{}+{}", seconds(left), seconds(increment)))
         }
     };
     let (least, most) = manner.openings.plies;

@@ -224,7 +224,7 @@ impl<'a> Climb<'a> {
         let players: [Box<dyn Entrant>; 2] =
             [Box::new(self.player(number)?), Box::new(self.player(other)?)];
         let manner = Manner {
-            pace: Pace::Move(Limit::Nodes(nodes)),
+            pace: Pace::Nodes(nodes),
             openings: Self::openings(),
             adjudication: Adjudication::default(),
             // Not the openings of any games that were trained on.

@@ -41,10 +41,12 @@ fn tails_and_holm() {
         assert!((chance::two_sided(t, 2.0) - two).abs() < 1e-12, "{t}");
     }
     // The smallest against 0.05 / 4, the next against 0.05 / 3, ...
-    assert_eq!(chance::holm(&[0.04, 0.012, 0.5, 0.016], 0.05), Some(0.016));
-    assert_eq!(chance::holm(&[0.04, 0.013, 0.5, 0.001], 0.05), Some(0.013));
-    assert_eq!(chance::holm(&[0.04, 0.013, 0.5, 0.02], 0.05), None);
-    assert_eq!(chance::holm(&[], 0.05), None);
+    let standing =
+        |all: &[f64]| chance::standing(&all.iter().copied().map(Some).collect::<Vec<_>>());
+    assert_eq!(standing(&[0.04, 0.012, 0.5, 0.016]), [false, true, false, true]);
+    assert_eq!(standing(&[0.04, 0.013, 0.5, 0.001]), [false, true, false, true]);
+    assert_eq!(standing(&[0.04, 0.013, 0.5, 0.02]), [false; 4]);
+    assert_eq!(chance::standing(&[None, Some(0.04)]), [false, true]);
 }
 
 #[test]

@@ -152,10 +152,10 @@ fn false_winner(population: &Population, comparison: &Comparison) -> bool {
         let pair = pairs.find(|pair| named(&pair.better, &pair.worse)).expect("all pairs");
         let error = pair.difference.standard_error.expect("games");
         let z = (shifted(names[1]) - shifted(names[0])) / error;
-        chance::two_sided(z, pair.difference.groups as f64 - 1.0)
+        Some(chance::two_sided(z, pair.difference.groups as f64 - 1.0))
     };
-    let probabilities: Vec<f64> = ranked.windows(2).map(p).collect();
-    chance::holm(&probabilities, 0.05).is_some()
+    let probabilities: Vec<Option<f64>> = ranked.windows(2).map(p).collect();
+    chance::standing(&probabilities).contains(&true)
 }
 
 #[test]
