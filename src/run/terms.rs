@@ -31,6 +31,8 @@ pub struct RunTerms {
     pub chosen: Chosen,
     /// Whether tables of squares are the same on both wings.
     pub mirror: bool,
+    /// Positions in which a term must occur to be trained.
+    pub rare: u64,
 }
 
 impl RunTerms {
@@ -39,13 +41,13 @@ impl RunTerms {
     /// # Errors
     /// A pattern that names no term, and a list of terms that cannot be read.
     pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
-        let (section, used, tune, own) = match &config.model {
+        let (section, used, tune, rare, own) = match &config.model {
             Model::Net(_) => return Ok(None),
-            Model::Terms(terms) => ("terms", &terms.used, &terms.tune, None),
+            Model::Terms(terms) => ("terms", &terms.used, &terms.tune, terms.rare, None),
             Model::Traces(traces) => {
                 let text = term_list.context("the list of the engine's terms is missing")?;
                 let own = OwnTerms::parse(text, &traces.list)?;
-                ("traces", &traces.used, &traces.tune, Some(own))
+                ("traces", &traces.used, &traces.tune, traces.rare, Some(own))
             }
         };
         let list = match &own {
@@ -79,7 +81,7 @@ impl RunTerms {
                 }
             }
         }
-        Ok(Some(Self { list, own, present, chosen, mirror }))
+        Ok(Some(Self { list, own, present, chosen, mirror, rare }))
     }
 
     /// Those that a net is added to and learns with: the built-in terms that weigh something there.
@@ -90,7 +92,7 @@ impl RunTerms {
             scale_factor: weights.scale_factor,
         };
         let (list, chosen) = (weights.list.clone(), present.clone());
-        Self { list, own: None, present, chosen, mirror: false }
+        Self { list, own: None, present, chosen, mirror: false, rare: 0 }
     }
 
     /// The term whose weight a term has: its own, or that of the other wing.

@@ -157,7 +157,7 @@ impl Run {
         if end == End::Interrupted {
             return Ok(None);
         }
-        finish::refuse_untrained(&self.recipe, &checkpoint, folder)?;
+        finish::refuse_untrained(&self.recipe, &checkpoint)?;
         let mut finished = finish::finish(&self, folder)?;
         finished.page = page.then(|| finish::page(&self, folder, listener));
         Ok(Some(finished))
@@ -175,13 +175,13 @@ impl Run {
         let (&Means { listener, ranks, .. }, config) = (means, &recipe.config);
         let (kind, rounds) = (recipe.kind()?, Rounds::of(config, &config.span(data.scan.train)));
         loop {
-            let round = rounds.map(|rounds| rounds.enter(&checkpoint, folder)).transpose()?;
-            let until = round.as_ref().map_or(u64::MAX, |round| round.until);
-            if let Some(mut round) = round
-                && let Some(by) = objective::of(recipe, &round.weights)?
-            {
+            let mut until = u64::MAX;
+            if let Some(rounds) = rounds {
+                let round = rounds.enter(&checkpoint, folder)?;
+                let by = objective::of(recipe, &round.weights)?;
                 let spread = data.prepare(by, round.spread, config, listener)?;
-                round.keep_spread(spread, folder)?;
+                round.write(spread, folder)?;
+                until = round.until;
             }
             let batches = data.batches(config, &checkpoint, ranks.which())?;
             let job = Training {

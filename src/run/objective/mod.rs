@@ -22,17 +22,16 @@ pub use moves::{Moves, select, teaches};
 pub use quiescence::QuietEnds;
 pub use rounds::Rounds;
 
-/// What prepares the rows of a run with these weights; none where positions are learnt as given.
+/// Preparation of the rows of a run, which positions that are learnt as given do not need, by these
+/// weights.
 ///
 /// # Errors
 /// If the weights do not fit integers.
-pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Option<Arc<dyn Prepare>>> {
-    let config = &recipe.config;
-    let searcher = || Searcher::of(recipe, weights);
-    Ok(match config.target.learn {
-        Learn::Values => None,
-        Learn::Quiescence => Some(Arc::new(QuietEnds(searcher()?))),
-        Learn::Moves => Some(Arc::new(Moves { searcher: searcher()?, force: config.target.force })),
+pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
+    let (searcher, target) = (Searcher::of(recipe, weights)?, &recipe.config.target);
+    Ok(match target.learn {
+        Learn::Moves => Arc::new(Moves { searcher, force: target.force }),
+        Learn::Quiescence | Learn::Values => Arc::new(QuietEnds(searcher)),
     })
 }
 

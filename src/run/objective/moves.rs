@@ -6,9 +6,7 @@ use shakmaty::{Chess, Move};
 
 use super::Searcher;
 use crate::batch::Choices;
-use crate::digits::grouped;
 use crate::loader::Prepare;
-use crate::progress::Progress;
 use crate::sample::{Position, Sample};
 use crate::search::{Evaluate, Quiescence, QuietEnd};
 
@@ -23,9 +21,6 @@ pub struct Moves {
 /// about something that an evaluation cannot know. In centipawns.
 const BOUND: i32 = 50;
 
-/// Fewer positions are refused.
-const LEAST: usize = 100;
-
 /// Whether the winner had to choose in a position, and the move is known.
 pub fn teaches(sample: &Sample) -> bool {
     let has_choice = |chess: &Chess| shakmaty::Position::legal_moves(chess).len() > 1;
@@ -37,23 +32,16 @@ pub fn teaches(sample: &Sample) -> bool {
 /// The positions that teach a move.
 ///
 /// # Errors
-/// If there are too few of them.
-pub fn select(mut samples: Vec<Sample>, listener: &dyn Progress) -> Result<Vec<Sample>> {
-    let read = grouped(samples.len() as u64);
+/// If there are none.
+pub fn select(mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
     let taught: Vec<bool> = samples.par_iter().map(teaches).collect();
     let mut taught = taught.into_iter();
     samples.retain(|_| taught.next() == Some(true));
-    let count = samples.len();
     ensure!(
-        count >= LEAST,
-        "only {count} of {read} positions teach a move, {LEAST} are the least: `target.learn = \
-         \"moves\"` learns the moves of winners from games that tell them; name more games, in \
-         PGN, viriformat or binpack"
+        !samples.is_empty(),
+        "no position teaches a move: `target.learn = \"moves\"` learns the moves of winners; name \
+         games with moves, in PGN, viriformat or binpack"
     );
-    listener.remark(&format!(
-        "{:>13} of {read} positions to train on teach a move",
-        grouped(count as u64)
-    ));
     Ok(samples)
 }
 

@@ -43,50 +43,41 @@ impl Rounds {
         (config.target.learn != Learn::Values).then_some(Self(steps as u64))
     }
 
-    /// The round that a checkpoint is in. A new one is written where the last one has ended.
+    /// The round that a checkpoint is in: a new one where the last one has ended.
     ///
     /// # Errors
     /// If the file of the round is not that of the checkpoint's.
     pub fn enter(self, at: &Checkpoint, folder: &Path) -> Result<Round> {
         let (path, step) = (folder.join(ROUND), at.state.step);
-        let kept = if step == 0 { None } else { Some(Checkpoint::read(&path)?) };
-        let spread = kept.as_ref().and_then(|kept| kept.facts.get(SPREAD));
-        let spread = spread.map(|text| text.parse()).transpose();
-        let spread = spread.with_context(|| format!("{}: `{SPREAD}`", path.display()))?;
         let end = |began: u64| (began / self.0 + 1) * self.0;
-        if let Some(Checkpoint { weights, state: State { step: began, .. }, .. }) = kept {
-            ensure!(
-                began <= step,
-                "{} holds the weights of step {began}, and the run goes on at step {step}; restore \
-                 both files, or begin anew",
-                path.display()
-            );
-            if step < end(began) || at.state.converged {
-                return Ok(Round { weights, began, until: end(began), spread });
-            }
+        let new =
+            |spread| Round { weights: at.weights.clone(), began: step, until: end(step), spread };
+        if step == 0 {
+            return Ok(new(None));
         }
-        let round = Round { weights: at.weights.clone(), began: step, until: end(step), spread };
-        round.write(folder)?;
-        Ok(round)
+        let Checkpoint { weights, state: State { step: began, .. }, facts, .. } =
+            Checkpoint::read(&path)?;
+        let spread = facts.get(SPREAD).map(|text| text.parse()).transpose();
+        let spread = spread.with_context(|| format!("{}: `{SPREAD}`", path.display()))?;
+        ensure!(
+            began <= step,
+            "{} holds the weights of step {began}, and the run goes on at step {step}; restore both \
+             files, or begin anew",
+            path.display()
+        );
+        let is_new = step >= end(began) && !at.state.converged;
+        Ok(if is_new { new(spread) } else { Round { weights, began, until: end(began), spread } })
     }
 }
 
 impl Round {
-    /// Records how far values are spread, in the first round.
+    /// Writes the file of the round; `spread` is recorded in the first one.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn keep_spread(&mut self, spread: Option<f64>, folder: &Path) -> Result<()> {
-        if self.spread.is_none() && spread.is_some() {
-            self.spread = spread;
-            self.write(folder)?;
-        }
-        Ok(())
-    }
-
-    fn write(&self, folder: &Path) -> Result<()> {
+    pub fn write(&self, spread: Option<f64>, folder: &Path) -> Result<()> {
         // As many digits as it takes to read the same number again.
-        let spread = self.spread.map(|spread| (SPREAD.to_string(), format!("{spread:?}")));
+        let spread = self.spread.or(spread).map(|it| (SPREAD.to_string(), format!("{it:?}")));
         let state = State { step: self.began, ..State::default() };
         let (weights, facts) = (self.weights.clone(), spread.into_iter().collect());
         let kept = Checkpoint { weights, state, facts, ..Checkpoint::default() };

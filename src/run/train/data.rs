@@ -7,13 +7,13 @@ use rayon::prelude::*;
 
 use crate::architecture::Part as ArrayPart;
 use crate::batch::{Batch, Choices, OfRank};
-use crate::config::{Config, LEAST_SCALE, Learn, MOST_SCALE, Model as Section};
+use crate::config::{Config, LEAST_SCALE, Learn, MOST_SCALE};
 use crate::digits::grouped;
 use crate::export;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
     BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Store,
-    Stream, TERMS_PIECE, TermsEncoder, Weighing, read_traces, scan_terms,
+    Stream, TERMS_PIECE, TermsEncoder, read_traces, scan_terms,
 };
 use crate::model::{
     Compute, Device, Evaluation as _, HceShape, Kind, Model, initial_of_size, try_to_host,
@@ -42,11 +42,11 @@ pub struct Data {
 #[allow(clippy::large_enum_variant, reason = "a run has one source")]
 pub enum BatchSource {
     /// From the files, again and again, or from what of them was kept.
-    Files { plan: Box<Plan>, encoder: Encoder, kept: Option<KeptRecords> },
+    Files { plan: Box<Plan>, kept: Option<KeptRecords> },
     /// From memory.
     Store(Arc<Store>),
     /// Rows that are prepared again in each round.
-    Prepared { samples: Arc<Vec<Sample>>, weighing: Weighing, by: Option<Preparation> },
+    Prepared { samples: Arc<Vec<Sample>>, by: Option<Preparation> },
 }
 
 /// The handcrafted terms of a run.
@@ -103,7 +103,7 @@ pub fn some_games(held: &[Sample], most: usize) -> Vec<Sample> {
 fn to_prepare(plan: &Plan, config: &Config, listener: &dyn Progress) -> Result<Arc<Vec<Sample>>> {
     let samples = recipe::collect(plan, Part::Train, listener)?;
     Ok(Arc::new(match config.learns_moves() {
-        true => objective::select(samples, listener)?,
+        true => objective::select(samples)?,
         false => samples,
     }))
 }
@@ -156,12 +156,12 @@ pub fn sameness(config: &Config, some: &[Sample]) -> Option<&'static str> {
 impl Data {
     /// The window to write into the config of the run.
     pub fn window(&self, config: &Config) -> Option<usize> {
-        match &self.source {
-            BatchSource::Files { .. } => Some(config.window(self.scan.train)),
-            BatchSource::Store(_) => None,
-            BatchSource::Prepared { .. } if config.batch.is_none() => None,
-            BatchSource::Prepared { .. } => Some(config.window(self.scan.train)),
-        }
+        let has_window = match &self.source {
+            BatchSource::Files { .. } => true,
+            BatchSource::Store(_) => false,
+            BatchSource::Prepared { .. } => config.batch.is_some(),
+        };
+        has_window.then(|| config.window(self.scan.train))
     }
 
     /// Prepares rows with the weights of a round, those of the games that validate too; how far the
@@ -173,8 +173,9 @@ impl Data {
         config: &Config,
         listener: &dyn Progress,
     ) -> Result<Option<f64>> {
-        let encoder = self.encoder.clone().context("positions are at hand")?;
-        let BatchSource::Prepared { samples, weighing, by: last } = &mut self.source else {
+        let (Some(encoder), BatchSource::Prepared { samples, by: last }) =
+            (self.encoder.clone(), &mut self.source)
+        else {
             bail!("rows are prepared from positions");
         };
         let window = match config.batch {
@@ -194,7 +195,7 @@ impl Data {
         };
         // Frees the memory of the last round before this one needs it.
         *last = None;
-        let (samples, weighing) = (samples.clone(), weighing.clone());
+        let (samples, weighing) = (samples.clone(), config.target.weights.clone());
         let (stretch, whole) = (1.0, None);
         let mut by = Preparation { samples, weighing, encoder, by, stretch, whole, window };
         let total = by.samples.len().div_ceil(step) + validating.len();
@@ -224,9 +225,10 @@ impl Data {
         let (batch, shuffle) = (config.batch, config.data.shuffle);
         let cut = BatchOrder { batch, shuffle, seed: config.seed, of_rank };
         Ok(match &mut self.source {
-            BatchSource::Files { plan, encoder, kept } => {
+            BatchSource::Files { plan, kept } => {
                 let plan = Plan { of_rank, ..Plan::clone(plan) };
-                Stream::of(plan, encoder.clone(), from, kept.take())
+                let encoder = self.encoder.clone().context("files hold positions")?;
+                Stream::of(plan, encoder, from, kept.take())
             }
             BatchSource::Store(store) => {
                 ensure!(
@@ -301,12 +303,12 @@ fn net(
     let source = match samples {
         Some(samples) => {
             scan.train = samples.len() as u64;
-            BatchSource::Prepared { samples, weighing: plan.weighing, by: None }
+            BatchSource::Prepared { samples, by: None }
         }
         None => {
             let fits = scan.train <= plan.window as u64;
             let kept = scan.kept.take().filter(|_| fits);
-            BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone(), kept }
+            BatchSource::Files { plan: Box::new(plan), kept }
         }
     };
     let validation = validation(config, &encoder, &scan.validation.samples);
@@ -347,7 +349,7 @@ fn positions(
         _ if rounds => {
             let samples = to_prepare(&plan, config, listener)?;
             let seen = terms.encoder(&start).counts(&samples);
-            hold_rare(&mut terms, &seen, rare(config), listener);
+            hold_rare(&mut terms, &seen, listener);
             let some = match config.learns_moves() {
                 true => scan.some.clone(),
                 false => {
@@ -357,18 +359,17 @@ fn positions(
             };
             (fitted, counts) = (encoder(&terms).encode(&some), Some(seen));
             scan.train = samples.len() as u64;
-            source = BatchSource::Prepared { samples, weighing: plan.weighing, by: None };
+            source = BatchSource::Prepared { samples, by: None };
         }
         Some(records) => {
             let store = Store::encode(records, &terms.encoder(&start));
-            let store = held(store, &mut terms, &start, config, listener);
+            let store = held(store, &mut terms, &start, listener);
             (fitted, counts) = (store.some(FIT_ON), Some(store.counts.clone()));
             source = BatchSource::Store(Arc::new(store));
         }
         None => {
             (fitted, counts) = (encoder(&terms).encode(&scan.some), None);
-            let encoder = encoder(&terms);
-            source = BatchSource::Files { plan: Box::new(plan), encoder, kept: None };
+            source = BatchSource::Files { plan: Box::new(plan), kept: None };
         }
     }
     let encoder = encoder(&terms);
@@ -391,7 +392,7 @@ fn traces(
     let plan = recipe::plan(config);
     let mut scan = read(&plan, 0, None, listener)?;
     let ([store, mut validation], tally) = read_traces(&plan, &own, &terms.encoder(&start))?;
-    let store = held(store, &mut terms, &start, config, listener);
+    let store = held(store, &mut terms, &start, listener);
     validation.hold(&terms.encoder(&start));
     let weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
     scan.train = store.len() as u64;
@@ -406,38 +407,25 @@ fn held(
     mut store: Store,
     terms: &mut RunTerms,
     start: &HceWeights,
-    config: &Config,
     listener: &dyn Progress,
 ) -> Store {
-    if hold_rare(terms, &store.counts, rare(config), listener) {
+    if hold_rare(terms, &store.counts, listener) {
         store.hold(&terms.encoder(start));
     }
     store
 }
 
-/// Positions in which a term must occur to be trained.
-fn rare(config: &Config) -> u64 {
-    match &config.model {
-        Section::Terms(terms) => terms.rare,
-        Section::Traces(traces) => traces.rare,
-        Section::Net(_) => 0,
-    }
-}
-
 /// Holds the terms that too few positions have, and reports their number; returns whether there are
 /// any.
-fn hold_rare(terms: &mut RunTerms, seen: &[u64], rare: u64, listener: &dyn Progress) -> bool {
-    let mut held = 0;
+fn hold_rare(terms: &mut RunTerms, seen: &[u64], listener: &dyn Progress) -> bool {
+    let (mut held, rare) = (0, terms.rare);
     for (chosen, seen) in terms.chosen.terms.iter_mut().zip(seen) {
-        if *chosen && *seen < rare {
-            *chosen = false;
-            held += 1;
-        }
+        held += u64::from(*chosen && *seen < rare);
+        *chosen &= *seen >= rare;
     }
     if held > 0 {
-        let moving = terms.chosen.terms.iter().filter(|chosen| **chosen).count();
         listener.remark(&format!(
-            "{:>13} terms are held, seen in fewer than {rare} positions; {moving} move",
+            "{:>13} terms are held, seen in fewer than {rare} positions",
             grouped(held)
         ));
     }

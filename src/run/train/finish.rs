@@ -52,7 +52,7 @@ pub struct NothingLearnt(String);
 
 /// An error where a net that began with chance has learnt nothing: untrained weights must not be
 /// taken for a net.
-pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) -> Result<()> {
+pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     let Some(Best { step: 0, loss }) = last.state.best.filter(|_| last.state.step > 0) else {
         return Ok(());
     };
@@ -60,13 +60,11 @@ pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) 
     ensure!(
         !config.is_net() || config.start().is_some(),
         NothingLearnt(format!(
-            "nothing was learnt: after {} steps no validation loss was below that of {}, \
-             {loss:.6}. No net is written. The learning rate is {:e} where it is highest, and most \
-             nets learn with 0.001. The checkpoints stand in {}",
+            "nothing was learnt: after {} steps no validation loss was below that of the untrained net, \
+             {loss:.6}, and no net is written; the highest learning rate is {:e}, and most nets learn \
+             with 0.001",
             last.state.step,
-            if recipe.base.is_some() { "what the net is added to" } else { "the untrained net" },
-            config.learning_rate.range().1,
-            folder.path.display()
+            config.learning_rate.range().1
         ))
     );
     Ok(())
