@@ -372,7 +372,9 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
     let ConfigFile { target, net, traces, .. } = file;
     let (shape, asymmetry) = (target.loss, target.asymmetry.unwrap_or(0.0));
     let loss = Loss { shape, power: target.power.unwrap_or(Loss::SQUARED.power), asymmetry };
-    if let Some((key, reason)) = target.weights.wrong() {
+    if let Some(key) = target.weights.wrong() {
+        let reason =
+            "is a line of points that rise, with weights from 0, not all 0: [[0, 0.2], [30, 1]]";
         return Err(ConfigError::of(&format!("target.weights.{key}"), reason));
     }
     let (values, moves) = (target.learn == Learn::Values, target.learn == Learn::Moves);

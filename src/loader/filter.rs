@@ -132,21 +132,16 @@ impl Weighing {
         [("ply", &self.ply), ("pieces", &self.pieces), ("score", &self.score)]
     }
 
-    /// The first line that is none, by its key and in words.
-    pub fn wrong(&self) -> Option<(&'static str, String)> {
-        let wrong = |points: &[[f64; 2]]| {
-            let finite = points.as_flattened().iter().all(|number| number.is_finite());
-            if !finite || points.iter().any(|point| point[1] < 0.0) {
-                return Some("is a line of finite points, none of which counts less than 0");
-            }
-            if points.windows(2).any(|pair| pair[0][0] >= pair[1][0]) {
-                return Some("is a line of points that go upwards: [[0, 0.2], [30, 1]]");
-            }
-            let counts = points.iter().any(|point| point[1] > 0.0);
-            (!points.is_empty() && !counts).then_some("leaves no position that counts")
+    /// The key of the first line that is none.
+    pub fn wrong(&self) -> Option<&'static str> {
+        let is_line = |points: &[[f64; 2]]| {
+            let numbers = points.as_flattened();
+            numbers.iter().all(|number| number.is_finite())
+                && points.iter().all(|point| point[1] >= 0.0)
+                && points.is_sorted_by(|one, next| one[0] < next[0])
+                && (points.is_empty() || points.iter().any(|point| point[1] > 0.0))
         };
-        let wrong = |(key, points)| wrong(points).map(|reason| (key, reason.to_string()));
-        self.lines().into_iter().find_map(wrong)
+        self.lines().into_iter().find(|(_, points)| !is_line(points)).map(|(key, _)| key)
     }
 
     /// An error where a key asks for a fact that the format never tells.

@@ -59,7 +59,7 @@ pub fn positions(
     match (given, recipe) {
         (None, Some(recipe)) if recipe.config.validates() => {
             recipe.unchanged_validation()?;
-            Ok(recipe::collect(&recipe.plan(), Part::Validation, listener)?)
+            Ok(recipe::collect(&recipe::plan(&recipe.config), Part::Validation, listener)?)
         }
         (None, Some(_)) => {
             bail!("no game validated {}; name files of positions with --data", net.display())

@@ -1,11 +1,11 @@
 //! What weights and nets say about their origin: the config and the data behind them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use serde::de::DeserializeOwned;
 
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
@@ -21,7 +21,6 @@ use crate::model::{Compute, Kind, Precision};
 use crate::point_of_view::PointOfView;
 use crate::progress::Progress;
 use crate::sample::Sample;
-use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 use crate::{digest, input};
@@ -90,51 +89,30 @@ impl Recipe {
             facts.insert("start".into(), serde_json::to_string(start)?);
         }
         facts.extend(fact_of(self.base.as_ref())?);
-        let described =
-            |files: &[DataFile]| serde_json::to_string(files).context("a path is no text");
-        let data = described(&self.data)?;
-        if !self.validation.is_empty() {
-            facts.insert("validation".into(), described(&self.validation)?);
+        facts.insert("config".into(), self.config.to_toml());
+        for (key, entry) in [
+            ("data", serde_json::to_string(&self.data)?),
+            ("sketch", serde_json::to_string(&self.sketch)?),
+            ("validation", serde_json::to_string(&self.validation)?),
+            ("validation_sketch", serde_json::to_string(&self.validation_sketch)?),
+        ] {
+            facts.insert(key.into(), entry);
         }
-        if !self.validation_sketch.is_empty() {
-            let sketch = serde_json::to_string(&self.validation_sketch)?;
-            facts.insert("validation_sketch".into(), sketch);
-        }
-        let sketch = serde_json::to_string(&self.sketch)?;
-        let config = self.config.to_toml();
-        facts.extend(
-            [("config", config), ("data", data), ("sketch", sketch)]
-                .map(|(key, value)| (key.to_string(), value)),
-        );
         Ok(facts)
     }
 
     /// Reads the header of a file of weights; none where the weights come from elsewhere.
     pub fn read(facts: &BTreeMap<String, String>) -> Result<Option<Self>> {
-        let [Some(config), Some(data), Some(sketch)] =
-            ["config", "data", "sketch"].map(|key| facts.get(key))
-        else {
-            return Ok(None);
-        };
-        let validation = facts.get("validation").map(|files| serde_json::from_str(files));
-        let chosen = facts.get("validation_sketch").map(|sketch| serde_json::from_str(sketch));
+        let data = entry(facts, "data")?;
+        let (Some(config), Some(data)) = (facts.get("config"), data) else { return Ok(None) };
         Ok(Some(Self {
             config: Config::parse(config, "the config in its header", &[])?,
-            data: serde_json::from_str(data).context("the list of data in its header")?,
-            sketch: serde_json::from_str(sketch).context("the sketch of data in its header")?,
-            validation: validation
-                .transpose()
-                .context("the list of validation files in its header")?
-                .unwrap_or_default(),
-            validation_sketch: chosen
-                .transpose()
-                .context("the sketch of validation files in its header")?
-                .unwrap_or_default(),
+            data,
+            sketch: entry(facts, "sketch")?.unwrap_or_default(),
+            validation: entry(facts, "validation")?.unwrap_or_default(),
+            validation_sketch: entry(facts, "validation_sketch")?.unwrap_or_default(),
             term_list: facts.get("term_list").cloned(),
-            start: facts
-                .get("start")
-                .map(|start| serde_json::from_str(start).context("the start in its header"))
-                .transpose()?,
+            start: entry(facts, "start")?,
             base: base(facts)?,
         }))
     }
@@ -163,39 +141,19 @@ impl Recipe {
         self.base.as_ref().map(added).transpose()
     }
 
-    /// The scales of the run's net.
-    pub fn scales(&self) -> Scales {
-        self.config.scales()
-    }
-
     pub fn split(&self) -> Split {
         Split { share: self.config.data.held_out, seed: self.config.data.held_out_seed }
-    }
-
-    /// How the run reads its data.
-    pub fn plan(&self) -> Plan {
-        plan(&self.config)
     }
 
     /// How the positions of the run's data are read to be measured: all of them, or those that it
     /// took where it took so many of each file.
     pub fn measured_again(&self) -> Result<Plan> {
-        let Plan { mut reading, bad_records, mut sources, .. } = self.plan();
+        let Plan { mut reading, bad_records, mut sources, .. } = plan(&self.config);
         let readings = sources.iter_mut().map(|source| &mut source.reading).chain([&mut reading]);
         for reading in readings.filter(|reading| reading.limit.is_none()) {
             (reading.filter, reading.scores) = (Filter::default(), false);
         }
         Ok(Plan { reading, bad_records, sources, ..Plan::reading(self.unchanged_data()?) })
-    }
-
-    /// An error if a file of the run's data cannot be opened.
-    pub fn reachable_data(&self) -> Result<()> {
-        for DataFile { path, .. } in self.data.iter().chain(&self.validation) {
-            input::regular(path)
-                .and_then(|()| File::open(path))
-                .with_context(|| format!("{}; {HERE}", cannot_read(path)))?;
-        }
-        Ok(())
     }
 
     /// The run's data with the paths where they lie now, for commands with an option `--data`; an
@@ -229,27 +187,22 @@ impl Recipe {
 fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     for DataFile { path, bytes, sha256, .. } in files {
         // The header of a checkpoint may name anything: what has another length is not read.
-        let found = input::regular(path).and_then(|()| match path.metadata()?.len() == *bytes {
-            true => digest::of_file(path).map(Some),
-            false => Ok(None),
+        let same = input::regular(path).and_then(|()| {
+            Ok(path.metadata()?.len() == *bytes && digest::of_file(path)?.1 == *sha256)
         });
-        let found = found.with_context(|| {
-            format!("{}; {HERE}, or name the files with --data", cannot_read(path))
-        })?;
+        let name = path.display();
         ensure!(
-            found == Some((*bytes, sha256.clone())),
-            "{} has changed since the run began; restore it, or name files with --data",
-            path.display()
+            same.with_context(|| format!("cannot read {name}; name the files with --data"))?,
+            "{name} has changed since the run began; restore it, or name files with --data"
         );
     }
     Ok(files.iter().map(|file| file.path.clone()).collect())
 }
 
-/// A cure for data that is not where the run found it.
-const HERE: &str = "run from the folder where training began";
-
-fn cannot_read(path: &Path) -> String {
-    format!("cannot read {}", path.display())
+/// A header entry of JSON; none where it is missing.
+fn entry<T: DeserializeOwned>(facts: &BTreeMap<String, String>, key: &str) -> Result<Option<T>> {
+    let entry = facts.get(key).map(|text| serde_json::from_str(text));
+    entry.transpose().with_context(|| format!("`{key}` in its header"))
 }
 
 /// A checkpoint of this program with its recipe.
@@ -269,12 +222,8 @@ const BASE: &str = "base";
 
 /// What a net is added to, from the header of its weights.
 pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
-    let read = |text: &String| serde_json::from_str(text).context("the base in its header");
-    facts.get(BASE).map(read).transpose()
+    entry(facts, BASE)
 }
-
-/// What stands behind the name of terms that have learnt together with a net.
-const MOVED: &str = ", as it learnt with the net";
 
 /// Where terms have learnt together with a net, the header then has those that they have become.
 ///
@@ -288,9 +237,6 @@ pub fn settle(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result
     base.below = export::Below::Terms(learnt_with(&base, weights)?.to_json());
     // They are in that file no more.
     base.sha256 = None;
-    if !base.name.ends_with(MOVED) {
-        base.name += MOVED;
-    }
     facts.extend(fact_of(Some(&base))?);
     Ok(())
 }
@@ -317,7 +263,7 @@ pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights>
     let before = terms_of(base)?;
     let scale_factor = before.scale_factor;
     let now = HceWeights::from_weights(weights, before.list, before.scale)?;
-    let source = format!("{}, trained on together with a net", base.name.trim_end_matches(MOVED));
+    let source = format!("{}, trained on together with a net", base.name);
     Ok(HceWeights { scale_factor, source: Some(source), ..now }.rounded(2))
 }
 

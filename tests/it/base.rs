@@ -84,7 +84,9 @@ fn sum_learns_evaluates_and_plays() {
         said(&mut train(&written(&folder, &config(path, "wdl = 0.3", 6)), out));
         let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
         assert_eq!((recipe.config.scale, recipe.config.promise.scale), (scale, 126.0));
-        let samples = collect(&recipe.plan(), Part::Validation, &|_| ()).unwrap();
+        let samples =
+            collect(&nnuance::run::recipe::plan(&recipe.config), Part::Validation, &|_| ())
+                .unwrap();
 
         // As engines load it: the net's integers plus the base, and the same along a search.
         let upper = export::load(&out.join("net.bin")).unwrap().net;

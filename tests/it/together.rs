@@ -63,7 +63,9 @@ fn both_parts_learn_and_are_exported() {
 
         // The run began with the terms as they were, and its loss is that of the sum.
         let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
-        let samples = collect(&recipe.plan(), Part::Validation, &|_| ()).unwrap();
+        let samples =
+            collect(&nnuance::run::recipe::plan(&recipe.config), Part::Validation, &|_| ())
+                .unwrap();
         let evaluator = HceEvaluator::new(&before);
         let alone = loss(samples.iter().map(|it| evaluator.evaluate(&it.position)), &samples);
         let first = column(&out, "validation_loss")[0];

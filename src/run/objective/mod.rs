@@ -58,7 +58,7 @@ impl Searcher {
             (Some(net), _) => {
                 let cure = "quiescence is searched with the integers of the net, and these weights \
                             fit none; lower `optimizer.clip`";
-                let net = quantise(weights, net, recipe.scales()).context(cure)?;
+                let net = quantise(weights, net, recipe.config.scales()).context(cure)?;
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
                 Self { by: By::Net(Box::new(net), recipe.added()?), scale }
             }

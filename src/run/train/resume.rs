@@ -21,7 +21,6 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
     let last = folder.file(folder::LAST);
     let (mut checkpoint, recipe) = recipe::open(&last)?;
     let longer = longer(&recipe.config, overrides, &checkpoint.state)?;
-    recipe.reachable_data()?;
     let best_path = folder.file(folder::BEST);
     let mut best = Checkpoint::read(&best_path)
         .context("a run goes on with its best weights; restore them, or begin a new run")?;
