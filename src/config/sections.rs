@@ -147,9 +147,6 @@ pub struct Terms {
     /// Positions that a term must occur in to be trained.
     #[serde(default = "rare")]
     pub rare: u64,
-    /// Whether both wings are one.
-    #[serde(default)]
-    pub mirror: bool,
 }
 
 /// The terms of another engine, counted in the files.

@@ -2,7 +2,7 @@
 
 use super::evaluate::{Board, evaluate_board};
 use super::terms::{COMPLEXITY, Parts, SAFETY, TERMS, parts};
-use super::{Only, Phase, Trace, wings};
+use super::{Phase, Trace};
 use crate::batch::{Held, Rows, Terms};
 use crate::sample::Position;
 use crate::terms::{Chosen, Kind};
@@ -13,8 +13,6 @@ pub struct Coding {
     wanted: Vec<bool>,
     parts: Parts,
     scale_factor: bool,
-    /// Whether both wings count as files a to d.
-    mirror: bool,
 }
 
 impl Coding {
@@ -23,22 +21,15 @@ impl Coding {
         let wanted: Vec<bool> =
             (0..TERMS).map(|term| wanted.get(term).copied().unwrap_or(false)).collect();
         let parts = parts(|term| wanted[term]);
-        Self { wanted, parts, scale_factor, mirror: false }
-    }
-
-    /// The same with files e to h counted as a to d: tables are equal on both wings.
-    pub fn mirrored(self) -> Self {
-        Self { mirror: true, ..self }
+        Self { wanted, parts, scale_factor }
     }
 
     /// Appends a position to a batch, its terms in rising order; counts beyond a byte are split.
     pub fn encode(&self, position: &Position, trace: &mut Trace, batch: &mut Terms) {
         let board = Board::of(position);
         trace.clear();
-        evaluate_board(&board, &mut Only { sink: trace, parts: self.parts });
-        if self.mirror {
-            trace.fold(wings());
-        }
+        trace.parts = self.parts;
+        evaluate_board(&board, trace);
         let rows = batch.len();
         let Terms { normal, safety, complexity, .. } = batch;
         trace.drain(|term, [white, black]| {

@@ -1,6 +1,6 @@
 //! Handcrafted weights as a JSON file that people can read and edit.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Deserialize;
@@ -93,30 +93,25 @@ impl HceWeights {
         let mut weights = HceWeights::zero(file.scale);
         (weights.source, weights.tempo) = (file.source, file.tempo);
         weights.scale_factor = file.scale_factor;
-        let mut used = HashSet::new();
+        let mut leaves = BTreeMap::new();
+        collect_leaves(&file.terms, "", &mut leaves);
         for (term, TermEntry { name, .. }) in list().terms.iter().enumerate() {
             let group = name.split('.').next().unwrap_or_default();
             if file.terms.get(group).is_none() {
                 continue;
             }
             for (i, phase) in PHASES.into_iter().enumerate() {
-                let own = format!("{name}.{phase}");
-                let places = [Some(own.clone()), in_table(name, phase)];
-                let pointer = |place: &String| format!("/{}", place.replace('.', "/"));
-                let mut found = places.into_iter().flatten().filter_map(|place| {
-                    file.terms.pointer(&pointer(&place)).map(|value| (place, value))
-                });
-                let number = found.next().and_then(|(place, value)| {
-                    used.insert(place);
-                    value.as_f64().filter(|value| value.abs() <= LARGEST)
-                });
+                let at = format!("{name}.{phase}");
+                let places = [Some(at.clone()), in_table(name, phase)];
+                let value = places.into_iter().flatten().find_map(|place| leaves.remove(&place));
+                let number = value.and_then(Value::as_f64).filter(|it| it.abs() <= LARGEST);
                 weights.values[term][i] = number.ok_or_else(|| {
                     let expected = "a number within a million centipawns".to_string();
-                    HceFileError::Wrong { at: own, expected }
+                    HceFileError::Wrong { at, expected }
                 })?;
             }
         }
-        if let Some(at) = unknown(&file.terms, "", &used) {
+        if let Some((at, _)) = leaves.pop_first() {
             let nearest = list().nearest(&at).to_string();
             return Err(HceFileError::Unknown { at, nearest });
         }
@@ -206,17 +201,18 @@ fn in_table(name: &str, phase: &str) -> Option<String> {
     Some(format!("{table}.{phase}.{row}.{column}"))
 }
 
-/// The path of the first value that was not used.
-fn unknown(value: &Value, at: &str, used: &HashSet<String>) -> Option<String> {
-    let below = |key: &str, value| {
-        unknown(value, &if at.is_empty() { key.to_string() } else { format!("{at}.{key}") }, used)
-    };
+/// Collects the values below one by their paths.
+fn collect_leaves<'a>(value: &'a Value, at: &str, leaves: &mut BTreeMap<String, &'a Value>) {
+    let below = |key: &str| if at.is_empty() { key.to_string() } else { format!("{at}.{key}") };
     match value {
-        Value::Object(map) => map.iter().find_map(|(key, value)| below(key, value)),
-        Value::Array(list) => {
-            list.iter().enumerate().find_map(|(i, value)| below(&i.to_string(), value))
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| collect_leaves(value, &below(key), leaves));
         }
-        _ => (!used.contains(at)).then(|| at.to_string()),
+        Value::Array(list) => {
+            let list = list.iter().enumerate();
+            list.for_each(|(i, value)| collect_leaves(value, &below(&i.to_string()), leaves));
+        }
+        _ => drop(leaves.insert(at.to_string(), value)),
     }
 }
 

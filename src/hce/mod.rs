@@ -17,5 +17,5 @@ pub use evaluator::HceEvaluator;
 pub use json::HceFileError;
 pub use phase::Phase;
 pub use terms::{Group, Part, Parts, Term};
-pub use trace::{Only, Sink, Tally, Trace};
-pub use weights::{HceWeights, wings};
+pub use trace::{Sink, Tally, Trace};
+pub use weights::HceWeights;

@@ -18,7 +18,7 @@ impl Phase {
     /// The denominator of `rho`.
     pub const ONE: i32 = 256;
     /// The scale factor of a normal endgame.
-    pub const UNSCALED: i32 = UNSCALED;
+    pub const UNSCALED: i32 = 128;
 
     pub fn of(position: &Position) -> Phase {
         Phase::of_board(&Board::of(position))
@@ -72,9 +72,6 @@ fn lambda(board: &Board) -> i32 {
     all.min(24)
 }
 
-/// The scale factor of a normal endgame.
-pub const UNSCALED: i32 = 128;
-
 #[derive(Clone, Copy)]
 struct Army {
     pawns: i32,
@@ -99,7 +96,7 @@ impl Army {
 }
 
 /// The scale factor of the endgame in 128ths.
-pub fn factor(board: &Board) -> i32 {
+fn factor(board: &Board) -> i32 {
     let [white, black] = [0, 1].map(|colour| {
         let count = |role| board.counts(role)[colour];
         Army {
@@ -115,7 +112,7 @@ pub fn factor(board: &Board) -> i32 {
     let queen = if queen_against_pieces(white, black) || queen_against_pieces(black, white) {
         88
     } else {
-        UNSCALED
+        Phase::UNSCALED
     };
     bishops.min(queen).min(without_pawns(white, black)).min(without_pawns(black, white))
 }
@@ -124,13 +121,13 @@ pub fn factor(board: &Board) -> i32 {
 fn opposite_bishops(a: Army, b: Army) -> i32 {
     let pieces = |it: Army| (it.knights, it.rooks, it.queens);
     if [a.bishops, b.bishops] != [1, 1] || a.dark == b.dark || (a.pawns - b.pawns).abs() > 2 {
-        return UNSCALED;
+        return Phase::UNSCALED;
     }
     match (pieces(a), pieces(b)) {
         ((0, 0, 0), (0, 0, 0)) => 64,
         ((1, 0, 0), (1, 0, 0)) => 96,
         ((0, 1, 0), (0, 1, 0)) => 104,
-        _ => UNSCALED,
+        _ => Phase::UNSCALED,
     }
 }
 
@@ -143,5 +140,5 @@ fn without_pawns(a: Army, b: Army) -> i32 {
     let lead = a.value() - b.value();
     let ahead = a.pawns == 0 && lead > b.pawns;
     let two_knights = a.knights == 2 && a.pieces() == 2 && b.pieces() == 0;
-    if ahead && (lead <= 3 || two_knights) { 16 } else { UNSCALED }
+    if ahead && (lead <= 3 || two_knights) { 16 } else { Phase::UNSCALED }
 }

@@ -16,11 +16,13 @@ pub struct Trace {
     counts: [[i16; 2]; TERMS],
     /// One bit a term that was counted at all, so that reading out need not visit all of them.
     touched: [u64; WORDS],
+    /// The parts that are counted.
+    pub(super) parts: Parts,
 }
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { counts: [[0; 2]; TERMS], touched: [0; WORDS] }
+        Self { counts: [[0; 2]; TERMS], touched: [0; WORDS], parts: Parts::ALL }
     }
 }
 
@@ -31,23 +33,6 @@ impl Trace {
 
     pub fn count(&self, term: Term, colour: Color) -> i32 {
         self.counts[term.index()][colour.fold_wb(0, 1)].into()
-    }
-
-    /// Counts every term as the one that stands for it. `onto` is a term that stands for itself.
-    pub(super) fn fold(&mut self, onto: &[u16]) {
-        for word in 0..WORDS {
-            for bit in Bitboard(self.touched[word]) {
-                let term = 64 * word + bit as usize;
-                let twin = usize::from(onto[term]);
-                if twin != term {
-                    let [white, black] = std::mem::take(&mut self.counts[term]);
-                    self.counts[twin][0] += white;
-                    self.counts[twin][1] += black;
-                    self.touched[word] &= !(1 << (term % 64));
-                    self.touched[twin / 64] |= 1 << (twin % 64);
-                }
-            }
-        }
     }
 
     /// Yields the counted terms in order with both sides' counts, and clears them.
@@ -64,8 +49,8 @@ impl Trace {
 
 impl Sink for Trace {
     #[inline]
-    fn wants(&self, _: Part) -> bool {
-        true
+    fn wants(&self, part: Part) -> bool {
+        self.parts.has(part)
     }
 
     #[inline]
@@ -91,30 +76,6 @@ pub trait Sink {
 
     /// A COMPLEXITY term applies `count` more times.
     fn complexity(&mut self, term: Term, count: i32);
-}
-
-/// Hands on the terms of some parts alone.
-#[derive(Debug)]
-pub struct Only<'a, S> {
-    pub sink: &'a mut S,
-    pub parts: Parts,
-}
-
-impl<S: Sink> Sink for Only<'_, S> {
-    #[inline]
-    fn wants(&self, part: Part) -> bool {
-        self.parts.has(part) && self.sink.wants(part)
-    }
-
-    #[inline]
-    fn add(&mut self, term: Term, colour: Color, count: i32) {
-        self.sink.add(term, colour, count);
-    }
-
-    #[inline]
-    fn complexity(&mut self, term: Term, count: i32) {
-        self.sink.complexity(term, count);
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

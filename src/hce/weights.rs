@@ -1,11 +1,9 @@
 //! The weights of handcrafted terms.
 
 use std::collections::HashSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use shakmaty::{Role, Square};
-
-use super::terms::{TERMS, list};
+use super::terms::list;
 use super::{HceEvaluator, Term};
 use crate::sample::Position;
 use crate::scales::Scales;
@@ -131,9 +129,28 @@ impl HceWeights {
         list: Arc<TermList>,
         scale: f64,
     ) -> Result<Self, WeightsError> {
-        let values = sum(weights, &TENSORS, &[list.len(), 2])?;
+        Self::of_tensors(weights, list, scale, 2)
+    }
+
+    /// Start values of trained tensors.
+    pub fn started_from(
+        weights: &Weights,
+        list: Arc<TermList>,
+        scale: f64,
+    ) -> Result<Self, WeightsError> {
+        Self::of_tensors(weights, list, scale, 1)
+    }
+
+    /// Sums of the first so many tensors.
+    fn of_tensors(
+        weights: &Weights,
+        list: Arc<TermList>,
+        scale: f64,
+        count: usize,
+    ) -> Result<Self, WeightsError> {
+        let values = sum(weights, &TENSORS[..count], &[list.len(), 2])?;
         let values = values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-        let tempo = sum(weights, &TEMPO, &[1])?[0];
+        let tempo = sum(weights, &TEMPO[..count], &[1])?[0];
         Ok(Self { scale, tempo, scale_factor: true, source: None, list, values })
     }
 
@@ -150,17 +167,6 @@ impl HceWeights {
             }
         }
     }
-
-    pub fn started_from(
-        weights: &Weights,
-        list: Arc<TermList>,
-        scale: f64,
-    ) -> Result<Self, WeightsError> {
-        let values = sum(weights, &TENSORS[..1], &[list.len(), 2])?;
-        let values = values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-        let tempo = sum(weights, &TEMPO[..1], &[1])?[0];
-        Ok(Self { scale, tempo, scale_factor: true, source: None, list, values })
-    }
 }
 
 /// Tensors of the same shape, added up.
@@ -172,48 +178,4 @@ fn sum(weights: &Weights, names: &[&str], shape: &[usize]) -> Result<Vec<f64>, W
         }
     }
     Ok(sums)
-}
-
-impl HceWeights {
-    /// The mean of both wings in every table, and how far a weight went at most.
-    pub fn mirrored(mut self) -> (Self, f64) {
-        let mut furthest = 0.0_f64;
-        if !self.is_ours() {
-            return (self, furthest);
-        }
-        for (term, twin) in wings().iter().map(|twin| usize::from(*twin)).enumerate() {
-            if twin != term {
-                for phase in 0..2 {
-                    let pair = [self.values[term][phase], self.values[twin][phase]];
-                    let mean = (pair[0] + pair[1]) / 2.0;
-                    furthest = furthest.max((pair[0] - mean).abs());
-                    (self.values[term][phase], self.values[twin][phase]) = (mean, mean);
-                }
-            }
-        }
-        (self, furthest)
-    }
-
-    /// The weights of files a to d on files e to h as well.
-    pub fn unfolded(mut self) -> Self {
-        for (term, twin) in wings().iter().enumerate() {
-            self.values[term] = self.values[usize::from(*twin)];
-        }
-        self
-    }
-}
-
-/// By term: itself, or for squares on files e to h the term of the square on the other wing.
-pub fn wings() -> &'static [u16] {
-    static WINGS: LazyLock<Vec<u16>> = LazyLock::new(|| {
-        let mut wings: Vec<u16> = (0..TERMS as u16).collect();
-        for role in Role::ALL {
-            for square in Square::ALL.into_iter().filter(|square| u32::from(square.file()) > 3) {
-                let twin = Term::psqt(role, square.flip_horizontal());
-                wings[Term::psqt(role, square).index()] = twin.index() as u16;
-            }
-        }
-        wings
-    });
-    &WINGS
 }

@@ -13,7 +13,6 @@ use crate::hce::{self, Coding, HceWeights};
 use crate::input;
 use crate::loader::TermsEncoder;
 use crate::model::HceShape;
-use crate::progress::Progress;
 use crate::scales::Scales;
 use crate::terms::{Chosen, Kind, OwnTerms, TermList};
 use crate::weights::Weights;
@@ -26,11 +25,8 @@ pub struct RunTerms {
     pub own: Option<OwnTerms>,
     /// The terms that the evaluation has.
     pub present: Chosen,
-    /// Those that training moves; where tables are mirrored, of two squares the one on files a
-    /// to d.
+    /// Those that training moves.
     pub chosen: Chosen,
-    /// Whether tables of squares are the same on both wings.
-    pub mirror: bool,
     /// Positions in which a term must occur to be trained.
     pub rare: u64,
 }
@@ -69,19 +65,7 @@ impl RunTerms {
             *chosen &= present;
         }
         chosen.tempo &= present.tempo;
-        let mut present = present;
-        let mirror = matches!(&config.model, Model::Terms(terms) if terms.mirror);
-        if mirror {
-            for (term, twin) in hce::wings().iter().map(|twin| usize::from(*twin)).enumerate() {
-                if twin != term {
-                    let any = |terms: &[bool]| terms[term] || terms[twin];
-                    let (there, moves) = (any(&present.terms), any(&chosen.terms));
-                    (present.terms[term], present.terms[twin]) = (there, there);
-                    (chosen.terms[term], chosen.terms[twin]) = (false, moves);
-                }
-            }
-        }
-        Ok(Some(Self { list, own, present, chosen, mirror, rare }))
+        Ok(Some(Self { list, own, present, chosen, rare }))
     }
 
     /// Those that a net is added to and learns with: the built-in terms that weigh something there.
@@ -92,12 +76,7 @@ impl RunTerms {
             scale_factor: weights.scale_factor,
         };
         let (list, chosen) = (weights.list.clone(), present.clone());
-        Self { list, own: None, present, chosen, mirror: false, rare: 0 }
-    }
-
-    /// The term whose weight a term has: its own, or that of the other wing.
-    pub fn stands_for(&self, term: usize) -> usize {
-        if self.mirror { hce::wings()[term].into() } else { term }
+        Self { list, own: None, present, chosen, rare: 0 }
     }
 
     pub fn kinds(&self) -> Vec<Kind> {
@@ -106,7 +85,7 @@ impl RunTerms {
 
     /// Where training starts: at the start values of the terms, or at given weights. Terms that
     /// the evaluation does not have weigh nothing.
-    pub fn start(&self, given: Option<&str>, listener: &dyn Progress) -> Result<HceWeights> {
+    pub fn start(&self, given: Option<&str>) -> Result<HceWeights> {
         let mut weights = match given {
             None => HceWeights::of_list(self.list.clone(), Scales::default().scale.into()),
             Some("zero") => HceWeights::zero(Scales::default().scale.into()),
@@ -126,31 +105,19 @@ impl RunTerms {
             weights.tempo = 0.0;
         }
         weights.scale_factor = self.present.scale_factor;
-        if self.mirror {
-            let (mirrored, furthest) = weights.mirrored();
-            if furthest > 0.0 {
-                listener.remark(&format!(
-                    "the tables to start from differ between the wings: their means are taken, up \
-                     to {furthest:.1} cp away"
-                ));
-            }
-            return Ok(mirrored);
-        }
         Ok(weights)
     }
 
     /// The weights of a checkpoint.
     pub fn trained(&self, weights: &Weights, scale: f64) -> Result<HceWeights> {
         let weights = HceWeights::from_weights(weights, self.list.clone(), scale)?;
-        let weights = if self.mirror { weights.unfolded() } else { weights };
         Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })
     }
 
     /// What turns positions into these terms; those that are not chosen weigh `weights`.
     pub fn encoder(&self, weights: &HceWeights) -> TermsEncoder {
-        let coding = Coding::new(&self.present.terms, self.present.scale_factor);
         TermsEncoder {
-            coding: if self.mirror { coding.mirrored() } else { coding },
+            coding: Coding::new(&self.present.terms, self.present.scale_factor),
             chosen: self.chosen.clone(),
             weights: weights.values.clone(),
             kinds: self.kinds(),

@@ -122,4 +122,3 @@ mod uci;
 mod verdicts;
 mod view;
 mod whole_games;
-mod wings;

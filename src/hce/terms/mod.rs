@@ -302,16 +302,6 @@ pub struct Parts(u16);
 impl Parts {
     pub const ALL: Parts = Parts(u16::MAX);
 
-    pub const fn of(parts: &[Part]) -> Parts {
-        let mut set = 0;
-        let mut i = 0;
-        while i < parts.len() {
-            set |= 1 << parts[i] as u16;
-            i += 1;
-        }
-        Parts(set)
-    }
-
     pub fn add(&mut self, part: Part) {
         self.0 |= 1 << part as u16;
     }

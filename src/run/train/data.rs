@@ -261,7 +261,7 @@ pub fn open(
     let config = &mut recipe.config;
     let start = match begun {
         Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale)?,
-        None => terms.start(config.start(), listener)?,
+        None => terms.start(config.start())?,
     };
     match terms.own {
         Some(_) => traces(config, terms, start, place, listener),

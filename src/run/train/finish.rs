@@ -163,14 +163,13 @@ fn results(
     let asked = recipe.terms()?.context("the run has terms")?.chosen;
     let results = (0..terms.list.len()).filter(|i| terms.present.terms[*i]).map(|i| {
         let entry = &terms.list.terms[i];
-        let (place, i) = (i, terms.stands_for(i));
         let error = |phase: usize| errors.get(2 * i + phase).copied().flatten();
         TermResult {
             name: entry.name.clone(),
             kind: entry.kind,
             count: counts.as_ref().map(|counts| counts[i]),
-            start: start.values[place],
-            tuned: weights.values[place],
+            start: start.values[i],
+            tuned: weights.values[i],
             error: match (error(0), error(1)) {
                 (None, None) => None,
                 (mg, eg) => Some([mg.unwrap_or(0.0), eg.unwrap_or(0.0)]),
