@@ -18,7 +18,6 @@ impl Display for Loss {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         match self.shape {
             LossShape::Squared => f.write_str("squared error")?,
-            LossShape::Absolute => f.write_str("size of the error")?,
             LossShape::Power => write!(f, "error to the power of {}", self.power)?,
             LossShape::CrossEntropy => f.write_str("cross entropy")?,
         }
@@ -36,8 +35,6 @@ pub enum LossShape {
     /// The square of the error.
     #[default]
     Squared,
-    /// The size of the error.
-    Absolute,
     /// The size of the error to the power of `power`: above 2, large errors count for more.
     Power,
     /// The cross entropy `-t ln p - (1 - t) ln (1 - p)`, whose slope by the model's output is the
@@ -48,7 +45,6 @@ pub enum LossShape {
 
 impl Loss {
     pub const SQUARED: Self = Self::of_shape(LossShape::Squared);
-    pub const ABSOLUTE: Self = Self::of_shape(LossShape::Absolute);
     pub const CROSS_ENTROPY: Self = Self::of_shape(LossShape::CrossEntropy);
 
     const fn of_shape(shape: LossShape) -> Self {
@@ -64,7 +60,6 @@ impl Loss {
         let error = sigmoid(logit) - target;
         let cost = match self.shape {
             LossShape::Squared => error * error,
-            LossShape::Absolute => error.abs(),
             LossShape::Power => error.abs().powf(self.power),
             LossShape::CrossEntropy => {
                 logit.max(0.0) - target * logit + (-logit.abs()).exp().ln_1p()
@@ -79,8 +74,6 @@ impl Loss {
         let (error, steepness) = (expected - target, expected * (1.0 - expected));
         let slope = match self.shape {
             LossShape::Squared => 2.0 * error * steepness,
-            LossShape::Absolute if error == 0.0 => 0.0,
-            LossShape::Absolute => error.signum() * steepness,
             LossShape::Power => {
                 self.power * error.abs().powf(self.power - 1.0) * error.signum() * steepness
             }

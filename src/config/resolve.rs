@@ -399,9 +399,9 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
             "is for nets that see with the eyes of the side to move",
         ),
         (
-            !gauss || matches!(shape, LossShape::Squared | LossShape::Absolute),
+            !gauss || shape == LossShape::Squared,
             "target.loss",
-            "gauss-newton minimises squared and absolute errors",
+            "gauss-newton minimises squared errors",
         ),
         (!moves || level, "target.weights", "is not for `learn = \"moves\"`"),
         (!moves || loss == Loss::SQUARED, "target.loss", "is not for `learn = \"moves\"`"),

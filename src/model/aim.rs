@@ -95,10 +95,6 @@ impl<'a> Aim<'a> {
                 let counts = counts * (over_rated * loss.asymmetry + 1.0);
                 let (one, other) = match loss.shape {
                     LossShape::Squared => (errors.clone() * counts, errors),
-                    LossShape::Absolute => {
-                        let signs = errors.clone().detach().sign();
-                        (errors, signs * counts)
-                    }
                     LossShape::Power => (errors.abs().powf_scalar(loss.power), counts),
                     LossShape::CrossEntropy => {
                         // With the larger of the logit and 0, without the exponential of large ones.
@@ -135,10 +131,6 @@ impl Judged<'_> {
         match self.loss.shape {
             LossShape::Squared => self.by(logits, gradients, 2.0 / batch, |it| {
                 (f64::from(it.error).powi(2), it.scale * it.error * it.p * (1.0 - it.p))
-            }),
-            LossShape::Absolute => self.by(logits, gradients, 1.0 / batch, |it| {
-                let sign = if it.error == 0.0 { 0.0 } else { 1f32.copysign(it.error) };
-                (f64::from(it.error.abs()), it.scale * sign * it.p * (1.0 - it.p))
             }),
             LossShape::Power => self.by(logits, gradients, power / batch, |it| {
                 let size = it.error.abs();

@@ -102,10 +102,10 @@ impl<'a> Learner<'a> {
         choices: Option<&Choices>,
     ) -> Result<Stepped, TrainError> {
         let weights = self.model().weights();
-        let Training { kind, compute, device, ranks, settings, .. } = self.job;
+        let Training { kind, compute, device, settings, .. } = self.job;
         let Rule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
         let goal = (targets, shares, settings.loss);
-        let stepped = method.step(kind, weights, inputs, goal, choices, *ranks)?;
+        let stepped = method.step(kind, weights, inputs, goal, choices)?;
         let device = (*device).clone().autodiff();
         self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
         Ok(stepped)

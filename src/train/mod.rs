@@ -263,9 +263,6 @@ impl<'a> Trainer<'a> {
             let (shares, targets) = (batch.shares(), self.targets(batch));
             let choices = batch.choices.as_deref();
             let stepped = self.learner.leap(&batch.inputs, &targets, &shares, choices)?;
-            let mut numbers = [positions as f64, f64::from(u8::from(stop))];
-            self.job.ranks.sum(&mut [], &mut numbers);
-            (positions, self.stop) = (numbers[0] as u64, numbers[1] > 0.0);
             self.count(step, stepped.loss)?;
             converged = stepped.converged;
         }

@@ -78,9 +78,8 @@ pub fn forces(positions: usize) -> Vec<f32> {
 }
 
 /// Losses of every shape, and lopsided ones.
-pub const LOSSES: [Loss; 6] = [
+pub const LOSSES: [Loss; 5] = [
     Loss::SQUARED,
-    Loss::ABSOLUTE,
     Loss::power(2.5),
     Loss::CROSS_ENTROPY,
     Loss { asymmetry: 0.4, ..Loss::SQUARED },

@@ -127,7 +127,6 @@ fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: Judge
         let error = sigmoid(logit + base) - t;
         let cost = match loss.shape {
             LossShape::Squared => error.powi(2),
-            LossShape::Absolute => error.abs(),
             LossShape::Power => error.abs().powf(loss.power),
             LossShape::CrossEntropy => {
                 let p = sigmoid(logit + base);

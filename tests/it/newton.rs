@@ -17,8 +17,8 @@ use crate::problems::{ALL, LINEAR, Shape, pieces, point, targets, values, with_t
 
 const SCALE: f64 = 120.0;
 
-fn results(targets: &[f32], loss: Loss) -> Goal<'_> {
-    Goal::Results { targets, scale: SCALE, loss, shares: &[] }
+fn results(targets: &[f32]) -> Goal<'_> {
+    Goal::Results { targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] }
 }
 
 fn problem<'a>(pieces: &'a [Arc<Terms>], shape: Shape, goal: Goal<'a>) -> Problem<'a> {
@@ -34,7 +34,7 @@ fn dense_rows(pieces: &[Arc<Terms>], point: &Point) -> Vec<Vec<f64>> {
     let mut rows = Vec::new();
     for piece in pieces {
         for row in 0..piece.len() {
-            let mut derivatives = vec![0.0; point.len()];
+            let mut derivatives = vec![0.0; point.0.len()];
             let (_, slopes) = point.value_and_slopes(piece, row);
             for (term, count) in piece.normal.row(row) {
                 for phase in 0..2 {
@@ -51,7 +51,7 @@ fn dense_rows(pieces: &[Arc<Terms>], point: &Point) -> Vec<Vec<f64>> {
             for (term, count) in piece.complexity.row(row) {
                 derivatives[2 * term + 1] += slopes.complexity * f64::from(count);
             }
-            derivatives[point.len() - 1] = f64::from(piece.turn[row]);
+            derivatives[point.0.len() - 1] = f64::from(piece.turn[row]);
             rows.push(derivatives);
         }
     }
@@ -66,36 +66,34 @@ fn assert_close(one: f64, other: f64, tolerance: f64) {
 
 #[test]
 fn equations_equal_a_dense_jacobian() {
-    for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
-        let pieces = pieces(ALL, 1500, 1);
-        let (truth, here) = (point(ALL, 40.0, 2), point(ALL, 30.0, 3));
-        let targets = targets(&pieces, &truth, SCALE, 0.2, 4);
-        let problem = problem(&pieces, ALL, results(&targets, loss));
-        let equations = Equations::of(&problem, &here).unwrap();
-        let rows = dense_rows(&pieces, &here);
-        let costs: Vec<_> = values(&pieces, &here)
-            .into_iter()
-            .enumerate()
-            .map(|(position, value)| problem.cost(position, value))
-            .collect();
-        let mean = |of: &dyn Fn(usize) -> f64| (0..1500).map(of).sum::<f64>() / 1500.0;
-        assert_close(equations.loss, mean(&|at| costs[at].loss), 1e-12);
-        assert_close(equations.loss, problem.loss(&here), 1e-12);
-        // Elements near zero are judged by the largest.
-        let size = largest(equations.gradient.iter().map(|one| one.abs()));
-        let weights = 0..here.len();
-        let diagonal: Vec<f64> = weights.map(|at| equations.hessian.get(at, at)).collect();
-        let steepest = largest(diagonal.iter().map(|one| one.abs()));
-        for one in 0..here.len() {
-            let gradient = mean(&|at| costs[at].slope * rows[at][one]);
-            assert!((equations.gradient[one] - gradient).abs() < 1e-12 * size);
-            for other in 0..here.len() {
-                let element = mean(&|at| costs[at].curvature * rows[at][one] * rows[at][other]);
-                assert!((equations.hessian.get(one, other) - element).abs() < 1e-12 * steepest);
-            }
+    let pieces = pieces(ALL, 1500, 1);
+    let (truth, here) = (point(ALL, 40.0, 2), point(ALL, 30.0, 3));
+    let targets = targets(&pieces, &truth, SCALE, 0.2, 4);
+    let problem = problem(&pieces, ALL, results(&targets));
+    let equations = Equations::of(&problem, &here).unwrap();
+    let rows = dense_rows(&pieces, &here);
+    let costs: Vec<_> = values(&pieces, &here)
+        .into_iter()
+        .enumerate()
+        .map(|(position, value)| problem.cost(position, value))
+        .collect();
+    let mean = |of: &dyn Fn(usize) -> f64| (0..1500).map(of).sum::<f64>() / 1500.0;
+    assert_close(equations.loss, mean(&|at| costs[at].loss), 1e-12);
+    assert_close(equations.loss, problem.loss(&here), 1e-12);
+    // Elements near zero are judged by the largest.
+    let size = largest(equations.gradient.iter().map(|one| one.abs()));
+    let weights = 0..here.0.len();
+    let diagonal: Vec<f64> = weights.map(|at| equations.hessian.get(at, at)).collect();
+    let steepest = largest(diagonal.iter().map(|one| one.abs()));
+    for one in 0..here.0.len() {
+        let gradient = mean(&|at| costs[at].slope * rows[at][one]);
+        assert!((equations.gradient[one] - gradient).abs() < 1e-12 * size);
+        for other in 0..here.0.len() {
+            let element = mean(&|at| costs[at].curvature * rows[at][one] * rows[at][other]);
+            assert!((equations.hessian.get(one, other) - element).abs() < 1e-12 * steepest);
         }
-        assert!(size > 1e-6 && diagonal.iter().filter(|one| **one > 0.0).count() > 25);
     }
+    assert!(size > 1e-6 && diagonal.iter().filter(|one| **one > 0.0).count() > 25);
 }
 
 /// Positions that count three times, once or not at all; and where those that count do so alike, as
@@ -115,29 +113,26 @@ fn weights_equal_repeated_positions() {
         let rows = (0..900).flat_map(repeated).map(|position| places[position]);
         let copies = [Arc::new(Terms::gather(rows.map(|(piece, row)| (&*once[piece], row))))];
         let many: Vec<f32> = (0..900).flat_map(repeated).map(|position| wanted[position]).collect();
-        for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
-            let weighed = Goal::Results { targets: &wanted, scale: SCALE, loss, shares: &shares };
-            let both =
-                [problem(&once, shape, weighed), problem(&copies, shape, results(&many, loss))];
-            assert_close(both[0].loss(&here), both[1].loss(&here), 1e-6);
-            let [one, other] = both.each_ref().map(|it| Equations::of(it, &here).unwrap());
-            let size = largest(other.gradient.iter().map(|one| one.abs()));
-            for (one, other) in one.gradient.iter().zip(&other.gradient) {
-                assert!((one - other).abs() < 1e-6 * size, "{one} {other}");
+        let weighed =
+            Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED, shares: &shares };
+        let both = [problem(&once, shape, weighed), problem(&copies, shape, results(&many))];
+        assert_close(both[0].loss(&here), both[1].loss(&here), 1e-6);
+        let [one, other] = both.each_ref().map(|it| Equations::of(it, &here).unwrap());
+        let size = largest(other.gradient.iter().map(|one| one.abs()));
+        for (one, other) in one.gradient.iter().zip(&other.gradient) {
+            assert!((one - other).abs() < 1e-6 * size, "{one} {other}");
+        }
+        let ends = both.map(|problem| {
+            let mut newton = Newton::new(all(shape));
+            newton.prior = centipawns.map(|centipawns| Prior { start: here.clone(), centipawns });
+            let mut point = here.clone();
+            for _ in 0..3 {
+                newton.step(&problem, &mut point).unwrap();
             }
-            let ends = both.map(|problem| {
-                let mut newton = Newton::new(all(shape));
-                newton.prior =
-                    centipawns.map(|centipawns| Prior { start: here.clone(), centipawns });
-                let mut point = here.clone();
-                for _ in 0..3 {
-                    newton.step(&problem, &mut point).unwrap();
-                }
-                point
-            });
-            for (one, other) in ends[0].iter().zip(ends[1].iter()) {
-                assert!((one - other).abs() < 1e-2, "{one} {other}");
-            }
+            point
+        });
+        for (one, other) in ends[0].0.iter().zip(&ends[1].0) {
+            assert!((one - other).abs() < 1e-2, "{one} {other}");
         }
     }
 }
@@ -155,23 +150,21 @@ fn converge(newton: &mut Newton, problem: &Problem, point: &mut Point) -> Steppe
 
 #[test]
 fn no_step_raises_the_loss() {
-    for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
-        for seed in 0..4 {
-            let pieces = pieces(ALL, 1200, 20 + seed);
-            let targets = targets(&pieces, &point(ALL, 60.0, 30 + seed), SCALE, 0.05, 40 + seed);
-            let problem = problem(&pieces, ALL, results(&targets, loss));
-            let mut here = point(ALL, 60.0, 50 + seed);
-            let mut newton = Newton::new(all(ALL));
-            let first = problem.loss(&here);
-            for _ in 0..30 {
-                let before = problem.loss(&here);
-                let stepped = newton.step(&problem, &mut here).unwrap();
-                assert_close(stepped.loss_before, before, 1e-12);
-                assert_eq!(stepped.loss_after, problem.loss(&here));
-                assert!(stepped.loss_after <= stepped.loss_before);
-            }
-            assert!(problem.loss(&here) < 0.5 * first, "{first} to {}", problem.loss(&here));
+    for seed in 0..4 {
+        let pieces = pieces(ALL, 1200, 20 + seed);
+        let targets = targets(&pieces, &point(ALL, 60.0, 30 + seed), SCALE, 0.05, 40 + seed);
+        let problem = problem(&pieces, ALL, results(&targets));
+        let mut here = point(ALL, 60.0, 50 + seed);
+        let mut newton = Newton::new(all(ALL));
+        let first = problem.loss(&here);
+        for _ in 0..30 {
+            let before = problem.loss(&here);
+            let stepped = newton.step(&problem, &mut here).unwrap();
+            assert_close(stepped.loss_before, before, 1e-12);
+            assert_eq!(stepped.loss_after, problem.loss(&here));
+            assert!(stepped.loss_after <= stepped.loss_before);
         }
+        assert!(problem.loss(&here) < 0.5 * first, "{first} to {}", problem.loss(&here));
     }
 }
 
@@ -181,7 +174,7 @@ fn same_bits_for_any_threads() {
     let targets = targets(&pieces, &point(ALL, 60.0, 111), SCALE, 0.1, 112);
     let run = |threads| {
         with_threads(threads, || {
-            let problem = problem(&pieces, ALL, results(&targets, Loss::SQUARED));
+            let problem = problem(&pieces, ALL, results(&targets));
             let mut here = point(ALL, 60.0, 113);
             let mut newton = Newton::new(all(ALL));
             let equations = Equations::of(&problem, &here).unwrap();
@@ -203,11 +196,11 @@ fn standard_errors_equal_the_spread() {
     let mut movable = all(shape);
     movable[3] = false;
     let draws = 600;
-    let mut squares = vec![0.0; truth.len()];
-    let mut expected = vec![0.0; truth.len()];
+    let mut squares = vec![0.0; truth.0.len()];
+    let mut expected = vec![0.0; truth.0.len()];
     for draw in 0..draws {
         let targets = targets(&pieces, &truth, SCALE, 0.1, 1000 + draw);
-        let problem = problem(&pieces, shape, results(&targets, Loss::SQUARED));
+        let problem = problem(&pieces, shape, results(&targets));
         let mut here = truth.clone();
         converge(&mut Newton::new(movable.clone()), &problem, &mut here);
         let equations = Equations::of(&problem, &here).unwrap();
@@ -215,7 +208,7 @@ fn standard_errors_equal_the_spread() {
         for (number, error) in errors.iter().enumerate() {
             assert_eq!(error.is_some(), movable[number]);
             expected[number] += error.unwrap_or(0.0) / draws as f64;
-            squares[number] += (here.get(number).unwrap() - truth.get(number).unwrap()).powi(2);
+            squares[number] += (here.0[number] - truth.0[number]).powi(2);
         }
     }
     for (number, (square, expected)) in squares.iter().zip(expected).enumerate() {

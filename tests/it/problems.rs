@@ -109,8 +109,7 @@ fn push(terms: &mut Terms, shape: Shape, row: usize, dice: &mut Dice) {
 /// Random weights, `most` centipawns at most.
 pub fn point(shape: Shape, most: f64, seed: u64) -> Point {
     let mut dice = Dice::new(seed);
-    let weights = (0..shape.terms()).map(|_| [(); 2].map(|()| dice.about(most))).collect();
-    Point { weights, tempo: dice.about(most) }
+    Point((0..2 * shape.terms() + 1).map(|_| dice.about(most)).collect())
 }
 
 /// The value of every position.

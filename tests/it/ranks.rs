@@ -251,7 +251,6 @@ fn kinds() -> Vec<(&'static str, String)> {
         ("averaged", config("", NET, &averaged)),
         ("terms", terms("positions = 51200\nbatch = 512\nlearning_rate = 1.0")),
         ("all terms", terms("epochs = 20\nbatch = \"all\"\nlearning_rate = 1.0")),
-        ("gauss-newton", terms("") + "[optimizer]\nname = \"gauss-newton\"\n"),
     ]
 }
 
@@ -265,7 +264,7 @@ fn ranks_equal_one_process() {
         assert!(checkpoint.state.step >= 2);
         for size in [2, 3, 4] {
             // Pieces of terms are 4096 positions: two of 6000.
-            if size > 2 && (name == "all terms" || name == "gauss-newton") {
+            if size > 2 && name == "all terms" {
                 continue;
             }
             let [here, again] = [format!("{size}"), format!("{size}-again")].map(|it| out(&it));
@@ -282,9 +281,7 @@ fn ranks_equal_one_process() {
 /// Any of them stops a run, which goes on with another number and ends where one process does.
 #[test]
 fn resumed_with_other_ranks() {
-    for (name, text) in
-        kinds().into_iter().filter(|(name, _)| !name.contains("terms") && *name != "gauss-newton")
-    {
+    for (name, text) in kinds().into_iter().filter(|(name, _)| !name.contains("terms")) {
         let folder = tempfile::tempdir().unwrap();
         let out = |name: &str| -> PathBuf { folder.path().join(name) };
         train(&text, &out("1"), 1, None);

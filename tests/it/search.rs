@@ -17,7 +17,7 @@ fn sweep_slowly(problem: &Problem, here: &mut Point, movable: &[bool], step: f64
     for number in (0..movable.len()).filter(|number| movable[*number]) {
         for by in [step, -step] {
             let mut there = here.clone();
-            *there.get_mut(number).unwrap() += by;
+            there.0[number] += by;
             let loss = problem.loss(&there);
             if loss < least * (1.0 - 1e-13) {
                 (*here, least, moved) = (there, loss, moved + 1);
@@ -30,8 +30,7 @@ fn sweep_slowly(problem: &Problem, here: &mut Point, movable: &[bool], step: f64
 
 fn rounded(mut point: Point, movable: &[bool]) -> Point {
     for number in (0..movable.len()).filter(|number| movable[*number]) {
-        let weight = point.get_mut(number).unwrap();
-        *weight = weight.round();
+        point.0[number] = point.0[number].round();
     }
     point
 }
@@ -48,7 +47,7 @@ fn checked(shape: Shape, loss: Loss, seed: u64) {
     let goal = Goal::Results { targets: &targets, scale: SCALE, loss, shares: &shares };
     let problem = Problem::new(&pieces, shape.terms(), goal).unwrap();
     let start = point(shape, 40.0, seed + 3);
-    let mut movable = vec![true; start.len()];
+    let mut movable = vec![true; start.0.len()];
     movable[2] = false;
     movable[shape.terms()] = false;
     let mut slow = rounded(start.clone(), &movable);
@@ -61,7 +60,7 @@ fn checked(shape: Shape, loss: Loss, seed: u64) {
             let swept = search.sweep(step);
             let moved = sweep_slowly(&problem, &mut slow, &movable, f64::from(step));
             assert_eq!(*search.point(), slow, "step {step}, sweep {sweep}");
-            assert_eq!((swept.moved, swept.tried), (moved, start.len() - 2));
+            assert_eq!((swept.moved, swept.tried), (moved, start.0.len() - 2));
             assert!((swept.loss - problem.loss(&slow)).abs() < 1e-14);
             assert!(swept.loss <= before);
             if moved == 0 {
@@ -72,7 +71,7 @@ fn checked(shape: Shape, loss: Loss, seed: u64) {
     for number in (0..movable.len()).filter(|number| movable[*number]) {
         for by in [1.0, -1.0] {
             let mut there = search.point().clone();
-            *there.get_mut(number).unwrap() += by;
+            there.0[number] += by;
             assert!(problem.loss(&there) >= search.loss() * (1.0 - 1e-12), "weight {number}");
         }
     }
@@ -87,7 +86,6 @@ fn incremental_search_equals_full_evaluation() {
     ];
     for (seed, shape) in (200..).step_by(10).zip(shapes) {
         checked(shape, Loss::SQUARED, seed);
-        checked(shape, Loss::ABSOLUTE, seed);
     }
 }
 

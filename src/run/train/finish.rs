@@ -184,7 +184,7 @@ fn results(
     Ok(results.collect())
 }
 
-/// Standard errors of the weights, by their numbers; empty for other losses than squares and sizes,
+/// Standard errors of the weights, by their numbers; empty for other losses than squares,
 /// and for weighted positions.
 fn standard_errors(
     recipe: &Recipe,
@@ -194,9 +194,8 @@ fn standard_errors(
 ) -> Result<Vec<Option<f64>>> {
     let config = &recipe.config;
     let loss = config.loss;
-    let usual = loss == Loss::SQUARED || loss == Loss::ABSOLUTE;
     let Inputs::Terms(pieces) = &all.inputs else { return Ok(Vec::new()) };
-    if !usual || !all.weights.is_empty() || all.choices.is_some() {
+    if loss != Loss::SQUARED || !all.weights.is_empty() || all.choices.is_some() {
         return Ok(Vec::new());
     }
     let targets = targets(all, config.final_wdl(), &config.worths());

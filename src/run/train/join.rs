@@ -15,7 +15,6 @@ use crate::run::recipe::{COMPUTE, Recipe};
 use crate::run::summary;
 use crate::train::End;
 use crate::train::checkpoint::Checkpoint;
-use crate::train::optimizer::Name;
 use crate::train::ranks::Ranks;
 
 /// Broadcasts the recipe of a run from rank 0, with the checkpoint of a run that goes on.
@@ -32,12 +31,10 @@ pub fn invite(
         return Ok(());
     }
     let (config, count) = (&recipe.config, ranks.count());
-    let name = config.optimizer.name;
-    let uneven = name == Name::GaussNewton && !config.target.weights.is_level();
     ensure!(
-        config.target.learn == Learn::Values && name != Name::LocalSearch && !uneven,
-        "`target.learn` with searches, `local-search`, and `gauss-newton` with `target.weights` run in \
-         one process; start it without mpirun"
+        config.target.learn == Learn::Values && !config.optimizer.name.is_direct(),
+        "`target.learn` with searches, `gauss-newton` and `local-search` run in one process; start \
+         it without mpirun"
     );
     if let Some(batch) = config.batch {
         ensure!(

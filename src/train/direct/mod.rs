@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use super::optimizer::{Name, Settings};
-use super::ranks::{Alone, Ranks};
 use crate::batch::{Choices, Inputs, Terms};
 use crate::loss::Loss;
 use crate::model::{HceShape, Kind};
@@ -70,8 +69,7 @@ impl Direct {
         serde_json::to_vec(&self.state).expect("numbers have a JSON form")
     }
 
-    /// One step on the positions of all ranks, of which these are a share, with targets and
-    /// [shares](Goal::Results).
+    /// One step on all positions, with targets and [shares](Goal::Results).
     ///
     /// # Errors
     /// See [`problem::ProblemError`].
@@ -82,7 +80,6 @@ impl Direct {
         inputs: &Inputs,
         (targets, shares, loss): (&[f32], &[f32], Loss),
         choices: Option<&Choices>,
-        ranks: &dyn Ranks,
     ) -> Result<Stepped, TrainError> {
         let (Kind::Hce(shape), Inputs::Terms(pieces)) = (kind, inputs) else {
             panic!("direct methods are for handcrafted terms");
@@ -101,9 +98,9 @@ impl Direct {
         let (loss, converged) = match &mut self.state {
             State::GaussNewton { damping } => {
                 let prior = Some(Prior { start: start.clone(), centipawns: self.prior });
-                let movable = movable(pieces, shape, ranks);
+                let movable = movable(pieces, shape);
                 let mut newton = Newton { damping: *damping, movable, prior };
-                let stepped = newton.step_of_all(&problem, &mut point, ranks)?;
+                let stepped = newton.step(&problem, &mut point)?;
                 *damping = newton.damping;
                 let loss = reported.map_or(stepped.loss_before, |[sum, count]| sum / count);
                 (loss, stepped.converged)
@@ -111,9 +108,7 @@ impl Direct {
             State::LocalSearch { step } => {
                 let search = match &mut self.search {
                     Some(search) => search,
-                    none => {
-                        none.insert(Search::new(&problem, &point, &movable(pieces, shape, ranks))?)
-                    }
+                    none => none.insert(Search::new(&problem, &point, &movable(pieces, shape))?),
                 };
                 let loss = search.loss();
                 let idle = search.sweep(*step).moved == 0;
@@ -154,51 +149,46 @@ pub fn standard_errors(
     let problem = Problem::new(pieces, shape.terms, goal)?;
     let equations = Equations::of(&problem, &now)?;
     let prior = prior.map(|centipawns| Prior { start, centipawns });
-    let movable = movable(pieces, shape, &Alone);
+    let movable = movable(pieces, shape);
     let errors = newton::standard_errors(&problem, &equations, &movable, prior.as_ref());
     Ok(errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect())
 }
 
-/// Marks of the weights that have an effect on the positions of some rank: those of terms that have
-/// entries, and the tempo where it is trained.
-fn movable(pieces: &[Arc<Terms>], shape: HceShape, ranks: &dyn Ranks) -> Vec<bool> {
-    let mut movable = vec![0.0; 2 * shape.terms + 1];
-    movable[2 * shape.terms] = f64::from(u8::from(shape.tempo));
+/// Marks of the weights that have an effect: those of terms that have entries, and the tempo where it
+/// is trained.
+fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
+    let mut movable = vec![false; 2 * shape.terms + 1];
+    movable[2 * shape.terms] = shape.tempo;
     for piece in pieces {
         for term in piece.normal.term.iter().chain(&piece.safety.term) {
-            movable[2 * usize::from(*term)] = 1.0;
-            movable[2 * usize::from(*term) + 1] = 1.0;
+            movable[2 * usize::from(*term)] = true;
+            movable[2 * usize::from(*term) + 1] = true;
         }
         for term in &piece.complexity.term {
-            movable[2 * usize::from(*term) + 1] = 1.0;
+            movable[2 * usize::from(*term) + 1] = true;
         }
     }
-    ranks.sum(&mut [], &mut movable);
-    movable.into_iter().map(|ranks| ranks > 0.0).collect()
+    movable
 }
 
 /// The start, and where the weights are now.
 fn points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError> {
-    let HceShape { terms, .. } = shape;
-    let pairs = |name: &str| -> Result<Vec<[f64; 2]>, WeightsError> {
-        let values = weights.get(name, &[terms, 2])?;
-        Ok(values.chunks_exact(2).map(|pair| [pair[0].into(), pair[1].into()]).collect())
+    let all = |part: &str| -> Result<Vec<f64>, WeightsError> {
+        let terms = weights.get(&format!("terms.{part}"), &[shape.terms, 2])?;
+        let tempo = weights.get(&format!("tempo.{part}"), &[1])?;
+        Ok(terms.iter().chain(tempo).map(|value| f64::from(*value)).collect())
     };
-    let tempo = |name: &str| Ok::<f64, WeightsError>(weights.get(name, &[1])?[0].into());
-    let start = Point { weights: pairs("terms.start")?, tempo: tempo("tempo.start")? };
-    let mut now = Point { weights: pairs("terms.change")?, tempo: tempo("tempo.change")? };
-    for (now, start) in now.weights.iter_mut().flatten().zip(start.weights.iter().flatten()) {
-        *now += start;
-    }
-    now.tempo += start.tempo;
-    Ok([start, now])
+    let (start, mut now) = (all("start")?, all("change")?);
+    now.iter_mut().zip(&start).for_each(|(now, start)| *now += start);
+    Ok([Point(start), Point(now)])
 }
 
 /// The weights with another change.
 fn changed(mut weights: Weights, start: &Point, now: &Point) -> Weights {
-    let now_and_start = now.weights.iter().flatten().zip(start.weights.iter().flatten());
-    let change = now_and_start.map(|(now, start)| (now - start) as f32).collect();
-    weights.insert("terms.change", &[now.weights.len(), 2], change);
-    weights.insert("tempo.change", &[1], vec![(now.tempo - start.tempo) as f32]);
+    let change = now.0.iter().zip(&start.0).map(|(now, start)| (now - start) as f32);
+    let mut terms: Vec<f32> = change.collect();
+    let tempo = terms.split_off(2 * now.pairs().len());
+    weights.insert("terms.change", &[now.pairs().len(), 2], terms);
+    weights.insert("tempo.change", &[1], tempo);
     weights
 }

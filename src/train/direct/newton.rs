@@ -3,8 +3,6 @@
 use super::normal::Equations;
 use super::problem::{Goal, Point, Problem, ProblemError};
 use crate::linear::{Cholesky, Matrix};
-use crate::loss::LossShape;
-use crate::train::ranks::{Alone, Ranks};
 
 /// The distribution of weights before any position is seen: normal around their start.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,13 +24,11 @@ pub struct Prior {
 ///
 /// up to a constant. Multiplied by `-2 s^2 / N` that is `loss + penalty / 2 * sum (w - start)^2`
 /// with the penalty `2 s^2 / (N prior^2)`, where `s^2` is the mean squared error, so the loss
-/// itself. Errors of an absolute loss follow Laplace's law, `sum |r| / b` with `b` the mean
-/// absolute error, which makes the penalty `b / (N prior^2)`.
+/// itself.
 ///
 /// A step takes `s^2` as it is before. Since `log` bends down, a step that lowers its objective
 /// also lowers `N / 2 * log(loss) + sum (w - start)^2 / (2 prior^2)`, the objective with the best
-/// `s^2` put in; so steps cannot go round in circles. (For an absolute loss the same holds with
-/// `N * log(loss)`.)
+/// `s^2` put in; so steps cannot go round in circles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Newton {
     /// Share of the matrix's diagonal that is added to it; the only state between steps. Raised
@@ -79,23 +75,13 @@ impl Newton {
     /// # Errors
     /// A loss that is not finite where the step starts.
     pub fn step(&mut self, problem: &Problem, point: &mut Point) -> Result<Stepped, ProblemError> {
-        self.step_of_all(problem, point, &Alone)
-    }
-
-    /// Takes a step on the positions of all ranks, each of which has the problem of its share.
-    pub fn step_of_all(
-        &mut self,
-        problem: &Problem,
-        point: &mut Point,
-        ranks: &dyn Ranks,
-    ) -> Result<Stepped, ProblemError> {
-        let equations = Equations::of(problem, point)?.of_all(ranks);
+        let equations = Equations::of(problem, point)?;
         let penalty = penalty(&equations, problem, self.prior.as_ref());
         let system = System::new(&equations, &self.movable, penalty);
         // Of the objective.
         let mut gradient = equations.gradient.clone();
         if let Some(prior) = &self.prior {
-            let moved = point.iter().zip(prior.start.iter()).map(|(now, start)| now - start);
+            let moved = point.0.iter().zip(&prior.start.0).map(|(now, start)| now - start);
             gradient.iter_mut().zip(moved).for_each(|(it, moved)| *it += penalty * moved);
         }
         let downhill: Vec<f64> = gradient.iter().map(|element| -element).collect();
@@ -109,7 +95,7 @@ impl Newton {
         while self.damping <= MOST_DAMPING {
             if let Some(step) = system.solve(self.damping, &downhill) {
                 let there = moved(point, &step, &self.movable);
-                let loss = loss(problem, &there, ranks);
+                let loss = problem.loss(&there);
                 let fell = before - (loss + self.priced(penalty, &there));
                 if fell > 0.0 || is_taken {
                     *point = there;
@@ -138,29 +124,17 @@ impl Newton {
     /// The penalty in the objective; only for weights that move.
     fn priced(&self, penalty: f64, point: &Point) -> f64 {
         let Some(prior) = &self.prior else { return 0.0 };
-        let pairs = point.iter().zip(prior.start.iter()).zip(&self.movable);
+        let pairs = point.0.iter().zip(&prior.start.0).zip(&self.movable);
         let squares =
             pairs.filter(|(_, movable)| **movable).map(|((one, other), _)| (one - other).powi(2));
         0.5 * penalty * squares.sum::<f64>()
     }
 }
 
-/// The mean loss of the positions of all ranks.
-fn loss(problem: &Problem, point: &Point, ranks: &dyn Ranks) -> f64 {
-    let loss = problem.loss(point);
-    if ranks.is_alone() {
-        return loss;
-    }
-    let mut sums = [loss * problem.count, problem.count];
-    ranks.sum(&mut [], &mut sums);
-    sums[0] / sums[1]
-}
-
 /// Standard errors of `movable` weights in centipawns, `None` for the others, infinite for those that neither data nor prior determine.
 ///
 /// They are the roots of the diagonal of `(J J / s^2 + 1 / prior^2)^-1`, where `J` holds the
-/// derivatives of the errors and `s^2` is the mean squared error (of an absolute loss, the curve of
-/// Laplace's law takes the place of `J J / s^2`, which is rougher). They take the errors of all
+/// derivatives of the errors and `s^2` is the mean squared error. They take the errors of all
 /// positions to be independent and equally spread; positions of one game are not, so the truth
 /// is larger.
 pub fn standard_errors(
@@ -179,7 +153,6 @@ pub fn standard_errors(
 /// the logarithm of probability.
 fn noise(equations: &Equations, goal: Goal) -> f64 {
     match goal {
-        Goal::Results { loss, .. } if loss.shape == LossShape::Absolute => equations.loss,
         // That of softmax is a logarithm of probability itself.
         Goal::Moves(choices) if choices.force.is_none() => 1.0,
         Goal::Results { .. } | Goal::Moves(_) => 2.0 * equations.loss,
@@ -196,10 +169,8 @@ fn penalty(equations: &Equations, problem: &Problem, prior: Option<&Prior>) -> f
 /// A step away; weights that do not move keep their bits.
 fn moved(point: &Point, step: &[f64], movable: &[bool]) -> Point {
     let mut there = point.clone();
-    for number in (0..step.len()).filter(|number| movable[*number]) {
-        if let Some(weight) = there.get_mut(number) {
-            *weight += step[number];
-        }
+    for ((weight, step), _) in there.0.iter_mut().zip(step).zip(movable).filter(|it| *it.1) {
+        *weight += step;
     }
     there
 }

@@ -8,7 +8,6 @@ use rayon::prelude::*;
 
 use super::problem::{Chunk, Cost, Goal, Point, Problem, ProblemError};
 use crate::batch::{Choices, Terms, Verdict};
-use crate::train::ranks::Ranks;
 
 /// The mean loss around a point, as a parabola in the step away from it:
 /// `loss + gradient * step + step * hessian * step / 2`.
@@ -20,7 +19,7 @@ pub struct Equations {
     /// Derivatives of the mean loss.
     pub gradient: Vec<f64>,
     /// Second derivatives without the bends of sigmoid, SAFETY and COMPLEXITY (Gauss-Newton), so
-    /// it has no negative direction. An absolute loss counts as the parabola that touches it.
+    /// it has no negative direction.
     pub hessian: Triangle,
     /// The number of positions; with moves their count.
     pub positions: usize,
@@ -95,25 +94,6 @@ impl Equations {
             true => Ok(Equations { loss, gradient, hessian, positions }),
             false => Err(ProblemError::NotFinite),
         }
-    }
-
-    /// Those of all ranks: each element is the mean over the positions of all of them.
-    pub fn of_all(self, ranks: &dyn Ranks) -> Self {
-        if ranks.is_alone() {
-            return self;
-        }
-        let Self { loss, mut gradient, mut hessian, positions } = self;
-        let count = positions as f64;
-        let mut sums: Vec<f64> = hessian.blocks.iter().flatten().copied().collect();
-        sums.extend(&gradient);
-        sums.push(loss);
-        sums.iter_mut().for_each(|mean| *mean *= count);
-        sums.push(count);
-        ranks.sum(&mut [], &mut sums);
-        let [means @ .., loss, count] = &sums[..] else { unreachable!("both were pushed") };
-        let elements = hessian.blocks.iter_mut().flatten().chain(&mut gradient);
-        elements.zip(means).for_each(|(to, sum)| *to = sum / count);
-        Self { loss: loss / count, gradient, hessian, positions: *count as usize }
     }
 }
 
@@ -250,7 +230,7 @@ impl Jacobian {
             let count = f64::from(count);
             (term as u32, [0.0, count * complexity])
         }));
-        self.found.push((point.weights.len() as u32, [f64::from(terms.turn[row]), 0.0]));
+        self.found.push((point.pairs().len() as u32, [f64::from(terms.turn[row]), 0.0]));
         value
     }
 

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use rayon::prelude::*;
 
 use crate::batch::{Choices, Terms};
-use crate::loss::{Loss, LossShape, sigmoid};
+use crate::loss::{Loss, sigmoid};
 use crate::sums::Slopes;
 use crate::train::TrainError;
 
@@ -75,11 +75,6 @@ impl From<ProblemError> for TrainError {
 
 /// Positions a chunk; enough to make a thread's wake-up worth it.
 const CHUNK: usize = 256;
-
-/// Below this error an absolute loss counts as curved like a square: `|e|` is met by the parabola
-/// `e^2 / (2 |e0|) + |e0| / 2` that touches it at the present error `e0`, which would be infinitely
-/// steep at 0. (Iteratively reweighted least squares.)
-const SMALLEST_ERROR: f64 = 1e-3;
 
 impl<'a> Problem<'a> {
     /// A problem of positions whose terms have numbers below `terms`.
@@ -160,10 +155,16 @@ impl<'a> Problem<'a> {
     pub fn cost(&self, position: usize, value: f64) -> Cost {
         match self.goal {
             Goal::Results { targets, scale, loss, shares } => {
-                let Cost { loss, slope, curvature } =
-                    result_cost(targets[position], scale, loss, value);
+                let (logit, target) = (value / scale, f64::from(targets[position]));
                 let factor = shares.get(position).map_or(1.0, |share| f64::from(*share));
-                Cost { loss: factor * loss, slope: factor * slope, curvature: factor * curvature }
+                let expected = sigmoid(logit);
+                let slope = expected * (1.0 - expected) / scale;
+                Cost {
+                    loss: factor * loss.of(logit, target),
+                    slope: factor * (loss.slope(logit, target) / scale),
+                    // Of squares; the other losses are for methods that need none.
+                    curvature: factor * (2.0 * slope * slope),
+                }
             }
             Goal::Moves(_) => panic!("moves are judged together"),
         }
@@ -201,73 +202,34 @@ impl<'a> Problem<'a> {
     }
 }
 
-fn result_cost(target: f32, scale: f64, loss: Loss, value: f64) -> Cost {
-    let (logit, target) = (value / scale, f64::from(target));
-    let expected = sigmoid(logit);
-    let (error, slope) = (expected - target, expected * (1.0 - expected) / scale);
-    let curvature = match loss.shape {
-        LossShape::Absolute => 1.0 / error.abs().max(SMALLEST_ERROR),
-        // Of squares; the others are for methods that need none.
-        _ => 2.0,
-    };
-    Cost {
-        loss: loss.of(logit, target),
-        slope: loss.slope(logit, target) / scale,
-        curvature: curvature * slope * slope,
-    }
-}
-
-/// Absolute weights in centipawns, middlegame and endgame of each term, and the tempo.
-///
-/// Weights have numbers: `2 * term` is the middlegame weight of a term, `2 * term + 1` its endgame
-/// weight, and `2 * terms` the tempo.
+/// Absolute weights in centipawns by their numbers: `2 * term` is the middlegame weight of a term,
+/// `2 * term + 1` its endgame weight, and `2 * terms` the tempo.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
-    pub weights: Vec<[f64; 2]>,
-    pub tempo: f64,
-}
+pub struct Point(pub Vec<f64>);
 
 impl Point {
-    /// The number of weights, the tempo included.
-    #[allow(clippy::len_without_is_empty, reason = "there is always a tempo")]
-    pub fn len(&self) -> usize {
-        2 * self.weights.len() + 1
+    /// Middlegame and endgame weight of each term.
+    pub fn pairs(&self) -> &[[f64; 2]] {
+        self.0.as_chunks().0
     }
 
-    /// The weight of a number, `None` behind the tempo.
-    pub fn get(&self, number: usize) -> Option<f64> {
-        match self.weights.get(number / 2) {
-            Some(pair) => Some(pair[number % 2]),
-            None => (number == 2 * self.weights.len()).then_some(self.tempo),
-        }
-    }
-
-    pub fn get_mut(&mut self, number: usize) -> Option<&mut f64> {
-        let tempo = 2 * self.weights.len();
-        match self.weights.get_mut(number / 2) {
-            Some(pair) => Some(&mut pair[number % 2]),
-            None => (number == tempo).then_some(&mut self.tempo),
-        }
-    }
-
-    /// All weights by number.
-    pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
-        self.weights.iter().flatten().copied().chain([self.tempo])
+    pub fn tempo(&self) -> f64 {
+        self.0[self.0.len() - 1]
     }
 
     /// Centipawns for White, the tempo included.
     pub fn value(&self, terms: &Terms, row: usize) -> f64 {
-        self.with_tempo(terms, row, terms.sums(row, &self.weights).white(shares(terms, row)))
+        self.with_tempo(terms, row, terms.sums(row, self.pairs()).white(shares(terms, row)))
     }
 
     /// The value and its derivatives by the sums.
     pub fn value_and_slopes(&self, terms: &Terms, row: usize) -> (f64, Slopes) {
-        let (sums, shares) = (terms.sums(row, &self.weights), shares(terms, row));
+        let (sums, shares) = (terms.sums(row, self.pairs()), shares(terms, row));
         (self.with_tempo(terms, row, sums.white(shares)), sums.slopes(shares))
     }
 
     fn with_tempo(&self, terms: &Terms, row: usize, value: f64) -> f64 {
-        value + self.tempo * f64::from(terms.turn[row])
+        value + self.tempo() * f64::from(terms.turn[row])
     }
 }
 

@@ -91,7 +91,7 @@ impl Search {
         let (mut moving, mut still) = (point.clone(), point.clone());
         for (number, movable) in movable.iter().enumerate() {
             let [weight, moving, still] =
-                [&mut point, &mut moving, &mut still].map(|it| it.get_mut(number).expect(MARKS));
+                [&mut point, &mut moving, &mut still].map(|it| &mut it.0[number]);
             if !movable {
                 *moving = 0.0;
                 continue;
@@ -106,14 +106,14 @@ impl Search {
             let terms = problem.piece(chunk);
             let state = |(position, row): (usize, usize)| {
                 let state = State {
-                    sums: terms.sums_of_entries(row, &moving.weights),
-                    tempo: point.tempo * f64::from(terms.turn[row]),
+                    sums: terms.sums_of_entries(row, moving.pairs()),
+                    tempo: point.tempo() * f64::from(terms.turn[row]),
                     shares: shares(terms, row).map(|share| share as f32),
                     target: targets[position],
                     counts: counts.get(position).copied().unwrap_or(1.0),
                     loss: 0.0,
                 };
-                (state, terms.sums(row, &still.weights))
+                (state, terms.sums(row, still.pairs()))
             };
             (chunk.first..).zip(chunk.rows.clone()).map(state).collect::<Vec<_>>()
         };
@@ -159,7 +159,7 @@ impl Search {
                 continue;
             }
             tried += 1;
-            let weight = self.point.get(number).expect(MARKS);
+            let weight = self.point.0[number];
             let changes = self.trial(number, step);
             let lowers = |(by, change): &(f64, f64)| {
                 *change < least && (weight + by).abs() <= f64::from(LIMIT)
@@ -207,7 +207,7 @@ impl Search {
         let after: Vec<State> =
             positions.par_iter().zip(counts).with_min_len(SHARD).map(after).collect();
         positions.iter().zip(after).for_each(|(it, after)| self.states[*it as usize] = after);
-        *self.point.get_mut(number).expect(MARKS) += by;
+        self.point.0[number] += by;
     }
 
     /// The loss of a position.
@@ -238,8 +238,6 @@ impl State {
         self
     }
 }
-
-const MARKS: &str = "as many weights as marks";
 
 /// The columns of terms that have a movable weight, of others empty ones; then the tempo's.
 fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemError> {

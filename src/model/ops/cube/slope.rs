@@ -300,7 +300,6 @@ pub(super) fn cost(
     let size = select(error < 0.0f32, -error, error);
     match comptime!(shape) {
         LossShape::Squared => error * error,
-        LossShape::Absolute => size,
         LossShape::Power => size.powf(power),
         LossShape::CrossEntropy => {
             let (above, below) =
@@ -324,7 +323,6 @@ pub(super) fn by_logit(
     let steepness = expected * (1.0f32 - expected);
     match comptime!(shape) {
         LossShape::Squared => 2.0f32 * error * steepness,
-        LossShape::Absolute => sign * steepness,
         LossShape::Power => power * size.powf(power - 1.0f32) * sign * steepness,
         LossShape::CrossEntropy => error,
     }

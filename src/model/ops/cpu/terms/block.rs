@@ -86,9 +86,6 @@ impl Block {
             LossShape::Squared => {
                 self.compare_by(loss, |it| (it.error * it.error, 2.0 * it.error * it.steepness))
             }
-            LossShape::Absolute => {
-                self.compare_by(loss, |it| (it.error.abs(), sign(it.error) * it.steepness));
-            }
             LossShape::Power => self.compare_by(loss, |it| {
                 let slope = it.error.abs().powf(power - 1.0);
                 let by_error = power * slope.copysign(it.error);
