@@ -50,9 +50,6 @@ pub struct Args {
     /// cost of quantising
     #[arg(long)]
     deep: bool,
-    /// With --deep, positions to show of each disagreement
-    #[arg(long, default_value = "4", value_name = "N")]
-    boards: usize,
     /// The comparison as JSON
     #[arg(long)]
     json: bool,
@@ -63,6 +60,9 @@ pub struct Args {
     #[command(flatten)]
     place: Place,
 }
+
+/// Positions to show of each disagreement.
+const BOARDS: usize = 4;
 
 /// Half-moves of a game that are an opening, whose moves are learnt by heart.
 const OPENING: u16 = 16;
@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     measurement.notes.iter().for_each(|note| eprintln!("{note}"));
     if args.deep {
-        let mut deep = measurement.deep(args.boards)?;
+        let mut deep = measurement.deep(BOARDS)?;
         deep.quantising = measurement.quantising()?;
         return out::result(args.json, &deep, deep.text());
     }

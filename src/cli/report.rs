@@ -3,20 +3,17 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use maud::html;
 
-use super::data::doctor;
 use super::options::{DataFiles, Place};
 use super::out;
 use super::terminal::Terminal;
-use crate::draw::Section;
 use crate::model::Precision;
 use crate::run::report::{Page, read};
 
-/// Show runs on one page: curves, settings, comparison, what is inside the nets, data
+/// Show runs on one page: curves, settings, comparison, what is inside the nets
 ///
 /// The page is one HTML file that needs no network. `train` leaves one of its own run in its
-/// folder; this one takes several runs, and examines their data as the doctor does.
+/// folder; this one takes several runs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -31,9 +28,6 @@ pub struct Args {
     /// More evaluations to compare with: nets, handcrafted weights, checkpoints
     #[arg(long, value_name = "EVALUATION", num_args = 1..)]
     with: Vec<String>,
-    /// Leave out the pages of the data
-    #[arg(long)]
-    no_data: bool,
     #[command(flatten)]
     data: DataFiles,
     #[command(flatten)]
@@ -44,17 +38,7 @@ pub fn run(args: Args) -> Result<()> {
     out::may_be_page(&args.output)?;
     let place = args.place.open(Precision::F32)?;
     let runs = read(&args.runs)?;
-    let mut page = Page::of(&runs, &args.with, args.data.plan(), &place, &Terminal::default())?;
-    if !args.no_data {
-        page.sections.push(data(&page.files)?);
-    }
+    let page = Page::of(&runs, &args.with, args.data.plan(), &place, &Terminal::default())?;
     let bytes = page.write(&args.output)?;
     out::line(format!("report   {}, {:.1} MB", args.output.display(), bytes as f64 / 1e6))
-}
-
-/// The data of a report: what the doctor says of it.
-fn data(files: &[PathBuf]) -> Result<Section> {
-    let pages: Vec<Section> =
-        files.iter().map(|file| doctor::section(file)).collect::<Result<_>>()?;
-    Ok(Section::new("Data", html! { @for page in &pages { h3 { (page.title) } (page.body) } }))
 }

@@ -10,7 +10,6 @@ use super::terminal::Terminal;
 use super::{cluster, export, out};
 use crate::config::Config;
 use crate::report::Table;
-use crate::report::terms::{held, largest};
 use crate::run::folder::{self, RunFolder};
 use crate::run::train::{Finished, Made, Means, begin, join, resume};
 use crate::train::End;
@@ -84,9 +83,6 @@ pub fn default_folder(config: &Path) -> PathBuf {
     Path::new("runs").join(config.file_stem().unwrap_or(config.as_os_str()))
 }
 
-/// Terms that the summary names.
-const NAMED: usize = 10;
-
 /// The losses and files of a run, and what changed.
 fn text(finished: &Finished) -> String {
     let Finished { folder, what, training_loss, made, page } = finished;
@@ -104,17 +100,13 @@ fn text(finished: &Finished) -> String {
                 table.row(["terms", &format!("{}, as they learnt with the net", terms.display())]);
             }
         }
-        Made::Terms(results, values) => {
-            if let Some(held) = held(results) {
-                row("held", format!("{held}, at their start"));
-            }
+        Made::Terms(values) => {
             row("tables", file(folder::TERMS));
             row("changes", file(folder::TERMS_CSV));
             row("source", format!("nnuance export {} -o terms.h (or .rs)", folder.display()));
             if !values.pieces.is_empty() {
                 after.push(values.table().to_string());
             }
-            after.extend(largest(results, NAMED).map(|it| format!("The largest changes:\n{it}")));
         }
     }
     if let Some(Ok(page)) = page {

@@ -1,17 +1,8 @@
-//! Handcrafted terms before and after training: each term, the largest changes, values of pieces.
-
-use serde::Serialize;
+//! Handcrafted terms before and after training: each term, and values of pieces.
 
 use super::Table;
 use super::table::{signed, tenths};
 use crate::terms::Kind;
-
-/// Why a term kept its weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    Rare,
-    NotChosen,
-}
 
 /// Training's effect on one term: middlegame and endgame, in centipawns.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,17 +15,8 @@ pub struct TermResult {
     pub tuned: [f64; 2],
     /// Standard errors of the tuned weights, where they are known.
     pub error: Option<[f64; 2]>,
-    /// None if it was trained.
-    pub held: Option<Why>,
-}
-
-impl Why {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Why::Rare => "rare",
-            Why::NotChosen => "not chosen",
-        }
-    }
+    /// Why it kept its weights; none if it was trained.
+    pub held: Option<&'static str>,
 }
 
 impl TermResult {
@@ -67,57 +49,15 @@ pub fn csv(results: &[TermResult]) -> String {
                 cells.push(shown.map_or_else(String::new, |pair| pair[phase].to_string()));
             }
         }
-        cells.push(result.held.map_or("", Why::name).to_string());
+        cells.push(result.held.unwrap_or_default().to_string());
         out += &cells.join(",");
         out.push('\n');
     }
     out
 }
 
-/// The `most` largest changes, in standard errors where known, else in centipawns.
-pub fn largest(results: &[TermResult], most: usize) -> Option<Table> {
-    let in_errors = results.iter().any(|result| result.error.is_some());
-    let mut changes: Vec<(&TermResult, usize, f64)> = Vec::new();
-    for result in results.iter().filter(|result| result.held.is_none()) {
-        let size = |phase: usize| match (in_errors, result.error) {
-            (false, _) => result.change()[phase],
-            (true, Some(error)) if error[phase] > 0.0 => result.change()[phase] / error[phase],
-            (true, _) => 0.0,
-        };
-        let sizes = result.phases().map(|phase| (result, phase, size(phase)));
-        changes.extend(sizes.max_by(|a, b| a.2.abs().total_cmp(&b.2.abs())));
-    }
-    changes.retain(|(.., size)| *size != 0.0 && size.is_finite());
-    changes.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
-    changes.truncate(most);
-    let mut columns = vec!["<term", "<phase", "start", "tuned", "change"];
-    columns.extend(in_errors.then_some("in errors"));
-    let mut table = Table::titled(&columns);
-    for (result, phase, size) in &changes {
-        table.row([
-            result.name.clone(),
-            ["mg", "eg"][*phase].to_string(),
-            tenths(result.start[*phase]),
-            tenths(result.tuned[*phase]),
-            signed(result.change()[*phase]),
-            signed(*size),
-        ]);
-    }
-    (!changes.is_empty()).then_some(table)
-}
-
-/// How many terms were held, and why: "16 rare, 6 not chosen". None without any.
-pub fn held(results: &[TermResult]) -> Option<String> {
-    let count = |why| match results.iter().filter(|result| result.held == Some(why)).count() {
-        0 => None,
-        count => Some(format!("{count} {}", why.name())),
-    };
-    let counts: Vec<String> = [Why::Rare, Why::NotChosen].into_iter().filter_map(count).collect();
-    (!counts.is_empty()).then(|| counts.join(", "))
-}
-
 /// Effective values of pieces: material plus the mean of the role's other terms.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EffectiveValues {
     /// Mean share of the middlegame over the positions.
     pub middlegame: f64,
@@ -126,7 +66,7 @@ pub struct EffectiveValues {
 }
 
 /// Middlegame and endgame, in centipawns.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EffectiveValue {
     pub role: &'static str,
     pub start: [f64; 2],

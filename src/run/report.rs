@@ -38,9 +38,7 @@ pub struct ShownRun {
 pub struct Page {
     title: String,
     lead: Markup,
-    pub sections: Vec<Section>,
-    /// The files whose positions were measured on.
-    pub files: Vec<PathBuf>,
+    sections: Vec<Section>,
 }
 
 /// Positions to compare on.
@@ -123,7 +121,7 @@ impl Page {
         }
         sections.push(page::settings(&pages));
         let lead = html! { @for sentence in &deep.comparison.sentences { p { (sentence) } } };
-        Ok(Self { title: title(runs), lead, sections, files })
+        Ok(Self { title: title(runs), lead, sections })
     }
 
     /// Writes the page; the number of its bytes.
@@ -160,7 +158,7 @@ pub fn of_ended(
         let pages = [runs[0].page.clone()];
         let lead = html! { p { "There is no comparison: " (format!("{error:#}")) "." } };
         let sections = vec![page::curves(&pages), page::settings(&pages)];
-        Page { title: title(&runs), lead, sections, files: Vec::new() }
+        Page { title: title(&runs), lead, sections }
     });
     page.write(&output)?;
     Ok(output)

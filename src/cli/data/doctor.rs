@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::io::{Pace, Reading as Options};
 use crate::cli::out;
 use crate::data::doctor::{Diagnosis, Exam, Finding, Grade, Keys, Reading};
-use crate::draw::Section;
 use crate::format::Source;
 use crate::report::{Table, fit};
 use crate::sample::Sample;
@@ -50,13 +49,6 @@ struct Examined {
     limited: bool,
     fit: bool,
     diagnosis: Diagnosis,
-}
-
-/// The findings of a file as part of a page.
-pub fn section(path: &Path) -> Result<Section> {
-    let reading = Options { format: None, point_of_view: None };
-    let file = examine(path, &reading, None, None)?;
-    Ok(Section::new(file.file.display().to_string(), table(&file).markup()))
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {

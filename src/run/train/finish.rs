@@ -12,7 +12,7 @@ use crate::log;
 use crate::loss::Loss;
 use crate::output;
 use crate::progress::Progress;
-use crate::report::terms::{EffectiveValues, TermResult, Why, csv};
+use crate::report::terms::{EffectiveValues, TermResult, csv};
 use crate::run::export::{self, Written};
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::{self, Recipe};
@@ -41,8 +41,8 @@ pub struct Finished {
 pub enum Made {
     /// A net, and the file with the terms that learnt with it.
     Net(Box<Written>, Option<PathBuf>),
-    /// Terms before and after, and the values of pieces.
-    Terms(Vec<TermResult>, EffectiveValues),
+    /// Terms, with the values of pieces.
+    Terms(EffectiveValues),
 }
 
 /// Why a run leaves no net.
@@ -83,10 +83,7 @@ pub fn finish(run: &Run, folder: &RunFolder) -> Result<Finished> {
         None => format!("weights of step {step}"),
     };
     let made = match &run.data.terms {
-        Some(tuned) => {
-            let (results, values) = terms(run, tuned, &best, &what, folder)?;
-            Made::Terms(results, values)
-        }
+        Some(tuned) => Made::Terms(terms(run, tuned, &best, &what, folder)?),
         None => {
             let net = folder.file(folder::NET);
             let validating = &run.data.scan.validation.samples;
@@ -125,7 +122,7 @@ fn terms(
     best: &Checkpoint,
     what: &str,
     folder: &RunFolder,
-) -> Result<(Vec<TermResult>, EffectiveValues)> {
+) -> Result<EffectiveValues> {
     let recipe = &run.recipe;
     let scale = recipe.config.scale;
     let exact = tuned.terms.trained(&best.weights, scale)?;
@@ -149,7 +146,7 @@ fn terms(
     let counted = results.iter().map(|result| (result, times(result)));
     let effective = EffectiveValues::of(counted, tuned.tally.phase());
     write(folder::TERMS_CSV, csv(&results))?;
-    Ok((results, effective))
+    Ok(effective)
 }
 
 /// Before and after, term by term, those that the evaluation does not have left out.
@@ -176,8 +173,8 @@ fn results(
             },
             held: match (terms.chosen.terms[i], asked.terms[i]) {
                 (true, _) => None,
-                (false, true) => Some(Why::Rare),
-                (false, false) => Some(Why::NotChosen),
+                (false, true) => Some("rare"),
+                (false, false) => Some("not chosen"),
             },
         }
     });
