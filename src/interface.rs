@@ -6,7 +6,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, Move};
 
 use crate::score::Score;
-use crate::search::{Game, Limits, Report};
+use crate::search::{Game, Limits, Searched};
 
 /// What an interface asks for.
 #[derive(Clone, Debug)]
@@ -160,18 +160,18 @@ pub fn word(played: Move, mode: CastlingMode) -> String {
 }
 
 /// A line of an iteration, after so many milliseconds.
-pub fn info(report: &Report, milliseconds: u64, mode: CastlingMode) -> String {
-    let Report { depth, seldepth, nodes, line, full } = *report;
-    let score = match line.score {
+pub fn info(found: &Searched, milliseconds: u64, mode: CastlingMode) -> String {
+    let Searched { score, pv, depth, seldepth, nodes } = found;
+    let score = match score {
         Score::Centipawns(score) => format!("cp {score}"),
         Score::Mate(moves) => format!("mate {moves}"),
     };
     let speed = nodes * 1000 / milliseconds.max(1);
-    let pv: String = line.pv.iter().map(|&played| format!(" {}", word(played, mode))).collect();
+    let pv: String = pv.iter().map(|&played| format!(" {}", word(played, mode))).collect();
     let pv = if pv.is_empty() { pv } else { format!(" pv{pv}") };
     format!(
-        "info depth {depth} seldepth {seldepth} score {score} nodes {nodes} nps {speed} hashfull \
-         {full} time {milliseconds}{pv}"
+        "info depth {depth} seldepth {seldepth} score {score} nodes {nodes} nps {speed} \
+         time {milliseconds}{pv}"
     )
 }
 

@@ -18,7 +18,7 @@ use crate::interface::{self, Command, Go};
 use crate::model::Precision;
 use crate::run::OwnPlayer;
 use crate::sample::Position;
-use crate::search::{Evaluate, Game, Question, Report, Searched, Searcher};
+use crate::search::{Evaluate, Game, Question, Searcher};
 
 /// Be a chess engine that plays with an evaluation, for graphical interfaces and for matches
 ///
@@ -225,24 +225,22 @@ impl Talk<'_, '_> {
             let milliseconds = || began.elapsed().as_millis() as u64;
             let mut told = Vec::new();
             let found =
-                searcher.search(&game, &mut **evaluation, &question, &stop, &mut |report| {
-                    told.clone_from(&report.line.pv);
-                    say(&interface::info(&report, milliseconds(), mode));
+                searcher.search(&game, &mut **evaluation, &question, &stop, &mut |found| {
+                    told.clone_from(&found.pv);
+                    say(&interface::info(found, milliseconds(), mode));
                     if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
                         stop.store(true, Ordering::Relaxed);
                     }
                 });
-            if found.depth == 0 || told.first() != found.line.pv.first() {
-                // What an iteration found before it was stopped is played, so it is told as well.
-                let Searched { ref line, depth, seldepth, nodes } = found;
-                let report = Report { depth, seldepth, nodes, line, full: 0 };
-                say(&interface::info(&report, milliseconds(), mode));
+            if found.depth == 0 || told.first() != found.pv.first() {
+                // The move of an unfinished iteration is played, so it is printed as well.
+                say(&interface::info(&found, milliseconds(), mode));
             }
             // The answer to `go infinite` comes after `stop`.
             while go.infinite && !stop.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(1));
             }
-            say(&interface::best(found.best(), mode));
+            say(&interface::best(&found.pv, mode));
             stop.store(true, Ordering::Relaxed);
         });
     }

@@ -106,8 +106,8 @@ impl Player for AtBoard<'_> {
                 stop.store(true, Ordering::Relaxed);
             }
         });
-        let best = found.best().expect("a position that is searched has a legal move");
-        Ok(Searched { best, score: found.score(), depth: found.depth })
+        let best = *found.pv.first().expect("a position that is searched has a legal move");
+        Ok(Searched { best, score: found.score, pv: found.pv, depth: found.depth })
     }
 
     fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {

@@ -46,49 +46,18 @@ pub struct Question {
     pub scale: f64,
 }
 
-/// A move and what is thought to follow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// Seen by the side to move.
-    pub score: Score,
-    pub pv: Vec<Move>,
-}
-
-/// An iteration that is finished.
-#[derive(Clone, Copy, Debug)]
-pub struct Report<'a> {
-    /// Half-moves.
-    pub depth: u32,
-    /// Half-moves of the longest way that was looked at.
-    pub seldepth: u32,
-    /// From the start of the search on.
-    pub nodes: u64,
-    pub line: &'a Line,
-    /// How much of the table this search has filled, in thousandths.
-    pub full: u32,
-}
-
+/// The result of a search, so far or at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searched {
-    /// Without moves where none is legal.
-    pub line: Line,
+    /// Seen by the side to move.
+    pub score: Score,
+    /// The best move and what is thought to follow; empty where there is no legal move.
+    pub pv: Vec<Move>,
     /// Half-moves of the last iteration that was finished, 0 if none was.
     pub depth: u32,
-    /// Half-moves of the longest way that was looked at.
+    /// Half-moves of the longest line that was searched.
     pub seldepth: u32,
     pub nodes: u64,
-}
-
-impl Searched {
-    /// The move to play; None where there is none.
-    pub fn best(&self) -> Option<Move> {
-        self.line.pv.first().copied()
-    }
-
-    /// Score of the best line, seen by the side to move.
-    pub fn score(&self) -> Score {
-        self.line.score
-    }
 }
 
 #[derive(Debug)]
@@ -109,7 +78,7 @@ impl Searcher {
         self.history.clear();
     }
 
-    /// Searches the present position and passes each finished iteration to `watch`.
+    /// Searches the present position and passes the result of each finished iteration to `watch`.
     /// The evaluation must be that of earlier searches, unless they are forgotten. Of an unfinished
     /// iteration an exact line counts.
     pub fn search(
@@ -118,7 +87,7 @@ impl Searcher {
         evaluation: &mut dyn Evaluate,
         question: &Question,
         stop: &AtomicBool,
-        watch: &mut dyn FnMut(Report),
+        watch: &mut dyn FnMut(&Searched),
     ) -> Searched {
         let Question { limits, scale } = *question;
         self.table.age();
@@ -127,47 +96,42 @@ impl Searcher {
         let most = limits.nodes.unwrap_or(u64::MAX);
         let mut tree = Tree::new(game, evaluation, memory, Margins::new(scale), most, stop);
         let moves = game.chess().legal_moves();
-        let mut line = at_first(game, &mut tree, moves.first());
-        let mut finished = 0;
+        let mut found = at_first(game, &mut tree, moves.first());
         for depth in 1..=limits.depth.unwrap_or(MOST_DEPTH).clamp(1, MOST_DEPTH) {
             let enough = depth > 1 && limits.soft_nodes.is_some_and(|soft| tree.nodes >= soft);
             if moves.is_empty() || enough || stop.load(Ordering::Relaxed) {
                 break;
             }
             tree.depth = depth as i32;
-            let guess = (depth > 1).then_some(line.score);
-            line = iterate(&mut tree, game, guess).unwrap_or(line);
+            let score = aspire(&mut tree, game, (depth > 1).then_some(found.score));
+            let exact = if tree.is_stopped { tree.so_far } else { Some(score) };
+            if let Some(exact) = exact {
+                (found.score, found.pv) = (told(exact), tree.pv().to_vec());
+            }
+            (found.seldepth, found.nodes) = (tree.reached as u32, tree.nodes);
             if tree.is_stopped {
                 break;
             }
-            finished = depth;
-            let (nodes, seldepth, full) = (tree.nodes, tree.reached as u32, tree.table.full());
-            watch(Report { depth, seldepth, nodes, line: &line, full });
+            found.depth = depth;
+            watch(&found);
         }
-        Searched { line, depth: finished, seldepth: tree.reached as u32, nodes: tree.nodes }
+        found
     }
 }
 
-/// What is said before the first iteration: any legal move.
-fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> Line {
+/// The result before the first iteration: any legal move.
+fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> Searched {
     let score = match first {
         Some(_) => Score::Centipawns(tree.value()),
         None if game.chess().is_check() => Score::Mate(0),
         None => Score::Centipawns(0),
     };
-    Line { score, pv: first.copied().into_iter().collect() }
-}
-
-/// One iteration: its line; none if it was stopped before a line was exact.
-fn iterate(tree: &mut Tree, game: &Game, guess: Option<Score>) -> Option<Line> {
-    let score = aspire(tree, game, guess);
-    let exact = if tree.is_stopped { tree.so_far? } else { score };
-    Some(Line { score: told(exact), pv: tree.pv().to_vec() })
+    Searched { score, pv: first.copied().into_iter().collect(), depth: 0, seldepth: 0, nodes: 0 }
 }
 
 /// Root score in a window around that of the last iteration, wider where it misses.
 fn aspire(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
-    let mut width = tree.margins.window();
+    let mut width = tree.margins.window;
     let (mut alpha, mut beta) = match guess {
         Some(Score::Centipawns(guess)) if tree.depth >= 4 => (guess - width, guess + width),
         _ => (-INFINITE, INFINITE),

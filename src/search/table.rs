@@ -166,13 +166,6 @@ impl Table {
         };
     }
 
-    /// Thousandths that the present search has written, of a sample.
-    pub fn full(&self) -> u32 {
-        let sample = self.lines.iter().flat_map(|line| &line.0).take(1000);
-        let written = |entry: &&Entry| entry.mark != 0 && entry.generation() == self.generation;
-        sample.filter(written).count() as u32
-    }
-
     /// The highest bits choose, so that any number of lines will do.
     fn line(&self, key: u64) -> usize {
         ((u128::from(key) * self.lines.len() as u128) >> 64) as usize

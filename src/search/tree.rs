@@ -177,7 +177,7 @@ impl<'a> Tree<'a> {
                 if quiet && depth <= 8 && (count >= late(depth, improves) || !on_pv && futile()) {
                     continue;
                 }
-                if depth <= 6 && self.margins.loses(chess, played, quiet, depth) {
+                if depth <= 6 && loses(chess, played, quiet, depth) {
                     continue;
                 }
             }
@@ -237,7 +237,7 @@ impl<'a> Tree<'a> {
                 quiets += 1;
             }
         }
-        // No move may have been worth a look.
+        // Every move may have been pruned.
         if best == -INFINITE {
             return alpha;
         }
@@ -286,7 +286,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Writes a better move and what follows it into the principal variation.
-    pub(super) fn extend(&mut self, ply: usize, played: Move) {
+    fn extend(&mut self, ply: usize, played: Move) {
         let (here, behind) = self.frames.split_at_mut(ply + 1);
         let pv = &mut here[ply].pv;
         pv.clear();
@@ -295,7 +295,7 @@ impl<'a> Tree<'a> {
     }
 
     /// What the evaluation says of the position; None in check, where it is asked nothing.
-    pub(super) fn look(&mut self, in_check: bool, found: Option<Found>) -> Option<i32> {
+    fn look(&mut self, in_check: bool, found: Option<Found>) -> Option<i32> {
         if in_check {
             return None;
         }
@@ -306,15 +306,11 @@ impl<'a> Tree<'a> {
         self.evaluation.value().clamp(-MATES, MATES)
     }
 
-    pub(super) fn clear_pv(&mut self, ply: usize) {
-        self.frames[ply].pv.clear();
-    }
-
-    pub(super) fn key(&self) -> u64 {
+    fn key(&self) -> u64 {
         self.keys[self.keys.len() - 1]
     }
 
-    pub(super) fn play(&mut self, chess: &Chess, played: Move) -> Chess {
+    fn play(&mut self, chess: &Chess, played: Move) -> Chess {
         let (after, key) = follow(chess, self.key(), played);
         self.table.expect(key);
         self.nodes += 1;
@@ -324,13 +320,13 @@ impl<'a> Tree<'a> {
         after
     }
 
-    pub(super) fn undo(&mut self) {
+    fn undo(&mut self) {
         self.keys.pop();
         self.evaluation.undo();
     }
 
     /// Whether to end, asked before each move.
-    pub(super) fn is_over(&mut self) -> bool {
+    fn is_over(&mut self) -> bool {
         let told = || self.nodes.is_multiple_of(POLL) && self.stop.load(Ordering::Relaxed);
         self.is_stopped = self.is_stopped || self.nodes >= self.most_nodes || told();
         self.is_stopped
@@ -338,7 +334,7 @@ impl<'a> Tree<'a> {
 
     /// Draws by rule. A position that stood before in this search is one at once, since what could
     /// be tried here could be tried there; one of the game has to come for the third time.
-    pub(super) fn is_drawn(&self, chess: &Chess) -> bool {
+    fn is_drawn(&self, chess: &Chess) -> bool {
         if chess.halfmoves() >= 100 && !chess.is_checkmate() {
             return true;
         }
@@ -358,7 +354,7 @@ impl<'a> Tree<'a> {
 }
 
 /// The value of a position, or the score of the table where it knows better.
-pub(super) fn sharper(value: i32, found: Option<Found>) -> i32 {
+fn sharper(value: i32, found: Option<Found>) -> i32 {
     match found {
         Some(Found { score, .. }) if score.abs() > MATES => value,
         Some(Found { score, bound: Bound::Exact, .. }) => score,
@@ -445,8 +441,10 @@ impl Quiescence {
 pub struct Margins {
     reverse: i32,
     futility: i32,
-    hope: i32,
-    window: i32,
+    /// Gain that quiescence hopes for from captures that win nothing.
+    pub hope: i32,
+    /// Half of the first window around the score of the iteration before.
+    pub window: i32,
     pass: i32,
 }
 
@@ -475,34 +473,25 @@ impl Margins {
         self.futility * (depth + 1)
     }
 
-    /// The same in quiescence, for captures that win nothing.
-    pub fn hope(&self) -> i32 {
-        self.hope
-    }
-
-    /// Half of the first window around the score of the iteration before.
-    pub fn window(&self) -> i32 {
-        self.window
-    }
-
     /// Depth reduction behind a pass, by depth and evaluation above beta.
     pub fn pass(&self, depth: i32, above: i32) -> i32 {
         4 + depth / 4 + (above / self.pass).min(3)
     }
 
-    /// Whether a move loses more material on its square than `depth` half-moves will win back.
-    pub fn loses(&self, chess: &Chess, played: Move, quiet: bool, depth: i32) -> bool {
-        exchange(chess, played) < if quiet { -60 * depth } else { -100 * depth }
-    }
+}
+
+/// Whether a move loses more material on its square than `depth` half-moves will win back.
+fn loses(chess: &Chess, played: Move, quiet: bool, depth: i32) -> bool {
+    exchange(chess, played) < if quiet { -60 * depth } else { -100 * depth }
 }
 
 /// So many moves are tried before quiet ones are left out, near the leaves.
-pub fn late(depth: i32, improves: bool) -> i32 {
+fn late(depth: i32, improves: bool) -> i32 {
     (3 + depth * depth) / if improves { 1 } else { 2 }
 }
 
 /// Half-moves that a late quiet move is searched less, before what else is known of it.
-pub fn reduction(depth: i32, count: i32) -> i32 {
+fn reduction(depth: i32, count: i32) -> i32 {
     let of = |number: i32| number.clamp(0, SIDE as i32 - 1) as usize;
     REDUCTIONS[of(depth)][of(count)]
 }
@@ -519,13 +508,13 @@ static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
 
 impl Tree<'_> {
     /// The score after captures and promotions alone, or all moves in check.
-    pub(super) fn quiesce(
+    fn quiesce(
         &mut self,
         chess: &Chess,
         [mut alpha, beta]: [i32; 2],
         ply: usize,
     ) -> i32 {
-        self.clear_pv(ply);
+        self.frames[ply].pv.clear();
         self.reached = self.reached.max(ply);
         if ply > 0 && self.is_drawn(chess) {
             return 0;
@@ -564,7 +553,7 @@ impl Tree<'_> {
                     break;
                 }
                 // So far below alpha, only material can help.
-                let hope = stand + self.margins.hope();
+                let hope = stand + self.margins.hope;
                 if hope <= alpha && exchange(chess, played) <= 0 {
                     best = best.max(hope);
                     continue;

@@ -6,7 +6,7 @@ use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::sample::Position;
 use nnuance::score::Score;
 use nnuance::search::{
-    Game, Limits, Line, MOST_DEPTH, Question, Searched, Searcher, Terms, exchange,
+    Game, Limits, MOST_DEPTH, Question, Searched, Searcher, Terms, exchange,
 };
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Position as _};
@@ -27,14 +27,22 @@ fn game(fen: &str, moves: &str) -> Game {
     game
 }
 
-/// The result of a fresh searcher, and its iterations.
-fn ask(game: &Game, limits: Limits) -> (Searched, Vec<(u32, Line)>) {
-    let (mut said, stop) = (Vec::new(), AtomicBool::new(false));
+/// What a fresh searcher finds, and after how many iterations.
+fn ask(game: &Game, limits: Limits) -> (Searched, usize) {
+    ask_for_mate(game, limits, None)
+}
+
+/// The same, ended by a mate in so many moves.
+fn ask_for_mate(game: &Game, limits: Limits, moves: Option<i32>) -> (Searched, usize) {
+    let (mut iterations, stop) = (0, AtomicBool::new(false));
     let question = Question { limits, scale: SCALE };
-    let mut watch =
-        |report: nnuance::search::Report| said.push((report.depth, report.line.clone()));
+    let mut watch = |found: &Searched| {
+        iterations += 1;
+        let ends = moves.is_some_and(|moves| found.score == Score::Mate(moves));
+        stop.store(ends, Ordering::Relaxed);
+    };
     let found = Searcher::new(2).search(game, &mut material(), &question, &stop, &mut watch);
-    (found, said)
+    (found, iterations)
 }
 
 /// The result of a search that ends with the first mate in so many moves.
@@ -58,7 +66,7 @@ fn nodes(nodes: u64) -> Limits {
 }
 
 fn best(found: &Searched) -> String {
-    found.best().map_or_else(String::new, |best| best.to_uci(CastlingMode::Standard).to_string())
+    found.pv.first().map_or_else(String::new, |best| best.to_uci(CastlingMode::Standard).to_string())
 }
 
 #[test]
@@ -73,9 +81,9 @@ fn mates_are_found_and_counted() {
         ("8/8/2k5/8/8/8/8/K5RR w - - 0 1", 5, ""),
     ];
     for (fen, moves, first) in mates {
-        let found = mate(&game(fen, ""), moves);
-        assert_eq!(found.score(), Score::Mate(moves as i32), "{fen} {found:?}");
-        assert_eq!(found.line.pv.len(), 2 * moves as usize - 1, "{fen}");
+        let (found, _) = ask_for_mate(&game(fen, ""), nodes(4_000_000), Some(moves));
+        assert_eq!(found.score, Score::Mate(moves), "{fen} {found:?}");
+        assert_eq!(found.pv.len(), 2 * moves as usize - 1, "{fen}");
         if first.is_empty() {
             continue;
         }
@@ -83,7 +91,7 @@ fn mates_are_found_and_counted() {
         // The side that is mated says so too.
         let after = game(fen, first);
         let (found, _) = ask(&after, nodes(500_000));
-        assert_eq!(found.score(), Score::Mate(1 - moves as i32), "{fen} after {first}");
+        assert_eq!(found.score, Score::Mate(1 - moves), "{fen} after {first}");
     }
 }
 
@@ -93,9 +101,9 @@ fn finished_games_have_no_move() {
         ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", Score::Centipawns(0)),
         ("R6k/8/6K1/8/8/8/8/8 b - - 0 1", Score::Mate(0)),
     ] {
-        let (found, said) = ask(&game(fen, ""), depth(5));
-        assert_eq!((found.score(), found.best()), (score, None), "{fen}");
-        assert_eq!((found.nodes, said.len()), (0, 0));
+        let (found, iterations) = ask(&game(fen, ""), depth(5));
+        assert_eq!((found.score, found.pv.len()), (score, 0), "{fen}");
+        assert_eq!((found.nodes, iterations), (0, 0));
     }
 }
 
@@ -104,14 +112,14 @@ fn draws_by_rule_are_zero() {
     let zero = Score::Centipawns(0);
     // A rook ahead, but the next quiet move is the fiftieth; mate comes before that.
     let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 99 90", ""), depth(6));
-    assert_eq!(found.score(), zero);
+    assert_eq!(found.score, zero);
     let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 9 90", ""), depth(6));
-    assert!(found.score().centipawns() > 400, "{found:?}");
+    assert!(found.score.centipawns() > 400, "{found:?}");
     let (found, _) = ask(&game("7k/8/6K1/8/8/8/8/R7 w - - 99 90", ""), depth(4));
-    assert_eq!(found.score(), Score::Mate(1));
+    assert_eq!(found.score, Score::Mate(1));
     // Kings alone.
     let (found, _) = ask(&game("8/8/4k3/8/8/8/3pK3/8 w - - 0 1", ""), depth(6));
-    assert_eq!((found.score(), &best(&found)[..]), (zero, "e2d2"));
+    assert_eq!((found.score, &best(&found)[..]), (zero, "e2d2"));
 }
 
 #[test]
@@ -121,11 +129,11 @@ fn repetitions_follow_the_score() {
     assert_eq!(behind.occurrences(), 3);
     for half_moves in [1, 3, 6] {
         let (found, _) = ask(&behind, depth(half_moves));
-        assert_eq!((found.score(), &best(&found)[..]), (Score::Centipawns(0), "g1f3"));
+        assert_eq!((found.score, &best(&found)[..]), (Score::Centipawns(0), "g1f3"));
     }
     let ahead = game("rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", twice);
     let (found, _) = ask(&ahead, depth(6));
-    assert!(found.score().centipawns() > 500 && best(&found) != "g1f3", "{found:?}");
+    assert!(found.score.centipawns() > 500 && best(&found) != "g1f3", "{found:?}");
     // A move of a pawn, and nothing before it can come again.
     let mut fresh = behind.clone();
     fresh.play("e2e4".parse::<UciMove>().unwrap().to_move(fresh.chess()).unwrap());
@@ -159,19 +167,19 @@ fn limits_are_kept() {
     for most in [0, 1, 2, 10, 100, 1000, 12_345] {
         let (found, _) = ask(&game, nodes(most));
         assert_eq!(found.nodes, most);
-        assert!(found.best().is_some_and(|best| game.chess().is_legal(best)));
+        assert!(found.pv.first().is_some_and(|best| game.chess().is_legal(*best)));
     }
-    let (found, said) = ask(&game, depth(5));
-    assert_eq!((found.depth, said.len()), (5, 5));
+    let (found, iterations) = ask(&game, depth(5));
+    assert_eq!((found.depth, iterations), (5, 5));
     assert!(found.seldepth >= 5);
     // Soft: the iteration that passes the limit is finished.
-    let (soft, said) = ask(&game, Limits { soft_nodes: Some(5000), ..Limits::default() });
-    assert!(soft.nodes >= 5000 && said.len() == soft.depth as usize);
+    let (soft, iterations) = ask(&game, Limits { soft_nodes: Some(5000), ..Limits::default() });
+    assert!(soft.nodes >= 5000 && iterations == soft.depth as usize);
     assert!(ask(&game, depth(soft.depth - 1)).0.nodes < 5000);
     let question = Question { limits: Limits::default(), scale: SCALE };
     let told = AtomicBool::new(true);
     let found = Searcher::new(1).search(&game, &mut material(), &question, &told, &mut |_| ());
-    assert!(found.nodes == 0 && found.best().is_some());
+    assert!(found.nodes == 0 && !found.pv.is_empty());
     // A position with little to look at comes to the deepest iteration.
     let (found, _) = ask(&self::game("8/8/8/8/8/p1k5/P7/K7 w - - 98 90", ""), Limits::default());
     assert_eq!(found.depth, MOST_DEPTH);

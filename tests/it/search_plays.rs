@@ -7,7 +7,7 @@ use nnuance::export::load;
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::net::{Accumulator, Net};
 use nnuance::sample::Position;
-use nnuance::search::{Evaluate, Game, Limits, Question, Report, Searcher, Terms};
+use nnuance::search::{Evaluate, Game, Limits, Question, Searched, Searcher, Terms};
 use rayon::prelude::*;
 use shakmaty::{ByColor, Chess, Position as _};
 
@@ -37,12 +37,12 @@ fn play(start: Chess, evaluations: &mut [Box<dyn Evaluate + '_>; 2], most: usize
         }
         let limits = Limits { nodes: Some(300), ..Limits::default() };
         let question = Question { limits, scale: 200.0 };
-        let mut watch = |report: Report| follow(&chess, &report.line.pv);
+        let mut watch = |found: &Searched| follow(&chess, &found.pv);
         let evaluation = evaluations[side].as_mut();
         let found = searchers[side].search(&game, evaluation, &question, &stop, &mut watch);
-        let best = found.best().expect("there are legal moves");
+        let best = *found.pv.first().expect("there are legal moves");
         assert!(legal.contains(&best));
-        follow(&chess, &found.line.pv);
+        follow(&chess, &found.pv);
         game.play(best);
     }
     most
