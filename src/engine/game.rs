@@ -3,21 +3,12 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use shakmaty::{Chess, Color, EnPassantMode, Move, Position as _, zobrist::Zobrist64};
+use shakmaty::{Chess, Color, EnPassantMode, Position as _, zobrist::Zobrist64};
 
 use super::player::Searched;
 use super::uci::Line;
+use crate::format::pgn::Ply;
 use crate::sample::{GameHash, Played, Position, Sample};
-use crate::score::Score;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ply {
-    pub played: Move,
-    /// Seen by the side that played it.
-    pub score: Score,
-    /// Half-moves that were searched for it.
-    pub depth: u32,
-}
 
 /// A game from its opening to its end.
 #[derive(Clone, Debug, PartialEq)]

@@ -29,7 +29,7 @@ pub use uci::{EngineSettings, Fault};
 pub use crate::score::Score;
 
 use crate::format::book::BookError;
-use crate::format::{BadRecords, ReadError};
+use crate::format::{BadRecords, ReadError, WriteError};
 
 /// An item that could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,10 +126,8 @@ pub enum EngineError {
     NoMoves { format: &'static str, input: PathBuf },
     #[error("{0} does not hold games; write viriformat, binpack or pgn")]
     NoGames(&'static str),
-    #[error("positions do not hold what {0} wants; choose another format")]
-    NoWriter(&'static str),
-    #[error("cannot write position {number} to {path} as {format}: {reason}")]
-    Write { path: PathBuf, format: &'static str, number: u64, reason: String },
+    #[error(transparent)]
+    Write(#[from] WriteError),
     #[error("games of no random moves would all be the same; allow some, or give a book")]
     SameGames,
     #[error("cannot read {path}: {error}")]

@@ -11,7 +11,7 @@ use super::pool::{Kept, Obstacle, drive};
 use super::uci::Line;
 use super::{EngineError, Report};
 use crate::digest;
-use crate::format::{Format, Holds, Source};
+use crate::format::{Format, Holds, Source, WriteError};
 use crate::progress::Progress;
 use crate::sample::Sample;
 use crate::score::Score;
@@ -52,7 +52,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
     if facts.moves == Holds::Always && items.source.format().facts.moves == Holds::Never {
         return Err(EngineError::NoMoves { format: name, input: input.clone() });
     }
-    let mut writer = format.writer.ok_or(EngineError::NoWriter(name))?();
+    let mut writer = format.new_writer(output)?;
     let journal = Journal::open(output, &settings)?;
     let mut written = journal.progress().written;
     for _ in 0..journal.progress().items {
@@ -67,7 +67,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
         if let Some(sample) = made.or(stays.then_some(item.sample)) {
             let failed = |reason| {
                 let path = output.clone();
-                EngineError::Write { path, format: name, number: written, reason }
+                WriteError::Sample { path, format: name, number: written, reason }
             };
             writer.write(&sample, bytes).map_err(failed)?;
         }

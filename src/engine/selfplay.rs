@@ -10,7 +10,7 @@ use super::player::{Crew, Limit, Player};
 use super::pool::{Kept, Obstacle, drive};
 use super::uci::Line;
 use super::{EngineError, Report};
-use crate::format::{Format, Holds};
+use crate::format::{Format, Holds, WriteError};
 use crate::progress::Progress;
 
 #[derive(Clone)]
@@ -52,7 +52,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<Report, Engin
         for sample in game.into_iter().flat_map(Game::samples) {
             let failed = |reason| {
                 let path = job.output.clone();
-                EngineError::Write { path, format: name, number: number + 1, reason }
+                WriteError::Sample { path, format: name, number: number + 1, reason }
             };
             writer.write(&sample, bytes).map_err(failed)?;
         }

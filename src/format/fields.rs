@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use shakmaty::{Chess, Color, Move, Position as _};
+use shakmaty::{Board, Chess, Color, Move, Position as _, Rank, Role, Square};
 
 use crate::sample::{Played, Position, Sample};
 
@@ -108,6 +108,18 @@ pub fn text_fen(text: &str) -> Result<Position, String> {
         return Err(format!("not a FEN of chess: `{text}`"));
     }
     Position::from_fen(text).map_err(|error| format!("{error}: `{text}`"))
+}
+
+/// Checks that a pawn has just passed the square of en passant.
+pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), String> {
+    let [pawn, start] = [8, 24].map(|bits| Square::try_from(square as u32 ^ bits).ok());
+    let empty = |square| board.piece_at(square).is_none();
+    let stands = |pawn| board.piece_at(pawn) == Some(Role::Pawn.of(!turn));
+    let fits = square.rank() == turn.relative_rank(Rank::Sixth)
+        && pawn.is_some_and(stands)
+        && empty(square)
+        && start.is_some_and(empty);
+    fits.then_some(()).ok_or_else(|| format!("en passant on {square}, but no pawn has passed it"))
 }
 
 /// Half-moves since the start of the game, counted from move number 1 where a sample does not say.

@@ -1,12 +1,12 @@
 //! marlinformat: 32 bytes a position; docs/formats.md has the layout. Score and result are White's.
 
-use shakmaty::{Bitboard, Color, Role, Square};
+use shakmaty::{Bitboard, Color, Square};
 
 use super::Holds::{Always, Never};
 use super::record::{self, LENGTH, Records};
 use super::{Facts, Format, View, Writer, fields};
 use crate::point_of_view::PointOfView;
-use crate::sample::{Piece, Position, Sample};
+use crate::sample::{Position, Sample};
 
 const NO_EP: u8 = 64;
 
@@ -61,14 +61,7 @@ fn castling_is_plain(position: &Position) -> bool {
 fn plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     let position = Record::decode(bytes)?.position;
     if let Some(square) = position.ep_square() {
-        let (rank, passed) = if position.turn().is_white() { (5, 32) } else { (2, 24) };
-        let pawn = Square::new(passed + square as u32 % 8);
-        let stands = |piece: Piece| {
-            (piece.square, piece.role, piece.color) == (pawn, Role::Pawn, !position.turn())
-        };
-        if square as u32 / 8 != rank || !position.pieces().any(stands) {
-            return Err(format!("en passant on {square}, but no pawn has passed it"));
-        }
+        fields::check_ep(&position.board(), position.turn(), square)?;
     }
     decode(bytes)
 }

@@ -90,6 +90,12 @@ impl Format {
         ALL.iter().copied().find(|format| format.name == name)
     }
 
+    /// A writer; an error if samples do not hold what the format wants.
+    pub fn new_writer(&self, path: &Path) -> Result<Box<dyn Writer>, WriteError> {
+        let no_writer = || WriteError::NoWriter { path: path.to_path_buf(), format: self.name };
+        Ok(self.writer.ok_or_else(no_writer)?())
+    }
+
     /// Whether a name ends as files of this format do, the ending of packed files aside.
     pub fn names(&self, path: &Path) -> bool {
         let packed = PACKED.iter().any(|end| path.extension().is_some_and(|it| it == *end));

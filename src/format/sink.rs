@@ -40,13 +40,10 @@ pub struct Sink {
 
 impl Sink {
     pub fn create(path: &Path, format: &'static Format) -> Result<Self, WriteError> {
-        let Some(writer) = format.writer else {
-            return Err(WriteError::NoWriter { path: path.to_path_buf(), format: format.name });
-        };
         Ok(Self {
             path: path.to_path_buf(),
             format,
-            writer: writer(),
+            writer: format.new_writer(path)?,
             bytes: Vec::new(),
             compressor: Compressor::create(path)?,
             samples: 0,

@@ -18,9 +18,8 @@ use crate::engine::opening::{Opener, Openings, Start};
 use crate::engine::player::Searched;
 use crate::engine::pool::{self, Obstacle, Tried, Workers};
 use crate::engine::uci::{Fault, Line};
-use crate::engine::{Clock, EngineError, Entrant, Limit, Part, Player, Score};
-use crate::format::pgn::comment::{LARGEST, LONGEST_MATE, MATE};
-use crate::format::pgn::{Annotated, Ply};
+use crate::engine::{Clock, EngineError, Entrant, Limit, Part, Player};
+use crate::format::pgn::Annotated;
 use crate::progress::Progress;
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
 
@@ -349,18 +348,13 @@ impl Recorder {
             let digests = DIGESTS.into_iter().zip(players);
             let digests = digests.filter_map(|(tag, player)| Some((tag, player.digest.clone()?)));
             let end = ("Termination", termination(game.ending).to_string());
-            let noted = game.plies.iter().map(|ply| Ply {
-                played: ply.played,
-                score: Some(noted(ply.score)),
-                depth: ply.depth,
-            });
             let annotated = Annotated {
                 event: "nnuance match",
                 round: format!("{}.{}", number + 1, which + 1),
                 players: players.map(|player| &player.name[..]),
                 tags: digests.chain(self.tags.iter().cloned()).chain([end]).collect(),
                 start: &game.start,
-                plies: &noted.collect::<Vec<_>>(),
+                plies: &game.plies,
                 white_result: game.ending.white_result(),
             };
             annotated.write(&mut bytes).map_err(EngineError::Match)?;
@@ -403,19 +397,4 @@ fn termination(ending: Ending) -> &'static str {
         Ending::Failed(_) => "abandoned",
         _ => "normal",
     }
-}
-
-/// A score for a comment: mates count half-moves there, and nothing else is as far from zero.
-pub fn noted(score: Score) -> i16 {
-    let most = i32::from(LARGEST - LONGEST_MATE);
-    let score = match score {
-        Score::Centipawns(score) => score.clamp(-most, most),
-        Score::Mate(moves) => {
-            // The side that mates makes the last move, so it takes one half-move less.
-            let plies = moves.saturating_abs().saturating_mul(2) - i32::from(moves > 0);
-            let size = i32::from(MATE) - plies.clamp(1, LONGEST_MATE.into());
-            if moves > 0 { size } else { -size }
-        }
-    };
-    score as i16
 }

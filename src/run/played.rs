@@ -169,7 +169,7 @@ fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
     let is_pair = |[one, other]: [usize; 2]| {
         let (one, other) = (&games[one], &games[other]);
         let ended = [one, other].iter().all(|game| game.sheet.white_result.is_some());
-        ended && one.players[0] == other.players[1] && one.sheet.opening == other.sheet.opening
+        ended && one.players[0] == other.players[1] && one.sheet.start == other.sheet.start
     };
     let mut waiting: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut pairs = Vec::new();

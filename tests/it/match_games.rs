@@ -9,7 +9,6 @@ use nnuance::digest;
 use nnuance::engine::journal::path_of;
 
 use nnuance::format::pgn::{Annotated, Ply, scoresheets};
-use nnuance::run::arena::noted;
 use nnuance::run::played;
 use nnuance::sample::{Played, Position, mix};
 use nnuance::score::Score;
@@ -41,7 +40,7 @@ fn written_games_are_read_back() {
             let played = word.parse::<UciMove>().unwrap().to_move(&chess);
             let played = played.unwrap_or_else(|_| panic!("{word}"));
             chess.play_unchecked(played);
-            Ply { played, score: Some(noted(score)), depth: 7 }
+            Ply { played, score, depth: 7 }
         })
         .collect();
     let game = Annotated {
@@ -67,19 +66,20 @@ fn written_games_are_read_back() {
     std::fs::write(&path, &bytes).unwrap();
     let samples = formats::read(&path).unwrap();
     let read: Vec<_> = samples.iter().map(|it| (it.played.unwrap(), it.score.unwrap())).collect();
-    let written =
-        plies.iter().map(|it| (Played::from_move(&it.played).unwrap(), it.score.unwrap()));
-    assert_eq!(read, written.collect::<Vec<_>>());
+    let written = plies.iter().map(|it| Played::from_move(&it.played).unwrap());
+    assert_eq!(read, written.zip([-31_998, 31_999]).collect::<Vec<_>>());
     assert_eq!(samples.iter().map(|it| it.result).collect::<Vec<_>>(), [0.0, 1.0]);
-    for (score, centipawns) in [
-        (Score::Centipawns(-35), -35),
-        (Score::Centipawns(31_000), 30_999),
-        (Score::Mate(1), 31_999),
-        (Score::Mate(3), 31_995),
-        (Score::Mate(-3), -31_994),
-        (Score::Mate(i32::MIN), -31_000),
+    for (score, text) in [
+        (Score::Centipawns(-35), "{-0.35/7}"),
+        (Score::Centipawns(31_000), "{+309.99/7}"),
+        (Score::Mate(3), "{+M5/7}"),
+        (Score::Mate(-3), "{-M6/7}"),
+        (Score::Mate(i32::MIN), "{-M1000/7}"),
     ] {
-        assert_eq!(noted(score), centipawns);
+        let mut bytes = Vec::new();
+        let plies = [Ply { score, ..plies[0] }];
+        Annotated { plies: &plies, ..game.clone() }.write(&mut bytes).unwrap();
+        assert!(String::from_utf8(bytes).unwrap().contains(text), "{text}");
     }
 }
 

@@ -17,7 +17,7 @@ features: architecture point_of_view sample
 floats: architecture weights
 model: architecture batch loss prefetch sums weights
 terms: input
-format: input output point_of_view sample sums terms
+format: input output point_of_view sample score sums terms
 hce: batch sample scales sums terms weights
 net: architecture features sample scales
 report: digits draw linear log loss terms

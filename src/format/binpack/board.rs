@@ -6,6 +6,7 @@ use shakmaty::{
     Bitboard, CastlingSide, Chess, Color, Move, Position as _, Rank, Role, Setup, Square, attacks,
 };
 
+use super::super::fields;
 use crate::sample::{Played, Position, legal};
 
 /// Side, king and rook of the rights to castle. The long one is counted first where a side has both.
@@ -73,7 +74,7 @@ impl Board {
             }
         }
         if let Some(square) = setup.ep_square {
-            check_ep(&setup, square)?;
+            fields::check_ep(&setup.board, setup.turn, square)?;
         }
         Ok(Self { chess: legal(setup).map_err(|error| error.to_string())?, rights })
     }
@@ -214,18 +215,6 @@ pub fn pack(position: &Position) -> [u8; 24] {
     bytes[..8].copy_from_slice(&position.occupied().to_be_bytes());
     bytes[8..].copy_from_slice(&nibbles.to_le_bytes());
     bytes
-}
-
-/// Checks that a pawn has just passed a square.
-fn check_ep(setup: &Setup, square: Square) -> Result<(), String> {
-    let start = Square::try_from(square as u32 ^ 16 ^ 8).ok();
-    let rank = setup.turn.relative_rank(Rank::Sixth);
-    let empty = |square| setup.board.piece_at(square).is_none();
-    let pawn = setup.board.piece_at(behind(square)) == Some(Role::Pawn.of(!setup.turn));
-    match square.rank() == rank && pawn && empty(square) && start.is_some_and(empty) {
-        true => Ok(()),
-        false => Err(format!("en passant on {square}, but no pawn has passed it")),
-    }
 }
 
 fn illegal(from: Square, to: Square) -> String {

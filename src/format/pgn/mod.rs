@@ -76,7 +76,7 @@ pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
     each(input, |frame| last(frame.whole()?))
 }
 
-/// Players and results of the games of a file; moves are not replayed.
+/// Players and results of the games of a file.
 pub fn scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
     each(input, Scoresheet::read)
 }
@@ -124,9 +124,9 @@ fn shown(text: &[u8]) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(40).collect()
 }
 
-#[derive(Debug, PartialEq, Eq)]
 enum Game {
-    Whole,
+    /// The result as White sees it.
+    Whole(f32),
     Unfinished,
     /// No game at all: blank lines, or text between games.
     Nothing,
@@ -218,13 +218,13 @@ impl Replay<'_> {
         let moves = self.out.len() - self.first;
         match self.ended {
             Some(Outcome::Won(doubled)) => {
-                let game = Some(self.hash.game());
+                let (game, white_result) = (Some(self.hash.game()), f32::from(doubled) / 2.0);
                 for sample in &mut self.out[self.first..] {
                     let turn = sample.position.turn();
                     sample.game = game;
-                    sample.result = fields::turned_result(f32::from(doubled) / 2.0, turn);
+                    sample.result = fields::turned_result(white_result, turn);
                 }
-                Ok(Game::Whole)
+                Ok(Game::Whole(white_result))
             }
             Some(Outcome::Unfinished) => {
                 self.out.truncate(self.first);
@@ -284,17 +284,14 @@ fn not_a_move(san: &[u8]) -> String {
     format!("`{}` is not a move", shown(san))
 }
 
-/// Comment of tournament programs behind a move of their book.
-const BOOK: &[u8] = b"book";
-
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scoresheet {
     /// The number of its first line.
     pub line: u64,
     /// 0, 0.5 or 1; None where the game has none, or the file breaks off in it.
     pub white_result: Option<f64>,
-    /// The first position and the moves of a book, as text; empty for the usual start.
-    pub opening: String,
+    /// The first position; empty for the usual one.
+    pub start: String,
     tags: Vec<(String, String)>,
 }
 
@@ -309,72 +306,16 @@ impl Scoresheet {
     /// Reads a game; none where a text holds no game.
     fn read(frame: &Frame) -> Result<Option<Self>, Wrong> {
         let text = frame.whole()?;
+        let white_result = match replay(text, &mut Vec::new()) {
+            Ok(Game::Whole(white_result)) => Some(white_result.into()),
+            Ok(Game::Unfinished) => None,
+            Ok(Game::Nothing) => return Ok(None),
+            Err(wrong) if frame.last && wrong.at_end => None,
+            Err(wrong) => return Err(wrong),
+        };
         let tags = Tags::read(text).map_err(Wrong::whole)?;
-        let said = tags.outcome().map_err(Wrong::whole)?;
         let start = tags.start().map_err(Wrong::whole)?;
-        let mut tokens = Tokens::new(text, tags.end);
-        let played = Moves::read(&mut tokens);
-        let at = tokens.start();
-        let wrong = |reason| Wrong { at, turn: None, reason, at_end: tokens.at_end() };
-        let (moves, cut_off) = match played {
-            Ok(moves) => {
-                let cut_off = frame.last && moves.outcome.is_none();
-                (moves, cut_off)
-            }
-            Err(_) if frame.last && tokens.at_end() => (Moves::default(), true),
-            Err(reason) => return Err(wrong(reason)),
-        };
-        if !tags.some && moves.count == 0 {
-            return Ok(None);
-        }
-        let outcome = match (said, moves.outcome) {
-            _ if cut_off => None,
-            (Some(said), Some(ended)) if said != ended => {
-                return Err(wrong(format!(
-                    "the moves end with {}, the tag Result says {}",
-                    ended.text(),
-                    said.text()
-                )));
-            }
-            (_, Some(ended)) => Some(ended),
-            (_, None) => return Err(wrong("the moves end without a result".to_string())),
-        };
-        let white_result = match outcome {
-            Some(Outcome::Won(doubled)) => Some(f64::from(doubled) / 2.0),
-            Some(Outcome::Unfinished) | None => None,
-        };
-        let start = start.map(|start| start.fen());
-        let opening = start.into_iter().chain(moves.book).collect::<Vec<_>>().join(" ");
-        Ok(Some(Self { line: frame.line, white_result, opening, tags: tags.texts() }))
-    }
-}
-
-/// Facts about the moves of a game that is not replayed.
-#[derive(Default)]
-struct Moves {
-    count: u64,
-    /// Those before the first that is not of a book.
-    book: Vec<String>,
-    outcome: Option<Outcome>,
-}
-
-impl Moves {
-    fn read(tokens: &mut Tokens) -> Result<Self, String> {
-        let (mut moves, mut last) = (Self::default(), None);
-        while let Some(token) = tokens.next()? {
-            match token {
-                Token::San(san) => {
-                    moves.count += 1;
-                    last = Some(String::from_utf8_lossy(san).into_owned());
-                }
-                Token::Comment(comment) => {
-                    let own = moves.book.len() as u64 + 1 == moves.count;
-                    let of_book = own && comment.trim_ascii() == BOOK;
-                    moves.book.extend(last.take().filter(|_| of_book));
-                }
-                Token::Outcome(outcome) => moves.outcome = Some(outcome),
-            }
-        }
-        Ok(moves)
+        let start = start.map_or(String::new(), |start| start.fen());
+        Ok(Some(Self { line: frame.line, white_result, start, tags: tags.texts() }))
     }
 }

@@ -8,6 +8,7 @@ use super::text::Outcome;
 use crate::format::fields::{Chain, GAMELESS};
 use crate::format::{Writer, fields};
 use crate::sample::{Position, Sample};
+use crate::score::Score;
 
 /// Lines are broken before they are longer.
 const WIDTH: usize = 80;
@@ -52,7 +53,7 @@ impl Movetext {
 }
 
 /// Appends a tag; quotes in its value are escaped.
-pub fn tag(name: &str, value: &str, out: &mut Vec<u8>) {
+fn tag(name: &str, value: &str, out: &mut Vec<u8>) {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
     out.extend_from_slice(format!("[{name} \"{value}\"]\n").as_bytes());
 }
@@ -65,7 +66,7 @@ fn seven_tags([event, round, white, black, result]: [&str; 5], out: &mut Vec<u8>
 }
 
 /// Appends the tags of the first position, none if it is the usual one.
-pub fn start_tags(start: &Position, out: &mut Vec<u8>) {
+fn start_tags(start: &Position, out: &mut Vec<u8>) {
     let fen = start.fen();
     if fen != START {
         if castles_unusually(start) {
@@ -91,7 +92,7 @@ fn castles_unusually(position: &Position) -> bool {
 }
 
 /// A score of the mover with its depth, as cutechess writes it: `{+0.35/12}`, `{-M4/9}`.
-pub fn score_text(score: i16, depth: u32) -> Result<String, String> {
+fn score_text(score: i16, depth: u32) -> Result<String, String> {
     let size = score.unsigned_abs();
     let sign = match score {
         0 => "",
@@ -152,13 +153,13 @@ impl Writer for PgnWriter {
     }
 }
 
-/// A move and what its side saw.
-#[derive(Clone, Debug, PartialEq)]
+/// A move of a game, with the score that the search of its side found.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ply {
     pub played: Move,
-    /// Centipawns, or [`MATE`] less the half-moves to a mate.
-    pub score: Option<i16>,
-    /// Half-moves.
+    /// Seen by the side that played it.
+    pub score: Score,
+    /// Half-moves that were searched for it.
     pub depth: u32,
 }
 
@@ -189,12 +190,25 @@ impl Annotated<'_> {
         let (mut moves, mut chess) = (Movetext::default(), self.start.clone());
         for (i, Ply { played, score, depth }) in self.plies.iter().enumerate() {
             moves.play(&mut chess, *played, i == 0);
-            if let Some(score) = score {
-                moves.word(&score_text(*score, *depth)?);
-            }
+            moves.word(&score_text(noted(*score), *depth)?);
         }
         moves.word(outcome);
         moves.finish(out);
         Ok(())
     }
+}
+
+/// A score for a comment: mates count half-moves there, and nothing else is as far from zero.
+fn noted(score: Score) -> i16 {
+    let most = i32::from(LARGEST - LONGEST_MATE);
+    let score = match score {
+        Score::Centipawns(score) => score.clamp(-most, most),
+        Score::Mate(moves) => {
+            // The side that mates makes the last move, so it takes one half-move less.
+            let plies = moves.saturating_abs().saturating_mul(2) - i32::from(moves > 0);
+            let size = i32::from(MATE) - plies.clamp(1, LONGEST_MATE.into());
+            if moves > 0 { size } else { -size }
+        }
+    };
+    score as i16
 }
