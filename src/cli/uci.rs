@@ -224,14 +224,13 @@ impl Talk<'_, '_> {
             let question = Question { limits: go.limits, scale: *scale };
             let milliseconds = || began.elapsed().as_millis() as u64;
             let mut told = Vec::new();
-            let found =
-                searcher.search(&game, &mut **evaluation, &question, &stop, &mut |found| {
-                    told.clone_from(&found.pv);
-                    say(&interface::info(found, milliseconds(), mode));
-                    if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                });
+            let found = searcher.search(&game, &mut **evaluation, &question, &stop, &mut |found| {
+                told.clone_from(&found.pv);
+                say(&interface::info(found, milliseconds(), mode));
+                if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            });
             if found.depth == 0 || told.first() != found.pv.first() {
                 // The move of an unfinished iteration is played, so it is printed as well.
                 say(&interface::info(&found, milliseconds(), mode));
@@ -240,7 +239,7 @@ impl Talk<'_, '_> {
             while go.infinite && !stop.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(1));
             }
-            say(&interface::best(&found.pv, mode));
+            say(&interface::best(found.pv.first().copied(), mode));
             stop.store(true, Ordering::Relaxed);
         });
     }

@@ -107,7 +107,7 @@ impl Player for AtBoard<'_> {
             }
         });
         let best = *found.pv.first().expect("a position that is searched has a legal move");
-        Ok(Searched { best, score: found.score, pv: found.pv, depth: found.depth })
+        Ok(Searched { best, score: found.score, depth: found.depth })
     }
 
     fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {

@@ -477,7 +477,6 @@ impl Margins {
     pub fn pass(&self, depth: i32, above: i32) -> i32 {
         4 + depth / 4 + (above / self.pass).min(3)
     }
-
 }
 
 /// Whether a move loses more material on its square than `depth` half-moves will win back.
@@ -508,12 +507,7 @@ static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
 
 impl Tree<'_> {
     /// The score after captures and promotions alone, or all moves in check.
-    fn quiesce(
-        &mut self,
-        chess: &Chess,
-        [mut alpha, beta]: [i32; 2],
-        ply: usize,
-    ) -> i32 {
+    fn quiesce(&mut self, chess: &Chess, [mut alpha, beta]: [i32; 2], ply: usize) -> i32 {
         self.frames[ply].pv.clear();
         self.reached = self.reached.max(ply);
         if ply > 0 && self.is_drawn(chess) {

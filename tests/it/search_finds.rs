@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::sample::Position;
 use nnuance::score::Score;
-use nnuance::search::{
-    Game, Limits, MOST_DEPTH, Question, Searched, Searcher, Terms, exchange,
-};
+use nnuance::search::{Game, Limits, MOST_DEPTH, Question, Searched, Searcher, Terms, exchange};
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Position as _};
 
@@ -45,18 +43,6 @@ fn ask_for_mate(game: &Game, limits: Limits, moves: Option<i32>) -> (Searched, u
     (found, iterations)
 }
 
-/// The result of a search that ends with the first mate in so many moves.
-fn mate(game: &Game, moves: u32) -> Searched {
-    let (stop, question) =
-        (AtomicBool::new(false), Question { limits: nodes(4_000_000), scale: SCALE });
-    let mut watch = |report: nnuance::search::Report| {
-        if report.line.score == Score::Mate(moves as i32) {
-            stop.store(true, Ordering::Relaxed);
-        }
-    };
-    Searcher::new(2).search(game, &mut material(), &question, &stop, &mut watch)
-}
-
 fn depth(depth: u32) -> Limits {
     Limits { depth: Some(depth), ..Limits::default() }
 }
@@ -66,7 +52,10 @@ fn nodes(nodes: u64) -> Limits {
 }
 
 fn best(found: &Searched) -> String {
-    found.pv.first().map_or_else(String::new, |best| best.to_uci(CastlingMode::Standard).to_string())
+    found
+        .pv
+        .first()
+        .map_or_else(String::new, |best| best.to_uci(CastlingMode::Standard).to_string())
 }
 
 #[test]
