@@ -176,17 +176,6 @@ impl Position {
         })
     }
 
-    /// The position without the piece at a place of [`Position::pieces`], for evaluations, legal or
-    /// not; without counters and en passant.
-    pub fn without(&self, place: usize) -> Self {
-        let nibbles = u128::from_le_bytes(self.nibbles);
-        let below = (1 << (4 * place)) - 1;
-        let left = nibbles & below | nibbles >> 4 & !below;
-        let square = self.pieces().nth(place).map_or(0, |piece| 1 << piece.square as u32);
-        let turn_ep = self.turn_ep & 128 | NO_EP;
-        Self::of_board_and_turn(self.occupied & !square, left.to_le_bytes(), turn_ep)
-    }
-
     /// The number of pieces, kings included.
     pub fn count(&self) -> usize {
         self.occupied.count_ones() as usize

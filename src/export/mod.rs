@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-pub use float::{Float, FloatError, measure};
+pub use float::{FloatError, measure};
 pub use import::{ImportError, Imported, dequantise, facts, import};
 pub use manifest::{Base, Below, WholeNet, WholeNetError};
 pub use manifest::{

@@ -4,8 +4,8 @@ use serde::Serialize;
 use shakmaty::{Color, Role};
 
 use super::by_chunk;
-use super::forward::Forward;
-use crate::hce::{HceEvaluator, Phase};
+use crate::floats::Float;
+use crate::hce::Phase;
 use crate::sample::{Position, Sample};
 
 pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
@@ -50,44 +50,36 @@ pub(super) struct Worth {
     value: f64,
 }
 
-/// Values of all pieces but kings, as a net has them.
-pub(super) fn of_net(
-    forward: &Forward,
-    samples: &[&Sample],
-    seen: &(dyn Fn(u64) + Sync),
-) -> Vec<Worth> {
-    each(samples, seen, |position, worths| {
-        let mut room = forward.room();
-        forward.see(position, &mut room);
-        let sign = f64::from(forward.net.inputs.sign(position));
-        let with = forward.value(&mut room);
-        removed(position, worths, |place| sign * (with - forward.without(&mut room, place)));
-    })
-}
-
-pub(super) fn of_hce(
-    evaluator: &HceEvaluator,
-    samples: &[&Sample],
-    seen: &(dyn Fn(u64) + Sync),
-) -> Vec<Worth> {
-    each(samples, seen, |position, worths| {
-        let with = evaluator.evaluate(position);
-        removed(position, worths, |place| with - evaluator.evaluate(&position.without(place)));
-    })
-}
-
-fn each(
-    samples: &[&Sample],
-    seen: &(dyn Fn(u64) + Sync),
-    of: impl Fn(&Position, &mut Vec<Worth>) + Sync,
-) -> Vec<Worth> {
+/// Values of all pieces but kings.
+pub(super) fn worths(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<Worth> {
     let chunks = by_chunk(samples, |samples| {
         let mut worths = Vec::with_capacity(24 * samples.len());
-        samples.iter().for_each(|sample| of(&sample.position, &mut worths));
-        seen(samples.len() as u64);
+        samples.iter().for_each(|it| of_position(float, scale, &it.position, &mut worths));
         worths
     });
     chunks.concat()
+}
+
+fn of_position(float: &Float, scale: f64, position: &Position, worths: &mut Vec<Worth>) {
+    let net = &float.net;
+    let accumulators = float.accumulators(position);
+    let mut rows = vec![Vec::new(); net.views()];
+    for (view, rows) in rows.iter_mut().enumerate() {
+        net.inputs.active(position, view, &mut |row| rows.push(row));
+    }
+    let value = |accumulators: &[Vec<f64>], pieces: usize| {
+        float.output(float.activations(accumulators), net.bucket(pieces), &mut |_, _| ())
+    };
+    let (with, left) = (value(&accumulators, position.count()), position.count() - 1);
+    let sign = scale * f64::from(net.inputs.sign(position));
+    removed(position, worths, |place| {
+        let mut without = accumulators.clone();
+        for (accumulator, rows) in without.iter_mut().zip(&rows) {
+            let row = float.row(rows[place]);
+            accumulator.iter_mut().zip(row).for_each(|(sum, weight)| *sum -= f64::from(*weight));
+        }
+        sign * (with - value(&without, left))
+    });
 }
 
 /// Adds the pieces of a position; `value` gives centipawns for the side to move, by place.

@@ -5,10 +5,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::by_chunk;
-use super::forward::Forward;
 use super::neurons::Layer;
 use crate::architecture::{Inputs, Views};
-use crate::features::MAX_ACTIVE;
+use crate::floats::Float;
 use crate::hce::{HceEvaluator, HceWeights, Term};
 use crate::linear::{Cholesky, Matrix};
 use crate::point_of_view::PointOfView;
@@ -41,18 +40,17 @@ pub struct Group {
 
 /// `None` where the positions are of one game, or too few to fit.
 pub(super) fn terms(
-    forward: &Forward,
+    float: &Float,
     hidden: &Layer,
     samples: &[&Sample],
-    hce: Option<&HceWeights>,
-    seen: &(dyn Fn(u64) + Sync),
+    hce: &HceWeights,
 ) -> Option<Explained> {
-    let net = &forward.net;
+    let net = &float.net;
     let (train, test): (Vec<&Sample>, Vec<&Sample>) =
         samples.iter().partition(|sample| mix(1, sample.group()) & 1 == 0);
     let mut groups = vec![("plain material".to_string(), HceWeights::material())];
-    groups.extend(hce.map(|weights| ("whole HCE".to_string(), weights.clone())));
-    groups.extend(hce.map(by_group).unwrap_or_default());
+    groups.push(("whole HCE".to_string(), hce.clone()));
+    groups.extend(by_group(hce));
     let evaluators: Vec<HceEvaluator> =
         groups.iter().map(|(_, weights)| HceEvaluator::new(weights)).collect();
     let targets = |sample: &Sample| -> Vec<f64> {
@@ -65,27 +63,21 @@ pub(super) fn terms(
     let mut used: Vec<usize> = used.take(MOST_NEURONS).collect();
     used.sort_unstable();
     let activations = |sample: &Sample| -> Vec<f64> {
-        let mut room = forward.room();
-        forward.see(&sample.position, &mut room);
-        let mut all = vec![0.0; net.features()];
-        forward.handed_on(&room, &mut all);
+        let all = float.activations(&float.accumulators(&sample.position));
         let views = all.chunks_exact(each);
-        views.flat_map(|view| used.iter().map(|neuron| f64::from(view[*neuron]))).collect()
+        views.flat_map(|view| used.iter().map(|neuron| view[*neuron])).collect()
     };
     let plain = Inputs::of(match net.inputs.views.point_of_view() {
         PointOfView::White => Views::Plain,
         PointOfView::SideToMove => Views::SideToMove,
     });
     let inputs = |sample: &Sample| -> Vec<f64> {
-        let (mut list, mut values) = ([0; MAX_ACTIVE], vec![0.0; plain.rows()]);
-        plain.write(&sample.position, &mut list);
-        let active = list.iter().map(|input| usize::from(*input));
-        active.take_while(|input| *input < plain.rows()).for_each(|input| values[input] = 1.0);
+        let mut values = vec![0.0; plain.rows()];
+        plain.active(&sample.position, 0, &mut |input| values[input] = 1.0);
         values
     };
-    let count = |samples: &[&Sample]| seen(samples.len() as u64);
-    let hidden = explained(&activations, &targets, [&train, &test], &count)?;
-    let by_inputs = explained(&inputs, &targets, [&train, &test], &count)?;
+    let hidden = explained(&activations, &targets, [&train, &test])?;
+    let by_inputs = explained(&inputs, &targets, [&train, &test])?;
     let shares = hidden.into_iter().zip(by_inputs);
     let groups = groups.into_iter().zip(shares);
     let groups = groups.map(|((name, _), (hidden, inputs))| Group { name, hidden, inputs });
@@ -124,11 +116,10 @@ fn explained(
     regressors: Columns,
     targets: Columns,
     [train, test]: [&[&Sample]; 2],
-    count: &(dyn Fn(&[&Sample]) + Sync),
 ) -> Option<Vec<f64>> {
     let (first, _) = (train.first()?, test.first()?);
     let (width, outs) = (regressors(first).len(), targets(first).len());
-    let coefficients = fit(regressors, targets, [width, outs], train, count)?;
+    let coefficients = fit(regressors, targets, [width, outs], train)?;
     let chunks = by_chunk(test, |samples| {
         let mut sums = vec![[0.0; 3]; outs];
         for sample in samples {
@@ -142,7 +133,6 @@ fn explained(
                 sums.iter_mut().zip(new).for_each(|(sum, new)| *sum += new);
             }
         }
-        count(samples);
         sums
     });
     let mut sums = vec![[0.0; 3]; outs];
@@ -163,7 +153,6 @@ fn fit(
     targets: Columns,
     [width, outs]: [usize; 2],
     train: &[&Sample],
-    count: &(dyn Fn(&[&Sample]) + Sync),
 ) -> Option<Vec<f64>> {
     // Sums of products: row i has those of regressor i with regressors 0..=i, then with targets.
     let mut products: Vec<Vec<f64>> = (0..=width).map(|i| vec![0.0; i + 1 + outs]).collect();
@@ -184,7 +173,6 @@ fn fit(
                 outer.iter_mut().zip(targets).for_each(|(sum, it)| *sum += factor * it);
             }
         });
-        count(samples);
     }
     let count = train.len() as f64;
     let mean: Vec<f64> = products[width][..width].iter().map(|sum| sum / count).collect();

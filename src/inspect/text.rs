@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{BANDS, Inspection, Layer, Map, ROLES};
+use super::{BANDS, Inspection, Map, ROLES};
 use crate::digits::grouped;
 use crate::draw::{
     Section,
@@ -61,19 +61,13 @@ impl Inspection {
     }
 
     fn neuron_table(&self) -> Part {
-        let hidden: &Layer = &self.layers[0];
         let direct = self.layers.len() == 1;
         let used = if direct { "use, cp" } else { "use" };
-        let mut table = Table::titled(&["neuron", used, "at 0", "at clip", "<moved most by"]);
-        for (it, map) in hidden.by_use().into_iter().take(SHOWN).zip(&self.maps) {
-            let short = |mover: &super::Mover| {
-                let words: Vec<&str> = mover.input.split(' ').filter(|it| *it != "on").collect();
-                format!("{} {:+.2}", words.join(" "), mover.weight)
-            };
-            let movers: Vec<String> = map.movers.iter().take(2).map(short).collect();
+        let mut table = Table::titled(&["neuron", used, "at 0", "at clip"]);
+        for it in self.layers[0].by_use().into_iter().take(SHOWN) {
             let used = if direct { whole(it.usage) } else { format!("{:.3}", it.usage) };
             let (zero, clipped) = (percent(it.zero_share), percent(it.clipped_share));
-            table.row([it.neuron.to_string(), used, zero, clipped, movers.join(", ")]);
+            table.row([it.neuron.to_string(), used, zero, clipped]);
         }
         let about = match direct {
             true => "use is the standard deviation of a neuron's contribution",
@@ -83,21 +77,13 @@ impl Inspection {
     }
 
     fn piece_table(&self) -> Part {
-        let names = BANDS.map(|(name, _)| name);
-        let mut titles: Vec<String> = vec!["<piece, cp".into()];
-        titles.extend(names.map(str::to_string));
-        if self.hce_values.is_some() {
-            titles.extend(names.map(|name| format!("HCE {name}")));
-        }
-        let mut table = Table::titled(&titles.iter().map(|it| &it[..]).collect::<Vec<_>>());
-        for (role, name) in ROLES.iter().enumerate() {
-            let net = self.values[role].iter();
-            let hce = self.hce_values.iter().flat_map(|values| &values[role]);
+        let [opening, middlegame, endgame] = BANDS.map(|(name, _)| name);
+        let mut table = Table::titled(&["<piece, cp", opening, middlegame, endgame]);
+        for (role, values) in ROLES.iter().zip(&self.values) {
             let cell = |value: &Option<super::Value>| {
                 value.map_or("-".to_string(), |value| whole(value.mean))
             };
-            let cells = net.chain(hce).map(cell);
-            table.row([name.to_string()].into_iter().chain(cells));
+            table.row([role.to_string()].into_iter().chain(values.iter().map(cell)));
         }
         let from = grouped(self.removed_from);
         let about = format!("evaluation with a piece minus that without it, {from} positions");

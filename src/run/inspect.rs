@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::export;
 use super::recipe::{self, Recipe};
 use crate::draw::Section;
 use crate::export::Imported;
 use crate::hce::{self, HceWeights};
-use crate::inspect::{Inspection, Options, inspect, work};
+use crate::inspect::{Inspection, inspect};
 use crate::loader::{Part, Plan};
 use crate::progress::Progress;
 use crate::sample::Sample;
@@ -44,9 +44,9 @@ pub fn look(
         listener.remark(&format!("the net alone is inspected, without its base {}", base.name));
     }
     let hce = HceWeights::of_list(hce::terms::list(), scales.scale.into());
-    let options = Options { positions: explained, hce: Some(hce) };
-    let counter = listener.count(Some(work(samples.len(), &options)), "inspecting");
-    Ok(inspect(weights, architecture, *scales, samples, &options, &*counter)?)
+    ensure!(!samples.is_empty(), "no positions to inspect with; name a file of positions");
+    let _counter = listener.count(None, "inspecting");
+    Ok(inspect(weights, architecture, *scales, samples, explained, &hce)?)
 }
 
 /// Positions of the files, or else those that validated the run.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::{Activation, Architecture, PIECES, Views};
 use nnuance::batch::{Active, Batch, Inputs};
-use nnuance::export::Float;
+use nnuance::floats::Float;
 use nnuance::loader::Encoder;
 use nnuance::loss::sigmoid;
 use nnuance::model::{Aim, Backend, Compute, Evaluation, Kind, Level, Model, Precision, to_host};

@@ -7,9 +7,9 @@ use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::{
-    self, Float, Manifest, Provenance, dequantise, facts, import, largest_scales, prove, quantise,
-    verify,
+    self, Manifest, Provenance, dequantise, facts, import, largest_scales, prove, quantise, verify,
 };
+use nnuance::floats::Float;
 use nnuance::net::{Hints, Net};
 use nnuance::sample::Position;
 use nnuance::scales::Scales;

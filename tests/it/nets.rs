@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use nnuance::architecture::{
     Activation, Architecture, Form, Inputs, Kings, Layer, LayerActivation, LayerForm, Part, Views,
 };
-use nnuance::export::{self, Float, Manifest, dequantise, factorised_as, import, prove, quantise};
+use nnuance::export::{self, Manifest, dequantise, factorised_as, import, prove, quantise};
+use nnuance::floats::Float;
 use nnuance::net::{Accumulator, Hints, Net, Numbers};
 use nnuance::sample::Position;
 use nnuance::scales::{HeadFormat, Scales};
