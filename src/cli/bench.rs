@@ -1,10 +1,8 @@
 //! `nnuance bench`: speed of the parts of training, on real positions.
 
 use std::cell::RefCell;
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -22,7 +20,7 @@ use crate::input;
 use crate::loader::{Encoder, Filter, LoadError, Plan, Scan, Stream, scan};
 use crate::log::{Row, TrainStep};
 use crate::model::{
-    self, Adapter, Aim, Compute, Device, Kind, Precision, Slope, Stage, initial, is_gpu,
+    Adapter, Aim, Compute, Device, Evaluation as _, Model, Kind, Precision, Slope, Stage, initial, is_gpu,
 };
 use crate::progress::Progress;
 use crate::report::Table;
@@ -32,7 +30,6 @@ use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Alone;
 use crate::train::schedule::{Span, Stages};
 use crate::train::{self, Settings, Training};
-use crate::weights::Weights;
 
 /// Measure the speed of reading, encoding, training steps and whole runs
 ///
@@ -119,9 +116,8 @@ pub fn run(args: Args) -> Result<()> {
     let computes = precisions.into_iter().map(|precision| Ok(args.place.open(precision)?.1));
     let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
-    let (load, mut scan) = load(&mut config, args.seconds)?;
-    // From here on there are temporary folders, which an interrupt must not leave behind.
-    interrupts();
+    let lap = args.seconds / LAPS as f64;
+    let (load, mut scan) = load(&mut config, lap)?;
     let some = std::mem::take(&mut scan.some);
     let (mut encoded, mut nets) = (None, Vec::new());
     for &batch in &args.batch {
@@ -134,11 +130,10 @@ pub fn run(args: Args) -> Result<()> {
         plan.expected = Some(scan.train);
         plan.window = config.window(scan.train);
         if encoded.is_none() {
-            encoded = Some(encode(&plan, encoder(&config)?, args.seconds)?);
+            encoded = Some(encode(&plan, encoder(&config)?, lap)?);
         }
         let stream = Stream::new(plan.clone(), encoder(&config)?, 0);
         let batches = stream.take(BATCHES).collect::<Result<Vec<Batch>, _>>()?;
-        let lap = args.seconds / LAPS as f64;
         let mut bench = Bench { config, plan, some: &some, device: &device, batches, lap };
         for &hidden in &hidden {
             for &compute in &computes {
@@ -256,25 +251,11 @@ impl Bench<'_> {
         };
         let batch = self.batches[0].len();
         let positions = self.plan.expected.unwrap_or(1);
-        let laps = || Laps::new(self.lap, is_gpu(self.device));
-        let mut copies = self.batches.iter().cycle().cloned().map(Ok::<_, Infallible>);
-        let step = match is_gpu(self.device) {
-            // Copied ahead by a thread: a GPU would go on computing while the clock stands still.
-            true => std::thread::scope(|scope| {
-                let (sender, ahead) = sync_channel(AHEAD);
-                scope.spawn(move || copies.map_while(|it| sender.send(it).ok()).for_each(drop));
-                self.train(compute, ahead.into_iter(), &laps())
-            })?,
-            // Training wants its own batches; the time to copy them does not count.
-            false => {
-                let laps = laps();
-                self.train(compute, std::iter::from_fn(|| laps.leave_out(|| copies.next())), &laps)?
-            }
-        };
+        let step = self.step(compute)?;
         let mut plan = self.plan.clone();
         recipe::plan_chunks(&mut plan, &self.config, compute, positions, self.some);
         let stream = Stream::new(plan, encoder(&self.config)?, 0);
-        let whole_run = self.train(compute, stream, &laps())?;
+        let whole_run = self.whole_run(compute, stream)?;
         let [steps, runs] = [&step, &whole_run].map(Figure::text);
         eprintln!("N = {hidden}, {name}: step {steps}, whole run {runs} positions/s");
         let stages = match compute {
@@ -288,19 +269,40 @@ impl Bench<'_> {
         Ok(Kind::Net(architecture(&self.config)?.clone()))
     }
 
-    fn weights(&self) -> Result<Weights> {
-        Ok(initial(architecture(&self.config)?, self.config.seed))
+    fn model(&self, compute: Compute) -> Result<Model> {
+        let (weights, device) = (initial(architecture(&self.config)?, self.config.seed), self.device);
+        Ok(Model::new(&self.kind()?, &weights, &device.clone().autodiff(), compute)?)
     }
 
-    fn train<E>(
-        &self,
-        compute: Compute,
-        batches: impl Iterator<Item = Result<Batch, E>>,
-        laps: &Laps,
-    ) -> Result<Figure>
-    where
-        E: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
+    fn wait(&self) -> Result<()> {
+        self.device.sync().map_err(|error| anyhow!("the device failed: {error}"))
+    }
+
+    /// Speed of loss, gradients and optimiser.
+    fn step(&self, compute: Compute) -> Result<Figure> {
+        let (mut model, mut batches) = (Some(self.model(compute)?), self.batches.iter().cycle());
+        let mut optimizer = self.config.optimizer.clone().build(compute);
+        let steps = if is_gpu(self.device) { GPU_ROWS } else { 1 };
+        let mut work = || {
+            let mut positions = 0;
+            for batch in batches.by_ref().take(steps as usize) {
+                let before = model.take().context("a step gives the model back")?;
+                let slope = before.slope(&batch.inputs, Aim::Targets(&batch.results));
+                model = Some(optimizer.step(RATE, before, slope.gradients));
+                positions += batch.len() as u64;
+            }
+            self.wait()?;
+            Ok(positions)
+        };
+        let start = Instant::now();
+        while start.elapsed().as_secs_f64() < self.lap.min(WARM_UP) {
+            work()?;
+        }
+        repeat(self.lap, work)
+    }
+
+    /// Speed of training as `nnuance train` does it.
+    fn whole_run(&self, compute: Compute, stream: Stream) -> Result<Figure> {
         let config = &self.config;
         // A GPU is waited for at each row, so that its laps are those of what it has done.
         let rows = is_gpu(self.device);
@@ -332,17 +334,17 @@ impl Bench<'_> {
             until: u64::MAX,
             ranks: &Alone,
         };
-        let start = Checkpoint { weights: self.weights()?, ..Checkpoint::default() };
-        train::run(&job, start, batches, laps)?;
+        let weights = initial(architecture(config)?, config.seed);
+        let start = Checkpoint { weights, ..Checkpoint::default() };
+        let laps = Laps::new(self.lap, rows);
+        train::run(&job, start, stream, &laps)?;
         ensure!(!interrupts().load(Ordering::SeqCst), "interrupted");
         laps.figure().context("the run ended before its laps")
     }
 
     /// The median milliseconds of each stage, where the device is waited for after each.
     fn stages(&self, compute: Compute) -> Result<Vec<(&'static str, f64)>> {
-        let wait = || self.device.sync().map_err(|error| anyhow!("the device failed: {error}"));
-        let (weights, device) = (self.weights()?, self.device.clone().autodiff());
-        let mut model = model::Model::new(&self.kind()?, &weights, &device, compute)?;
+        let mut model = self.model(compute)?;
         let mut optimizer = self.config.optimizer.clone().build(compute);
         let mut times = vec![Vec::new(); STAGES.len()];
         for step in 0..=TIMED {
@@ -356,13 +358,13 @@ impl Bench<'_> {
                 let place = STAGES.iter().position(|(it, _)| *it == Some(stage));
                 end(place.unwrap_or(0));
             };
-            let model::Model::Net(net) = &model else { bail!("the bench is for nets") };
+            let Model::Net(net) = &model else { bail!("the bench is for nets") };
             let Slope { gradients, .. } =
                 net.slope_in_stages(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
-            wait()?;
+            self.wait()?;
             end(4);
             model = optimizer.step(RATE, model, gradients);
-            wait()?;
+            self.wait()?;
             end(5);
             if step > 0 {
                 times.iter_mut().zip(lap.into_inner()).for_each(|(times, time)| times.push(time));
@@ -392,15 +394,12 @@ const STAGES: [(Option<Stage>, &str); 6] = [
     (None, "optimiser"),
 ];
 
-/// Batches that are copied ahead, as many as the loader has ready.
-const AHEAD: usize = 4;
-
 /// Batches that the steps repeat: more positions than the caches of most processors hold.
 const BATCHES: usize = 4;
 
 /// Reads the files as before each run. Where they do not serve the filter or have no scores, the
 /// config loses both.
-fn load(config: &mut Config, seconds: f64) -> Result<(Figure, Scan)> {
+fn load(config: &mut Config, lap: f64) -> Result<(Figure, Scan)> {
     let start = Instant::now();
     let mut found = read(config);
     if let Err(LoadError::Unknown { .. } | LoadError::NoScore { .. }) = found {
@@ -413,9 +412,9 @@ fn load(config: &mut Config, seconds: f64) -> Result<(Figure, Scan)> {
     let found = found?;
     let first = start.elapsed().as_secs_f64();
     // Large data is its own warm-up.
-    let figure = match first > seconds {
+    let figure = match first > lap {
         true => Figure::new(vec![found.read as f64 / first]),
-        false => repeat(seconds, || Ok(read(config)?.read))?,
+        false => repeat(lap, || Ok(read(config)?.read))?,
     };
     eprintln!("read {} files: {} positions/s", found.files.len(), figure.text());
     Ok((figure, found))
@@ -437,12 +436,12 @@ fn architecture(config: &Config) -> Result<&Architecture> {
 }
 
 /// Speed of the loader where nothing else works.
-fn encode(plan: &Plan, encoder: Encoder, seconds: f64) -> Result<Figure> {
+fn encode(plan: &Plan, encoder: Encoder, lap: f64) -> Result<Figure> {
     let mut stream = Stream::new(plan.clone(), encoder, 0);
     let mut next = || Ok(stream.next().context("the loader ended")??.len() as u64);
     // Batches that the loader has prepared meanwhile must not count.
     (0..2 * BATCHES).try_for_each(|_| next().map(drop))?;
-    let figure = repeat(seconds, next)?;
+    let figure = repeat(lap, next)?;
     eprintln!("encode: {} positions/s", figure.text());
     Ok(figure)
 }
@@ -506,13 +505,14 @@ impl Figure {
     }
 }
 
-/// Works for three laps; `work` returns how many positions it went through.
-fn repeat(seconds: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
+/// Works for three laps of so many seconds; `work` returns how many positions it went through.
+fn repeat(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
     let mut laps = Vec::new();
     while laps.len() < LAPS {
         let (start, mut positions) = (Instant::now(), 0);
-        while start.elapsed().as_secs_f64() < seconds / LAPS as f64 {
+        while start.elapsed().as_secs_f64() < lap {
             positions += work()?;
+            ensure!(!interrupts().load(Ordering::SeqCst), "interrupted");
         }
         laps.push(positions as f64 / start.elapsed().as_secs_f64());
     }
@@ -522,8 +522,6 @@ fn repeat(seconds: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure>
 /// A warm-up and [`LAPS`] laps of a training run, which then stops.
 struct Laps {
     start: Instant,
-    /// Nanoseconds that do not count.
-    left_out: AtomicU64,
     /// Seconds of a lap, at least; a lap ends with a step.
     lap: f64,
     /// Whether laps end with rows of the log rather than with steps: a GPU may be far behind its
@@ -535,16 +533,7 @@ struct Laps {
 
 impl Laps {
     fn new(lap: f64, rows: bool) -> Self {
-        let (left_out, marks) = (AtomicU64::new(0), Mutex::default());
-        Self { start: Instant::now(), left_out, lap, rows, marks }
-    }
-
-    /// Does something while the clock stands still.
-    fn leave_out<T>(&self, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        self.left_out.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        result
+        Self { start: Instant::now(), lap, rows, marks: Mutex::default() }
     }
 
     fn marks(&self) -> std::sync::MutexGuard<'_, Vec<(f64, u64)>> {
@@ -575,7 +564,7 @@ impl Laps {
 
 impl Progress for Laps {
     fn seconds(&self) -> f64 {
-        self.start.elapsed().as_secs_f64() - 1e-9 * self.left_out.load(Ordering::Relaxed) as f64
+        self.start.elapsed().as_secs_f64()
     }
 
     fn stop(&self) -> bool {
