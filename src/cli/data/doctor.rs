@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 
-use super::io::{Pace, Reading as Options};
+use super::io::{Reading as Options, interrupted};
 use crate::cli::out;
+use crate::cli::terminal::bar;
 use crate::data::doctor::{Diagnosis, Exam, Finding, Grade, Keys, Reading};
 use crate::format::Source;
 use crate::report::{Table, fit};
@@ -104,7 +105,7 @@ fn read(
     what: &'static str,
     mut each: impl FnMut(&Sample),
 ) -> Result<(bool, Option<String>)> {
-    let (mut pace, mut block) = (Pace::new(what), Vec::new());
+    let (bar, mut block) = (bar(None, what), Vec::new());
     let mut left = limit.unwrap_or(u64::MAX);
     let stopped = loop {
         block.clear();
@@ -112,7 +113,8 @@ fn read(
         // Samples before a fault are good.
         let some = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         block[..some].iter().for_each(&mut each);
-        pace.step(some as u64)?;
+        bar.inc(some as u64);
+        interrupted()?;
         left -= some as u64;
         match more {
             _ if some < block.len() => break (true, None),
@@ -121,7 +123,7 @@ fn read(
             Err(error) => break (false, Some(error.to_string())),
         }
     };
-    pace.finish();
+    bar.finish_and_clear();
     Ok(stopped)
 }
 

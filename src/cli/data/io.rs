@@ -4,14 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use indicatif::ProgressBar;
 
 use crate::cli::out;
 use crate::cli::terminal::{bar, interrupts};
-use crate::digits::{grouped, short};
+use crate::digits::grouped;
 use crate::format::{ALL, Format, Holds, Sink, Source, WriteError};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -97,11 +95,6 @@ impl Reading {
 }
 
 impl Inputs {
-    /// Opens one of the files.
-    pub fn open(&self, path: &Path) -> Result<Source> {
-        self.reading.open(path, self.bad_records)
-    }
-
     /// Reads all files once, in order, and hands on their samples in blocks. No block ends within
     /// a game.
     pub fn each(
@@ -109,19 +102,20 @@ impl Inputs {
         what: &'static str,
         mut take: impl FnMut(&Source, &[Sample]) -> Result<()>,
     ) -> Result<Tally> {
-        let (mut pace, mut tally) = (Pace::new(what), Tally::default());
+        let (bar, mut tally) = (bar(None, what), Tally::default());
         for path in &self.files {
-            let mut source = self.open(path)?;
+            let mut source = self.reading.open(path, self.bad_records)?;
             let mut block = Vec::new();
             while source.next_block(&mut block)? {
                 take(&source, &block)?;
-                pace.step(block.len() as u64)?;
+                bar.inc(block.len() as u64);
+                interrupted()?;
                 tally.read += block.len() as u64;
                 block.clear();
             }
             tally.bad(&source);
         }
-        pace.finish();
+        bar.finish_and_clear();
         Ok(tally)
     }
 }
@@ -180,7 +174,7 @@ impl Files {
         }
         let format = self.writing.format(path)?;
         let sink = Sink::create(path, format)?;
-        Ok(Written { sink, format, standard, sources: Vec::new(), count: 0 })
+        Ok(Written { sink, format, standard, count: 0 })
     }
 
     /// Reads all files once, in order, and hands on their samples in blocks with the output.
@@ -190,11 +184,23 @@ impl Files {
         mut written: Written,
         mut take: impl FnMut(&Source, &[Sample], &mut Written) -> Result<()>,
     ) -> Result<(Written, Tally)> {
+        let mut before = None;
         let tally = self.inputs.each(what, |source, block| {
-            written.print_losses(source);
+            // Once for each format in turn.
+            if before.replace(source.format().name) != Some(source.format().name) {
+                print_losses(source.format(), written.format);
+            }
             take(source, block, &mut written)
         })?;
         Ok((written, tally))
+    }
+}
+
+/// Prints in one line which facts of a format another one does not hold.
+fn print_losses(from: &Format, to: &Format) {
+    let lost = data::lost(from, to);
+    if !lost.is_empty() {
+        eprintln!("{} does not hold {}, which {} may", to.name, lost.join(", "), from.name);
     }
 }
 
@@ -204,26 +210,10 @@ pub struct Written {
     pub format: &'static Format,
     /// Whether it goes to standard output; then counts go to standard error.
     standard: bool,
-    /// The formats whose losses were printed.
-    sources: Vec<&'static str>,
     pub count: u64,
 }
 
 impl Written {
-    /// Prints in one line what positions of a file lose here, once a format.
-    pub fn print_losses(&mut self, source: &Source) {
-        let from = source.format();
-        if self.sources.contains(&from.name) {
-            return;
-        }
-        self.sources.push(from.name);
-        let lost = data::lost(from, self.format);
-        if !lost.is_empty() {
-            let (to, lost) = (self.format.name, lost.join(", "));
-            eprintln!("{to} does not hold {lost}, which {} may", from.name);
-        }
-    }
-
     pub fn write(&mut self, sample: &Sample) -> Result<()> {
         self.count += 1;
         self.sink.write(sample).map_err(|error| match error {
@@ -272,33 +262,6 @@ fn unread(error: WriteError) -> anyhow::Error {
 pub fn interrupted() -> Result<()> {
     ensure!(!interrupts().load(Ordering::SeqCst), "interrupted; nothing was written");
     Ok(())
-}
-
-/// Progress of a command on stderr, and its speed at the end.
-pub struct Pace {
-    what: &'static str,
-    start: Instant,
-    bar: ProgressBar,
-}
-
-impl Pace {
-    pub fn new(what: &'static str) -> Self {
-        Self { bar: bar(None, what), what, start: Instant::now() }
-    }
-
-    /// Counts positions; an error after Ctrl-C.
-    pub fn step(&mut self, positions: u64) -> Result<()> {
-        self.bar.inc(positions);
-        interrupted()
-    }
-
-    pub fn finish(self) {
-        self.bar.finish_and_clear();
-        let seconds = self.start.elapsed().as_secs_f64();
-        let rate = short(self.bar.position() as f64 / seconds.max(1e-9));
-        let positions = grouped(self.bar.position());
-        eprintln!("{}: {positions} positions in {seconds:.2} s, {rate}/s", self.what);
-    }
 }
 
 /// Counts of positions on their way from file to file.
