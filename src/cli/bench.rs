@@ -20,7 +20,8 @@ use crate::input;
 use crate::loader::{Encoder, Filter, LoadError, Plan, Scan, Stream, scan};
 use crate::log::{Row, TrainStep};
 use crate::model::{
-    Adapter, Aim, Compute, Device, Evaluation as _, Model, Kind, Precision, Slope, Stage, initial, is_gpu,
+    Adapter, Aim, Compute, Device, Evaluation as _, Kind, Model, Precision, Slope, Stage, initial,
+    is_gpu,
 };
 use crate::progress::Progress;
 use crate::report::Table;
@@ -270,7 +271,8 @@ impl Bench<'_> {
     }
 
     fn model(&self, compute: Compute) -> Result<Model> {
-        let (weights, device) = (initial(architecture(&self.config)?, self.config.seed), self.device);
+        let (weights, device) =
+            (initial(architecture(&self.config)?, self.config.seed), self.device);
         Ok(Model::new(&self.kind()?, &weights, &device.clone().autodiff(), compute)?)
     }
 

@@ -1,6 +1,6 @@
 //! `nnuance data`: files of positions, turned into what training wants.
 
-pub mod doctor;
+mod doctor;
 mod engine;
 mod io;
 mod positions;
