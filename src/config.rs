@@ -212,49 +212,38 @@ impl Config {
         if comes_again && is_wide { PAIRS } else { 0 }
     }
 
-    /// Positions of a step, for this many positions of data.
-    fn batch(&self, positions: u64) -> u64 {
-        self.batch.map_or(positions.max(1), |batch| batch as u64)
-    }
-
-    /// The run's length in steps, for this many positions of data. Epochs that come to more than
-    /// [`MOST_POSITIONS`] are cut there, which no run reaches.
+    /// The run's length in steps, for this many positions of data.
     pub fn steps(&self, positions: u64) -> u64 {
-        let Schedule { epochs, positions: wanted, superbatches, .. } = self.schedule;
-        let length = Earlier { epochs, positions: wanted, superbatches, until_step: 0 };
-        self.steps_of(&length, positions)
+        self.span(positions).steps
     }
 
-    /// The same of a length that the run had before.
-    fn steps_of(&self, length: &Earlier, positions: u64) -> u64 {
-        let batch = self.batch(positions) as f64;
+    /// The units of lengths in the run, for this many positions of data.
+    pub fn span(&self, positions: u64) -> Span {
+        let Schedule { epochs, positions: wanted, superbatches, .. } = self.schedule;
+        self.span_of(&Earlier { epochs, positions: wanted, superbatches, until_step: 0 }, positions)
+    }
+
+    /// The same of the lengths that the run had before, each with the step up to which it counted.
+    pub fn earlier_spans(&self, positions: u64) -> Vec<(Span, u64)> {
+        let of = |length: &Earlier| (self.span_of(length, positions), length.until_step);
+        self.schedule.extended.iter().map(of).collect()
+    }
+
+    /// The same of a length. Epochs that come to more than [`MOST_POSITIONS`] are cut there, which no
+    /// run reaches.
+    fn span_of(&self, length: &Earlier, positions: u64) -> Span {
+        let batch = self.batch.map_or(positions.max(1), |batch| batch as u64);
+        let superbatch = self.schedule.batches_per_superbatch;
         let wanted = match *length {
             Earlier { positions: Some(wanted), .. } => wanted as f64,
-            Earlier { superbatches: Some(count), .. } => {
-                count * self.schedule.batches_per_superbatch as f64 * batch
-            }
+            Earlier { superbatches: Some(count), .. } => count * superbatch as f64 * batch as f64,
             Earlier { epochs, .. } => {
                 let most = if self.learns_moves() { MOST_ROUNDS } else { MOST_SWEEPS };
                 epochs.unwrap_or(most) * positions as f64
             }
         };
-        (wanted.min(MOST_POSITIONS as f64) / batch).ceil().max(1.0) as u64
-    }
-
-    /// The units of lengths in the run, for this many positions of data.
-    pub fn span(&self, positions: u64) -> Span {
-        let superbatch = self.schedule.batches_per_superbatch;
-        let (steps, batch) = (self.steps(positions), self.batch(positions));
+        let steps = (wanted.min(MOST_POSITIONS as f64) / batch as f64).ceil().max(1.0) as u64;
         Span { steps, batch, superbatch, epoch: positions }
-    }
-
-    /// The same of the lengths that the run had before, each with the step up to which it counted.
-    pub fn earlier_spans(&self, positions: u64) -> Vec<(Span, u64)> {
-        let span = self.span(positions);
-        let of = |length: &Earlier| {
-            (Span { steps: self.steps_of(length, positions), ..span }, length.until_step)
-        };
-        self.schedule.extended.iter().map(of).collect()
     }
 }
 

@@ -10,7 +10,7 @@ use super::encode::{EncodedTerms, Label, TERMS_PIECE, TermsEncoder, labelled};
 use super::packed::Packed;
 use super::shuffle::{BatchOrder, Walk};
 use super::{KeptRecords, LoadError, Plan, Stream, Subset};
-use crate::batch::{Batch, Inputs, OfRank, Terms};
+use crate::batch::{Batch, Inputs, Terms};
 use crate::format::trace::{self, Entry, Traced};
 use crate::hce::{Tally, Trace};
 use crate::point_of_view::PointOfView;
@@ -62,14 +62,6 @@ impl Store {
     /// All positions, without a copy.
     pub fn all(&self) -> Batch {
         Batch { inputs: Inputs::Terms(self.pieces.clone()), ..self.labels.clone() }
-    }
-
-    /// The whole pieces of a rank.
-    pub fn part(&self, of_rank: OfRank) -> Batch {
-        match of_rank {
-            OfRank::ALL => self.all(),
-            _ => self.of_pieces(of_rank.range(self.pieces.len())),
-        }
     }
 
     /// About so many positions from all over the data: every k-th piece.
@@ -130,7 +122,7 @@ impl Stream {
     pub fn stored(store: Arc<Store>, cut: BatchOrder, from: u64) -> Self {
         let mut walk = Walk::new(store.len(), cut, from);
         Self::spawn(4, move || {
-            let Some(size) = cut.batch else { return Ok(Some(store.part(cut.of_rank))) };
+            let Some(size) = cut.batch else { return Ok(Some(store.all())) };
             let mut places = Vec::with_capacity(size);
             while places.len() < size {
                 let (_, passed) = walk.on(size - places.len(), usize::MAX);

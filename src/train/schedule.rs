@@ -198,8 +198,9 @@ impl Stages {
         Ok(schedule)
     }
 
-    /// The stages one after the other, and the sum of the given lengths in steps. Where some have a length in
-    /// another unit than shares all are counted in steps, so that they begin with the very step.
+    /// The stages one after the other, and the sum of the given lengths in steps. Where some have a
+    /// length in another unit than shares all are counted in steps, so that they begin with the very
+    /// step.
     fn fit(&self, span: &Span) -> (Schedule, f64) {
         let steps = span.steps as f64;
         let whole = if in_shares(&self.0) { 1.0 } else { steps };
@@ -253,9 +254,7 @@ impl Stage {
             Some(Length::Share(share)) => share,
             Some(every) => every.steps(steps, span) / steps,
         };
-        let Stage { shape, from, to, factor, .. } = *self;
-        let (to, factor) = (to.unwrap_or(from), factor.unwrap_or(1.0));
-        Part { shape, from, to, factor, every, start, end, share }
+        Part { stage: *self, every, start, end, share }
     }
 
     /// The stage as the only one of a run of unknown length.
@@ -330,10 +329,7 @@ pub struct Schedule(Vec<Part>);
 /// A stage in the run; places and lengths are shares of the run, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Part {
-    shape: Shape,
-    from: f64,
-    to: f64,
-    factor: f64,
+    stage: Stage,
     /// The distance of two steps, as a share of the stage.
     every: f64,
     start: f64,
@@ -366,8 +362,9 @@ impl Schedule {
 impl Part {
     /// The value at progress `within` of the stage, 0 to 1.
     fn at(&self, within: f64) -> f64 {
-        let Part { from, to, factor, every, .. } = *self;
-        match self.shape {
+        let Part { stage: Stage { shape, from, to, factor, .. }, every, .. } = *self;
+        let to = to.unwrap_or(from);
+        match shape {
             Shape::Constant => from,
             Shape::Linear => from + (to - from) * within,
             Shape::Cosine => to + (from - to) * 0.5 * (1.0 + (std::f64::consts::PI * within).cos()),
@@ -377,7 +374,7 @@ impl Part {
                 let steps = (within / every + TOLERANCE).floor();
                 // A step at the very end would be one that no position is trained with.
                 let last = (1.0 / every - TOLERANCE).ceil() - 1.0;
-                from * factor.powf(steps.min(last).max(0.0))
+                from * factor.unwrap_or(1.0).powf(steps.min(last).max(0.0))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
 use crate::architecture::Part as ArrayPart;
@@ -230,15 +230,7 @@ impl Data {
                 let encoder = self.encoder.clone().context("files hold positions")?;
                 Stream::of(plan, encoder, from, kept.take())
             }
-            BatchSource::Store(store) => {
-                ensure!(
-                    batch.is_some() || store.pieces.len() >= of_rank.size,
-                    "{} positions are too few for {} ranks; start fewer",
-                    store.len(),
-                    of_rank.size
-                );
-                Stream::stored(store.clone(), cut, from)
-            }
+            BatchSource::Store(store) => Stream::stored(store.clone(), cut, from),
             BatchSource::Prepared { by, .. } => {
                 let by = by.clone().context("rows are prepared before they are learnt")?;
                 Stream::prepared(by, cut, from)

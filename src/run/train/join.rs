@@ -36,12 +36,10 @@ pub fn invite(
         "`target.learn` with searches, `gauss-newton` and `local-search` run in one process; start \
          it without mpirun"
     );
-    if let Some(batch) = config.batch {
-        ensure!(
-            batch >= count,
-            "`schedule.batch`: {batch} positions are too few for {count} ranks"
-        );
-    }
+    ensure!(
+        config.batch.is_none_or(|batch| batch >= count),
+        "`schedule.batch` has fewer positions than there are ranks, {count}"
+    );
     let mut draft = match begun {
         Some(begun) => begun.clone(),
         None => Checkpoint { facts: recipe.facts()?, ..Checkpoint::default() },
