@@ -107,45 +107,31 @@ pub struct Searched {
     pub depth: u32,
 }
 
-/// The last exact score of the `info` lines so far, and its depth.
-#[derive(Default)]
-pub(super) struct Info {
-    found: Option<(Score, u32)>,
-}
-
-impl Info {
-    /// Reads a line behind `info`; only first lines with a score count.
-    pub fn read(&mut self, line: &str) {
-        let (mut depth, mut score) = (0, None);
-        let (mut first, mut exact) = (true, true);
-        let mut words = line.split_ascii_whitespace();
-        while let Some(word) = words.next() {
-            match word {
-                "string" => return,
-                "multipv" => first = words.next() == Some("1"),
-                "depth" => depth = number(words.next()).unwrap_or(0),
-                "score" => {
-                    score = match (words.next(), number(words.next())) {
-                        (Some("cp"), Some(value)) => Some(Score::Centipawns(value)),
-                        (Some("mate"), Some(moves)) => Some(Score::Mate(moves)),
-                        _ => return,
-                    }
+/// Score and depth of a line behind `info`; none where it is a bound, or not that of the best move.
+pub(super) fn exact_score(line: &str) -> Option<(Score, u32)> {
+    let (mut depth, mut score) = (0, None);
+    let mut words = line.split_ascii_whitespace();
+    while let Some(word) = words.next() {
+        match word {
+            "string" | "lowerbound" | "upperbound" => return None,
+            "multipv" => {
+                if words.next() != Some("1") {
+                    return None;
                 }
-                "lowerbound" | "upperbound" => exact = false,
-                "pv" => break,
-                _ => {}
             }
-        }
-        // A bound is not the score.
-        if let (true, true, Some(score)) = (first, exact, score) {
-            self.found = Some((score, depth));
+            "depth" => depth = number(words.next()).unwrap_or(0),
+            "score" => {
+                score = match (words.next(), number(words.next())) {
+                    (Some("cp"), Some(value)) => Some(Score::Centipawns(value)),
+                    (Some("mate"), Some(moves)) => Some(Score::Mate(moves)),
+                    _ => return None,
+                }
+            }
+            "pv" => break,
+            _ => {}
         }
     }
-
-    /// All together, with the best move; none if there was no exact score.
-    pub fn searched(self, best: Move) -> Option<Searched> {
-        self.found.map(|(score, depth)| Searched { best, score, depth })
-    }
+    Some((score?, depth))
 }
 
 /// A legal move in the notation of UCI.

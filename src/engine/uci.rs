@@ -13,7 +13,7 @@ use shakmaty::{
 
 use super::EngineError;
 use super::clock::Deadline;
-use super::player::{Entrant, Info, Limit, Player, Searched, parse_move};
+use super::player::{Entrant, Limit, Player, Searched, exact_score, parse_move};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {
@@ -325,18 +325,18 @@ impl Player for Uci {
         let deadline = Deadline::after(self.patience_ms.saturating_add(extra));
         self.send(&line.command(), &fen)?;
         self.send(&go, &fen)?;
-        let mut info = Info::default();
+        let mut found = None;
         loop {
             let answer = self.line(deadline, &go, &fen)?;
             let (first, rest) = answer.split_once(' ').unwrap_or((&answer, ""));
             match first {
-                "info" => info.read(rest),
+                "info" => found = exact_score(rest).or(found),
                 "bestmove" => {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
                     let what = match parse_move(word, line.chess()) {
                         None => format!("answered `{word}`, which is not a legal move,"),
-                        Some(best) => match info.searched(best) {
-                            Some(searched) => return Ok(searched),
+                        Some(best) => match found {
+                            Some((score, depth)) => return Ok(Searched { best, score, depth }),
                             None => "gave a move but no exact score".to_string(),
                         },
                     };

@@ -1,15 +1,12 @@
 //! Books of openings: lines of FEN or EPD, or games in PGN of which the last position counts.
 
-use std::io::{self, BufReader, Cursor, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::lines::{LONGEST, Text};
-use super::{BadRecord, Fault, Input, fields, fill, pgn, unpack};
+use super::{BadRecord, Fault, Input, fields, pgn, unpack};
 use crate::input;
 use crate::sample::Position;
-
-/// The head of a file by which games are told from lines.
-const HEAD: usize = 1 << 16;
 
 /// Why a book cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -26,13 +23,9 @@ pub enum BookError {
 pub fn read(path: &Path) -> Result<Vec<Position>, BookError> {
     let failed = |error| BookError::Io { path: path.to_path_buf(), error };
     input::regular(path).map_err(failed)?;
-    let mut input = unpack::open(path).map_err(failed)?;
-    let mut head = vec![0; HEAD];
-    let length = fill(&mut *input, &mut head).map_err(failed)?;
-    head.truncate(length);
-    let games = (pgn::FORMAT.recognises)(&head);
-    let input: Input = Box::new(BufReader::new(Cursor::new(head).chain(input)));
-    let read = if games { pgn::last_positions(input) } else { of_lines(input) };
+    let (head, input) = unpack::open(path).and_then(unpack::peek).map_err(failed)?;
+    let read =
+        if (pgn::FORMAT.recognises)(&head) { pgn::last_positions(input) } else { of_lines(input) };
     match read {
         Ok(book) if book.is_empty() => Err(BookError::Empty(path.to_path_buf())),
         Ok(book) => Ok(book),

@@ -1,17 +1,14 @@
 //! A file of samples: opened, unpacked, recognised, and read block by block.
 
-use std::io::{self, BufReader, Cursor, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use shakmaty::Color;
 
-use super::{ALL, BLOCK, BadRecord, Fault, Format, Input, Reader, View, fields, fill, unpack};
+use super::{ALL, BLOCK, BadRecord, Fault, Format, Input, Reader, View, fields, unpack};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
-/// The head of a file by which its format is recognised: many records of any format.
-const HEAD: usize = 1 << 16;
-const BUFFER: usize = 1 << 18;
 /// So many bad records are kept for the report.
 const KEPT: usize = 5;
 
@@ -181,18 +178,14 @@ pub(super) fn opened(
     given: Option<&'static Format>,
 ) -> Result<(&'static Format, Input), ReadError> {
     let path_buf = || path.to_path_buf();
-    let mut input =
-        unpack::open(path).map_err(|error| ReadError::Open { path: path_buf(), error })?;
-    let mut head = vec![0; HEAD];
-    let length =
-        fill(&mut *input, &mut head).map_err(|error| ReadError::Io { path: path_buf(), error })?;
-    head.truncate(length);
+    let input = unpack::open(path).map_err(|error| ReadError::Open { path: path_buf(), error })?;
+    let (head, input) =
+        unpack::peek(input).map_err(|error| ReadError::Io { path: path_buf(), error })?;
     if head.is_empty() {
         return Err(ReadError::Empty(path_buf()));
     }
     let format = sniff(path, &head, given)
         .map_err(|looks| ReadError::Unrecognised { path: path_buf(), looks })?;
-    let input = Box::new(BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input)));
     Ok((format, input))
 }
 

@@ -12,6 +12,8 @@ use super::{Input, fill};
 use crate::input;
 
 const BUFFER: usize = 1 << 18;
+/// The head of a file by which its format is recognised: many records of any format.
+const HEAD: usize = 1 << 16;
 /// The largest window of zstd, as a power of two: `zstd --long=31` would take 2 GiB a file.
 const ZSTD_WINDOW: u32 = 27;
 
@@ -82,6 +84,15 @@ impl Read for Checked {
         }
         Ok(count)
     }
+}
+
+/// The first bytes of an input, and the whole of it.
+pub(super) fn peek(mut input: Input) -> io::Result<(Vec<u8>, Input)> {
+    let mut head = vec![0; HEAD];
+    let length = fill(&mut *input, &mut head)?;
+    head.truncate(length);
+    let whole = Cursor::new(head.clone()).chain(input);
+    Ok((head, buffered(whole)))
 }
 
 fn unpacked(input: impl Read + Send + 'static) -> io::Result<Input> {

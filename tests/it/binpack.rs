@@ -168,7 +168,7 @@ fn malformed_chunks_end_in_an_error() {
         (with(24, &[0x84, 0x1c]), "move e1h1 is not legal"),
         (with(28, &[0xc0, 0]), "a result of neither"),
         (with(26, &[0xff, 0xff]), "score -32768"),
-        (with(8, &[0x1f]), "more than one king"),
+        (with(8, &[0x1f]), "too many kings"),
         (with(10, &[0xee]), "rook that may castle on"),
         (with(0, &[0xff; 8]), "64 pieces on the board"),
         (chunk(&stem[..20]), "20 bytes, but a chain has 34"),
