@@ -353,8 +353,10 @@ pub(crate) fn legal(setup: Setup) -> Result<Chess, Impossible> {
 }
 
 fn at_most_32(pieces: usize) -> Result<(), Impossible> {
-    let reason = || Impossible(format!("{pieces} pieces on the board, at most 32 fit"));
-    (pieces <= 32).then_some(()).ok_or_else(reason)
+    match pieces <= 32 {
+        true => Ok(()),
+        false => Err(Impossible(format!("{pieces} pieces on the board, at most 32 fit"))),
+    }
 }
 
 /// One position to learn from. Score and result are seen by the side to move.

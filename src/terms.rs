@@ -238,6 +238,8 @@ fn finite(text: &str) -> Result<f64, String> {
 }
 
 fn positive(text: &str) -> Result<f64, String> {
-    let number = finite(text)?;
-    (number > 0.0).then_some(number).ok_or_else(|| format!("expected more than 0, found {text}"))
+    match finite(text)? {
+        number if number > 0.0 => Ok(number),
+        _ => Err(format!("expected more than 0, found {text}")),
+    }
 }

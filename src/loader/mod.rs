@@ -20,8 +20,8 @@ mod stream;
 
 use std::path::PathBuf;
 
-pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
 use crate::batch::OfRank;
+pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
 pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder};
 pub use filter::{Filter, Rejected, Weighing};
 pub use prepared::{Preparation, Prepare, Prepared};

@@ -9,7 +9,7 @@ const RESULTS: f32 = ((1 << 24) - 2) as f32;
 /// A result, 0 to 1, to within 4e-8, and the source behind it.
 fn labels(result: f32, source: u8) -> u32 {
     debug_assert!((0.0..=1.0).contains(&result), "{result}");
-    let steps = (f64::from(result) * f64::from(RESULTS)).round() as u32;
+    let steps = (f64::from(result) * f64::from(RESULTS) + 0.5) as u32;
     steps << 8 | u32::from(source)
 }
 
