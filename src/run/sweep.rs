@@ -84,10 +84,8 @@ fn split(text: &str) -> Vec<String> {
 /// A combination of values.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Of its folders, before the seed.
+    /// Of its folders, before the seed: "hidden-16-wdl-0.1".
     pub name: String,
-    /// In words: "hidden 16, wdl 0.1".
-    pub label: String,
     /// A value an axis.
     pub values: Vec<String>,
     /// With the first seed.
@@ -109,7 +107,7 @@ fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>>
     for number in 0..count {
         let mut member = Member::new(config, sets, axes, number)?;
         if let Some(other) = known.insert(member.config.to_toml(), number) {
-            bail!("{} and {} are the same run", members[other].label, member.label);
+            bail!("{} and {} are the same run", members[other].name, member.name);
         }
         // Letters that no folder has may make two names one.
         if members.iter().any(|other| other.name == member.name) {
@@ -129,14 +127,12 @@ impl Member {
             rest /= axis.values.len();
         }
         values.reverse();
-        let pairs = || axes.iter().map(Axis::title).zip(values.iter().map(|it| bare(it)));
-        let label: Vec<String> = pairs().map(|(key, value)| format!("{key} {value}")).collect();
-        let name = pairs().map(|(key, value)| format!("{key}-{}", plain(value)));
-        let (label, name) = (label.join(", "), name.collect::<Vec<_>>().join("-"));
+        let part = |(axis, value): (&Axis, &String)| format!("{}-{}", axis.title(), plain(value));
+        let name = axes.iter().zip(&values).map(part).collect::<Vec<_>>().join("-");
         let own = axes.iter().zip(&values).map(|(axis, value)| format!("{}={value}", axis.key));
         let sets: Vec<String> = sets.iter().cloned().chain(own).collect();
-        let config = Config::read(path, &sets).with_context(|| format!("member {label}"))?;
-        Ok(Self { name, label, values, config })
+        let config = Config::read(path, &sets).with_context(|| format!("member {name}"))?;
+        Ok(Self { name, values, config })
     }
 }
 
@@ -148,7 +144,7 @@ fn bare(value: &str) -> &str {
 /// A value as a part of a folder's name.
 fn plain(value: &str) -> String {
     let letter = |it: char| if it.is_ascii_alphanumeric() || it == '.' { it } else { '_' };
-    value.chars().map(letter).take(LONGEST).collect()
+    bare(value).chars().map(letter).take(LONGEST).collect()
 }
 
 /// The loss by which members are compared.
@@ -209,7 +205,7 @@ impl<'a> Sweep<'a> {
         }
         for member in &sweep.members {
             check(&member.config, sweep.scan.train, means)
-                .with_context(|| format!("member {}", member.label))?;
+                .with_context(|| format!("member {}", member.name))?;
             for seed in 0..seeds {
                 let (config, path) = sweep.run_of(member, seed)?;
                 Stage::of(&config, &path, &sweep.scan)?;
@@ -233,31 +229,23 @@ impl<'a> Sweep<'a> {
         let runs = self.members.len() as u64 * self.seeds;
         let mut all = Vec::new();
         for (place, member) in (0..).zip(&self.members) {
-            let mut losses = Ok(Vec::new());
-            for seed in 0..self.seeds {
-                let number = place * self.seeds + seed + 1;
-                match self.train(member, seed, &format!("{number} of {runs}")) {
-                    Ok(None) => return Ok(None),
-                    Ok(Some(loss)) => {
-                        losses.iter_mut().for_each(|all: &mut Vec<f64>| all.push(loss))
-                    }
-                    // One seed that fails is enough.
-                    Err(error) if is_of_values(&error) => {
-                        let why = format!("{error:#}");
-                        self.means.listener.remark(&format!("{} is out: {why}", member.label));
-                        losses = Err(why);
-                        break;
-                    }
-                    Err(error) => return Err(error.context(member.label.clone())),
+            let turn = |seed| format!("{} of {runs}", place * self.seeds + seed + 1);
+            // One seed that fails is enough.
+            let losses = (0..self.seeds).map(|seed| self.train(member, seed, &turn(seed)));
+            let spread = match losses.collect::<Result<Option<Vec<f64>>>>() {
+                Ok(None) => return Ok(None),
+                Ok(Some(losses)) => Ok(Spread::of(&losses).expect("a member has seeds")),
+                Err(error) if is_of_values(&error) => {
+                    let why = format!("{error:#}");
+                    self.means.listener.remark(&format!("{} is out: {why}", member.name));
+                    Err(why)
                 }
-            }
-            all.push((member, losses.map(|losses| Spread::of(&losses))));
+                Err(error) => return Err(error.context(member.name.clone())),
+            };
+            all.push((member, spread));
         }
-        let mean = |losses: &Result<Option<Spread>, String>| match losses {
-            Ok(Some(spread)) if spread.mean.is_finite() => spread.mean,
-            _ => f64::INFINITY,
-        };
         // Ties keep the order of the command line.
+        let mean = |spread: &Result<Spread, String>| spread.as_ref().map_or(f64::INFINITY, |it| it.mean);
         all.sort_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
         if let (_, Err(why)) = &all[0] {
             bail!("no member is left: {why}");
@@ -314,7 +302,7 @@ impl<'a> Sweep<'a> {
         Ok(sums.targets.unwrap_or(sums.results))
     }
 
-    fn measure(&self, all: Vec<(&Member, Result<Option<Spread>, String>)>) -> Result<Outcome> {
+    fn measure(&self, all: Vec<(&Member, Result<Spread, String>)>) -> Result<Outcome> {
         let samples = &self.scan.test.samples;
         let targets = match self.loss {
             // Moves have no target, and the results are no other one.
@@ -327,7 +315,7 @@ impl<'a> Sweep<'a> {
         let chosen_on = &self.scan.validating.sketch;
         let mut doubt = samples.iter().any(|it| chosen_on.contains(it));
         let mut measured = Vec::new();
-        for (member, _) in all.iter().filter(|(_, losses)| losses.is_ok()) {
+        for (member, _) in all.iter().filter(|(_, spread)| spread.is_ok()) {
             let mut seeds = Vec::new();
             for seed in 0..self.seeds {
                 let (config, path) = self.run_of(member, seed)?;
@@ -341,13 +329,12 @@ impl<'a> Sweep<'a> {
         let why = "some of the test games may have been trained or chosen on";
         truth.doubt = doubt.then(|| why.to_string());
         let mut tests = contest(&measured, &truth).into_iter();
-        let tried = |(member, losses): (&Member, Result<Option<Spread>, String>)| Tried {
+        let tried = |(member, spread): (&Member, Result<Spread, String>)| Tried {
             name: member.name.clone(),
-            label: member.label.clone(),
             values: member.values.iter().map(|value| bare(value).to_string()).collect(),
-            test: losses.is_ok().then(|| tests.next()).flatten(),
-            failure: losses.as_ref().err().cloned(),
-            validation: losses.ok().flatten(),
+            test: spread.is_ok().then(|| tests.next()).flatten(),
+            failure: spread.as_ref().err().cloned(),
+            validation: spread.ok(),
         };
         Ok(Outcome {
             titles: self.titles.clone(),
@@ -381,7 +368,6 @@ pub struct Outcome {
 pub struct Tried {
     /// Of its folders, before the seed.
     pub name: String,
-    pub label: String,
     pub values: Vec<String>,
     pub validation: Option<Spread>,
     /// On the test games, compared with the chosen member.
