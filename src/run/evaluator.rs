@@ -8,11 +8,11 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
 
-use super::folder::{BEST, LAST, NET};
+use super::folder::{BEST, NET};
 use super::path::{FileKind, kind_of};
 use super::recipe::{self, Recipe};
 use crate::digest::digest;
-use crate::export::{self, Imported, LoadError, prove, quantise};
+use crate::export::{self, Imported, prove, quantise};
 use crate::format::Source;
 use crate::format::trace::{self, FORMAT};
 use crate::hce::{self, HceEvaluator, HceWeights};
@@ -39,14 +39,15 @@ pub struct Evaluator {
     pub digest: Option<String>,
     /// The scale that turns its centipawns into expected results, where it is known.
     fitted: Option<f64>,
+    /// Whether it has a file; others are built in.
+    trained: bool,
     form: Form,
 }
 
-/// The forms of evaluations; the first three are built in.
+/// The forms of evaluations.
 enum Form {
     Constant,
     Score,
-    Material(Box<HceEvaluator>),
     Terms(Box<(HceEvaluator, HceWeights)>),
     /// Terms of another engine, which only its traces hold.
     Traced(Box<OwnEngine>),
@@ -90,16 +91,14 @@ impl Evaluator {
     pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
         let built_in = match name {
             "constant" => Some(Form::Constant),
-            "material" => {
-                Some(Form::Material(Box::new(HceEvaluator::new(&HceWeights::material()))))
-            }
+            "material" => Some(Form::terms(HceWeights::material())),
             "score" => Some(Form::Score),
             _ => None,
         };
         let given = name.to_string();
         if let Some(form) = built_in {
-            let (recipe, digest, fitted) = (None, None, None);
-            return Ok(Self { name: given.clone(), given, recipe, digest, fitted, form });
+            let (name, recipe, digest, fitted) = (given.clone(), None, None, None);
+            return Ok(Self { name, given, recipe, digest, fitted, trained: false, form });
         }
         let path = Path::new(name);
         if path.is_dir() {
@@ -127,6 +126,7 @@ impl Evaluator {
             recipe,
             digest: Some(digest(&bytes)),
             fitted,
+            trained: true,
             form,
         })
     }
@@ -136,7 +136,9 @@ impl Evaluator {
         match &self.form {
             Form::Constant => "the mean result for every position",
             Form::Score => "the score in the data, from a search: a bound, and no rival",
-            Form::Material(_) => "piece values of 100, 320, 330, 500 and 900 centipawns",
+            Form::Terms(_) if !self.trained => {
+                "piece values of 100, 320, 330, 500 and 900 centipawns"
+            }
             Form::Terms(_) | Form::Traced(_) => "handcrafted terms",
             Form::Net(..) => "a net in integers",
             Form::Floats(_) => "a net in floats",
@@ -156,7 +158,7 @@ impl Evaluator {
 
     /// Whether it comes from training at all, here or elsewhere.
     pub fn is_trained(&self) -> bool {
-        !matches!(self.form, Form::Constant | Form::Score | Form::Material(_))
+        self.trained
     }
 
     pub fn is_float(&self) -> bool {
@@ -171,7 +173,7 @@ impl Evaluator {
         matches!(self.form, Form::Score)
     }
 
-    /// Its handcrafted terms, if it has trained ones of ours.
+    /// Its handcrafted terms, if it has some of ours.
     pub fn terms(&self) -> Option<&HceWeights> {
         match &self.form {
             Form::Terms(terms) => Some(&terms.1),
@@ -204,9 +206,6 @@ impl Evaluator {
     /// If it evaluates no bare positions, or the floats cannot be quantised.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.knows_bare_positions()?;
-        if let Form::Material(terms) = &self.form {
-            return Ok(Box::new(search::Terms::new((**terms).clone())));
-        }
         if let Form::Terms(terms) = &self.form {
             return Ok(Box::new(search::Terms::new(terms.0.clone())));
         }
@@ -238,7 +237,6 @@ impl Evaluator {
                 let scores = samples.iter().map(|sample| sample.score.map(f64::from));
                 Values::Cp(scores.collect::<Option<_>>().context("a position has no score")?)
             }
-            Form::Material(terms) => each(&|position| terms.evaluate(position)),
             Form::Terms(terms) => each(&|position| terms.0.evaluate(position)),
             Form::Traced(own) => {
                 let values = own.evaluate(samples, files);
@@ -330,23 +328,26 @@ pub fn each_once(given: &[String]) -> Result<()> {
         path.canonicalize().unwrap_or(path)
     };
     for (i, name) in given.iter().enumerate() {
-        let Some(first) = given[..i].iter().find(|it| file(it) == file(name)) else { continue };
-        ensure!(first != name, "{name} is named twice; name each evaluation once");
-        bail!("{first} and {name} are the same evaluation; name it once, or another");
+        if let Some(first) = given[..i].iter().find(|it| file(it) == file(name)) {
+            bail!("{first} and {name} are the same evaluation; name it once, or another");
+        }
     }
     Ok(())
 }
 
 type Opened = (Option<Recipe>, Form, Option<f64>);
 
-fn of_terms(recipe: Option<Recipe>, weights: HceWeights) -> Opened {
-    let fitted = Some(weights.scale);
-    (recipe, Form::Terms(Box::new((HceEvaluator::new(&weights), weights))), fitted)
+impl Form {
+    fn terms(weights: HceWeights) -> Self {
+        Self::Terms(Box::new((HceEvaluator::new(&weights), weights)))
+    }
 }
 
 fn of_json(bytes: &[u8]) -> Result<Opened> {
     let text = std::str::from_utf8(bytes).context("not UTF-8 text")?;
-    Ok(of_terms(None, HceWeights::from_json(text)?))
+    let weights = HceWeights::from_json(text)?;
+    let scale = weights.scale;
+    Ok((None, Form::terms(weights), Some(scale)))
 }
 
 fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) -> Result<Opened> {
@@ -361,10 +362,11 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
             Some(terms) => terms.trained(&weights, scale)?,
             None => HceWeights::from_weights(&weights, hce::terms::list(), scale)?,
         };
-        return Ok(match terms.and_then(|terms| terms.own) {
-            Some(own) => (recipe, Form::Traced(Box::new(OwnEngine { own, weights })), Some(scale)),
-            None => of_terms(recipe, HceWeights { scale, ..weights }),
-        });
+        let form = match terms.and_then(|terms| terms.own) {
+            Some(own) => Form::Traced(Box::new(OwnEngine { own, weights })),
+            None => Form::terms(HceWeights { scale, ..weights }),
+        };
+        return Ok((recipe, form, Some(scale)));
     }
     let source = export::import(bytes, &Default::default())?;
     let base = recipe.as_ref().map(Recipe::added).transpose()?.flatten();
@@ -380,7 +382,6 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
 fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
     let net = match path.file_name() {
         Some(name) if name == BEST => path.with_file_name(NET),
-        Some(name) if name == LAST => return None,
         _ => path.with_extension("bin"),
     };
     let manifest = export::load(&net).ok()?.manifest?;
@@ -389,10 +390,7 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
 }
 
 fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
-    let loaded = match export::load(path) {
-        Err(LoadError::Net { error, .. }) => bail!("{error}"),
-        other => other?,
-    };
+    let loaded = export::load(path)?;
     if loaded.manifest.is_none() && !loaded.described {
         let (name, architecture, scales) =
             (path.display(), loaded.net.architecture(), loaded.net.scales());

@@ -245,7 +245,8 @@ impl<'a> Sweep<'a> {
             all.push((member, spread));
         }
         // Ties keep the order of the command line.
-        let mean = |spread: &Result<Spread, String>| spread.as_ref().map_or(f64::INFINITY, |it| it.mean);
+        let mean =
+            |spread: &Result<Spread, String>| spread.as_ref().map_or(f64::INFINITY, |it| it.mean);
         all.sort_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
         if let (_, Err(why)) = &all[0] {
             bail!("no member is left: {why}");
