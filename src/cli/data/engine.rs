@@ -13,7 +13,7 @@ use crate::cli::out;
 use crate::cli::terminal::Terminal;
 use crate::digits::grouped;
 use crate::engine::{
-    Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report, Skip,
+    Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report,
 };
 use crate::model::Precision;
 use crate::output;
@@ -22,8 +22,8 @@ use crate::run::{OwnPlayer, Place};
 
 /// Where Debian and others put games.
 const GAMES: &str = "/usr/games";
-/// So many items that were skipped are told of.
-const TOLD: usize = 5;
+/// Skipped items that are shown, at most.
+const SHOWN: usize = 5;
 
 /// Which engines.
 #[derive(clap::Args)]
@@ -165,27 +165,23 @@ pub fn make(
         eprintln!("stopped after {done} of {total} {noun}; the same command goes on from there");
         return Ok(ExitCode::from(130));
     }
-    let skipped = report.skipped.len() as u64;
     let bad = &report.bad_records;
     let bad = bad
         .first
         .first()
         .map(|first| format!("{} bad records left out, the first {first}", grouped(bad.count)));
-    let shown = |skip: &Skip| {
+    let skipped = report.skipped.iter().take(SHOWN).map(|skip| {
         let noun = noun.trim_end_matches('s');
         format!("{noun} {} was skipped: {}", grouped(skip.item + 1), skip.reason)
-    };
-    let reasons = report.skipped.iter().take(TOLD).map(shown);
-    let more = (skipped > TOLD as u64)
-        .then(|| format!("{} more were skipped", grouped(skipped - TOLD as u64)));
+    });
     let last = format!(
         "{} {noun} done: {} written, {} skipped: {}",
         grouped(report.done),
         grouped(report.written),
-        grouped(skipped),
+        grouped(report.skipped.len() as u64),
         path.display(),
     );
-    out::lines(bad.into_iter().chain(reasons).chain(more).chain([last]).map(Ok))?;
+    out::lines(bad.into_iter().chain(skipped).chain([last]).map(Ok))?;
     Ok(ExitCode::SUCCESS)
 }
 
