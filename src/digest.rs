@@ -11,7 +11,7 @@ use crate::input::regular;
 /// Files are read in pieces of this many bytes.
 const PIECE: usize = 1 << 20;
 
-/// So many digits name a file well enough where nobody tries to deceive.
+/// Digits that name a file, where no forgery is expected.
 pub const SHORT: usize = 16;
 
 /// The first [`SHORT`] digits of the SHA-256 of a file.

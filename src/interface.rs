@@ -8,7 +8,7 @@ use shakmaty::{CastlingMode, Chess, Color, Move};
 use crate::score::Score;
 use crate::search::{Game, Limits, Searched};
 
-/// What an interface asks for.
+/// Commands of an interface.
 #[derive(Clone, Debug)]
 pub enum Command {
     Uci,
@@ -28,21 +28,21 @@ pub enum Command {
     Show,
 }
 
-/// A search that is asked for.
+/// Arguments of the command `go`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Go {
     pub limits: Limits,
     /// Milliseconds for this move.
     pub movetime: Option<u64>,
-    /// White's and Black's.
+    /// Clocks of White and Black.
     pub clocks: [Option<Clock>; 2],
-    /// Go on until told to stop, whatever is found.
+    /// Search until the command `stop`.
     pub infinite: bool,
 }
 
 impl Go {
-    /// How long the side to move may think; None if it does not matter. `overhead` is what passes
-    /// between a move and its clock, in milliseconds.
+    /// Time for the side to move; none without a limit of time. `overhead` are the milliseconds
+    /// between a move and its clock.
     pub fn budget(&self, turn: Color, overhead: u64) -> Option<Budget> {
         if self.infinite {
             return None;
@@ -55,13 +55,13 @@ impl Go {
     }
 }
 
-/// Reads a line; None if there is no word in it that is known. Castling is told as the mode has it.
+/// Reads a line; none if it has no known word. Castling is written as the mode has it.
 ///
 /// # Errors
-/// What is wrong with a line whose first word is known.
+/// The mistake in a line whose first word is known.
 pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
     let mut words = line.split_ascii_whitespace();
-    // Words before the first that is known are to be passed over.
+    // Words before the first known one are skipped.
     Ok(Some(loop {
         break match words.next() {
             None => return Ok(None),

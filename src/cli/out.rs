@@ -1,5 +1,5 @@
-//! What the commands say: results on standard output, which may be a closed pipe or a full disk,
-//! and progress on standard error, which may be one too.
+//! Output of the commands: results on standard output, progress on standard error. Both may be a
+//! closed pipe or a full disk.
 
 use std::fmt::{Arguments, Display};
 use std::fs::File;
@@ -14,17 +14,16 @@ use crate::draw::page::MARK;
 use crate::input;
 use crate::output::{self, Output};
 
-/// In place of the standard macro, which panics where nobody can read: a long run must not end
-/// because `tee` did.
+/// In place of the standard macro, which panics on a closed pipe: a long run must not end because
+/// `tee` did.
 macro_rules! eprintln {
     () => { $crate::cli::out::note(format_args!("")) };
     ($($text:tt)*) => { $crate::cli::out::note(format_args!($($text)*)) };
 }
 
-/// Tells a line on standard error, or nobody.
+/// Writes a line to standard error; failures are ignored.
 pub fn note(text: Arguments) {
-    // Whole, so that nothing of another process stands within it. Where errors are told there is
-    // nobody left to tell of this one.
+    // In one write, so that no output of another process stands within it.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
@@ -68,7 +67,7 @@ pub fn may_be_page(path: &Path) -> Result<()> {
 /// Shows help, or what is wrong with a command line.
 pub fn usage(usage: &clap::Error) -> Result<ExitCode> {
     let shown = usage.print();
-    // A mistake keeps its exit code, whether or not somebody read of it.
+    // A mistake keeps its exit code, even if it cannot be printed.
     if !usage.use_stderr() {
         ended(shown)?;
     }
@@ -83,14 +82,13 @@ pub fn result(json: bool, value: &impl Serialize, text: impl Display) -> Result<
     }
 }
 
-/// Writes a line. A reader that has seen enough, such as `head`, is no failure: then nothing is
-/// written, and the work goes on.
+/// Writes a line. A closed pipe, as of `head`, is no failure: nothing is written.
 pub fn line(text: impl Display) -> Result<()> {
     lines([Ok(text)])
 }
 
-/// Writes lines up to the first error among them, or until nobody reads any more; then the rest
-/// is never asked for.
+/// Writes lines up to the first error among them, or until the pipe is closed; then the rest is
+/// never computed.
 pub fn lines<T: Display>(lines: impl IntoIterator<Item = Result<T>>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut failed = Ok(());
@@ -106,7 +104,7 @@ pub fn lines<T: Display>(lines: impl IntoIterator<Item = Result<T>>) -> Result<(
             return ended(written);
         }
     }
-    // What came before an error is as good as ever.
+    // Lines before an error are valid.
     ended(out.flush()).and(failed)
 }
 

@@ -90,7 +90,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 /// All that quickstart trains lies here, and is replaced each time.
 const FOLDER: &str = "runs/quickstart";
 
-/// Makes the folder, or knows it again by its mark: what else is there is somebody's work.
+/// Makes the folder, or recognises it by its mark: any other folder holds work of the user.
 fn take_folder() -> Result<()> {
     let folder = Path::new(FOLDER);
     let mark = folder.join(".quickstart");
@@ -102,7 +102,7 @@ fn take_folder() -> Result<()> {
     Ok(())
 }
 
-/// A command line cut at blanks, but for what stands in single quotes.
+/// The words of a command line, with single quotes.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec!["nnuance".to_string()];
     for (number, part) in command.split('\'').enumerate() {

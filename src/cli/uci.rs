@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _};
 
 use super::options::Place;
 use super::terminal::Terminal;
-use crate::engine::Entrant as _;
+use crate::engine::{Entrant as _, clock::Alarm};
 use crate::interface::{self, Command, Go};
 use crate::model::Precision;
 use crate::run::OwnPlayer;
@@ -34,8 +34,8 @@ Examples:
 pub struct Args {
     /// A net, handcrafted weights (JSON or a run), material; a run folder, or a checkpoint
     evaluation: String,
-    /// What the evaluation's centipawns are worth: a share of sigmoid(cp / CP) of the points.
-    /// Margins of the search go by it [default: what was fitted to results, else 200]
+    /// Scale of the evaluation: sigmoid(cp / CP) is the expected result. Margins of the search are
+    /// multiples of it [default: the scale fitted to results, else 200]
     #[arg(long, value_name = "CP")]
     fitted_scale: Option<f64>,
     #[command(flatten)]
@@ -57,21 +57,24 @@ pub fn run(args: Args) -> Result<()> {
     let searcher = Searcher::new(MEBIBYTES);
     let mut worker = Worker { searcher, evaluation: player.in_search(), scale };
     let (to_worker, jobs) = channel::<Job>();
+    let alarm = Alarm::default();
     thread::scope(|scope| {
         // It ends with the jobs.
         scope.spawn(|| jobs.into_iter().for_each(|job| job(&mut worker)));
-        let talk = Talk {
+        let session = Session {
             name: &player.name(),
             worker: to_worker,
+            alarm: &alarm,
             game: Game::new(Chess::default()),
             mode: CastlingMode::Standard,
             overhead: OVERHEAD,
             stop: Arc::default(),
-            deadline: None,
             is_endless: false,
+            is_timed: false,
         };
-        talk.listen()
-    })
+        session.run();
+    });
+    Ok(())
 }
 
 /// The searching thread.
@@ -84,68 +87,44 @@ struct Worker<'a> {
 /// Work of the searching thread, one after the other.
 type Job<'a> = Box<dyn FnOnce(&mut Worker<'a>) + Send>;
 
-/// The talk with an interface.
-struct Talk<'a, 'w> {
+/// A session with an interface.
+struct Session<'a, 'w> {
     name: &'a str,
     worker: Sender<Job<'w>>,
+    alarm: &'a Alarm,
     game: Game,
     mode: CastlingMode,
     overhead: u64,
-    /// Of the last search.
+    /// Flag that stops the last search.
     stop: Arc<AtomicBool>,
-    /// When that must have ended.
-    deadline: Option<Instant>,
-    /// Whether that goes on until it is stopped.
+    /// Whether the last search goes on until it is stopped.
     is_endless: bool,
+    /// Whether the alarm stops the last search.
+    is_timed: bool,
 }
 
-impl Talk<'_, '_> {
-    /// Until the interface says `quit`, or says no more.
-    fn listen(mut self) -> Result<()> {
-        let lines = lines();
-        loop {
-            let line = match self.deadline {
-                None => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(at) => lines.recv_timeout(at.saturating_duration_since(Instant::now())),
-            };
-            match line {
-                Ok(line) => match interface::read(&line, self.mode) {
-                    Ok(Some(Command::Quit)) => break,
-                    Ok(Some(command)) => self.obey(command),
-                    Ok(None) => {}
-                    Err(wrong) => say(&format!("info string {wrong}")),
-                },
-                Err(RecvTimeoutError::Timeout) => self.halt(),
-                // A file of commands has no `quit` as a rule: what it asked for is finished.
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.settle();
-                    return Ok(());
-                }
+impl Session<'_, '_> {
+    /// Runs commands until `quit` or the end of standard input.
+    fn run(mut self) {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            match interface::read(&line, self.mode) {
+                Ok(Some(Command::Quit)) => return self.halt(),
+                Ok(Some(command)) => self.execute(command),
+                Ok(None) => {}
+                Err(wrong) => say(&format!("info string {wrong}")),
             }
         }
-        self.halt();
-        Ok(())
-    }
-
-    /// Waits for the end of a search that has its time, and ends one that would have no end.
-    fn settle(&mut self) {
-        while let (false, Some(at)) = (self.stop.load(Ordering::Relaxed), self.deadline) {
-            if at <= Instant::now() {
-                self.halt();
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
+        // A file of commands has no `quit` as a rule; searches that end by themselves are finished.
         if self.is_endless {
             self.halt();
         }
     }
 
-    fn halt(&mut self) {
+    fn halt(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.deadline = None;
     }
 
-    fn obey(&mut self, command: Command) {
+    fn execute(&mut self, command: Command) {
         match command {
             Command::Uci => self.introduce(),
             Command::IsReady => say("readyok"),
@@ -212,26 +191,28 @@ impl Talk<'_, '_> {
     }
 
     fn go(&mut self, go: Go) {
-        self.settle();
+        // The alarm serves one search.
+        if self.is_endless || self.is_timed {
+            self.halt();
+        }
         let began = Instant::now();
         let budget = go.budget(self.game.chess().turn(), self.overhead);
-        let stop: Arc<AtomicBool> = Arc::default();
+        let stop = budget.map_or_else(Arc::default, |budget| self.alarm.set(budget.hard));
         self.stop = stop.clone();
-        self.is_endless = go.infinite;
-        self.deadline = budget.map(|budget| began + Duration::from_millis(budget.hard));
+        (self.is_endless, self.is_timed) = (go.infinite, budget.is_some());
         let (game, mode) = (self.game.clone(), self.mode);
         self.order(move |Worker { searcher, evaluation, scale }| {
             let question = Question { limits: go.limits, scale: *scale };
             let milliseconds = || began.elapsed().as_millis() as u64;
-            let mut told = Vec::new();
+            let mut printed = Vec::new();
             let found = searcher.search(&game, &mut **evaluation, &question, &stop, &mut |found| {
-                told.clone_from(&found.pv);
+                printed.clone_from(&found.pv);
                 say(&interface::info(found, milliseconds(), mode));
                 if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
                     stop.store(true, Ordering::Relaxed);
                 }
             });
-            if found.depth == 0 || told.first() != found.pv.first() {
+            if found.depth == 0 || printed.first() != found.pv.first() {
                 // The move of an unfinished iteration is played, so it is printed as well.
                 say(&interface::info(&found, milliseconds(), mode));
             }
@@ -250,18 +231,7 @@ impl Talk<'_, '_> {
     }
 }
 
-/// The lines of standard input, as they come. A thread waits for them that nobody waits for: who
-/// reads cannot be called off.
-fn lines() -> Receiver<String> {
-    let (to, lines) = channel();
-    thread::spawn(move || {
-        let known = |line: io::Result<String>| line.ok();
-        io::stdin().lock().lines().map_while(known).try_for_each(|line| to.send(line).ok())
-    });
-    lines
-}
-
-/// An interface that has gone hears nothing; the end of standard input ends the talk.
+/// Prints a line. If nothing reads it, the end of standard input ends the session.
 fn say(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

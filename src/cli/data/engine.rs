@@ -12,9 +12,7 @@ use super::io::Writing;
 use crate::cli::out;
 use crate::cli::terminal::Terminal;
 use crate::digits::grouped;
-use crate::engine::{
-    Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report,
-};
+use crate::engine::{Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report};
 use crate::model::Precision;
 use crate::output;
 use crate::progress::Progress;
@@ -36,7 +34,7 @@ pub struct Engines {
     /// The engine, a program that speaks UCI [default: stockfish]
     #[arg(long, value_name = "PATH")]
     engine: Option<PathBuf>,
-    /// What the engine is started with; may be given several times
+    /// An argument of the engine's command line; may be given several times
     #[arg(long = "argument", value_name = "TEXT", allow_hyphen_values = true)]
     arguments: Vec<String>,
     /// Engines, or searches of our own, side by side [default: one a core]. The result does not
@@ -89,7 +87,7 @@ pub fn option(text: &str) -> Result<(String, String), String> {
 }
 
 impl Engines {
-    /// Who does the work.
+    /// The players of a job.
     pub fn crew(&self) -> Result<Crew> {
         let players = self.engines.map_or_else(rayon::current_num_threads, usize::from);
         Ok(Crew { entrant: self.entrant()?, players })

@@ -21,7 +21,8 @@ pub struct Reading {
     /// Format of the files [default: by their content]
     #[arg(long, value_name = "NAME", value_parser = format)]
     pub format: Option<&'static Format>,
-    /// Who sees scores and results in the files, white or side-to-move [default: as is usual]
+    /// Point of view of scores and results in the files, white or side-to-move [default: that of
+    /// the format]
     #[arg(long, value_name = "VIEW", value_parser = point_of_view)]
     pub point_of_view: Option<PointOfView>,
 }

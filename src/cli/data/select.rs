@@ -15,8 +15,8 @@ use crate::sample::{Sample, mix};
 
 /// Write positions in another format
 ///
-/// Scores and results are turned to whoever sees them there. What the other format does not hold
-/// is said first.
+/// Scores and results are converted to the point of view of the format. A line says which facts it
+/// does not hold.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -51,7 +51,7 @@ pub fn convert(Convert { files, skip_unfit }: Convert) -> Result<ExitCode> {
 
 /// Leave out positions, by the keys of [data.filter] in configs
 ///
-/// A key that asks for a fact which the format never tells is refused. Neighbouring positions of a
+/// A key that needs a fact which the format does not hold is refused. Neighbouring positions of a
 /// game share its result and are nearly the same, so a few of each (--per-game) teach about as much
 /// as all. The output is a format of single positions; .epd holds those without a score.
 #[derive(clap::Args)]

@@ -13,8 +13,7 @@ use crate::output::{folder, is_device, is_standard};
 /// Shuffle positions, of files larger than memory too
 ///
 /// The order depends on the data, the order of the files and the seed alone, not on --memory.
-/// What memory does not hold goes to a temporary file in the folder of the output, 40 bytes a
-/// position. Formats of games must be converted first.
+/// Positions beyond it go to a temporary file in the folder of the output, 40 bytes each. Formats of games must be converted first.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
