@@ -17,7 +17,7 @@ pub const CONFIG: &str = "config.toml";
 pub const LAST: &str = "last.safetensors";
 /// The lowest held-out loss.
 pub const BEST: &str = "best.safetensors";
-/// Of a run on quiet ends, the weights that found those of its present round.
+/// Weights that found the quiet ends of the present round.
 pub const ROUND: &str = "round.safetensors";
 /// The quantised best; its manifest and floats have the same name.
 pub const NET: &str = "net.bin";
@@ -26,10 +26,10 @@ pub const TERMS: &str = "terms.json";
 
 /// Terms that learnt together with a net.
 pub const BASE: &str = "base.json";
-/// What training did to each term.
+/// Changes of each term.
 pub const TERMS_CSV: &str = "terms.csv";
 
-/// What training looked like, row by row.
+/// Losses and rates, row by row.
 pub const LOG: &str = "log.csv";
 /// The run as a page.
 pub const REPORT: &str = "report.html";

@@ -22,14 +22,14 @@ pub const DIGESTS: [&str; 2] = ["WhiteDigest", "BlackDigest"];
 /// A match, or several.
 pub struct Match {
     pub played: Played,
-    /// What of the games does not count, and what could not be told.
+    /// Notes on games that are left out.
     pub notes: Vec<String>,
     players: Vec<Player>,
     /// The files, for messages.
     files: String,
 }
 
-/// Who played: names alone do not tell two versions of a file apart.
+/// Player of a match; names alone do not tell two versions of a file apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Player {
     pub name: String,
@@ -37,7 +37,7 @@ pub struct Player {
     pub digest: Option<String>,
 }
 
-/// What counts of a game.
+/// Players and score sheet of a game.
 struct Game {
     /// White and Black, by place.
     players: [usize; 2],

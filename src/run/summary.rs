@@ -36,7 +36,7 @@ pub fn data(plan: &Plan, scan: &Scan) -> String {
     let of = if scan.games + own.games > 0 { "games" } else { "positions" };
     for (held, what, expected) in [
         (&scan.validation, "to validate with", plan.validates()),
-        (&scan.test, "kept for the test, which training never reads", holds && plan.test.0 > 0.0),
+        (&scan.test, "kept for the test", holds && plan.test.0 > 0.0),
     ] {
         let (groups, used) = (held.groups(), held.samples.len() as u64);
         let some = match used < held.total {
@@ -45,7 +45,7 @@ pub fn data(plan: &Plan, scan: &Scan) -> String {
         };
         row(held.total, format!("{what}, of {} {of}{some}", grouped(groups as u64)));
         if expected && groups < FEW {
-            lines.push(format!("caution: {groups} {of} {what} can hardly tell evaluations apart"));
+            lines.push(format!("caution: {groups} {of} {what} are few: losses on them hardly tell evaluations apart"));
         }
     }
     if scan.left_out > 0 {

@@ -114,7 +114,7 @@ impl RunTerms {
         Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })
     }
 
-    /// What turns positions into these terms; those that are not chosen weigh `weights`.
+    /// Encoder of positions as these terms; those that are not chosen weigh `weights`.
     pub fn encoder(&self, weights: &HceWeights) -> TermsEncoder {
         TermsEncoder {
             coding: Coding::new(&self.present.terms, self.present.scale_factor),

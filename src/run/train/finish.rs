@@ -1,4 +1,4 @@
-//! What a finished run leaves: the net with its manifest, or the tuned terms as tables.
+//! Results of a finished run: the net with its manifest, or the tuned terms as tables.
 
 use std::path::PathBuf;
 

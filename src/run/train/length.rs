@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::train::schedule::{Span, Stages};
 use crate::train::{Keep, Settings};
 
-/// What a config comes to, for this many positions to train on.
+/// The steps, rates and intervals of a config, for this many positions to train on.
 pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
     let direct = config.optimizer.name.is_direct();
     let of = |span: &Span| -> Result<Settings> {
