@@ -84,8 +84,6 @@ impl Kings {
 
     pub const NONE: Self = Self { mirror: false, count: 1, table: [0; 64] };
 
-    pub const MIRRORED: Self = Self { mirror: true, count: 1, table: [0; 64] };
-
     /// Buckets by square: 64 numbers, 32 (files a to d) where mirrored, or none for one bucket.
     pub fn new(mirror: bool, buckets: &[u8]) -> Result<Self, String> {
         let mut table = [0; 64];

@@ -336,7 +336,7 @@ pub enum WholeNetError {
     #[error(transparent)]
     Net(#[from] NetError),
     #[error("its file is that of {found}, and it is to be {expected}")]
-    Other { found: Box<Architecture>, expected: Box<Architecture> },
+    Other { found: String, expected: String },
 }
 
 impl WholeNet {
@@ -352,11 +352,9 @@ impl WholeNet {
         let hints = Hints { net: self.architecture.clone(), scales: self.scales };
         let net = Net::read(&STANDARD.decode(&self.file)?, &hints)?;
         if *net.architecture() != self.architecture {
-            let [found, expected] = [net.architecture(), &self.architecture].map(|it| it.clone());
-            return Err(WholeNetError::Other {
-                found: Box::new(found),
-                expected: Box::new(expected),
-            });
+            let [found, expected] =
+                [net.architecture(), &self.architecture].map(ToString::to_string);
+            return Err(WholeNetError::Other { found, expected });
         }
         Ok(net)
     }

@@ -93,7 +93,7 @@ impl Net {
 
     fn float_output(&self, views: &[Vec<i64>], bucket: usize) -> i64 {
         let net = &self.architecture;
-        let mut z = match self.scales.head_format {
+        let z = match self.scales.head_format {
             HeadFormat::Float => {
                 let qa = self.scales.qa as f32;
                 let of_view = |view: &Vec<i64>| -> Vec<f32> {
@@ -124,22 +124,22 @@ impl Net {
                 self.affine_of_integers(bucket, &u)
             }
         };
+        self.layers(z, |map, x| self.affine(map, bucket, x))
+    }
+
+    /// Centipawns from the first map's values; `affine` computes the maps behind it.
+    fn layers(&self, mut z: Vec<f32>, affine: impl Fn(usize, &[f32]) -> Vec<f32>) -> i64 {
         let mut skipped = 0.0;
-        for (i, layer) in net.head.iter().enumerate() {
-            if net.skip && i == 0 {
+        for (i, layer) in self.architecture.head.iter().enumerate() {
+            if self.architecture.skip && i == 0 {
                 skipped = z.pop().expect("the skip neuron is the last");
             }
             let curves = layer.activation.curves().iter();
             let x: Vec<f32> =
                 curves.flat_map(|curve| z.iter().map(|&z| curve.value_f32(z))).collect();
-            z = self.affine(i + 1, bucket, &x);
+            z = affine(i + 1, &x);
         }
-        self.centipawns_of_output(z[0] + skipped)
-    }
-
-    /// The last step of a net with floats.
-    pub(super) fn centipawns_of_output(&self, output: f32) -> i64 {
-        (output * self.scales.scale as f32) as i64
+        ((z[0] + skipped) * self.scales.scale as f32) as i64
     }
 
     fn affine(&self, map: usize, bucket: usize, x: &[f32]) -> Vec<f32> {
@@ -206,24 +206,11 @@ impl Net {
             let sum = views.iter().zip(weights).map(|(view, weights)| self.terms(view, weights));
             return self.centipawns_of_sum(sum.sum(), self.output_bias(bucket));
         }
-        let net = &self.architecture;
-        let mut z = match self.scales.head_format {
+        let z = match self.scales.head_format {
             HeadFormat::Float => self.affine_fast(0, bucket, &self.floats(views)),
             HeadFormat::Int8 => self.affine_of_bytes(bucket, &self.bytes(views)),
         };
-        let mut skipped = 0.0;
-        let mut x = Vec::new();
-        for (i, layer) in net.head.iter().enumerate() {
-            if net.skip && i == 0 {
-                skipped = z.pop().expect("the skip neuron is the last");
-            }
-            x.clear();
-            for curve in layer.activation.curves() {
-                x.extend(z.iter().map(|&z| curve.value_f32(z)));
-            }
-            z = self.affine_fast(i + 1, bucket, &x);
-        }
-        self.centipawns_of_output(z[0] + skipped)
+        self.layers(z, |map, x| self.affine_fast(map, bucket, x))
     }
 
     /// Output weights of a net of integers, `[views * hidden]`.
