@@ -358,7 +358,7 @@ impl Bench<'_> {
             };
             let Model::Net(net) = &model else { bail!("the bench is for nets") };
             let Slope { gradients, .. } =
-                net.slope_in_stages(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
+                net.slope(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
             self.wait()?;
             end(4);
             model = optimizer.step(RATE, model, gradients);

@@ -11,8 +11,8 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::ops::cpu::{Level, TermsJob, terms_gradients, terms_logits};
-use super::{Aim, Compute, Evaluation, Slope, inner, to_host};
-use crate::batch::{Inputs, Rows, Terms};
+use super::{Aim, Compute, Slope, inner, to_host};
+use crate::batch::{Rows, Terms};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::weights::{Weights, WeightsError};
 
@@ -190,8 +190,8 @@ fn dense<C: Copy>(
 }
 
 impl HceModel {
-    /// See [`Evaluation::logits`].
-    pub(super) fn logits_of(&self, pieces: &[Arc<Terms>]) -> Tensor<1> {
+    /// See [`Model::logits`](super::Model::logits).
+    pub(super) fn logits(&self, pieces: &[Arc<Terms>]) -> Tensor<1> {
         if let Some(level) = self.level {
             let (weights, tempo) = self.values();
             let job = self.job(level, pieces, Aim::Targets(&[]));
@@ -202,15 +202,15 @@ impl HceModel {
         Tensor::cat(logits.map(|piece| self.piece(&weights, &tempo, piece)).collect(), 0)
     }
 
-    /// See [`Evaluation::slope`].
+    /// See [`Model::slope`](super::Model::slope).
     ///
     /// # Panics
     /// If the terms are to be added to something.
-    pub(super) fn slope_of(&self, pieces: &[Arc<Terms>], aim: Aim) -> Slope {
+    pub(super) fn slope(&self, pieces: &[Arc<Terms>], aim: Aim) -> Slope {
         let base = aim.judged().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");
         let Some(level) = self.level else {
-            let loss = aim.of(self.logits_of(pieces), 0);
+            let loss = aim.of(self.logits(pieces), 0);
             return Slope::by_autodiff(loss, self);
         };
         let ((weights, tempo), device) = (self.values(), self.device());
@@ -225,21 +225,4 @@ impl HceModel {
         let loss = Tensor::from_data([found.loss as f32], &device);
         Slope { loss, gradients }
     }
-}
-
-impl Evaluation for HceModel {
-    fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        self.logits_of(pieces(inputs))
-    }
-
-    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
-        self.slope_of(pieces(inputs), aim)
-    }
-}
-
-fn pieces(inputs: &Inputs) -> &[Arc<Terms>] {
-    let Inputs::Terms(pieces) = inputs else {
-        panic!("handcrafted terms are no one-hot inputs");
-    };
-    pieces
 }

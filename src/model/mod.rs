@@ -1,7 +1,7 @@
 //! The Burn modules. They see batches and weights, never a file or a position.
 //!
-//! [`Evaluation`] is what training needs of a model: its logits, and its loss, which a model may
-//! compute in one fused operation of its own.
+//! A [`Model`] gives the logits of a batch, and its loss with gradients, which may be one fused
+//! operation.
 
 mod aim;
 mod device;
@@ -10,6 +10,8 @@ mod head;
 mod net;
 pub mod ops;
 mod sum;
+
+use std::sync::Arc;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -26,24 +28,8 @@ pub use ops::cpu::{Level, Precision};
 pub use sum::SumModel;
 
 use crate::architecture::{Architecture, Array};
-use crate::batch::{Active, Batch, Inputs};
+use crate::batch::{Active, Batch, Inputs, Terms};
 use crate::weights::{Weights, WeightsError};
-
-/// Computations of a model from a batch.
-pub trait Evaluation {
-    /// The output before the sigmoid, one a position.
-    ///
-    /// # Shapes
-    /// Output: `[batch]`
-    fn logits(&self, inputs: &Inputs) -> Tensor<1>;
-
-    /// The value of the aim, and its derivative by every parameter.
-    ///
-    /// # Panics
-    /// If the model was not made on a device for training (`Device::autodiff`) and computes by
-    /// plain tensor operations.
-    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope;
-}
 
 /// A derivative by each parameter that is trained.
 pub struct Slope {
@@ -99,6 +85,28 @@ impl Model {
         })
     }
 
+    /// The output before the sigmoid, one a position, `[batch]`.
+    pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
+        match self {
+            Model::Net(model) => model.logits(inputs),
+            Model::Hce(model) => model.logits(pieces(inputs)),
+            Model::Sum(model) => model.logits(inputs),
+        }
+    }
+
+    /// The value of the aim, and its derivative by every parameter.
+    ///
+    /// # Panics
+    /// If the model was not made on a device for training (`Device::autodiff`) and computes by
+    /// plain tensor operations.
+    pub fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
+        match self {
+            Model::Net(model) => model.slope(inputs, aim, None),
+            Model::Hce(model) => model.slope(pieces(inputs), aim),
+            Model::Sum(model) => model.slope(inputs, aim),
+        }
+    }
+
     /// The parameters on the host, as they were given to [`Model::new`].
     pub fn weights(&self) -> Weights {
         self.collect(None)
@@ -107,7 +115,7 @@ impl Model {
     /// The loss, and the derivative by every parameter in the shape of [`Model::weights`].
     ///
     /// # Panics
-    /// As [`Evaluation::slope`] does.
+    /// As [`Model::slope`] does.
     pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
         let Slope { loss, gradients } = self.slope(inputs, aim);
         (to_host(loss)[0], self.collect(Some(&gradients)))
@@ -131,22 +139,11 @@ impl Model {
     }
 }
 
-impl Evaluation for Model {
-    fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        match self {
-            Model::Net(model) => model.logits(inputs),
-            Model::Hce(model) => model.logits(inputs),
-            Model::Sum(model) => model.logits(inputs),
-        }
-    }
-
-    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
-        match self {
-            Model::Net(model) => model.slope(inputs, aim),
-            Model::Hce(model) => model.slope(inputs, aim),
-            Model::Sum(model) => model.slope(inputs, aim),
-        }
-    }
+fn pieces(inputs: &Inputs) -> &[Arc<Terms>] {
+    let Inputs::Terms(pieces) = inputs else {
+        panic!("handcrafted terms are no one-hot inputs");
+    };
+    pieces
 }
 
 struct Collect<'a> {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use burn::backend::Dispatch;
 use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
@@ -9,8 +10,8 @@ use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
-use super::ops::{Arrays, Done, Job, Kept, net_gradients, net_logits};
-use super::{Aim, Compute, Evaluation, Slope, dense, head};
+use super::ops::{Arrays, Done, FusedOps, Job, Kept};
+use super::{Aim, Compute, Slope, dense, head};
 use crate::architecture::{Architecture, Array, PIECES, Part};
 use crate::batch::{Active, Inputs, OneHot};
 use crate::weights::{Weights, WeightsError};
@@ -136,16 +137,29 @@ impl NetModel {
         &self.net
     }
 
-    /// The same as [`Evaluation::slope`]. `done` is called after each stage on a GPU; elsewhere there
-    /// are none.
-    pub fn slope_in_stages(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> Slope {
+    /// See [`Model::logits`](super::Model::logits).
+    pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
+        if let Some(fused) = &self.fused {
+            let job = fused.job(inputs.one_hot(), Aim::Targets(&[]), None);
+            return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
+        }
+        let active = inputs.one_hot().lists();
+        let device = self.output.bias.val().device();
+        let accumulators = self.accumulators(active, &device);
+        head::logits(&self.net, &self.maps(), accumulators, &active.buckets)
+    }
+
+    /// See [`Model::slope`](super::Model::slope). `done` is called after each stage on a GPU; elsewhere
+    /// there are none.
+    pub fn slope(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> Slope {
         let Some(fused) = &self.fused else {
             let loss = aim.of(self.logits(inputs), 0);
             return Slope::by_autodiff(loss, self);
         };
-        let (loss, arrays) = net_gradients(self.arrays(), fused.job(inputs.one_hot(), aim, done));
+        let job = fused.job(inputs.one_hot(), aim, done);
+        let found = Dispatch::net_gradients(self.arrays(), job);
         let mut gradients = GradientsParams::new();
-        for (array, gradient) in self.net.arrays().iter().zip(arrays.0) {
+        for (array, gradient) in self.net.arrays().iter().zip(found.gradients.0) {
             let id = id(array.part).into();
             match array.part {
                 Part::Accumulator | Part::Factoriser => {
@@ -154,11 +168,11 @@ impl NetModel {
                 _ => gradients.register(id, Tensor::<1>::from_dispatch(gradient)),
             }
         }
-        Slope { loss, gradients }
+        Slope { loss: Tensor::from_dispatch(found.loss), gradients }
     }
 
     /// The arrays in the order of [`Architecture::arrays`], as the fused operations take them.
-    fn arrays(&self) -> Arrays<burn::backend::Dispatch> {
+    fn arrays(&self) -> Arrays<Dispatch> {
         fn inner<const D: usize>(param: &Param<Tensor<D>>) -> Tensor<D> {
             super::inner(param.val())
         }
@@ -205,23 +219,6 @@ impl NetModel {
     fn maps(&self) -> Vec<head::Map> {
         let maps = self.head.iter().chain([&self.output]);
         maps.map(|map| [map.weight.val(), map.bias.val()]).collect()
-    }
-}
-
-impl Evaluation for NetModel {
-    fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        if let Some(fused) = &self.fused {
-            let job = fused.job(inputs.one_hot(), Aim::Targets(&[]), None);
-            return net_logits(self.arrays(), job);
-        }
-        let active = inputs.one_hot().lists();
-        let device = self.output.bias.val().device();
-        let accumulators = self.accumulators(active, &device);
-        head::logits(&self.net, &self.maps(), accumulators, &active.buckets)
-    }
-
-    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
-        self.slope_in_stages(inputs, aim, None)
     }
 }
 

@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use super::{
-    Aim, Compute, Evaluation, HceModel, HceShape, Judged, NetModel, Slope, inner, to_host,
+    Aim, Compute, HceModel, HceShape, Judged, NetModel, Slope, inner, to_host,
 };
 use crate::architecture::Architecture;
 use crate::batch::{Active, Inputs, Terms};
@@ -44,41 +44,39 @@ impl SumModel {
         let turns = pieces.iter().flat_map(|piece| &piece.turn);
         turns.map(|turn| views.sign(*turn).into()).collect()
     }
-}
 
-impl Evaluation for SumModel {
-    fn logits(&self, inputs: &Inputs) -> Tensor<1> {
+    /// See [`Model::logits`](super::Model::logits).
+    pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         let (_, pieces) = both(inputs);
-        let terms = self.terms.logits_of(pieces);
+        let terms = self.terms.logits(pieces);
         let signs = Tensor::<1>::from_data(&self.signs(pieces)[..], &terms.device());
         self.net.logits(inputs) + terms * signs
     }
 
-    /// The terms are what the net is added to; then the forces on the sum are forces on them.
-    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
+    /// See [`Model::slope`](super::Model::slope). The terms are what the net is added to; then the forces
+    /// on the sum are forces on them.
+    pub fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
         let (active, pieces) = both(inputs);
         let signs = self.signs(pieces);
         let seen = |values: &[f32]| -> Vec<f32> {
             values.iter().zip(&signs).map(|(value, sign)| value * sign).collect()
         };
         let Some(judged) = aim.judged() else {
-            let (net, pulls) = (self.net.slope(inputs, aim), seen(aim.numbers()));
-            return self.joined(net, self.terms.slope_of(pieces, Aim::Forces(&pulls)));
+            let (net, pulls) = (self.net.slope(inputs, aim, None), seen(aim.numbers()));
+            return self.joined(net, self.terms.slope(pieces, Aim::Forces(&pulls)));
         };
-        let mut below = seen(&to_host(inner(self.terms.logits_of(pieces))));
+        let mut below = seen(&to_host(inner(self.terms.logits(pieces))));
         if !judged.base.is_empty() {
             below.iter_mut().zip(judged.base).for_each(|(below, base)| *below += base);
         }
         let judged = Judged { base: &below, ..judged };
-        let net = self.net.slope(inputs, Aim::Judged(judged));
+        let net = self.net.slope(inputs, Aim::Judged(judged), None);
         let above = to_host(inner(self.net.logits(inputs)));
         assert_eq!(above.len(), active.len(), "a logit a position");
         let pulls = seen(&judged.forces(&above));
-        self.joined(net, self.terms.slope_of(pieces, Aim::Forces(&pulls)))
+        self.joined(net, self.terms.slope(pieces, Aim::Forces(&pulls)))
     }
-}
 
-impl SumModel {
     /// The gradients of both, and the loss of the first.
     fn joined(&self, net: Slope, mut terms: Slope) -> Slope {
         let Slope { loss, mut gradients } = net;

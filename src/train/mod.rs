@@ -24,7 +24,7 @@ use burn::tensor::{Device, Tensor, Transaction};
 use crate::batch::{Batch, Choices};
 use crate::log::{Log, Row, TrainStep};
 use crate::model::{
-    Aim, Compute, DeviceError, Evaluation as _, Judged, Kind, Slope, is_gpu, outputs,
+    Aim, Compute, DeviceError, Judged, Kind, Slope, is_gpu, outputs,
 };
 use crate::output::OutputError;
 use crate::progress::Progress;

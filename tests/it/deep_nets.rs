@@ -9,7 +9,7 @@ use nnuance::batch::{Active, Batch, Inputs};
 use nnuance::floats::Float;
 use nnuance::loader::Encoder;
 use nnuance::loss::sigmoid;
-use nnuance::model::{Aim, Backend, Compute, Evaluation, Kind, Level, Model, Precision, to_host};
+use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, to_host};
 use nnuance::sample::Sample;
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::train::target::{Promise, targets};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
 use nnuance::batch::Batch;
 use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Compute, Device, Evaluation, Kind, Model, Slope, to_host};
+use nnuance::model::{Aim, Compute, Device, Kind, Model, Slope, to_host};
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::weights::Weights;
 

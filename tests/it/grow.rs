@@ -4,7 +4,7 @@ use std::path::Path;
 
 use nnuance::architecture::{Architecture, Form};
 use nnuance::loader::Encoder;
-use nnuance::model::{Backend, Compute, Evaluation as _, Kind, Model, to_host};
+use nnuance::model::{Backend, Compute, Kind, Model, to_host};
 use nnuance::run::train::grow::grow;
 use nnuance::weights::Weights;
 

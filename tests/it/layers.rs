@@ -3,7 +3,7 @@
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Backend, Compute, Device, Evaluation, Kind, Level, Model, Precision};
+use nnuance::model::{Aim, Backend, Compute, Device, Kind, Level, Model, Precision};
 use nnuance::train::optimizer::{Name, Optimizer, Settings};
 use nnuance::weights::Weights;
 

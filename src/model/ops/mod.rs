@@ -118,17 +118,6 @@ pub trait FusedOps: Backend {
     fn take_step(#[extension_type] arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self>;
 }
 
-/// The loss of a net, `[1]`, with its gradients.
-pub fn net_gradients(arrays: Arrays<Dispatch>, job: Job) -> (Tensor<1>, Arrays<Dispatch>) {
-    let Slope { loss, gradients } = <Dispatch as FusedOps>::net_gradients(arrays, job);
-    (Tensor::from_dispatch(loss), gradients)
-}
-
-/// The logits of a net, `[batch]`.
-pub fn net_logits(arrays: Arrays<Dispatch>, job: Job) -> Tensor<1> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(arrays, job))
-}
-
 /// One step for one parameter with its states, as many as the step has: in one pass at a `level`,
 /// where there is a kernel for it, else by tensor operations.
 ///

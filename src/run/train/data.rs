@@ -16,7 +16,7 @@ use crate::loader::{
     Stream, TERMS_PIECE, TermsEncoder, read_traces, scan_terms,
 };
 use crate::model::{
-    Compute, Device, Evaluation as _, HceShape, Kind, Model, initial_of_size, try_to_host,
+    Compute, Device, HceShape, Kind, Model, initial_of_size, try_to_host,
 };
 use crate::progress::Progress;
 use crate::report::fit::fit;

@@ -77,7 +77,7 @@ pub fn terms_logits(weights: &[f32], tempo: f32, job: TermsJob) -> Vec<f32> {
     job.run(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
 }
 
-/// Rows of a unit: their sums stay in the first cache.
+/// Rows of a unit, whose gradients are summed in 32 bits.
 const UNIT: usize = 2048;
 
 /// Sums of a position: NORMAL terms, SAFETY terms of White and of Black, COMPLEXITY terms.
@@ -100,7 +100,7 @@ impl TermsJob<'_> {
         }
         let shards = units.par_chunks(units.len().div_ceil(SHARDS).max(1)).with_max_len(1);
         let workspace = || Workspace {
-            sums: Box::new([[[0.0; 2]; UNIT]; SUMS]),
+            sums: [[[0.0; 2]; BLOCK]; SUMS],
             block: Block::new(),
             gradients: vec![[0.0; 2]; weights.len()],
         };
@@ -141,8 +141,8 @@ struct Shard {
 
 /// Memory of a thread.
 struct Workspace {
-    /// The sums of each kind of the positions of a unit, then the derivatives by them.
-    sums: Box<[[Pair; UNIT]; SUMS]>,
+    /// The sums of each kind of the positions of a block, then the derivatives by them.
+    sums: [[Pair; BLOCK]; SUMS],
     block: Block,
     /// `[terms]`, zero between units.
     gradients: Vec<Pair>,
@@ -168,36 +168,35 @@ impl Task for Pass<'_> {
     fn run<S: Lanes, const R: usize>(self, _: S) {
         let Pass { job, unit: Unit { piece, rows, first }, weights, tempo, slopes, .. } = self;
         let (Workspace { sums, block, gradients }, shard) = (self.work, self.shard);
-        sums.iter_mut().for_each(|sums| sums[..rows.len()].fill([0.0; 2]));
-        by_row(piece, rows, weights, sums);
-        add_held(&piece.held, rows, sums);
-        let loss = job.aim.judged().map(|judged| judged.loss);
-        for (number, start) in rows.clone().step_by(BLOCK).enumerate() {
+        let judged = job.aim.judged();
+        for start in rows.clone().step_by(BLOCK) {
             let here = start..rows.end.min(start + BLOCK);
-            let (size, first) = (here.len(), first + number * BLOCK);
-            block.load(piece, here);
-            let blocks = sums.each_ref().map(|sums| &sums.as_chunks::<BLOCK>().0[number]);
-            block.evaluate(blocks, job.scale, tempo);
+            let (size, first) = (here.len(), first + start - rows.start);
+            let [normal, white, black, complexity] = &mut *sums;
+            add_rows(&piece.normal, &here, weights, |count| [count], [normal]);
+            add_rows(&piece.safety, &here, weights, |counts| counts, [white, black]);
+            add_rows(&piece.complexity, &here, weights, |count| [count], [complexity]);
+            add_held(&piece.held, &here, sums);
+            block.load(piece, &here);
+            block.evaluate(sums.each_ref(), job.scale, tempo);
             if !slopes {
                 shard.logits.extend_from_slice(&block.logits[..size]);
                 continue;
             }
             block.numbers[..size].copy_from_slice(&job.aim.numbers()[first..first + size]);
-            if let Some(weights) = job.aim.judged().map(|it| it.weights).filter(|it| !it.is_empty())
-            {
+            if let Some(weights) = judged.map(|it| it.weights).filter(|it| !it.is_empty()) {
                 block.weights[..size].copy_from_slice(&weights[first..first + size]);
             }
-            block.compare(loss);
+            block.compare(judged.map(|judged| judged.loss));
             shard.loss += sum(&block.losses[..size]);
             block.turn.iter_mut().zip(&block.slopes).for_each(|(turn, slope)| *turn *= slope);
             shard.tempo += sum(&block.turn[..size]);
-            let blocks = sums.each_mut().map(|sums| &mut sums.as_chunks_mut::<BLOCK>().0[number]);
-            block.differentiate(blocks);
+            block.differentiate(sums.each_mut());
+            let [normal, white, black, complexity] = &*sums;
+            add_slopes(&piece.normal, &here, [normal], |count| [count], gradients);
+            add_slopes(&piece.safety, &here, [white, black], |counts| counts, gradients);
+            add_slopes(&piece.complexity, &here, [complexity], |count| [count], gradients);
         }
-        if !slopes {
-            return;
-        }
-        back_by_row(piece, rows, sums, gradients);
         for (sums, gradient) in shard.gradients.iter_mut().zip(gradients) {
             for (sum, gradient) in sums.iter_mut().zip(gradient) {
                 *sum += f64::from(std::mem::take(gradient));
@@ -209,7 +208,7 @@ impl Task for Pass<'_> {
 impl Block {
     /// Takes over shares and sides to move.
     #[inline(always)]
-    fn load(&mut self, piece: &Terms, rows: Range<usize>) {
+    fn load(&mut self, piece: &Terms, rows: &Range<usize>) {
         self.middlegame[..rows.len()].copy_from_slice(&piece.middlegame[rows.clone()]);
         self.endgame[..rows.len()].copy_from_slice(&piece.endgame[rows.clone()]);
         for (float, turn) in self.turn.iter_mut().zip(&piece.turn[rows.clone()]) {
@@ -233,7 +232,7 @@ fn sum(numbers: &[f32]) -> f64 {
 
 /// Adds the sums of terms that have no entries because they are held.
 #[inline(always)]
-fn add_held(held: &Held, rows: &Range<usize>, sums: &mut [[Pair; UNIT]; SUMS]) {
+fn add_held(held: &Held, rows: &Range<usize>, sums: &mut [[Pair; BLOCK]; SUMS]) {
     let plus = |sum: &mut Pair, mg: f32, eg: f32| *sum = [sum[0] + mg, sum[1] + eg];
     for (i, row) in rows.clone().enumerate() {
         if let Some([mg, eg]) = held.normal.get(row) {
@@ -249,22 +248,14 @@ fn add_held(held: &Held, rows: &Range<usize>, sums: &mut [[Pair; UNIT]; SUMS]) {
     }
 }
 
-/// Adds the weights of each row's terms, times the counts, to the sums.
-#[inline(always)]
-fn by_row(piece: &Terms, rows: &Range<usize>, weights: &[Pair], sums: &mut [[Pair; UNIT]; SUMS]) {
-    let [normal, white, black, complexity] = sums;
-    add_rows(&piece.normal, rows, weights, |count| [count], [normal]);
-    add_rows(&piece.safety, rows, weights, |counts| counts, [white, black]);
-    add_rows(&piece.complexity, rows, weights, |count| [count], [complexity]);
-}
-
+/// Writes the weights of each row's terms, times the counts, to the sums.
 #[inline(always)]
 fn add_rows<C: Copy, const SIDES: usize>(
     entries: &Rows<C>,
     rows: &Range<usize>,
     weights: &[Pair],
     counts: impl Fn(C) -> [i8; SIDES],
-    mut sums: [&mut [Pair; UNIT]; SIDES],
+    mut sums: [&mut [Pair; BLOCK]; SIDES],
 ) {
     for (i, row) in rows.clone().enumerate() {
         let mut of_row = [[0f32; 2]; SIDES];
@@ -281,23 +272,10 @@ fn add_rows<C: Copy, const SIDES: usize>(
 
 /// Adds the slopes of each row, times the counts, to the gradients of its terms.
 #[inline(always)]
-fn back_by_row(
-    piece: &Terms,
-    rows: &Range<usize>,
-    slopes: &[[Pair; UNIT]; SUMS],
-    gradients: &mut [Pair],
-) {
-    let [normal, white, black, complexity] = slopes;
-    add_slopes(&piece.normal, rows, [normal], |count| [count], gradients);
-    add_slopes(&piece.safety, rows, [white, black], |counts| counts, gradients);
-    add_slopes(&piece.complexity, rows, [complexity], |count| [count], gradients);
-}
-
-#[inline(always)]
 fn add_slopes<C: Copy, const SIDES: usize>(
     entries: &Rows<C>,
     rows: &Range<usize>,
-    slopes: [&[Pair; UNIT]; SIDES],
+    slopes: [&[Pair; BLOCK]; SIDES],
     counts: impl Fn(C) -> [i8; SIDES],
     gradients: &mut [Pair],
 ) {
