@@ -5,7 +5,7 @@ use super::terms::{COMPLEXITY, Parts, SAFETY, TERMS, parts};
 use super::{Phase, Trace};
 use crate::batch::{Held, Rows, Terms};
 use crate::sample::Position;
-use crate::terms::{Chosen, Kind};
+use crate::terms::Chosen;
 
 #[derive(Clone, Debug)]
 pub struct Coding {
@@ -78,19 +78,11 @@ fn split<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
 }
 
 /// Turns the entries of terms that are not chosen into sums, and adds those held already.
-pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]], kinds: &[Kind]) -> Terms {
+pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
     let rows = terms.len();
-    let still = |term: usize| !chosen.terms[term];
-    let any = |kind: Kind| {
-        let entries = match kind {
-            Kind::Normal => &terms.normal.term,
-            Kind::Safety => &terms.safety.term,
-            Kind::Complexity => &terms.complexity.term,
-        };
-        debug_assert!(entries.iter().all(|term| kinds[usize::from(*term)] == kind));
-        entries.iter().any(|term| still((*term).into()))
-    };
-    let [normal, safety, complexity] = Kind::ALL.map(any);
+    let any = |entries: &[u16]| entries.iter().any(|term| !chosen.terms[usize::from(*term)]);
+    let [normal, safety, complexity] =
+        [&terms.normal.term, &terms.safety.term, &terms.complexity.term].map(|it| any(it));
     let mut held_sums = Held::default();
     let mut masked = weights.to_vec();
     for (weight, chosen) in masked.iter_mut().zip(&chosen.terms) {

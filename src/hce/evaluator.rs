@@ -3,10 +3,11 @@
 use shakmaty::Color;
 
 use super::evaluate::{Board, evaluate_board};
-use super::terms::{COMPLEXITY, Part, Parts, SAFETY, parts};
+use super::terms::{Part, Parts, parts};
 use super::{HceWeights, Phase, Sink, Term};
 use crate::sample::Position;
 use crate::sums::Sums;
+use crate::terms::Kind;
 
 /// Evaluates positions with the weights of our own terms; parts that weigh nothing are skipped.
 #[derive(Clone, Debug)]
@@ -61,17 +62,15 @@ impl Sink for Weighted<'_> {
     #[inline]
     fn add(&mut self, term: Term, colour: Color, count: i32) {
         let [mg, eg] = self.evaluator.values[term.index()];
-        let (sums, count) = if (SAFETY..COMPLEXITY).contains(&term.index()) {
-            (&mut self.sums.safety[colour.fold_wb(0, 1)], count)
-        } else {
-            (&mut self.sums.normal, colour.fold_wb(count, -count))
+        let (sums, count) = match term.kind() {
+            Kind::Normal => (&mut self.sums.normal, colour.fold_wb(count, -count)),
+            Kind::Safety => (&mut self.sums.safety[colour.fold_wb(0, 1)], count),
+            Kind::Complexity => {
+                self.sums.complexity += f64::from(count) * eg;
+                return;
+            }
         };
         sums[0] += f64::from(count) * mg;
         sums[1] += f64::from(count) * eg;
-    }
-
-    #[inline]
-    fn complexity(&mut self, term: Term, count: i32) {
-        self.sums.complexity += f64::from(count) * self.evaluator.values[term.index()][1];
     }
 }

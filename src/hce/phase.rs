@@ -64,81 +64,54 @@ impl Phase {
 }
 
 fn lambda(board: &Board) -> i32 {
-    let pieces = |role| board.counts(role).into_iter().sum::<i32>();
-    let all = pieces(Role::Knight)
-        + pieces(Role::Bishop)
-        + 2 * pieces(Role::Rook)
-        + 4 * pieces(Role::Queen);
-    all.min(24)
-}
-
-#[derive(Clone, Copy)]
-struct Army {
-    pawns: i32,
-    knights: i32,
-    rooks: i32,
-    queens: i32,
-    bishops: i32,
-    /// Whether there is a bishop on dark squares.
-    dark: bool,
-}
-
-impl Army {
-    /// Knights, bishops, rooks and queens.
-    fn pieces(self) -> i32 {
-        self.knights + self.bishops + self.rooks + self.queens
-    }
-
-    /// Beginner's values of the pieces, in pawns.
-    fn value(self) -> i32 {
-        3 * (self.knights + self.bishops) + 5 * self.rooks + 9 * self.queens
-    }
+    let of_side = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {
+        knights + bishops + 2 * rooks + 4 * queens
+    };
+    board.counts.map(of_side).iter().sum::<i32>().min(24)
 }
 
 /// The scale factor of the endgame in 128ths.
 fn factor(board: &Board) -> i32 {
-    let [white, black] = [0, 1].map(|colour| {
-        let count = |role| board.counts(role)[colour];
-        Army {
-            pawns: count(Role::Pawn),
-            knights: count(Role::Knight),
-            rooks: count(Role::Rook),
-            queens: count(Role::Queen),
-            bishops: count(Role::Bishop),
-            dark: board.pieces[colour][Role::Bishop as usize - 1] & DARK != 0,
-        }
-    });
-    let bishops = opposite_bishops(white, black);
-    let queen = if queen_against_pieces(white, black) || queen_against_pieces(black, white) {
-        88
-    } else {
-        Phase::UNSCALED
-    };
-    bishops.min(queen).min(without_pawns(white, black)).min(without_pawns(black, white))
+    let [white, black] = board.counts;
+    let dark = board.pieces.map(|sets| sets[Role::Bishop as usize - 1] & DARK != 0);
+    let both = |of: fn([i32; 6], [i32; 6]) -> i32| of(white, black).min(of(black, white));
+    let bishops = if dark[0] == dark[1] { Phase::UNSCALED } else { lone_bishops(white, black) };
+    bishops.min(both(queen_against_pieces)).min(both(without_pawns))
 }
 
-/// One bishop each, on squares of different colours, at most two pawns apart.
-fn opposite_bishops(a: Army, b: Army) -> i32 {
-    let pieces = |it: Army| (it.knights, it.rooks, it.queens);
-    if [a.bishops, b.bishops] != [1, 1] || a.dark == b.dark || (a.pawns - b.pawns).abs() > 2 {
+/// Knights, bishops, rooks and queens.
+fn pieces([_, knights, bishops, rooks, queens, _]: [i32; 6]) -> i32 {
+    knights + bishops + rooks + queens
+}
+
+/// Bishops on squares of different colours, one each, at most two pawns apart.
+fn lone_bishops(a: [i32; 6], b: [i32; 6]) -> i32 {
+    if (a[0] - b[0]).abs() > 2 || a[1..5] != b[1..5] {
         return Phase::UNSCALED;
     }
-    match (pieces(a), pieces(b)) {
-        ((0, 0, 0), (0, 0, 0)) => 64,
-        ((1, 0, 0), (1, 0, 0)) => 96,
-        ((0, 1, 0), (0, 1, 0)) => 104,
+    match a[1..5] {
+        [0, 1, 0, 0] => 64,
+        [1, 1, 0, 0] => 96,
+        [0, 1, 1, 0] => 104,
         _ => Phase::UNSCALED,
     }
 }
 
-fn queen_against_pieces(a: Army, b: Army) -> bool {
-    a.queens == 1 && a.pieces() == 1 && b.queens == 0 && b.pieces() > 1
+/// A queen alone against several pieces.
+fn queen_against_pieces(a: [i32; 6], b: [i32; 6]) -> i32 {
+    let [queens, others] = [a[4], b[4]];
+    let is_alone = queens == 1 && pieces(a) == 1 && others == 0 && pieces(b) > 1;
+    if is_alone { 88 } else { Phase::UNSCALED }
 }
 
 /// A side that is ahead by at most three pawns, or with two knights, but has no pawns.
-fn without_pawns(a: Army, b: Army) -> i32 {
-    let lead = a.value() - b.value();
-    let ahead = a.pawns == 0 && lead > b.pawns;
-    let two_knights = a.knights == 2 && a.pieces() == 2 && b.pieces() == 0;
+fn without_pawns(a: [i32; 6], b: [i32; 6]) -> i32 {
+    // Beginner's values of the pieces, in pawns.
+    let value = |[_, knights, bishops, rooks, queens, _]: [i32; 6]| {
+        3 * (knights + bishops) + 5 * rooks + 9 * queens
+    };
+    let lead = value(a) - value(b);
+    let ahead = a[0] == 0 && lead > b[0];
+    let two_knights = a[1] == 2 && pieces(a) == 2 && pieces(b) == 0;
     if ahead && (lead <= 3 || two_knights) { 16 } else { Phase::UNSCALED }
 }

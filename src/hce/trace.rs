@@ -59,11 +59,6 @@ impl Sink for Trace {
         self.counts[index][colour.fold_wb(0, 1)] += count as i16;
         self.touched[index / 64] |= 1 << (index % 64);
     }
-
-    #[inline]
-    fn complexity(&mut self, term: Term, count: i32) {
-        self.add(term, Color::White, count);
-    }
 }
 
 /// Receives the terms of a position from [`evaluate`](super::evaluate).
@@ -71,11 +66,9 @@ pub trait Sink {
     /// Whether the terms of a part are to be counted.
     fn wants(&self, part: Part) -> bool;
 
-    /// Counts a term for a colour; for SAFETY that is the colour whose king is in danger.
+    /// Counts a term for a colour; for SAFETY that is the colour whose king is in danger, for
+    /// COMPLEXITY always White.
     fn add(&mut self, term: Term, colour: Color, count: i32);
-
-    /// A COMPLEXITY term applies `count` more times.
-    fn complexity(&mut self, term: Term, count: i32);
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -128,10 +121,6 @@ impl Sink for Tally {
     }
 
     fn add(&mut self, term: Term, _: Color, count: i32) {
-        self.times[term.index()] += u64::from(count.unsigned_abs());
-    }
-
-    fn complexity(&mut self, term: Term, count: i32) {
         self.times[term.index()] += u64::from(count.unsigned_abs());
     }
 }

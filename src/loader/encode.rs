@@ -14,7 +14,7 @@ use crate::hce::{self, Coding, HceEvaluator, Trace};
 use crate::net::Net;
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
-use crate::terms::{Chosen, Kind};
+use crate::terms::Chosen;
 
 /// The inputs of a model.
 #[derive(Clone, Debug)]
@@ -34,7 +34,6 @@ pub struct TermsEncoder {
     pub chosen: Chosen,
     /// Middlegame and endgame weight of each term, where the others are held.
     pub weights: Vec<[f64; 2]>,
-    pub kinds: Vec<Kind>,
 }
 
 /// Some records in some order: a batch has one part, or several where windows meet.
@@ -234,7 +233,7 @@ impl TermsEncoder {
     /// By term, how many of some positions have it, held or not.
     pub fn counts(&self, samples: &[Sample]) -> Vec<u64> {
         let piece = |samples: &[Sample]| samples.iter().map(Packed::from).collect::<Vec<Packed>>();
-        let mut counts = vec![0; self.kinds.len()];
+        let mut counts = vec![0; self.weights.len()];
         // Not all at once, since their terms take far more memory than positions do.
         for samples in samples.chunks(1 << 18) {
             let found = self.pieces(samples.par_chunks(TERMS_PIECE).map(piece));
@@ -265,7 +264,7 @@ impl TermsEncoder {
 
     /// Terms as a piece in memory.
     pub(super) fn piece(&self, terms: Terms, labels: Vec<Label>) -> EncodedTerms {
-        let mut counts = vec![0; self.kinds.len()];
+        let mut counts = vec![0; self.weights.len()];
         terms.count(&mut counts);
         EncodedTerms { pieces: vec![Arc::new(self.hold(terms))], labels, counts }
     }
@@ -273,7 +272,7 @@ impl TermsEncoder {
     /// Replaces the entries of held terms by sums.
     pub(super) fn hold(&self, mut terms: Terms) -> Terms {
         if self.chosen.terms.iter().any(|chosen| !chosen) {
-            terms = hce::hold(terms, &self.chosen, &self.weights, &self.kinds);
+            terms = hce::hold(terms, &self.chosen, &self.weights);
         }
         // A copy has no unused capacity.
         terms.clone()

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
-use super::{
-    Aim, Compute, HceModel, HceShape, Judged, NetModel, Slope, inner, to_host,
-};
+use super::{Aim, Compute, HceModel, HceShape, Judged, NetModel, Slope, inner, to_host};
 use crate::architecture::Architecture;
 use crate::batch::{Active, Inputs, Terms};
 use crate::weights::{Weights, WeightsError};

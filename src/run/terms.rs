@@ -14,7 +14,7 @@ use crate::input;
 use crate::loader::TermsEncoder;
 use crate::model::HceShape;
 use crate::scales::Scales;
-use crate::terms::{Chosen, Kind, OwnTerms, TermList};
+use crate::terms::{Chosen, OwnTerms, TermList};
 use crate::weights::Weights;
 
 /// The terms of a run.
@@ -79,10 +79,6 @@ impl RunTerms {
         Self { list, own: None, present, chosen, rare: 0 }
     }
 
-    pub fn kinds(&self) -> Vec<Kind> {
-        self.list.terms.iter().map(|term| term.kind).collect()
-    }
-
     /// Where training starts: at the start values of the terms, or at given weights. Terms that
     /// the evaluation does not have weigh nothing.
     pub fn start(&self, given: Option<&str>) -> Result<HceWeights> {
@@ -120,7 +116,6 @@ impl RunTerms {
             coding: Coding::new(&self.present.terms, self.present.scale_factor),
             chosen: self.chosen.clone(),
             weights: weights.values.clone(),
-            kinds: self.kinds(),
         }
     }
 

@@ -23,9 +23,7 @@ use burn::tensor::{Device, Tensor, Transaction};
 
 use crate::batch::{Batch, Choices};
 use crate::log::{Log, Row, TrainStep};
-use crate::model::{
-    Aim, Compute, DeviceError, Judged, Kind, Slope, is_gpu, outputs,
-};
+use crate::model::{Aim, Compute, DeviceError, Judged, Kind, Slope, is_gpu, outputs};
 use crate::output::OutputError;
 use crate::progress::Progress;
 use crate::weights::WeightsError;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Views};
+use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
-use nnuance::hce::{Coding, Term};
 use nnuance::loader::{Encoder, Part, Plan, TermsEncoder, collect};
 use nnuance::loss::Loss;
 use nnuance::model::{Aim, Judged};
@@ -56,12 +56,10 @@ pub fn lists(views: Views) -> Encoder {
 
 /// An encoder of all handcrafted terms, none of them held.
 pub fn all_terms() -> Encoder {
-    let kinds = Term::all().map(Term::kind).collect();
     Encoder::Hce(Arc::new(TermsEncoder {
         coding: Coding::new(&[true; TERMS], true),
         chosen: Chosen::all(TERMS),
         weights: vec![[0.0; 2]; TERMS],
-        kinds,
     }))
 }
 

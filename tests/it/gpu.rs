@@ -5,8 +5,7 @@ use nnuance::architecture::{self, Activation, Architecture, Kings, Views};
 use nnuance::batch::{Active, Batch, Inputs};
 use nnuance::loss::LossShape;
 use nnuance::model::{
-    Aim, Backend, Compute, Device, Kind, Level, Model, Precision, ROOM, initial,
-    to_host,
+    Aim, Backend, Compute, Device, Kind, Level, Model, Precision, ROOM, initial, to_host,
 };
 use nnuance::weights::Weights;
 use rand::RngExt;

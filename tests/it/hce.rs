@@ -33,10 +33,6 @@ pub fn odd_weights() -> HceWeights {
     weights
 }
 
-fn kinds() -> Vec<Kind> {
-    Term::all().map(Term::kind).collect()
-}
-
 fn traced(position: &Position) -> Trace {
     let mut trace = Trace::default();
     evaluate(position, &mut trace);
@@ -191,7 +187,7 @@ fn colours_are_equal() {
 
 #[test]
 fn held_terms_keep_the_sums() {
-    let (weights, kinds) = (odd_weights(), kinds());
+    let weights = odd_weights();
     let coding = Coding::new(&[true; TERMS], true);
     let (mut trace, mut batch) = (Trace::default(), Terms::default());
     for position in positions().iter().step_by(10) {
@@ -208,15 +204,15 @@ fn held_terms_keep_the_sums() {
             assert!(close(gap.0, gap.1, 1e-2), "{gap:?}");
         }
     };
-    let all = hold(batch.clone(), &Chosen::all(TERMS), &weights.values, &kinds);
+    let all = hold(batch.clone(), &Chosen::all(TERMS), &weights.values);
     assert_eq!(all, batch);
-    let pawns = hold(batch.clone(), &choose(&["pawns", "king.safety"]), &weights.values, &kinds);
+    let pawns = hold(batch.clone(), &choose(&["pawns", "king.safety"]), &weights.values);
     same(&pawns);
     assert!(pawns.held.safety.is_empty() && pawns.complexity.offsets.is_empty());
     assert_eq!(pawns.held.normal.len(), batch.len());
     assert!(pawns.normal.term.len() < batch.normal.term.len() / 2);
     // Terms held before stay held.
-    let fewer = hold(pawns, &choose(&["pawns.isolated"]), &weights.values, &kinds);
+    let fewer = hold(pawns, &choose(&["pawns.isolated"]), &weights.values);
     same(&fewer);
     assert!(fewer.safety.offsets.is_empty() && fewer.held.safety.len() == batch.len());
 }

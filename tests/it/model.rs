@@ -7,8 +7,7 @@ use nnuance::hce::{HceWeights, terms::TERMS};
 use nnuance::loader::Encoder;
 use nnuance::loss::{Loss, LossShape, sigmoid};
 use nnuance::model::{
-    Aim, Backend, Compute, HceShape, Judged, Kind, Level, Model, Precision, initial,
-    to_host,
+    Aim, Backend, Compute, HceShape, Judged, Kind, Level, Model, Precision, initial, to_host,
 };
 use nnuance::point_of_view::PointOfView;
 use nnuance::train::target::{Promise, targets};

@@ -241,7 +241,6 @@ fn rows_follow_the_split() {
         coding: Coding::new(&[true; TERMS], true),
         chosen: Chosen::all(own.list.len()),
         weights: vec![[0.0; 2]; own.list.len()],
-        kinds: own.list.terms.iter().map(|term| term.kind).collect(),
     };
     for plan in [base.clone(), Plan { validation: vec![validation], ..base }] {
         let ([train, held], tally) = read_traces(&plan, &own, &encoder).unwrap();

@@ -7,7 +7,7 @@ use nnuance::batch::{Batch, Inputs, Terms};
 use nnuance::hce::{self, Coding, HceWeights, Trace};
 use nnuance::loader::{self, Encoder, Part, Plan, Split, Store, TermsEncoder, collect};
 use nnuance::sample::Sample;
-use nnuance::terms::{Chosen, Kind, TermList};
+use nnuance::terms::Chosen;
 
 use crate::problems::with_threads;
 use crate::program::{Run, killed_and_resumed, same_for_any_threads};
@@ -74,10 +74,6 @@ impl Encoded {
         }
         counts
     }
-}
-
-fn kinds(list: &TermList) -> Vec<Kind> {
-    list.terms.iter().map(|term| term.kind).collect()
 }
 
 fn patterns(patterns: &[&str]) -> Vec<String> {
@@ -198,7 +194,6 @@ fn memory_holds_what_the_files_say() {
         coding: Coding::new(&vec![true; list.len()], true),
         chosen: Chosen::all(list.len()),
         weights: start.values.clone(),
-        kinds: kinds(&list),
     };
     let files = [POSITIONS, "data/selfplay_sf151_quiet.epd"].map(PathBuf::from).to_vec();
     let split = Split { share: 0.2, seed: 4 };

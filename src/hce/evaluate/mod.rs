@@ -8,7 +8,7 @@ mod threats;
 
 pub(super) use squares::DARK;
 
-use shakmaty::{Color, Role};
+use shakmaty::Color;
 use squares::*;
 
 use super::{
@@ -26,7 +26,7 @@ pub struct Board<'a> {
     pub position: &'a Position,
     /// The pieces of each colour by role, White first, pawn to king.
     pub pieces: [[u64; 6]; 2],
-    counts: [[i32; 6]; 2],
+    pub counts: [[i32; 6]; 2],
 }
 
 impl<'a> Board<'a> {
@@ -34,10 +34,6 @@ impl<'a> Board<'a> {
         let pieces = position.bitboards();
         let counts = pieces.map(|sets| sets.map(|set| set.count_ones() as i32));
         Self { position, pieces, counts }
-    }
-
-    pub fn counts(&self, role: Role) -> [i32; 2] {
-        self.counts.map(|counts| counts[role as usize - 1])
     }
 }
 

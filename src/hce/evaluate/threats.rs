@@ -1,5 +1,7 @@
 //! Threats against the enemy's pieces, space, and how hard an endgame is to win.
 
+use shakmaty::Color;
+
 use super::squares::*;
 use super::{Board, View};
 use crate::hce::terms::{Row, row};
@@ -90,7 +92,7 @@ pub fn complexity(board: &Board, sink: &mut impl Sink) {
         (COMPLEXITY_CONSTANT, 1),
     ] {
         if count != 0 {
-            sink.complexity(row.at([]), count);
+            sink.add(row.at([]), Color::White, count);
         }
     }
 }

@@ -176,7 +176,7 @@ pub(super) fn parts(used: impl Fn(usize) -> bool) -> Parts {
     let mut first = 0;
     for group in &GROUPS {
         if (first..first + group.len()).any(&used) {
-            parts.add(group.part);
+            parts.add(Part::of(group.name));
         }
         first += group.len();
     }
@@ -255,7 +255,6 @@ pub struct Group {
     pub name: &'static str,
     pub counts: &'static str,
     pub kind: Kind,
-    pub part: Part,
     pub axes: &'static [Axis],
     /// Middlegame and endgame weight before training, in centipawns, of the i-th term.
     start: fn(usize) -> [i32; 2],
@@ -277,7 +276,7 @@ impl Group {
     }
 }
 
-/// A part of the evaluation, which is skipped where nobody wants its terms.
+/// A part of the evaluation, which is skipped where none of its terms is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     Material,
@@ -294,6 +293,29 @@ pub enum Part {
     King,
     Safety,
     Complexity,
+}
+
+impl Part {
+    /// The part that counts a group, by its name.
+    fn of(name: &str) -> Part {
+        match name.split('.').next().unwrap_or_default() {
+            "material" => Part::Material,
+            "psqt" => Part::Psqt,
+            "mobility" => Part::Mobility,
+            "pawns" if name.starts_with("pawns.passed") => Part::Passed,
+            "pawns" => Part::Pawns,
+            "knights" => Part::Knights,
+            "bishops" => Part::Bishops,
+            "rooks" => Part::Rooks,
+            "queens" => Part::Queens,
+            "threats" => Part::Threats,
+            "space" => Part::Space,
+            "king" if name.starts_with("king.safety") => Part::Safety,
+            "king" => Part::King,
+            "complexity" => Part::Complexity,
+            _ => unreachable!("{name} is of no part"),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

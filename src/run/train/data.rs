@@ -15,9 +15,7 @@ use crate::loader::{
     BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Store,
     Stream, TERMS_PIECE, TermsEncoder, read_traces, scan_terms,
 };
-use crate::model::{
-    Compute, Device, HceShape, Kind, Model, initial_of_size, try_to_host,
-};
+use crate::model::{Compute, Device, HceShape, Kind, Model, initial_of_size, try_to_host};
 use crate::progress::Progress;
 use crate::report::fit::fit;
 use crate::run::recipe::{self, Recipe};

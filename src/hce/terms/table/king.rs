@@ -1,7 +1,7 @@
 //! The king: its cover, the danger it is in, and how hard an endgame is to win.
 
 use super::normal;
-use crate::hce::terms::{Axis, EDGES, FILES, Group, NEAREST, PIECES, Part, RANKS};
+use crate::hce::terms::{Axis, EDGES, FILES, Group, NEAREST, PIECES, RANKS};
 use crate::terms::Kind;
 
 /// The ranks of enemy pawns that an own pawn right below them blocks.
@@ -9,21 +9,18 @@ const BLOCKED: Axis = Axis::Numbers { first: 3, len: 5 };
 
 pub const GROUPS: [Group; 5] = [
     normal(
-        Part::King,
         "king.defenders",
         "kings with so many own pawns, knights and bishops in their area, or more than 5",
         &[Axis::from_zero(6)],
         |n| [6 * n as i32 - 16, 0],
     ),
     normal(
-        Part::King,
         "king.pawns",
         "kings so many files from the nearest pawn of either side; nothing without pawns",
         &[Axis::from_zero(8)],
         |n| [0, 6 - 4 * n as i32],
     ),
     normal(
-        Part::King,
         "king.shelter",
         "files at the king, its own or beside it, by the rank of the nearest own pawn that is \
          level with it or ahead; a king on a or h looks at b and c or f and g too",
@@ -31,7 +28,6 @@ pub const GROUPS: [Group; 5] = [
         |i| [[-14, 12, 6, 0, -4, -6, -8][i % 7], 0],
     ),
     normal(
-        Part::King,
         "king.storm.free",
         "files at the king, by the rank of the nearest enemy pawn level with it or ahead, unless \
          an own pawn stands right below that one",
@@ -39,7 +35,6 @@ pub const GROUPS: [Group; 5] = [
         |i| [[-8, -16, -12, -4, 0, 2][i % 6], 0],
     ),
     normal(
-        Part::King,
         "king.storm.blocked",
         "files at the king, by the rank of the nearest enemy pawn level with it or ahead, if an \
          own pawn stands right below it",
@@ -55,7 +50,7 @@ const fn safety(
     axes: &'static [Axis],
     start: fn(usize) -> [i32; 2],
 ) -> Group {
-    Group { name, counts, kind: Kind::Safety, part: Part::Safety, axes, start }
+    Group { name, counts, kind: Kind::Safety, axes, start }
 }
 
 /// Counts where two pieces attack the king's area, or one with a queen on the board.
@@ -110,7 +105,7 @@ const fn complexity(
     counts: &'static str,
     start: fn(usize) -> [i32; 2],
 ) -> Group {
-    Group { name, counts, kind: Kind::Complexity, part: Part::Complexity, axes: &[], start }
+    Group { name, counts, kind: Kind::Complexity, axes: &[], start }
 }
 
 pub const COMPLEXITY: [Group; 4] = [

@@ -44,11 +44,10 @@ pub const GROUPS: [Group; LEN] = {
 };
 
 const fn normal(
-    part: super::Part,
     name: &'static str,
     counts: &'static str,
     axes: &'static [super::Axis],
     start: fn(usize) -> [i32; 2],
 ) -> Group {
-    Group { name, counts, kind: crate::terms::Kind::Normal, part, axes, start }
+    Group { name, counts, kind: crate::terms::Kind::Normal, axes, start }
 }

@@ -1,7 +1,7 @@
 //! Pawns, and pawns on their way to promotion.
 
 use super::normal;
-use crate::hce::terms::{Axis, FILES, Group, Part, RANKS};
+use crate::hce::terms::{Axis, FILES, Group, RANKS};
 
 /// Those where an own pawn can stand a rank further down.
 const UPPER: Axis = Axis::Numbers { first: 3, len: 5 };
@@ -14,39 +14,31 @@ fn advance(i: usize) -> i32 {
 
 pub const GROUPS: [Group; 14] = [
     normal(
-        Part::Pawns,
         "pawns.isolated",
         "pawns of this file without own pawns on the files beside it",
         &[FILES],
         |_| [-8, -12],
     ),
     normal(
-        Part::Pawns,
         "pawns.doubled",
         "pawns with an own pawn in front on the file, isolated (alone) or not (together)",
         &[Axis::Words(&["alone", "together"])],
         |i| [[-10, -25], [-5, -12]][i],
     ),
     normal(
-        Part::Pawns,
         "pawns.backward",
         "pawns whose next square an enemy pawn attacks, with own pawns on the files beside them \
          but only further up; open where no enemy pawn stands in front on the file",
         &[Axis::Words(&["closed", "open"]), Axis::Numbers { first: 2, len: 4 }],
         |i| [[-4, -6], [-12, -10]][i / 4],
     ),
-    normal(Part::Pawns, "pawns.supported", "pawns that an own pawn defends", &[UPPER], |i| {
+    normal("pawns.supported", "pawns that an own pawn defends", &[UPPER], |i| {
         [6 + advance(i + 1), 3 + advance(i + 1)]
     }),
+    normal("pawns.phalanx", "pawns with an own pawn right beside them", &[RANKS], |i| {
+        [3 + advance(i), 2 + advance(i)]
+    }),
     normal(
-        Part::Pawns,
-        "pawns.phalanx",
-        "pawns with an own pawn right beside them",
-        &[RANKS],
-        |i| [3 + advance(i), 2 + advance(i)],
-    ),
-    normal(
-        Part::Pawns,
         "pawns.candidate.later",
         "pawns that are not passed but have no pawn in front on the file, and on the files beside \
          it no more enemy pawns ahead than own pawns level or behind, while more enemy than own \
@@ -55,7 +47,6 @@ pub const GROUPS: [Group; 14] = [
         |i| [4 + advance(i + 1), 6 + advance(i + 1)],
     ),
     normal(
-        Part::Pawns,
         "pawns.candidate.now",
         "pawns like those of pawns.candidate.later, but no more enemy than own pawns attack the \
          next square",
@@ -63,7 +54,6 @@ pub const GROUPS: [Group; 14] = [
         |i| [4 + advance(i), 10 + advance(i)],
     ),
     normal(
-        Part::Passed,
         "pawns.passed",
         "passed pawns, the foremost of a file: free or blocked by a piece on the next square, which \
          is safe or attacked by the enemy",
@@ -79,42 +69,33 @@ pub const GROUPS: [Group; 14] = [
         },
     ),
     normal(
-        Part::Passed,
         "pawns.passed.own",
         "passed pawns with their own king so many steps from the next square, by the pawn's rank",
         &[DISTANCE, RANKS],
         |i| [0, -(i as i32 / 6 - 3) * (1 + advance(i % 6) / 2)],
     ),
     normal(
-        Part::Passed,
         "pawns.passed.other",
         "passed pawns with the enemy king so many steps from the next square, by the pawn's rank",
         &[DISTANCE, RANKS],
         |i| [0, (i as i32 / 6 - 3) * (1 + advance(i % 6) / 2)],
     ),
+    normal("pawns.passed.supported", "passed pawns that an own pawn defends", &[UPPER], |i| {
+        [2 + advance(i + 1) / 2, 4 + advance(i + 1)]
+    }),
     normal(
-        Part::Passed,
-        "pawns.passed.supported",
-        "passed pawns that an own pawn defends",
-        &[UPPER],
-        |i| [2 + advance(i + 1) / 2, 4 + advance(i + 1)],
-    ),
-    normal(
-        Part::Passed,
         "pawns.passed.path",
         "passed pawns with no enemy piece on the way to promotion, and no enemy attack on it",
         &[],
         |_| [8, 20],
     ),
     normal(
-        Part::Passed,
         "pawns.passed.rook",
         "passed pawns with a rook right behind them on the file: their own, or the other side's",
         &[Axis::Words(&["own", "other"])],
         |i| [[6, 12], [-6, -12]][i],
     ),
     normal(
-        Part::Passed,
         "pawns.passed.runner",
         "passed pawns with nothing on the way that the enemy, who has pawns and a king alone, \
          cannot catch with it",
