@@ -20,8 +20,7 @@ use crate::input;
 use crate::loader::{Encoder, Filter, LoadError, Plan, Scan, Stream, scan};
 use crate::log::{Row, TrainStep};
 use crate::model::{
-    Adapter, Aim, Compute, Device, Evaluation as _, Kind, Model, Precision, Slope, Stage, initial,
-    is_gpu,
+    Adapter, Aim, Compute, Device, Kind, Model, Precision, Slope, Stage, initial, is_gpu,
 };
 use crate::progress::Progress;
 use crate::report::Table;
