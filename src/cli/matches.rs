@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use serde_json::json;
 
 use super::data::{option, resumable};
@@ -16,7 +16,6 @@ use crate::progress::Progress as _;
 use crate::report::elo::{Sprt, Verdict, ratings, table};
 use crate::run::OwnPlayer;
 use crate::run::arena::{Manner, Pace, Played, Recorder, play};
-use crate::run::path::as_engines_load;
 use crate::run::played::{self, Match};
 
 /// Let evaluations play against each other: which one is stronger, and by how many Elo
@@ -62,9 +61,8 @@ pub struct Args {
     time: Option<Clock>,
     /// Stop as soon as it is clear that the first is stronger than the second by ELO1 rather than
     /// by ELO0, or the other way round, each with 5 % of error; --pairs is the most then
-    #[arg(long, value_name = "ELO0,ELO1", value_delimiter = ',', num_args = 1)]
-    #[arg(allow_hyphen_values = true)]
-    sprt: Option<Vec<f64>>,
+    #[arg(long, value_name = "ELO0,ELO1", value_parser = sprt, allow_hyphen_values = true)]
+    sprt: Option<Sprt>,
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     /// Write the games to a file, in PGN; a match that was stopped or killed goes on with it
@@ -104,6 +102,14 @@ fn clock(text: &str) -> Result<Clock, String> {
     }
 }
 
+/// `0,5`, in Elo.
+fn sprt(text: &str) -> Result<Sprt, String> {
+    let both = text
+        .split_once(',')
+        .and_then(|(elo0, elo1)| Sprt::new(elo0.trim().parse().ok()?, elo1.trim().parse().ok()?));
+    both.ok_or("expected ELO0 below ELO1, both within 1000, such as 0,5".into())
+}
+
 pub fn run(args: Args) -> Result<ExitCode> {
     if !args.from.is_empty() {
         let Match { played, notes, .. } = played::read(&args.from)?;
@@ -112,21 +118,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
         print(args.json, &played.names, &meetings, None)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let names: Vec<String> = args.evaluations.iter().map(|name| as_engines_load(name)).collect();
-    let count = names.len() + args.engines.len();
+    let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
-    let sprt = match args.sprt.as_deref() {
-        Some(&[elo0, elo1]) => {
-            ensure!(count == 2, "--sprt asks about two players, not {count}");
-            let test = Sprt::new(elo0, elo1);
-            Some(test.context("--sprt: expected ELO0 below ELO1, both within 1000")?)
-        }
-        Some(_) => bail!("--sprt takes two numbers, such as 0,5"),
-        None => None,
-    };
+    ensure!(args.sprt.is_none() || count == 2, "--sprt is for two players, not {count}");
     let place = args.place.open(Precision::F32)?;
     let mut players: Vec<Box<dyn Entrant>> = Vec::new();
-    for name in &names {
+    for name in &args.evaluations {
         let mebibytes = args.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
         let player = OwnPlayer::open(name, &place, &Terminal::default())?;
         players.push(Box::new(player.with_tables(mebibytes)));
@@ -144,10 +141,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         openings: args.beginning.openings(),
         adjudication: args.rules.adjudication(),
         seed: args.seed,
-        boards: rayon::current_num_threads(),
     };
     let recorder = args.pgn.as_ref().map(|path| {
-        let test = args.sprt.as_ref().map(|elo| ("sprt", format!("{elo:?}")));
+        let test = args.sprt.map(|sprt| ("sprt", format!("{sprt:?}")));
         let pairs = [("pairs", args.pairs.to_string()), ("part", format!("{:?}", args.part))];
         let settings: Vec<_> = pairs.into_iter().chain(test).collect();
         let open = || Recorder::open(path, &players, &manner, &settings);
@@ -156,7 +152,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let recorder = recorder.transpose()?;
     let terminal = Terminal::that_stops();
     let pairs = (args.pairs, args.part);
-    let played = play(&players, &manner, pairs, sprt.as_ref(), recorder, &terminal)?;
+    let played = play(&players, &manner, pairs, args.sprt.as_ref(), recorder, &terminal)?;
     if played.forfeits > 0 {
         let fault = played.fault.as_ref().map(|fault| format!("; the first failure: {fault}"));
         let fault = fault.unwrap_or_default();
@@ -172,7 +168,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     {
         eprintln!("stopped; the same command goes on with {}", path.display());
     }
-    print(args.json, &all, &played, sprt.as_ref())?;
+    print(args.json, &all, &played, args.sprt.as_ref())?;
     if stopped && !args.json {
         out::line("Stopped early: whoever stops when it looks good is misled by the intervals.")?;
     }

@@ -8,7 +8,7 @@ use super::options::{DataFiles, Place};
 use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
-use crate::run::report::{Page, read};
+use crate::run::report::{Page, ShownRun};
 
 /// Show runs on one page: curves, settings, comparison, what is inside the nets
 ///
@@ -37,7 +37,8 @@ pub struct Args {
 pub fn run(args: Args) -> Result<()> {
     out::may_be_page(&args.output)?;
     let place = args.place.open(Precision::F32)?;
-    let runs = read(&args.runs)?;
+    let runs: Vec<ShownRun> =
+        args.runs.iter().map(|folder| ShownRun::read(folder)).collect::<Result<_>>()?;
     let page = Page::of(&runs, &args.with, args.data.plan(), &place, &Terminal::default())?;
     let bytes = page.write(&args.output)?;
     out::line(format!("report   {}, {:.1} MB", args.output.display(), bytes as f64 / 1e6))

@@ -31,8 +31,6 @@ pub struct Manner {
     pub openings: Openings,
     pub adjudication: Adjudication,
     pub seed: u64,
-    /// Games side by side, at least 1. At a pace of nodes they do not depend on it.
-    pub boards: usize,
 }
 
 /// What moves may take.
@@ -119,7 +117,7 @@ pub fn play<'a>(
     let decided = Cell::new(decides(&played.meetings[0].pairs));
     let workers = Workers {
         start: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
-        count: manner.boards,
+        count: rayon::current_num_threads(),
     };
     let work = |seats: &mut Seats<'a>, number: &u64| {
         pair(entrants, seats, each[place(*number)], (&opener, number % pairs), manner)

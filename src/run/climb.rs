@@ -229,7 +229,6 @@ impl<'a> Climb<'a> {
             adjudication: Adjudication::default(),
             // Not the openings of any games that were trained on.
             seed: mix(mix(self.config.seed, number), 1 + other),
-            boards: rayon::current_num_threads(),
         };
         let parts = (pairs, Part::WHOLE);
         let played = play(&players, &manner, parts, None, None, self.means.listener)?;

@@ -107,24 +107,26 @@ impl Origin {
     pub fn of(source: &Imported) -> Result<Self> {
         let recipe = Recipe::read(&source.facts)?;
         let state = Checkpoint::state(&source.facts).unwrap_or_default();
-        let chosen = recipe.as_ref().map(|recipe| &recipe.validation_sketch);
-        let provenance = Provenance {
-            licence: None,
-            recipe: recipe.as_ref().map(|recipe| recipe.config.to_toml()),
-            data: recipe.as_ref().map_or(Vec::new(), |recipe| recipe.data.clone()),
-            sketch: recipe.as_ref().map(|recipe| recipe.sketch.clone().into()),
-            validation: recipe.as_ref().map_or(Vec::new(), |recipe| recipe.validation.clone()),
-            validation_sketch: chosen
-                .filter(|sketch| !sketch.is_empty())
-                .map(|sketch| sketch.clone().into()),
-            start: recipe.as_ref().and_then(|recipe| recipe.start.clone()),
+        let mut provenance = Provenance {
             base: recipe::base(&source.facts)?,
             positions: (state.positions > 0).then_some(state.positions),
             losses: Losses {
                 train: state.train_loss,
                 validation: state.best.map(|best| best.loss),
             },
+            ..Provenance::default()
         };
+        if let Some(Recipe { config, data, sketch, validation, validation_sketch, start, .. }) =
+            &recipe
+        {
+            provenance.recipe = Some(config.to_toml());
+            provenance.data.clone_from(data);
+            provenance.sketch = Some(sketch.clone().into());
+            provenance.validation.clone_from(validation);
+            provenance.validation_sketch =
+                (!validation_sketch.is_empty()).then(|| validation_sketch.clone().into());
+            provenance.start.clone_from(start);
+        }
         Ok(Self { provenance, recipe })
     }
 

@@ -58,11 +58,8 @@ impl Place {
             );
             return Self { device: "flex".into(), ..self.clone() }.open_for(config);
         }
-        self.open(match choice.backend {
-            _ if self.plain => Precision::F32,
-            Backend::Flex => config.precision(),
-            _ => Precision::F32,
-        })
+        let fused = choice.backend == Backend::Flex && !self.plain;
+        self.open(if fused { config.precision() } else { Precision::F32 })
     }
 
     fn level(&self) -> Result<Level> {

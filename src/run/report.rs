@@ -51,17 +51,6 @@ struct Positions {
     explained: usize,
 }
 
-/// Reads the folders of runs, each of which may still be in use.
-///
-/// # Errors
-/// If one is no folder of a run, or named twice.
-pub fn read(folders: &[PathBuf]) -> Result<Vec<ShownRun>> {
-    let names: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
-    let runs = folders.iter().map(|folder| ShownRun::read(folder)).collect::<Result<_>>()?;
-    each_once(&names)?;
-    Ok(runs)
-}
-
 impl Page {
     /// Compares runs and other evaluations on the positions of the files, or else of those that the
     /// first run was trained on.
@@ -201,8 +190,8 @@ fn open(
 }
 
 impl ShownRun {
-    /// Reads a folder that may still be in use.
-    fn read(folder: &Path) -> Result<Self> {
+    /// Reads the folder of a run, which may still be in use.
+    pub fn read(folder: &Path) -> Result<Self> {
         let name = folder.display();
         ensure!(folder.is_dir(), "{name} is no folder; name the folder of a run");
         let last = folder.join(folder::LAST);
