@@ -25,6 +25,7 @@ use crate::model::{
 use crate::progress::Progress;
 use crate::report::Table;
 use crate::run::recipe;
+use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Alone;
 use crate::train::schedule::{Span, Stages};
@@ -116,7 +117,8 @@ pub fn run(args: Args) -> Result<()> {
     let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
     let lap = args.seconds / LAPS as f64;
-    let (load, scan) = load(&mut config, lap)?;
+    let (load, mut scan) = load(&mut config, lap)?;
+    let some = std::mem::take(&mut scan.some);
     let (mut encoded, mut nets) = (None, Vec::new());
     for &batch in &args.batch {
         config = config.with(|file| {
@@ -132,7 +134,7 @@ pub fn run(args: Args) -> Result<()> {
         }
         let stream = Stream::new(plan.clone(), encoder(&config)?, 0);
         let batches = stream.take(BATCHES).collect::<Result<Vec<Batch>, _>>()?;
-        let mut bench = Bench { config, plan, device: &device, batches, lap };
+        let mut bench = Bench { config, plan, some: &some, device: &device, batches, lap };
         for &hidden in &hidden {
             for &compute in &computes {
                 nets.push(bench.net(hidden as usize, compute)?);
@@ -222,6 +224,8 @@ fn table_of_nets(net: &str, nets: &[NetFigures]) -> String {
 struct Bench<'a> {
     config: Config,
     plan: Plan,
+    /// Some of the positions.
+    some: &'a [Sample],
     device: &'a Device,
     batches: Vec<Batch>,
     /// Seconds.
@@ -249,7 +253,7 @@ impl Bench<'_> {
         let positions = self.plan.expected.unwrap_or(1);
         let step = self.step(compute)?;
         let mut plan = self.plan.clone();
-        recipe::plan_chunks(&mut plan, &self.config, compute, positions);
+        recipe::plan_chunks(&mut plan, &self.config, compute, positions, self.some);
         let stream = Stream::new(plan, encoder(&self.config)?, 0);
         let whole_run = self.whole_run(compute, stream)?;
         let [steps, runs] = [&step, &whole_run].map(Figure::text);

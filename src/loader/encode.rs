@@ -397,7 +397,7 @@ pub struct Plans {
     chunk: usize,
     /// The pairs that the lists name.
     pairs: Arc<Pairs>,
-    /// The plan of each chunk.
+    /// The plan of each chunk; empty for streamed data.
     plans: Vec<OnceLock<Planned>>,
     /// Bytes that are left.
     budget: AtomicUsize,
@@ -420,13 +420,22 @@ impl Plans {
         Self { chunk, pairs: Arc::new(pairs), plans, budget: AtomicUsize::new(budget) }
     }
 
-    /// Cuts places of records into chunks, of which a batch may have a part.
-    fn cut<'a>(&self, order: &'a [u32]) -> impl Iterator<Item = &'a [u32]> {
-        let chunk = self.chunk as u32;
-        order.chunk_by(move |one, other| one / chunk == other / chunk)
+    /// For streamed data.
+    pub(super) fn passing(chunk: usize, pairs: Arc<Pairs>) -> Self {
+        Self { chunk, pairs, plans: Vec::new(), budget: AtomicUsize::new(0) }
     }
 
-    /// The place in memory of a chunk's plan; none of a part of a chunk.
+    /// Cuts places of records into chunks: those of data in memory, of which a batch may have a part,
+    /// or as they come.
+    fn cut<'a>(&self, order: &'a [u32]) -> Vec<&'a [u32]> {
+        let chunk = self.chunk as u32;
+        match self.plans.is_empty() {
+            true => order.chunks(self.chunk).collect(),
+            false => order.chunk_by(|one, other| one / chunk == other / chunk).collect(),
+        }
+    }
+
+    /// The place in memory of a chunk's plan; none of a part of a chunk, or of streamed data.
     fn place(&self, order: &[u32]) -> Option<&OnceLock<Planned>> {
         // The records of a chunk stand together, in their order.
         let (first, size) = (order[0] as usize, self.chunk);
@@ -466,6 +475,12 @@ fn learnt(
         net.inputs.write(&position, out);
     }
     Pairs::learn(net.rows(), &lists, MAX_ACTIVE, most)
+}
+
+/// The pairs of streamed data: of positions that are spread over all of them.
+pub fn pairs_of(net: &Architecture, some: &[Sample], most: usize) -> Pairs {
+    let step = some.len().div_ceil(SEEN).max(1);
+    learnt(net, some.iter().step_by(step).map(|sample| sample.position), most)
 }
 
 /// The buffers of one thread.
@@ -514,7 +529,7 @@ impl Workspace {
 fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<ChunkPlan>>, Vec<Label>) {
     let chunks = parts.iter().flat_map(|part| {
         let plans = part.plans.expect("a part with plans");
-        plans.cut(part.order).map(move |order| (part, plans, order))
+        plans.cut(part.order).into_iter().map(move |order| (part, plans, order))
     });
     let mut planned: Vec<_> = chunks
         .map(|chunk @ (_, plans, order)| {

@@ -19,10 +19,11 @@ mod store;
 mod stream;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::batch::OfRank;
 pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
-pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder};
+use crate::batch::{OfRank, Pairs};
+pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
 pub use filter::{Filter, Rejected, Weighing};
 pub use prepared::{Preparation, Prepare, Prepared};
 pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan, scan_terms};
@@ -69,6 +70,8 @@ pub struct Plan {
     pub plans: usize,
     /// Pairs of inputs, at most, that such plans name in the place of two.
     pub pairs: usize,
+    /// Pairs that the plans of streamed data name; none: streamed data is not planned.
+    pub passing: Option<Arc<Pairs>>,
     pub seed: u64,
     /// Positions a batch.
     pub batch: usize,

@@ -245,8 +245,10 @@ fn read_on(
                 let full = std::mem::replace(&mut records, rest);
                 if number >= skipped {
                     let order = shuffled((plan.seed, plan.shuffle), epoch, number, full.len());
+                    let plans = plan.passing.clone();
+                    let plans = plans.map(|pairs| Plans::passing(plan.chunk, pairs));
                     let bases = encoder.bases(&full);
-                    let records = Arc::new(Records { records: full, bases, plans: None });
+                    let records = Arc::new(Records { records: full, bases, plans });
                     let passed = std::mem::take(&mut done);
                     let window = Window { records, order, taken: passed..passed };
                     if windows.send(Ok(window)).is_err() {

@@ -9,14 +9,15 @@ use serde::de::DeserializeOwned;
 
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
-use crate::config::{Config, Model, Traces};
+use crate::config::{Config, Learn, Model, Traces};
 use crate::data_file::DataFile;
 use crate::export::{self, StartedFrom};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::{
-    self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Reading, Share, Sketch, Split,
+    self, Base, Below, Filter, LoadError, PAIRS, PLANS, Part, Plan, Reading, Share, Sketch, Split,
+    pairs_of,
 };
-use crate::model::{Compute, Kind};
+use crate::model::{Compute, Kind, Precision};
 use crate::point_of_view::PointOfView;
 use crate::progress::Progress;
 use crate::sample::Sample;
@@ -332,14 +333,38 @@ pub fn plan(config: &Config) -> Plan {
 /// in which the processor computes, and the pairs that lists name. Chunks of data that are kept are
 /// planned once for all passes. A GPU finds an order by itself; of one king bucket, it has use for
 /// what chunks name, which stays there, and for their pairs.
-pub fn plan_chunks(plan: &mut Plan, config: &Config, compute: Compute, positions: u64) {
+///
+/// Chunks of data that stream by are planned as they come where the net has one king bucket, and rows
+/// so long that shorter lists are worth the search for pairs. These are learnt of `some` positions.
+pub fn plan_chunks(
+    plan: &mut Plan,
+    config: &Config,
+    compute: Compute,
+    positions: u64,
+    some: &[Sample],
+) {
     let Some(net) = config.architecture() else { return };
+    let one = net.inputs.kings.count() == 1;
+    let pairs = config.pairs(positions);
     let plans = match compute {
         Compute::Plain => false,
         Compute::Fused { .. } => true,
-        Compute::Gpu { .. } => net.inputs.kings.count() == 1,
+        Compute::Gpu { .. } => one,
     };
     if plans {
-        (plan.plans, plan.pairs) = (PLANS, config.pairs(positions));
+        (plan.plans, plan.pairs) = (PLANS, pairs);
+    }
+    let number = match compute {
+        Compute::Fused { precision: Precision::F32, .. } => size_of::<f32>(),
+        Compute::Fused { precision: Precision::Mixed, .. } => size_of::<i16>(),
+        Compute::Plain | Compute::Gpu { .. } => return,
+    };
+    let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
+    let streams = !plan.keeps() && config.target.learn == Learn::Values;
+    if streams && is_cut && one && net.hidden * number >= LONG {
+        plan.passing = Some(Arc::new(pairs_of(net, some, PAIRS)));
     }
 }
+
+/// Bytes of an accumulator from which on pairs are worth their search in data that stream by.
+const LONG: usize = 2048;

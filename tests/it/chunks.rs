@@ -1,8 +1,10 @@
 //! Positions that stay together from pass to pass, and plans that are made once.
 
+use std::sync::Arc;
+
 use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
-use nnuance::batch::{Batch, Inputs};
-use nnuance::loader::{Encoder, PLANS, Plan, Stream};
+use nnuance::batch::{Batch, Inputs, OfRank};
+use nnuance::loader::{Encoder, PLANS, Plan, Stream, pairs_of, scan};
 use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision, outputs};
 use nnuance::weights::Weights;
 
@@ -75,6 +77,39 @@ fn planned_chunks_equal_lists() {
         }
     }
     assert!(planned > 24 * BATCHES, "{planned} planned batches");
+}
+
+/// So are chunks that are planned as they stream by, whose lists name pairs: across the borders of
+/// windows, for each of several ranks, and from any place on.
+#[test]
+fn streamed_chunks_equal_lists() {
+    let mut named = 0;
+    for seed in (0..40).filter(|seed| drawn::net(*seed, 40).inputs.kings.count() == 1).take(8) {
+        let net = drawn::net(seed, 40);
+        let model = model(&net, &drawn::weights(&net, seed));
+        let scanned = scan(&plan(0, 0), 0, &|_| ()).expect("positions");
+        let pairs = Arc::new(pairs_of(&net, &scanned.some, 60));
+        assert_eq!(pairs.parents().len(), 60);
+        let all = |passing| Plan { window: 310, passing, ..plan(64, PLANS) };
+        for of_rank in [OfRank::ALL, OfRank { rank: 0, size: 2 }, OfRank { rank: 2, size: 3 }] {
+            let all = |passing| Plan { of_rank, ..all(passing) };
+            let listed = batches(all(None), &net, 0, BATCHES);
+            let found = batches(all(Some(pairs.clone())), &net, 0, BATCHES);
+            let later = batches(all(Some(pairs.clone())), &net, 3 * BATCH, 3);
+            assert!(later == found[3..6], "from any place on");
+            for (found, listed) in found.iter().zip(&listed) {
+                let Inputs::Planned(plans) = &found.inputs else { panic!("no plans") };
+                assert!(plans.iter().all(|plan| plan.len() <= 64));
+                named += plans.len();
+                assert!(!is_planned(listed));
+                // A rank's share may end between two chunks.
+                if of_rank.size == 1 {
+                    assert_alike(&model, [found, listed], 1e-5);
+                }
+            }
+        }
+    }
+    assert!(named > 700, "{named} chunks");
 }
 
 /// The first pass is that of positions that are shuffled one by one, without king buckets. Later ones show each position

@@ -142,7 +142,7 @@ fn pairs_of_gpu_and_cpu() {
         let config = Config::parse(CONFIG, "it", &sets).expect("a config");
         let planned = |compute| {
             let mut plan = recipe::plan(&config);
-            recipe::plan_chunks(&mut plan, &config, compute, 1_000_000);
+            recipe::plan_chunks(&mut plan, &config, compute, 1_000_000, &[]);
             (plan.plans > 0, plan.pairs)
         };
         assert_eq!(planned(fused()), of_cpu);

@@ -280,7 +280,7 @@ fn net(
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
     plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
-    recipe::plan_chunks(&mut plan, config, *compute, scan.train);
+    recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
     let mut weights = initial_of_size(net, config.seed, section.start_size);
     if base.is_some() {
         // So the sum begins as what is there already.
