@@ -170,7 +170,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     print(args.json, &all, &played, args.sprt.as_ref())?;
     if stopped && !args.json {
-        out::line("Stopped early: whoever stops when it looks good is misled by the intervals.")?;
+        out::line("Stopped early: the intervals hold only if the results did not decide when.")?;
     }
     Ok(if stopped { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }

@@ -21,7 +21,7 @@ pub struct Selection {
 
 impl Selection {
     /// Notes a doubt about an evaluation; the first one stands in its verdict.
-    fn doubt(&mut self, place: usize, why: String) {
+    pub fn doubt(&mut self, place: usize, why: String) {
         self.notes.push(why.clone());
         self.doubts[place].get_or_insert(why);
     }
@@ -44,6 +44,11 @@ impl Selection {
         }
         Ok(())
     }
+}
+
+/// The doubt about an evaluation whose checkpoint was chosen on the games measured.
+pub fn chosen_on_these(name: &str) -> String {
+    format!("{name} chose its checkpoint on these games too")
 }
 
 /// Leaves out the games that an evaluation has seen in training, unless `all` are wanted.
@@ -145,7 +150,7 @@ pub fn honest(
     for (place, name, recipe) in known {
         let kept_none = is_seen(place) && recipe.config.test.0 == 0.0 && !all;
         if kept_none || found.samples.iter().any(|it| recipe.validation_sketch.contains(it)) {
-            found.doubt(place, format!("{name} chose its checkpoint on these games too"));
+            found.doubt(place, chosen_on_these(name));
         }
     }
     Ok(found)

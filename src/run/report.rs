@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use maud::{Markup, html};
 
 use super::evaluator::{Evaluator, each_once};
-use super::honest::honest;
+use super::honest::{chosen_on_these, honest};
 use super::measure::{self, Measurement};
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::{folder, inspect};
@@ -14,7 +14,7 @@ use crate::config::Model;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::draw::{self, Section};
-use crate::loader::Plan;
+use crate::loader::{Plan, Test};
 use crate::log;
 use crate::model::{Compute, Device};
 use crate::output;
@@ -49,6 +49,8 @@ struct Positions {
     files: Vec<PathBuf>,
     /// As many of them explain nets by handcrafted terms.
     explained: usize,
+    /// Where a run held them out: whether they chose its checkpoint, too.
+    chosen_on: Option<bool>,
 }
 
 impl Page {
@@ -64,7 +66,8 @@ impl Page {
         let evaluators = open(runs, with, place, listener)?;
         let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
         let (samples, doubt) = measure::read(&plan, listener)?;
-        let positions = Positions { samples, doubt, files: plan.files, explained: 50_000 };
+        let (files, explained, chosen_on) = (plan.files, 50_000, None);
+        let positions = Positions { samples, doubt, files, explained, chosen_on };
         Self::on(runs, evaluators, positions, place, listener)
     }
 
@@ -72,7 +75,7 @@ impl Page {
     fn on(
         runs: &[ShownRun],
         mut evaluators: Vec<Evaluator>,
-        Positions { samples, doubt, files, explained }: Positions,
+        Positions { samples, doubt, files, explained, chosen_on }: Positions,
         place: &(Device, Compute),
         listener: &dyn Progress,
     ) -> Result<Self> {
@@ -82,7 +85,16 @@ impl Page {
         {
             evaluators.push(Evaluator::open("score", place, listener)?);
         }
-        let selection = honest(&evaluators, samples, false, false)?;
+        let mut selection = honest(&evaluators, samples, false, false)?;
+        if let Some(chosen_on) = chosen_on {
+            // The sketch of much data may have none of these games.
+            selection.is_test = true;
+            for (place, evaluator) in evaluators.iter().enumerate() {
+                if chosen_on && evaluator.is_trained() && selection.doubts[place].is_none() {
+                    selection.doubt(place, chosen_on_these(&evaluator.name));
+                }
+            }
+        }
         let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
         let counter = listener.count(None, "comparing");
         let quantising = measured.quantising()?;
@@ -136,10 +148,18 @@ pub fn of_ended(
         // Only traces hold the terms of another engine.
         Model::Traces(_) => Page::of(&runs, &[], None, place, listener),
         _ => {
-            let samples = if test.is_empty() { validation } else { test }.to_vec();
-            // A look that takes a second.
-            let (doubt, files, explained) = (None, Vec::new(), 10_000);
-            let positions = Positions { samples, doubt, files, explained };
+            // A run without a test is measured on the games on which others are.
+            let others = validation.iter().filter(|it| Test::DEFAULT.takes(it));
+            let chosen_on = test.is_empty();
+            let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
+            let positions = Positions {
+                samples,
+                doubt: None,
+                files: Vec::new(),
+                // A look that takes a second.
+                explained: 10_000,
+                chosen_on: Some(chosen_on),
+            };
             Page::on(&runs, open(&runs, &[], place, listener)?, positions, place, listener)
         }
     };

@@ -208,7 +208,7 @@ impl<'a> Sweep<'a> {
                 .with_context(|| format!("member {}", member.name))?;
             for seed in 0..seeds {
                 let (config, path) = sweep.run_of(member, seed)?;
-                Stage::of(&config, &path, &sweep.scan)?;
+                sweep.has_begun(&config, &path)?;
             }
         }
         Ok(sweep)
@@ -218,6 +218,31 @@ impl<'a> Sweep<'a> {
         let config = member.config.with(|file| file.seed = file.seed.wrapping_add(seed))?;
         let path = self.out.join(format!("{}-seed-{}", member.name, config.seed));
         Ok((config, path))
+    }
+
+    /// Whether a run of this config is in the folder.
+    ///
+    /// # Errors
+    /// If the folder holds a run of another config, or of data that has changed.
+    fn has_begun(&self, config: &Config, path: &Path) -> Result<bool> {
+        let last = path.join(LAST);
+        if !last.exists() {
+            return Ok(false);
+        }
+        let (_, recipe) = recipe::open(&last)?;
+        let found = &recipe.config;
+        // What a run learns from its data.
+        let wanted = config.with(|file| {
+            file.data.window = file.data.window.or(found.data.window);
+            file.target.scale = file.target.scale.or(found.target.scale);
+        })?;
+        let changed = recipe.changed([&self.scan.files, &self.scan.validating.files]);
+        ensure!(
+            wanted == *found && recipe.term_list == recipe::term_list(config)? && changed.is_none(),
+            "{} holds a run of another config or other data; choose another folder with --out",
+            path.display()
+        );
+        Ok(true)
     }
 
     /// Trains what is not trained yet, and measures all. None if it was interrupted.
@@ -258,16 +283,16 @@ impl<'a> Sweep<'a> {
     fn train(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
         let (config, path) = self.run_of(member, seed)?;
         let (listener, name) = (self.means.listener, path.display());
-        let ended = match Stage::of(&config, &path, &self.scan)? {
-            Stage::Finished => {
+        let ended = match (self.has_begun(&config, &path)?, is_finished(&path)) {
+            (true, true) => {
                 listener.remark(&format!("{name} ({turn}) is trained already"));
                 true
             }
-            Stage::Begun => {
+            (true, false) => {
                 listener.remark(&format!("\n{name} ({turn}) goes on"));
                 resume(&path, &[], self.means)?.is_some()
             }
-            Stage::New => {
+            (false, _) => {
                 listener.remark(&format!("\n{name} ({turn})"));
                 let folder = RunFolder::take(&path, false, listener)?;
                 begin(config.clone(), &folder, self.means)?.is_some()
@@ -411,39 +436,6 @@ impl Outcome {
             table.row(cells);
         }
         table
-    }
-}
-
-/// Progress of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    New,
-    Begun,
-    Finished,
-}
-
-impl Stage {
-    /// # Errors
-    /// If the folder holds a run of another config, or of data that has changed.
-    fn of(config: &Config, path: &Path, scan: &Scan) -> Result<Self> {
-        let last = path.join(LAST);
-        if !last.exists() {
-            return Ok(Stage::New);
-        }
-        let (_, recipe) = recipe::open(&last)?;
-        let found = &recipe.config;
-        // What a run learns from its data.
-        let wanted = config.with(|file| {
-            file.data.window = file.data.window.or(found.data.window);
-            file.target.scale = file.target.scale.or(found.target.scale);
-        })?;
-        let changed = recipe.changed([&scan.files, &scan.validating.files]);
-        ensure!(
-            wanted == *found && recipe.term_list == recipe::term_list(config)? && changed.is_none(),
-            "{} holds a run of another config or other data; choose another folder with --out",
-            path.display()
-        );
-        Ok(if is_finished(path) { Stage::Finished } else { Stage::Begun })
     }
 }
 
