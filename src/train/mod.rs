@@ -253,17 +253,15 @@ impl<'a> Trainer<'a> {
         let (phase, done) = self.phase();
         let learning_rate = phase.learning_rate.at(done);
         let step = Step { number: self.state.step + 1, learning_rate };
-        let mut positions = batch.len() as u64;
-        let mut converged = false;
-        if self.learner.follows() {
-            positions = self.descend(batch, step, stop)?;
+        let (positions, converged) = if self.learner.follows() {
+            (self.descend(batch, step, stop)?, false)
         } else {
             let (shares, targets) = (batch.shares(), self.targets(batch));
             let choices = batch.choices.as_deref();
             let stepped = self.learner.leap(&batch.inputs, &targets, &shares, choices)?;
             self.count(step, stepped.loss)?;
-            converged = stepped.converged;
-        }
+            (batch.len() as u64, stepped.converged)
+        };
         self.state.converged = converged;
         self.state.step += 1;
         self.state.positions += positions;

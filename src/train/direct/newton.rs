@@ -45,8 +45,6 @@ pub struct Stepped {
     /// Mean loss of all positions, the prior left out.
     pub loss_before: f64,
     pub loss_after: f64,
-    /// The fall of the objective, which is the loss and the penalty of the prior.
-    pub fell: f64,
     /// Whether further steps are idle: the objective fell by less than a part in 10^7, or no step
     /// lowers it.
     pub converged: bool,
@@ -106,7 +104,6 @@ impl Newton {
                     return Ok(Stepped {
                         loss_before: equations.loss,
                         loss_after: loss,
-                        fell,
                         converged: !is_taken && is_small,
                     });
                 }
@@ -118,7 +115,7 @@ impl Newton {
         }
         self.damping = first_damping;
         let loss = equations.loss;
-        Ok(Stepped { loss_before: loss, loss_after: loss, fell: 0.0, converged: true })
+        Ok(Stepped { loss_before: loss, loss_after: loss, converged: true })
     }
 
     /// The penalty in the objective; only for weights that move.
