@@ -1,6 +1,7 @@
 //! Host arrays for one step of training.
 
 mod choices;
+mod columns;
 mod listed;
 mod pairs;
 pub(crate) mod plan;
@@ -9,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use choices::{Choices, Verdict, first};
+pub use columns::{COLUMN, Column, Head, SUMS};
 pub use listed::{Listed, lists};
 pub use pairs::{Bits, PAIRS, Pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
@@ -144,6 +146,8 @@ pub struct Terms {
     pub turn: Vec<i8>,
     /// Sums of the terms that are held, see [`Held`].
     pub held: Held,
+    /// The entries once more, by term, where the positions come again and again; else empty.
+    pub columns: Vec<Column>,
 }
 
 /// The sums, in centipawns, of terms that have no entries because training holds them still.

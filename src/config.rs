@@ -8,7 +8,8 @@ mod sections;
 pub use read::ConfigError;
 pub(crate) use resolve::{LEAST_SCALE, MOST_SCALE};
 pub use sections::{
-    ConfigFile, Data, Earlier, Learn, Net, Optimizer, Schedule, Source, Target, Terms, Traces,
+    BatchSize, ConfigFile, Data, Earlier, Learn, Net, Optimizer, Schedule, Source, Target, Terms,
+    Traces, WholeData,
 };
 
 use crate::architecture::Architecture;

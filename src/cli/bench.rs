@@ -14,7 +14,7 @@ use super::out;
 use super::terminal::{bar, interrupts};
 use crate::architecture::Architecture;
 use crate::batch::Batch;
-use crate::config::{Config, Net};
+use crate::config::{BatchSize, Config, Net};
 use crate::digits::{grouped, short};
 use crate::input;
 use crate::loader::{Encoder, Filter, LoadError, Plan, Scan, Stream, scan};
@@ -122,7 +122,7 @@ pub fn run(args: Args) -> Result<()> {
     let (mut encoded, mut nets) = (None, Vec::new());
     for &batch in &args.batch {
         config = config.with(|file| {
-            file.schedule.batch = Some(batch as usize);
+            file.schedule.batch = Some(BatchSize::Positions(batch as usize));
             // That of each batch size.
             file.data.chunk = None;
         })?;

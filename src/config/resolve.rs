@@ -1,8 +1,8 @@
 //! The one place that checks a config and fills in its defaults.
 
 use super::{
-    Config, ConfigError, ConfigFile, Learn, MOST_POSITIONS, Model, Net, NetModel, Optimizer,
-    Source, VERSION, WIDE,
+    BatchSize, Config, ConfigError, ConfigFile, Learn, MOST_POSITIONS, Model, Net, NetModel,
+    Optimizer, Source, VERSION, WIDE, WholeData,
 };
 use crate::architecture::{Activation, Architecture, Form, Impossible};
 use crate::format::Format;
@@ -59,8 +59,12 @@ impl Config {
         let mut optimizer = file.optimizer.resolve(is_net);
         let direct = optimizer.name.is_direct();
         // With moves a position comes with all its legal moves.
-        let usual = if file.target.learn == Learn::Moves { 1024 } else { 16_384 };
-        let batch = (!direct).then(|| file.schedule.batch.unwrap_or(usual));
+        let usual = match file.target.learn {
+            _ if direct => BatchSize::All(WholeData::All),
+            Learn::Moves => BatchSize::Positions(1024),
+            _ => BatchSize::Positions(16_384),
+        };
+        let batch = file.schedule.batch.get_or_insert(usual).positions();
         let separate = !file.data.validation.is_empty();
         let test = file.data.test.map_or(if separate { Test(1.0) } else { Test::DEFAULT }, Test);
         let of_scores = file.target.score_scale.filter(|_| is_net).map(f64::round);
@@ -109,7 +113,6 @@ impl Config {
             file.target.score_scale = Some(promise.scale);
         }
         file.data.test = Some(test.0);
-        file.schedule.batch = batch;
         let text = toml::to_string(&file).expect("a config has a TOML form");
         let ConfigFile { seed, data, target, schedule, .. } = file;
         Ok(Self {
@@ -211,6 +214,9 @@ fn check_method(file: &ConfigFile) -> Checked {
         "optimizer.name",
         "this method is for handcrafted terms",
     )?;
+    let of_batch = schedule.batch.and_then(BatchSize::positions);
+    let is_whole = schedule.batch.is_some() && of_batch.is_none();
+    require(file.net.is_none() || !is_whole, "schedule.batch", "\"all\" is for handcrafted terms")?;
     require(
         direct || schedule.learning_rate.is_some(),
         "schedule.learning_rate",
@@ -218,7 +224,7 @@ fn check_method(file: &ConfigFile) -> Checked {
     )?;
     for (key, is_given, fits) in [
         ("schedule.learning_rate", schedule.learning_rate.is_some(), !direct),
-        ("schedule.batch", schedule.batch.is_some(), !direct),
+        ("schedule.batch", of_batch.is_some(), !direct),
         ("data.window", data.window.is_some(), !direct),
         (
             "optimizer.bias_correction",

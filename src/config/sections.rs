@@ -225,8 +225,8 @@ pub struct Schedule {
     pub epochs: Option<f64>,
     pub positions: Option<u64>,
     pub superbatches: Option<f64>,
-    /// Positions of a step; none where a step takes all of the data.
-    pub batch: Option<usize>,
+    /// Positions of a step.
+    pub batch: Option<BatchSize>,
     pub batches_per_superbatch: u64,
     pub learning_rate: Option<Stages>,
     /// Validations in the run.
@@ -240,6 +240,31 @@ pub struct Schedule {
     /// The lengths that the run had before it was made longer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extended: Vec<Earlier>,
+}
+
+/// The positions of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number of positions, or \"all\"")]
+pub enum BatchSize {
+    Positions(usize),
+    All(WholeData),
+}
+
+/// The word for all of the data: a step is an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WholeData {
+    #[serde(rename = "all")]
+    All,
+}
+
+impl BatchSize {
+    /// The number of positions; none where a step takes all of the data.
+    pub fn positions(self) -> Option<usize> {
+        match self {
+            Self::Positions(positions) => Some(positions),
+            Self::All(_) => None,
+        }
+    }
 }
 
 /// A length that a run had, as `[schedule]` gave it, and the step up to which it counted.

@@ -108,6 +108,7 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
         safety: kept(terms.safety, rows, chosen),
         complexity: kept(terms.complexity, rows, chosen),
         held: held_sums,
+        columns: Vec::new(),
         ..terms
     }
 }

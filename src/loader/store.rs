@@ -10,7 +10,7 @@ use super::encode::{EncodedTerms, Label, TERMS_PIECE, TermsEncoder, labelled};
 use super::packed::Packed;
 use super::shuffle::{BatchOrder, Walk};
 use super::{KeptRecords, LoadError, Plan, Stream, Subset};
-use crate::batch::{Batch, Inputs, Terms};
+use crate::batch::{Batch, Column, Inputs, OfRank, Terms};
 use crate::format::trace::{self, Entry, Traced};
 use crate::hce::{Tally, Trace};
 use crate::point_of_view::PointOfView;
@@ -64,6 +64,14 @@ impl Store {
         Batch { inputs: Inputs::Terms(self.pieces.clone()), ..self.labels.clone() }
     }
 
+    /// The whole pieces of a rank.
+    pub fn part(&self, of_rank: OfRank) -> Batch {
+        match of_rank {
+            OfRank::ALL => self.all(),
+            _ => self.of_pieces(of_rank.range(self.pieces.len())),
+        }
+    }
+
     /// About so many positions from all over the data: every k-th piece.
     pub fn some(&self, positions: usize) -> Batch {
         let every = (self.len() / positions.max(1)).max(1);
@@ -100,6 +108,14 @@ impl Store {
         });
     }
 
+    /// Keeps the entries by term as well, for passes over all positions, which are faster then.
+    pub fn by_term(&mut self) {
+        self.pieces.par_iter_mut().for_each(|piece| {
+            let terms = Arc::make_mut(piece);
+            terms.columns = Column::of(terms);
+        });
+    }
+
     /// Some positions in some order.
     pub fn batch(&self, order: &[u32]) -> Batch {
         let pieces = order.par_chunks(TERMS_PIECE / 4).map(|order| {
@@ -122,7 +138,7 @@ impl Stream {
     pub fn stored(store: Arc<Store>, cut: BatchOrder, from: u64) -> Self {
         let mut walk = Walk::new(store.len(), cut, from);
         Self::spawn(4, move || {
-            let Some(size) = cut.batch else { return Ok(Some(store.all())) };
+            let Some(size) = cut.batch else { return Ok(Some(store.part(cut.of_rank))) };
             let mut places = Vec::with_capacity(size);
             while places.len() < size {
                 let (_, passed) = walk.on(size - places.len(), usize::MAX);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nnuance::batch::{Rows, Terms};
+use nnuance::batch::{Column, Rows, Terms};
 use nnuance::loss::{Loss, LossShape};
 use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
 use nnuance::model::{Aim, Judged};
@@ -166,6 +166,15 @@ impl Case {
         Right { logits, loss: loss / positions, terms, tempo: tempo_gradient / positions, size }
     }
 
+    /// The same case with its entries by term.
+    fn by_term(&self) -> Self {
+        let by_term = |piece: &Arc<Terms>| {
+            let columns = Column::of(piece);
+            Arc::new(Terms { columns, ..Terms::clone(piece) })
+        };
+        Case { pieces: self.pieces.iter().map(by_term).collect(), ..self.clone() }
+    }
+
     fn check(&self, level: Level) {
         let weights: Vec<f64> = self.weights.iter().map(|&weight| f64::from(weight)).collect();
         let right = self.right(&weights, f64::from(self.tempo));
@@ -202,6 +211,7 @@ fn every_level_matches_the_formula() {
                 for seed in 0..4 {
                     let case = random(sizes, entries, held, 10 * i as u64 + seed);
                     case.check(level);
+                    case.by_term().check(level);
                 }
             }
         }
@@ -239,6 +249,7 @@ fn kinks_match_the_formula() {
                 for complexity in [-4.0, -3.0, -2.0, -1.0, -0.0, 0.0, 1.0, 2.0] {
                     let case = single([32.0, eg], safety, complexity);
                     case.check(level);
+                    case.by_term().check(level);
                 }
             }
         }
@@ -256,10 +267,12 @@ fn kinks_match_the_formula() {
 #[test]
 fn same_bits_for_any_threads() {
     let case = random(&[0, 4096, 77, 9000, 4096, 4096], 40, true, 6);
-    for level in Level::available() {
+    let cases = [case.by_term(), case];
+    let levels = Level::available().into_iter();
+    for (level, case) in levels.flat_map(|level| cases.iter().map(move |case| (level, case))) {
         let of = |threads: usize| {
             with_threads(threads, || {
-                let job = job(&case, level);
+                let job = job(case, level);
                 let TermsGradients { loss, terms, tempo } =
                     terms_gradients(&case.weights, case.tempo, job);
                 let terms: Vec<u32> = terms.iter().map(|gradient| gradient.to_bits()).collect();

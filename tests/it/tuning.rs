@@ -108,7 +108,7 @@ fn moves_only(limit: u64, tune: &[&str], optimizer: &str, schedule: &str, share:
 fn frozen_weights_keep_their_bits() {
     moves_only(6000, &["pawns.*", "king.safety"], ADAM, MINIBATCH, 0.95);
     let tune = ["pawns", "!pawns.isolated.*", "!*.phalanx.*", "tempo"];
-    moves_only(6000, &tune, ADAGRAD, "epochs = 9\nbatch = 500\nlearning_rate = 1.0", 0.95);
+    moves_only(6000, &tune, ADAGRAD, "epochs = 9\nbatch = \"all\"\nlearning_rate = 1.0", 0.95);
     moves_only(6000, &tune, GAUSS_NEWTON, "epochs = 4", 0.95);
     moves_only(3000, &tune, LOCAL_SEARCH, "epochs = 5", 0.7);
 }
@@ -133,10 +133,11 @@ fn killed_and_resumed_with_every_method() {
 
 #[test]
 fn same_bits_for_any_threads() {
+    let whole = "epochs = 20\nbatch = \"all\"\nlearning_rate = 4.0";
     for (limit, optimizer, schedule) in [
         (12_000, GAUSS_NEWTON, "epochs = 4"),
         (6000, LOCAL_SEARCH, "epochs = 3"),
-        (12_000, ADAGRAD, MINIBATCH),
+        (12_000, ADAGRAD, whole),
         (12_000, ADAM, MINIBATCH),
     ] {
         same_for_any_threads(&config(limit, TUNE, optimizer, schedule));

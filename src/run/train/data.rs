@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
 use crate::architecture::Part as ArrayPart;
@@ -228,7 +228,15 @@ impl Data {
                 let encoder = self.encoder.clone().context("files hold positions")?;
                 Stream::of(plan, encoder, from, kept.take())
             }
-            BatchSource::Store(store) => Stream::stored(store.clone(), cut, from),
+            BatchSource::Store(store) => {
+                ensure!(
+                    batch.is_some() || store.pieces.len() >= of_rank.size,
+                    "{} positions are too few for {} ranks; start fewer",
+                    store.len(),
+                    of_rank.size
+                );
+                Stream::stored(store.clone(), cut, from)
+            }
             BatchSource::Prepared { by, .. } => {
                 let by = by.clone().context("rows are prepared before they are learnt")?;
                 Stream::prepared(by, cut, from)
@@ -355,7 +363,7 @@ fn positions(
             let store = Store::encode(records, &terms.encoder(&start));
             let store = held(store, &mut terms, &start, listener);
             (fitted, counts) = (store.some(FIT_ON), Some(store.counts.clone()));
-            source = BatchSource::Store(Arc::new(store));
+            source = stored(store, config, place);
         }
         None => {
             (fitted, counts) = (encoder(&terms).encode(&scan.some), None);
@@ -388,8 +396,17 @@ fn traces(
     scan.train = store.len() as u64;
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let terms = Some(Tuned { terms, start, counts: Some(store.counts.clone()), tally });
-    let source = BatchSource::Store(Arc::new(store));
+    let source = stored(store, config, place);
     Ok((Data { scan, validation, encoder: None, source, terms }, weights))
+}
+
+/// Terms in memory, by term where the processor takes gradients over all of them again and again.
+fn stored(mut store: Store, config: &Config, (_, compute): &(Device, Compute)) -> BatchSource {
+    let is_whole = config.batch.is_none() && !config.optimizer.name.is_direct();
+    if is_whole && matches!(compute, Compute::Fused { .. }) {
+        store.by_term();
+    }
+    BatchSource::Store(Arc::new(store))
 }
 
 /// A store without the entries of terms that are held, those that too few positions have among them.

@@ -1,9 +1,10 @@
 //! The loss of handcrafted terms over pieces of data, with its gradients, as one operation.
 //!
 //! Pieces are cut into units of rows. The terms of a unit are added up, the formula of
-//! [`crate::sums`] gives logits, the loss its slopes, and these are added up by term. Floats have 32
-//! bits within a unit and 64 bits beyond. Units go to shards that follow from the shapes alone, and
-//! all sums have a fixed order, so that the result has the same bits for any number of threads.
+//! [`crate::sums`] gives logits, the loss its slopes, and these are added up by term. Where a piece
+//! has its entries by term too, both sums follow these. Floats have 32 bits within a unit and 64
+//! bits beyond. Units go to shards that follow from the shapes alone, and all sums have a fixed
+//! order, so that the result has the same bits for any number of threads.
 
 mod block;
 
@@ -15,7 +16,7 @@ use rayon::prelude::*;
 use self::block::{BLOCK, Block};
 use super::Level;
 use super::simd::{Lanes, Task};
-use crate::batch::{Held, Rows, Terms};
+use crate::batch::{COLUMN, Column, Held, Rows, SUMS, Terms};
 use crate::model::Aim;
 
 /// Inputs of the loss of handcrafted terms.
@@ -77,12 +78,6 @@ pub fn terms_logits(weights: &[f32], tempo: f32, job: TermsJob) -> Vec<f32> {
     job.run(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
 }
 
-/// Rows of a unit, whose gradients are summed in 32 bits.
-const UNIT: usize = 2048;
-
-/// Sums of a position: NORMAL terms, SAFETY terms of White and of Black, COMPLEXITY terms.
-const SUMS: usize = 4;
-
 /// Shards, at most. More keep more threads busy, at the price of more gradients to add up.
 const SHARDS: usize = 64;
 
@@ -92,15 +87,15 @@ impl TermsJob<'_> {
         assert!(rest.is_empty(), "weights are not pairs");
         let (mut units, mut first) = (Vec::new(), 0);
         for piece in self.pieces {
-            for start in (0..piece.len()).step_by(UNIT) {
-                let rows = start..piece.len().min(start + UNIT);
+            for start in (0..piece.len()).step_by(COLUMN) {
+                let rows = start..piece.len().min(start + COLUMN);
                 units.push(Unit { piece, first: first + start, rows });
             }
             first += piece.len();
         }
         let shards = units.par_chunks(units.len().div_ceil(SHARDS).max(1)).with_max_len(1);
         let workspace = || Workspace {
-            sums: [[[0.0; 2]; BLOCK]; SUMS],
+            sums: Box::new([[[0.0; 2]; COLUMN]; SUMS]),
             block: Block::new(),
             gradients: vec![[0.0; 2]; weights.len()],
         };
@@ -141,8 +136,8 @@ struct Shard {
 
 /// Memory of a thread.
 struct Workspace {
-    /// The sums of each kind of the positions of a block, then the derivatives by them.
-    sums: [[Pair; BLOCK]; SUMS],
+    /// The sums of each kind of the positions of a unit, then the derivatives by them.
+    sums: Box<[[Pair; COLUMN]; SUMS]>,
     block: Block,
     /// `[terms]`, zero between units.
     gradients: Vec<Pair>,
@@ -169,16 +164,24 @@ impl Task for Pass<'_> {
         let Pass { job, unit: Unit { piece, rows, first }, weights, tempo, slopes, .. } = self;
         let (Workspace { sums, block, gradients }, shard) = (self.work, self.shard);
         let judged = job.aim.judged();
-        for start in rows.clone().step_by(BLOCK) {
+        let column = piece.columns.get(rows.start / COLUMN);
+        if let Some(column) = column {
+            sums.as_flattened_mut().fill([0.0; 2]);
+            by_term(column, weights, sums.as_flattened_mut());
+        }
+        for (number, start) in rows.clone().step_by(BLOCK).enumerate() {
             let here = start..rows.end.min(start + BLOCK);
-            let (size, first) = (here.len(), first + start - rows.start);
-            let [normal, white, black, complexity] = &mut *sums;
-            add_rows(&piece.normal, &here, weights, |count| [count], [normal]);
-            add_rows(&piece.safety, &here, weights, |counts| counts, [white, black]);
-            add_rows(&piece.complexity, &here, weights, |count| [count], [complexity]);
-            add_held(&piece.held, &here, sums);
+            let (size, first) = (here.len(), first + number * BLOCK);
+            let mut sums = sums.each_mut().map(|sums| &mut sums.as_chunks_mut::<BLOCK>().0[number]);
+            if column.is_none() {
+                let [normal, white, black, complexity] = sums.each_mut().map(|sums| &mut **sums);
+                add_rows(&piece.normal, &here, weights, |count| [count], [normal]);
+                add_rows(&piece.safety, &here, weights, |counts| counts, [white, black]);
+                add_rows(&piece.complexity, &here, weights, |count| [count], [complexity]);
+            }
+            add_held(&piece.held, &here, &mut sums);
             block.load(piece, &here);
-            block.evaluate(sums.each_ref(), job.scale, tempo);
+            block.evaluate(sums.each_ref().map(|sums| &**sums), job.scale, tempo);
             if !slopes {
                 shard.logits.extend_from_slice(&block.logits[..size]);
                 continue;
@@ -191,11 +194,16 @@ impl Task for Pass<'_> {
             shard.loss += sum(&block.losses[..size]);
             block.turn.iter_mut().zip(&block.slopes).for_each(|(turn, slope)| *turn *= slope);
             shard.tempo += sum(&block.turn[..size]);
-            block.differentiate(sums.each_mut());
-            let [normal, white, black, complexity] = &*sums;
-            add_slopes(&piece.normal, &here, [normal], |count| [count], gradients);
-            add_slopes(&piece.safety, &here, [white, black], |counts| counts, gradients);
-            add_slopes(&piece.complexity, &here, [complexity], |count| [count], gradients);
+            block.differentiate(sums.each_mut().map(|sums| &mut **sums));
+            if column.is_none() {
+                let [normal, white, black, complexity] = sums.each_ref().map(|sums| &**sums);
+                add_slopes(&piece.normal, &here, [normal], |count| [count], gradients);
+                add_slopes(&piece.safety, &here, [white, black], |counts| counts, gradients);
+                add_slopes(&piece.complexity, &here, [complexity], |count| [count], gradients);
+            }
+        }
+        if let Some(column) = column.filter(|_| slopes) {
+            back_by_term(column, sums.as_flattened(), gradients);
         }
         for (sums, gradient) in shard.gradients.iter_mut().zip(gradients) {
             for (sum, gradient) in sums.iter_mut().zip(gradient) {
@@ -232,7 +240,7 @@ fn sum(numbers: &[f32]) -> f64 {
 
 /// Adds the sums of terms that have no entries because they are held.
 #[inline(always)]
-fn add_held(held: &Held, rows: &Range<usize>, sums: &mut [[Pair; BLOCK]; SUMS]) {
+fn add_held(held: &Held, rows: &Range<usize>, sums: &mut [&mut [Pair; BLOCK]; SUMS]) {
     let plus = |sum: &mut Pair, mg: f32, eg: f32| *sum = [sum[0] + mg, sum[1] + eg];
     for (i, row) in rows.clone().enumerate() {
         if let Some([mg, eg]) = held.normal.get(row) {
@@ -290,6 +298,56 @@ fn add_slopes<C: Copy, const SIDES: usize>(
                 gradient = [gradient[0] + slope[0] * count, gradient[1] + slope[1] * count];
             }
             *place = gradient;
+        }
+    }
+}
+
+/// Places wrap around, so that none lies beyond the array.
+const WRAP: usize = SUMS * COLUMN - 1;
+
+/// Adds the weight of each group's term, times the count, to the sums of its positions.
+#[inline(always)]
+fn by_term(column: &Column, weights: &[Pair], sums: &mut [Pair]) {
+    let sums: &mut [Pair; SUMS * COLUMN] = sums.try_into().expect("all sums of a column");
+    let mut rest = &column.places[..];
+    for head in &column.heads {
+        let (places, behind) = rest.split_at(head.size as usize);
+        rest = behind;
+        let add = weights[usize::from(head.term)].map(|weight| weight * f32::from(head.count));
+        for place in places {
+            let sum = &mut sums[usize::from(*place) & WRAP];
+            // As a copy, or the compiler stores its halves one by one.
+            let [mg, eg] = *sum;
+            *sum = [mg + add[0], eg + add[1]];
+        }
+    }
+}
+
+/// Adds the slopes of each group's positions, times the count, to the gradient of its term.
+#[inline(always)]
+fn back_by_term(column: &Column, slopes: &[Pair], gradients: &mut [Pair]) {
+    let slopes: &[Pair; SUMS * COLUMN] = slopes.try_into().expect("all sums of a column");
+    let mut rest = &column.places[..];
+    for head in &column.heads {
+        let (places, behind) = rest.split_at(head.size as usize);
+        rest = behind;
+        // Four sums that need not wait for each other.
+        let mut sums = [[0f32; 2]; 4];
+        let (fours, places) = places.as_chunks::<4>();
+        for four in fours {
+            for (sum, place) in sums.iter_mut().zip(four) {
+                let slope = slopes[usize::from(*place) & WRAP];
+                *sum = [sum[0] + slope[0], sum[1] + slope[1]];
+            }
+        }
+        for (sum, place) in sums.iter_mut().zip(places) {
+            let slope = slopes[usize::from(*place) & WRAP];
+            *sum = [sum[0] + slope[0], sum[1] + slope[1]];
+        }
+        let gradient = &mut gradients[usize::from(head.term)];
+        for k in 0..2 {
+            let sum = (sums[0][k] + sums[1][k]) + (sums[2][k] + sums[3][k]);
+            gradient[k] += sum * f32::from(head.count);
         }
     }
 }

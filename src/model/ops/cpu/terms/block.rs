@@ -3,7 +3,7 @@
 //! It is that of [`crate::sums`], one position a lane.
 
 use super::Pair;
-use super::SUMS;
+use crate::batch::SUMS;
 use crate::loss::{Loss, LossShape};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 

@@ -1,0 +1,91 @@
+//! The entries of handcrafted terms by term, for passes over the same positions again and again.
+//!
+//! In rows a position finds its terms; here a term finds its positions, so that its weight and
+//! count are read and multiplied once for many of them. An entry takes 2 bytes.
+
+use std::cmp::Reverse;
+
+use rayon::prelude::*;
+
+use super::Terms;
+
+/// Positions that entries are grouped in: their sums stay in the first cache.
+pub const COLUMN: usize = 2048;
+
+/// Sums of a position: NORMAL terms, SAFETY terms of White and of Black, COMPLEXITY terms.
+pub const SUMS: usize = 4;
+
+/// Entries of [`COLUMN`] positions, grouped by term and count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    pub heads: Vec<Head>,
+    /// The places where the entries of each group add up, in rising order: the number of the sum
+    /// times [`COLUMN`], plus the position.
+    pub places: Vec<u16>,
+}
+
+/// Term, count and number of entries of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Head {
+    pub size: u32,
+    pub term: u16,
+    pub count: i8,
+}
+
+impl Column {
+    /// The columns of all rows.
+    pub fn of(terms: &Terms) -> Vec<Self> {
+        let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
+        starts
+            .into_par_iter()
+            .map_init(Sorter::default, |it, start| it.column(terms, start))
+            .collect()
+    }
+}
+
+/// The places of each pair of term and count, empty between columns.
+#[derive(Default)]
+struct Sorter {
+    lists: Vec<Vec<u16>>,
+    /// The lists that are not empty.
+    used: Vec<usize>,
+}
+
+impl Sorter {
+    fn column(&mut self, terms: &Terms, start: usize) -> Column {
+        for (position, row) in (start..terms.len().min(start + COLUMN)).enumerate() {
+            let safety = terms.safety.row(row);
+            let safety =
+                safety.flat_map(|(term, [white, black])| [(1, term, white), (2, term, black)]);
+            let complexity = terms.complexity.row(row).map(|(term, count)| (3, term, count));
+            let normal = terms.normal.row(row).map(|(term, count)| (0, term, count));
+            for (sum, term, count) in normal.chain(safety).chain(complexity) {
+                if count != 0 {
+                    self.add(
+                        term << 8 | usize::from(count as u8),
+                        (sum * COLUMN + position) as u16,
+                    );
+                }
+            }
+        }
+        let mut column = Column::default();
+        // Long groups first, so that the processor foresees the ends of nearly all.
+        self.used.sort_unstable_by_key(|key| (Reverse(self.lists[*key].len()), *key));
+        for key in self.used.drain(..) {
+            let (size, term) = (self.lists[key].len() as u32, (key >> 8) as u16);
+            column.heads.push(Head { size, term, count: key as u8 as i8 });
+            column.places.append(&mut self.lists[key]);
+        }
+        column
+    }
+
+    fn add(&mut self, key: usize, place: u16) {
+        if self.lists.len() <= key {
+            self.lists.resize_with(key + 1, Vec::new);
+        }
+        if self.lists[key].is_empty() {
+            self.used.push(key);
+        }
+        self.lists[key].push(place);
+    }
+}
