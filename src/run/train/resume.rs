@@ -1,5 +1,6 @@
 //! Going on with a run: as it was, or longer. The last checkpoint alone says how.
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -14,6 +15,9 @@ use crate::{input, output};
 /// The keys that a run that goes on may have set.
 const SETTABLE: [&str; 4] =
     ["schedule.epochs", "schedule.positions", "schedule.superbatches", "schedule.patience"];
+
+/// A config that was changed since its run began.
+const EDITED: &str = "config.edited.toml";
 
 /// Goes on with a run; returns its result, or none if it was interrupted again.
 pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option<Finished>> {
@@ -48,17 +52,17 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
         best.write(&best_path)?;
     }
     let (config, text) = (folder.file(folder::CONFIG), run.recipe.config.to_toml());
-    let found = input::text(&config, input::TEXT).unwrap_or_default();
-    if found != text {
-        if !is_longer {
-            let name = config.display();
-            means.listener.remark(&format!(
-                "{name} is written again, as the run's last checkpoint has it; a run goes on as it \
-                 began"
-            ));
-        }
-        output::write(&config, text.as_bytes())?;
+    let changed = input::text(&config, input::TEXT).is_ok_and(|found| found != text);
+    if changed && !is_longer {
+        let edited = folder.file(EDITED);
+        fs::rename(&config, &edited)
+            .with_context(|| format!("cannot rename {}", config.display()))?;
+        means.listener.remark(&format!(
+            "a run goes on as it began: its config was changed, and what it became is {} now",
+            edited.display()
+        ));
     }
+    output::write(&config, text.as_bytes())?;
     run.train(checkpoint, &settings, &folder, means)
 }
 
