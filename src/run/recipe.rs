@@ -1,4 +1,4 @@
-//! What weights and nets say about their origin: the config and the data behind them.
+//! The origin of weights and nets: the config and the data behind them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,9 +44,9 @@ pub struct Recipe {
     pub validation_sketch: Sketch,
     /// The terms of another engine, the text of its list.
     pub term_list: Option<String>,
-    /// The net that it started from, if not from chance.
+    /// The net that it started from; none for random weights.
     pub start: Option<StartedFrom>,
-    /// What its net is added to, if anything.
+    /// The evaluation that its net is added to.
     pub base: Option<export::Base>,
 }
 
@@ -117,7 +117,7 @@ impl Recipe {
         }))
     }
 
-    /// What a net's manifest says; none where it does not come from a run of this program.
+    /// Reads a net's manifest; none where the net does not come from a run of this program.
     pub fn of_manifest(provenance: &export::Provenance) -> Option<Self> {
         let config = provenance.recipe.as_deref()?;
         let chosen = provenance.validation_sketch.clone().unwrap_or_default();
@@ -133,7 +133,7 @@ impl Recipe {
         })
     }
 
-    /// What its net is added to, if anything.
+    /// The evaluation that its net is added to.
     ///
     /// # Errors
     /// If the terms cannot be read.
@@ -217,15 +217,15 @@ pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
     Ok((checkpoint, recipe))
 }
 
-/// The header entry with what a net is added to.
+/// The header entry with the evaluation that a net is added to.
 const BASE: &str = "base";
 
-/// What a net is added to, from the header of its weights.
+/// The evaluation that a net is added to, from the header of its weights.
 pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
     entry(facts, BASE)
 }
 
-/// Where terms have learnt together with a net, the header then has those that they have become.
+/// Writes terms that have learnt together with a net into the header, in the place of their start.
 ///
 /// # Errors
 /// If the terms cannot be read.
@@ -267,12 +267,12 @@ pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights>
     Ok(HceWeights { scale_factor, source: Some(source), ..now }.rounded(2))
 }
 
-/// The header entry that says so.
+/// The header entry of a base.
 pub fn fact_of(base: Option<&export::Base>) -> Result<Option<(String, String)>> {
     base.map(|base| Ok((BASE.to_string(), serde_json::to_string(base)?))).transpose()
 }
 
-/// What adds its centipawns to those of a net.
+/// Opens the evaluation that adds its centipawns to those of a net.
 pub fn added(base: &export::Base) -> Result<Base> {
     let read = || -> Result<Below> {
         Ok(match &base.below {
@@ -329,10 +329,10 @@ pub fn plan(config: &Config) -> Plan {
     }
 }
 
-/// What of a net's work is planned, for data of so many positions, which the plan expects: the order
-/// in which the processor computes, and the pairs that lists name. Chunks of data that are kept are
-/// planned once for all passes. A GPU finds an order by itself; of one king bucket, it has use for
-/// what chunks name, which stays there, and for their pairs.
+/// Plans the chunks of a net's data, for so many positions: the order in which the processor computes,
+/// and the pairs that lists name. Chunks of data that are kept are planned once for all passes. A GPU
+/// finds an order by itself; with one king bucket it uses the lists of chunks, which stay there, and
+/// their pairs.
 ///
 /// Chunks of data that stream by are planned as they come where the net has one king bucket, and rows
 /// so long that shorter lists are worth the search for pairs. These are learnt of `some` positions.
