@@ -191,8 +191,9 @@ impl OwnTerms {
         let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let word = |word: &str| !word.is_empty() && word.chars().all(letter);
         if name == TEMPO || !name.split('.').all(word) || name.split('.').count() > MOST_WORDS {
+            let start: String = name.chars().take(40).collect();
             return Err(format!(
-                "`{name}` is no name; names are up to {MOST_WORDS} words of letters, digits, `_` \
+                "`{start}` is no name; names are up to {MOST_WORDS} words of letters, digits, `_` \
                  and `-`, with dots between them"
             ));
         }

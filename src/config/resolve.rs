@@ -22,6 +22,8 @@ const MOST_EPOCHS: f64 = 1e6;
 /// Beyond, floats of 32 bits overflow or a logit says nothing; no evaluation comes near.
 pub(crate) const LEAST_SCALE: f64 = 0.01;
 pub(crate) const MOST_SCALE: f64 = 1e6;
+/// The share by which the scale of a net may miss that of its scores unless both are given.
+const NEARLY: f64 = 0.05;
 /// Upper sanity limit of factors.
 const MOST_FACTOR: f64 = 1e6;
 /// Positions that stay together in large batches by default; half of it in small ones.
@@ -85,6 +87,12 @@ impl Config {
             (Some(net), ..) => {
                 let is_whole = scale.fract() == 0.0 && (1.0..=32_767.0).contains(&scale);
                 require(is_whole, "target.scale", "engines count in whole centipawns, 1 to 32767")?;
+                let is_near = (scale / promise.scale - 1.0).abs() <= NEARLY;
+                require(
+                    file.target.scale.is_some() || is_near,
+                    "target.score_scale",
+                    "engines count in whole centipawns; set `target.scale` to those of a logit",
+                )?;
                 let batch = batch.unwrap_or(usize::MAX);
                 let usual = if batch < LARGE { CHUNK / 2 } else { CHUNK };
                 let chunk = file.data.chunk.unwrap_or(usual);

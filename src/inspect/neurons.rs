@@ -163,7 +163,7 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Vec<Sums>> {
             for (neuron, &value) in values.iter().enumerate() {
                 let sums = &mut head[layer][bucket * values.len() + neuron];
                 sums.activate(value, curves);
-                let weights = output[neuron..].iter().step_by(values.len());
+                let weights = output.iter().skip(neuron).step_by(values.len());
                 let outs =
                     curves.iter().zip(weights).map(|(it, w)| it.value(value) * f64::from(*w));
                 sums.add(if is_last { outs.sum() } else { 0.0 });

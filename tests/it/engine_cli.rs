@@ -142,7 +142,7 @@ fn mistakes_leave_nothing_behind() {
         ("label in.txt -o a.txt.zst --nodes 9", "pack"),
         ("label in.txt -o a.vf --nodes 9", "bulletformat"),
         ("label in.txt -o in.txt --nodes 9 --overwrite", "in.txt"),
-        ("label - -o a.txt --nodes 9", "only once"),
+        ("label - -o a.txt --nodes 9", "read twice"),
         ("label bad.txt -o a.txt --nodes 9", "bad.txt, line 1"),
         ("selfplay --games 2 -o a.txt --nodes 9", "text"),
         ("selfplay --games 2 -o a.vf --nodes 9 --random-plies 0", "same"),

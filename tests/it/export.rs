@@ -62,11 +62,11 @@ fn rounding_is_half_away_from_zero() {
 fn weights_that_do_not_fit() {
     let queen = 64 * 4 + 27;
     for (name, place, value, word) in [
-        ("accumulator.weight", 4 * queen + 3, 200.0, "own queen on d4"),
-        ("output.weight", 5, -600.0, "neuron 1 (other side)"),
+        ("accumulator.weight", 4 * queen + 3, 200.0, "accumulator.weight[1135]"),
+        ("output.weight", 5, -600.0, "output.weight[5]"),
         ("output.bias", 0, 3.0, "output.bias"),
-        ("accumulator.bias", 2, f32::NAN, "accumulator.bias of neuron 2"),
-        ("accumulator.bias", 2, f32::INFINITY, "accumulator.bias of neuron 2"),
+        ("accumulator.bias", 2, f32::NAN, "accumulator.bias[2]"),
+        ("accumulator.bias", 2, f32::INFINITY, "accumulator.bias[2]"),
     ] {
         let error = refusal(name, place, value);
         assert!(error.contains(word), "{error}");

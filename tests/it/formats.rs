@@ -461,7 +461,7 @@ fn files_of_other_kinds() {
     for (bytes, looks) in [
         (&b"BZh91AY"[..], "bzip2"),
         (b"[net]\nname = \"first\"\n", "`[net]`"),
-        (b"PK\x03\x04", "zip"),
+        (b"7z\xbc\xaf", "7z"),
         (b"hello, world\n", "`hello, world`"),
         (b"\x01\x02\x03", "01 02 03"),
         (b"\n\n\n", ""),
