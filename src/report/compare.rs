@@ -421,7 +421,8 @@ impl Comparison {
             Some(zero) => format!("that of {} is 0", names[zero]),
             None => "the mean of the players is 0".to_string(),
         };
-        self.games = vec![format!("Elo: {zero}.")];
+        let games = 2 * played.meetings.iter().map(|it| it.pairs.len()).sum::<u64>();
+        self.games = vec![format!("Elo over {} games: {zero}.", grouped(games))];
         match alone {
             Some(Meeting { players, pairs }) => {
                 let names = players.map(|player| &names[player][..]);

@@ -67,10 +67,10 @@ impl Length {
         let (number, unit) = text.trim().split_once(char::is_whitespace)?;
         let unit = unit.trim();
         let (unit, ..) = *UNITS.iter().find(|(_, one, many)| *one == unit || *many == unit)?;
-        let (digits, factor) = match number.strip_suffix('M') {
-            Some(millions) => (millions, 1e6),
-            None => (number, 1.0),
-        };
+        let factors = [("k", 1e3), ("M", 1e6), ("", 1.0)].into_iter();
+        let (digits, factor) = factors
+            .filter_map(|(suffix, factor)| Some((number.strip_suffix(suffix)?, factor)))
+            .next()?;
         let count = digits.replace('_', "").parse::<f64>().ok()? * factor;
         (count.is_finite() && count > 0.0).then_some(Self::Of(count, unit))
     }

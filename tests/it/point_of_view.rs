@@ -58,7 +58,7 @@ fn wrong_point_of_view_is_refused() {
         (&sound, by_side, "the results"),
         (&scores, "", "the scores"),
         (&all, "", "turned"),
-        (&sound, "point_of_view = \"black\"", "data.point_of_view"),
+        (&sound, "point_of_view = \"black\"", "point_of_view"),
     ] {
         let (done, said) = train(text, more);
         assert!(done == word.is_empty() && said.contains(word), "{word}: {said}");

@@ -77,23 +77,6 @@ fn searches_are_deterministic() {
     }
 }
 
-/// What an evaluation says of a position, in centipawns.
-fn value(evaluation: &str, fen: &str) -> i32 {
-    let said = talk(evaluation, &[&format!("position fen {fen}"), "eval"]);
-    said[0].split(' ').nth(2).unwrap().parse().unwrap()
-}
-
-#[test]
-fn sums_add_their_parts() {
-    for fen in [
-        "rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 0 2",
-        "r3k3/8/8/8/8/8/4P3/R3K3 b - - 0 1",
-    ] {
-        let parts = value(NET, fen) + 2 * value("material", fen);
-        assert_eq!(value(&format!("{NET}+material + material"), fen), parts);
-    }
-}
-
 /// Wherever a search is stopped, its last line begins with the move that is played.
 #[test]
 fn best_move_is_last_pv() {
