@@ -20,7 +20,7 @@ use crate::sample::{Position, Sample};
 /// Centipawns are seen by the side to move. Of nets they are exact; of floats (checkpoints,
 /// handcrafted terms) they are rounded to the nearest whole number, halves away from zero. A net's
 /// shape comes from the manifest beside it (NAME.json for NAME.bin), from a description
-/// (NAME.toml), or from the options.
+/// (NAME.toml), or from its size.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
