@@ -53,7 +53,9 @@ impl Curve {
 
     /// The value in f64, for oracles and proofs.
     pub fn value(self, x: f64) -> f64 {
-        x.powi(self.inner as i32).clamp(0.0, self.top()).powi(self.outer as i32)
+        let raised = if self.inner == 2 { x * x } else { x };
+        let clamped = raised.clamp(0.0, self.top());
+        if self.outer == 2 { clamped * clamped } else { clamped }
     }
 
     /// The value in f32.

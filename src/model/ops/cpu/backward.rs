@@ -156,10 +156,14 @@ fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     let mut bias = [[simd.splat_f32s(0.0); H]; R];
     let accumulators = F::vectors(accumulators).as_chunks::<R>().0.as_chunks::<TOGETHER>().0;
     let slopes = F::vectors_mut(slopes).as_chunks_mut::<R>().0.as_chunks_mut::<TOGETHER>().0;
-    let unit = simd.splat_f32s(chunk.unit);
+    let [of_value, of_slope] = P::units(F::ONE);
+    let (unit, of_slope) = (simd.splat_f32s(chunk.unit * of_value), simd.splat_f32s(of_slope));
 
     for Span { of, range } in &chunk.plan.spans {
-        let ratios = ratios[*of];
+        let mut ratios = ratios[*of];
+        for ratio in ratios.as_flattened_mut().as_flattened_mut() {
+            *ratio = simd.mul_f32s(*ratio, of_slope);
+        }
         let mut outputs = [[[simd.splat_f32s(0.0); H]; R]; TOGETHER];
         let lists = accumulators[range.clone()].iter().zip(&mut slopes[range.clone()]);
         for ((accumulators, slopes), &gradient) in lists.zip(&chunk.slot_gradients[range.clone()]) {
@@ -286,17 +290,20 @@ where
     F: Format<H>,
     P: Rho,
 {
+    let [of_value, of_slope] = P::units(F::ONE);
+    let unit = simd.splat_f32s(if PAIRS { of_value * of_slope } else { of_slope });
     // Not by a closure: what is not inlined does not use the instructions.
     let (values, slopes) = F::both::<S, P>(simd, neurons[0]);
     let (others, other_slopes) =
         if PAIRS { F::both::<S, P>(simd, neurons[1]) } else { (values, slopes) };
     let mut found = [[simd.splat_f32s(0.0); H]; 2];
     for h in 0..H {
+        let above = simd.mul_f32s(above[h], unit);
         if PAIRS {
-            found[0][h] = simd.mul_f32s(simd.mul_f32s(above[h], others[h]), slopes[h]);
-            found[1][h] = simd.mul_f32s(simd.mul_f32s(above[h], values[h]), other_slopes[h]);
+            found[0][h] = simd.mul_f32s(simd.mul_f32s(above, others[h]), slopes[h]);
+            found[1][h] = simd.mul_f32s(simd.mul_f32s(above, values[h]), other_slopes[h]);
         } else {
-            found[0][h] = simd.mul_f32s(above[h], slopes[h]);
+            found[0][h] = simd.mul_f32s(above, slopes[h]);
         }
     }
     found

@@ -24,13 +24,13 @@ pub(super) trait Format<const H: usize>: Number {
     /// The reverse, rounded. Gradients only, as they are known to fit.
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; H]) -> Self::Vector<S>;
 
-    /// ρ and ρ' of accumulators.
+    /// ρ and ρ' of accumulators, in [`Rho::units`] of [`Number::ONE`].
     #[inline(always)]
     fn both<S: Lanes, P: Rho>(simd: S, a: Self::Vector<S>) -> ([S::f32s; H], [S::f32s; H]) {
-        let one = simd.splat_f32s(1.0 / Self::ONE);
+        let one = simd.splat_f32s(Self::ONE);
         let (mut values, mut slopes) = (Self::widen(simd, a), [simd.splat_f32s(0.0); H]);
         for h in 0..H {
-            (values[h], slopes[h]) = P::both(simd, simd.mul_f32s(values[h], one));
+            (values[h], slopes[h]) = P::both(simd, values[h], one);
         }
         (values, slopes)
     }
@@ -167,8 +167,11 @@ pub(super) trait Rho: Copy + Send + Sync {
     /// The largest ρ'.
     const STEEPEST: f32;
 
-    /// ρ(a) and ρ'(a)
-    fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s);
+    /// Units of ρ and ρ' where 1 is `one`: powers of two if `one` is.
+    fn units(one: f32) -> [f32; 2];
+
+    /// ρ(a) and ρ'(a) where 1 is `one`, in their units.
+    fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s);
 }
 
 #[derive(Clone, Copy)]
@@ -183,10 +186,14 @@ pub(super) struct SCReLU;
 impl Rho for ReLU {
     const STEEPEST: f32 = 1.0;
 
+    fn units(one: f32) -> [f32; 2] {
+        [1.0 / one, 1.0]
+    }
+
     #[inline(always)]
-    fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s) {
-        let (zero, one) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
-        let slope = simd.select_f32s(simd.greater_than_f32s(a, zero), one, zero);
+    fn both<S: Simd>(simd: S, a: S::f32s, _: S::f32s) -> (S::f32s, S::f32s) {
+        let (zero, steep) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
+        let slope = simd.select_f32s(simd.greater_than_f32s(a, zero), steep, zero);
         // x86's maximum gives its second operand when either is not a number.
         (simd.max_f32s(zero, a), slope)
     }
@@ -195,22 +202,30 @@ impl Rho for ReLU {
 impl Rho for CReLU {
     const STEEPEST: f32 = 1.0;
 
+    fn units(one: f32) -> [f32; 2] {
+        [1.0 / one, 1.0]
+    }
+
     #[inline(always)]
-    fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s) {
-        let (zero, one) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
+    fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s) {
+        let (zero, steep) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
         let clamped = simd.min_f32s(one, simd.max_f32s(zero, a));
-        (clamped, simd.select_f32s(simd.equal_f32s(a, clamped), one, zero))
+        (clamped, simd.select_f32s(simd.equal_f32s(a, clamped), steep, zero))
     }
 }
 
 impl Rho for SCReLU {
     const STEEPEST: f32 = 2.0;
 
+    fn units(one: f32) -> [f32; 2] {
+        [1.0 / (one * one), 2.0 / one]
+    }
+
     #[inline(always)]
-    fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s) {
-        let (clamped, _) = CReLU::both(simd, a);
-        let (twice, zero) = (simd.add_f32s(clamped, clamped), simd.splat_f32s(0.0));
-        let slope = simd.select_f32s(simd.equal_f32s(a, clamped), twice, zero);
+    fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s) {
+        let zero = simd.splat_f32s(0.0);
+        let clamped = simd.min_f32s(one, simd.max_f32s(zero, a));
+        let slope = simd.select_f32s(simd.equal_f32s(a, clamped), clamped, zero);
         (simd.mul_f32s(clamped, clamped), slope)
     }
 }

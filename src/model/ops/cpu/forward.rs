@@ -248,7 +248,8 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     // The rows of the next block that occur are prefetched meanwhile, some for each `ABREAST` lists.
     let each = plan.runs.len().div_ceil(plan.walks.len().max(1)).max(1);
     let mut ahead = plan.runs.chunks(each);
-    let (mut kind, mut weights) = (usize::MAX, [[[simd.splat_f32s(0.0); H]; R]; TOGETHER]);
+    let unit = simd.splat_f32s(P::units(F::ONE)[0]);
+    let (mut kind, mut weights) = (usize::MAX, [[[unit; H]; R]; TOGETHER]);
     for ((walk, lists), accumulators) in plan.walks().zip(accumulators) {
         for run in ahead.next().unwrap_or_default() {
             prefetch(block.next, usize::from(run.input) * (LINE / size_of::<F>()), false);
@@ -268,6 +269,9 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
                 if usize::from(of) != kind {
                     kind = of.into();
                     weights = output[kind];
+                    for weight in weights.as_flattened_mut().as_flattened_mut() {
+                        *weight = simd.mul_f32s(*weight, unit);
+                    }
                 }
                 for view in 0..TOGETHER {
                     for r in 0..R {
@@ -356,6 +360,8 @@ fn features<S, const R: usize, const H: usize, F, P>(
 {
     let [own, others] = halves.map(|half| F::vectors::<S>(half).as_chunks::<R>().0);
     let to = S::as_mut_simd_f32s(to).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
+    let [unit, _] = P::units(F::ONE);
+    let unit = simd.splat_f32s(if pairwise { unit * unit } else { unit });
     for ((own, others), &row) in own.iter().zip(others).zip(list_rows) {
         let to = &mut to[row as usize];
         for r in 0..R {
@@ -365,6 +371,9 @@ fn features<S, const R: usize, const H: usize, F, P>(
                 for (value, other) in values.iter_mut().zip(others) {
                     *value = simd.mul_f32s(*value, other);
                 }
+            }
+            for value in &mut values {
+                *value = simd.mul_f32s(*value, unit);
             }
             to[r] = values;
         }

@@ -209,26 +209,16 @@ impl<F: Number> Task for Rows<'_, F> {
         let Rows { rows, each, neurons, weights, shared, hidden, pairs } = self;
         let mut all = rows.chunks_exact_mut(each);
         let mut largest = [0; 16];
-        let mut check = |weights: &[f32]| {
-            let (body, rest) = weights.as_chunks::<16>();
-            let larger = |largest: &mut u32, weight: &f32| {
-                *largest = (*largest).max(weight.abs().to_bits());
-            };
-            for weights in body {
-                largest.iter_mut().zip(weights).for_each(|(it, weight)| larger(it, weight));
-            }
-            largest.iter_mut().zip(rest).for_each(|(it, weight)| larger(it, weight));
-        };
         for (i, weights) in weights.chunks_exact(hidden).enumerate() {
             let row = all.next().expect("a row an input");
             let weights = &weights[neurons.clone()];
-            check(weights);
+            find_largest(&mut largest, weights);
             if shared.is_empty() {
                 take(row, weights, F::weight);
                 continue;
             }
             let shared = &shared[i % PIECES * hidden..][neurons.clone()];
-            check(shared);
+            find_largest(&mut largest, shared);
             let (there, missing) = row.split_at_mut(weights.len());
             for ((to, &own), &shared) in there.iter_mut().zip(weights).zip(shared) {
                 *to = F::weight(own + shared);
@@ -246,6 +236,20 @@ impl<F: Number> Task for Rows<'_, F> {
         rows[pairs.rows() * each..].fill(F::default());
         // No finite number has larger bits.
         largest.iter().any(|bits| *bits > f32::MAX.to_bits())
+    }
+}
+
+/// Raises the largest bits of absolute weights so far, by column.
+#[inline(always)]
+fn find_largest(largest: &mut [u32; 16], weights: &[f32]) {
+    let (body, rest) = weights.as_chunks::<16>();
+    for weights in body {
+        for i in 0..16 {
+            largest[i] = largest[i].max(weights[i].abs().to_bits());
+        }
+    }
+    for (largest, weight) in largest.iter_mut().zip(rest) {
+        *largest = (*largest).max(weight.abs().to_bits());
     }
 }
 
