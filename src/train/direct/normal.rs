@@ -29,14 +29,19 @@ pub struct Equations {
 /// tempo counts as one more term, whose endgame weight is nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangle {
-    /// Row `i` has the blocks of the terms `0..=i`. A block is `[mg mg, mg eg, eg mg, eg eg]`, the
-    /// first of the row's term, the second of the column's.
-    blocks: Vec<[f64; 4]>,
+    /// Row `i` has the blocks of the terms `0..=i`.
+    blocks: Vec<Block>,
 }
+
+/// `[mg mg, mg eg, eg mg, eg eg]`, the first of the row's term, the second of the column's. A vector
+/// that crosses no border of cache lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(32))]
+struct Block([f64; 4]);
 
 impl Triangle {
     fn zeros(terms: usize) -> Self {
-        Self { blocks: vec![[0.0; 4]; row(terms + 1)] }
+        Self { blocks: vec![Block::default(); row(terms + 1)] }
     }
 
     /// The element of two weights by their numbers.
@@ -45,7 +50,7 @@ impl Triangle {
     /// If there is no such weight.
     pub fn get(&self, one: usize, other: usize) -> f64 {
         let (low, high) = (one.min(other), one.max(other));
-        self.blocks[row(high / 2) + low / 2][2 * (high % 2) + low % 2]
+        self.blocks[row(high / 2) + low / 2].0[2 * (high % 2) + low % 2]
     }
 }
 
@@ -81,12 +86,11 @@ impl Equations {
             let (blocks, gradient) = (&mut hessian.blocks[..], &mut gradient[..]);
             let whole = Band { first: 0, blocks, gradient };
             let bands = whole.split(&work, BANDS * rayon::current_num_threads());
-            bands.into_par_iter().for_each(|mut band| {
-                jacobians.iter().flat_map(Jacobian::rows).for_each(|row| band.add(row));
-            });
+            let arch = pulp::Arch::new();
+            bands.into_par_iter().for_each(|band| arch.dispatch(Addition { band, jacobians }));
         }
         let loss = losses.iter().sum::<f64>() / problem.count;
-        hessian.blocks.par_iter_mut().flatten().for_each(|element| *element *= mean);
+        hessian.blocks.par_iter_mut().for_each(|Block(block)| *block = block.map(|it| it * mean));
         let mut gradient: Vec<f64> = gradient.into_iter().flatten().map(|sum| sum * mean).collect();
         gradient.truncate(problem.weights());
         let positions = problem.count as usize;
@@ -100,7 +104,7 @@ impl Equations {
 /// The rows of consecutive terms.
 struct Band<'a> {
     first: usize,
-    blocks: &'a mut [[f64; 4]],
+    blocks: &'a mut [Block],
     /// One a term of the band.
     gradient: &'a mut [[f64; 2]],
 }
@@ -133,7 +137,8 @@ impl<'a> Band<'a> {
         (band, Self { first: term, blocks: more_blocks, gradient: more_gradient })
     }
 
-    /// Adds what a position has for this band.
+    /// Adds the products of a position's derivatives in the rows of this band.
+    #[inline(always)]
     fn add(&mut self, position: Row) {
         let behind = self.first + self.gradient.len();
         let low = position.terms.partition_point(|term| (*term as usize) < self.first);
@@ -145,15 +150,35 @@ impl<'a> Band<'a> {
             self.gradient[of_band][0] += position.slope * mg;
             self.gradient[of_band][1] += position.slope * eg;
             let (mg, eg) = (mg * position.curvature, eg * position.curvature);
+            let own = [mg, mg, eg, eg];
             let start = row(term) - row(self.first);
             let blocks = &mut self.blocks[start..=start + term];
             let columns = position.terms[..=entry].iter().zip(&position.slopes[..=entry]);
-            for (column, [column_mg, column_eg]) in columns {
-                let block = &mut blocks[*column as usize];
-                block[0] += mg * column_mg;
-                block[1] += mg * column_eg;
-                block[2] += eg * column_mg;
-                block[3] += eg * column_eg;
+            for (&column, &[mg, eg]) in columns {
+                let (Block(block), other) = (&mut blocks[column as usize], [mg, eg, mg, eg]);
+                for k in 0..4 {
+                    block[k] += own[k] * other[k];
+                }
+            }
+        }
+    }
+}
+
+/// The products of the rows of some Jacobians, added to a band. Each product is rounded, so that
+/// all instructions give the same bits.
+struct Addition<'a> {
+    band: Band<'a>,
+    jacobians: &'a [Jacobian],
+}
+
+impl pulp::WithSimd for Addition<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(mut self, _: S) {
+        for jacobian in self.jacobians {
+            for row in jacobian.rows() {
+                self.band.add(row);
             }
         }
     }
