@@ -114,11 +114,7 @@ pub(super) fn exact_score(line: &str) -> Option<(Score, u32)> {
     while let Some(word) = words.next() {
         match word {
             "string" | "lowerbound" | "upperbound" => return None,
-            "multipv" => {
-                if words.next() != Some("1") {
-                    return None;
-                }
-            }
+            "multipv" if words.next() != Some("1") => return None,
             "depth" => depth = number(words.next()).unwrap_or(0),
             "score" => {
                 score = match (words.next(), number(words.next())) {
