@@ -2,13 +2,15 @@
 
 mod activation;
 mod form;
-mod inputs;
 
 pub use activation::{Activation, Curve, LayerActivation};
-pub use form::{Form, LayerForm};
-pub use inputs::{Inputs, Kings, PIECES, Views};
+pub use form::{Form, LayerForm, is_pieces, pieces};
+
+pub use crate::features::{Inputs, Kings, PIECES, Set, Views};
 
 use serde::{Deserialize, Serialize};
+
+use crate::sample::Position;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Form", into = "Form")]
@@ -59,7 +61,7 @@ impl Architecture {
 
     /// The same net as engines have it, without what only training needs.
     pub fn merged(&self) -> Self {
-        Self { inputs: Inputs { factorised: false, ..self.inputs }, ..self.clone() }
+        Self { inputs: self.inputs.merged(), ..self.clone() }
     }
 
     pub fn views(&self) -> usize {
@@ -98,6 +100,11 @@ impl Architecture {
         pieces.saturating_sub(2).min(MOST_PIECES - 2) / self.pieces_per_bucket()
     }
 
+    /// The set of layers that judges a position.
+    pub fn bucket_of(&self, position: &Position) -> usize {
+        self.bucket(position.count())
+    }
+
     /// Numbers of pieces that share an output bucket.
     pub fn pieces_per_bucket(&self) -> usize {
         MOST_PIECES.div_ceil(self.buckets)
@@ -133,10 +140,10 @@ pub struct Array {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// `[rows, N]`
-    Accumulator,
-    /// `[768, N]`, for training only: counts in every king bucket.
-    Factoriser,
+    /// `[rows, N]` of a feature set, by its place in the net's list.
+    Rows(usize),
+    /// `[factor rows, N]`, for training only: each is added to all rows of the set that share it.
+    Factor(usize),
     /// `[N]`
     AccumulatorBias,
     /// `[buckets, outputs, inputs]` of a layer of the head, from 0.
@@ -158,10 +165,13 @@ pub enum Factor {
 }
 
 impl Part {
-    pub fn name(self) -> String {
+    /// The name of the array in a net of these sets; that of the first set is the accumulator's.
+    pub fn name(self, sets: &[Set]) -> String {
         match self {
-            Part::Accumulator => "accumulator.weight".into(),
-            Part::Factoriser => "factoriser.weight".into(),
+            Part::Rows(0) => "accumulator.weight".into(),
+            Part::Factor(0) => "factoriser.weight".into(),
+            Part::Rows(set) => format!("{}.weight", sets[set].name()),
+            Part::Factor(set) => format!("{}.factor.weight", sets[set].name()),
             Part::AccumulatorBias => "accumulator.bias".into(),
             Part::Layer(i) => format!("head.{i}.weight"),
             Part::LayerBias(i) => format!("head.{i}.bias"),
@@ -171,7 +181,7 @@ impl Part {
     }
 
     pub fn starts_at_zero(self) -> bool {
-        !matches!(self, Part::Accumulator | Part::Layer(_) | Part::Output)
+        !matches!(self, Part::Rows(_) | Part::Layer(_) | Part::Output)
     }
 }
 
@@ -190,7 +200,7 @@ impl Architecture {
     pub fn arrays(&self) -> Vec<Array> {
         let array = |part: Part, shape: Vec<usize>, fan_in, factor| Array {
             part,
-            name: part.name(),
+            name: part.name(self.inputs.sets()),
             shape,
             fan_in,
             factor,
@@ -199,10 +209,17 @@ impl Architecture {
             let buckets = (self.buckets > 1 || rest.is_empty()).then_some(self.buckets);
             buckets.into_iter().chain(rest.iter().copied()).collect()
         };
-        let (rows, hidden) = (self.rows(), self.hidden);
-        let mut arrays = vec![array(Part::Accumulator, vec![rows, hidden], PIECES, Factor::Qa)];
-        if self.inputs.factorised {
-            arrays.push(array(Part::Factoriser, vec![PIECES, hidden], PIECES, Factor::Qa));
+        let hidden = self.hidden;
+        let mut arrays = Vec::new();
+        for (place, set) in self.inputs.sets().iter().enumerate() {
+            let mut of_set = |part, rows| {
+                arrays.push(array(part, vec![rows, hidden], PIECES, Factor::Qa));
+            };
+            of_set(Part::Rows(place), set.rows());
+            match self.inputs.factor_rows(place) {
+                0 => {}
+                rows => of_set(Part::Factor(place), rows),
+            }
         }
         arrays.push(array(Part::AccumulatorBias, vec![hidden], PIECES, Factor::Qa));
         let maps = self.maps();
@@ -241,19 +258,24 @@ const MOST_LAYERS: usize = 8;
 
 impl Architecture {
     pub fn check(&self) -> Result<(), Impossible> {
-        let Self { inputs: Inputs { views, kings, factorised }, hidden, head, buckets, .. } = self;
+        let Self { inputs, hidden, head, buckets, .. } = self;
+        let (kings, sets) = (inputs.kings(), inputs.sets());
+        let again = (1..sets.len()).find(|place| sets[..*place].contains(&sets[*place]));
+        let no_factor = (0..sets.len()).all(|set| inputs.factor_rows(set) == 0);
         let activation = self.activation.name();
         let size = head.iter().map(|it| it.size).find(|size| !(1..=MOST_SIZE).contains(size));
         let wrong = if !(1..=MOST_HIDDEN).contains(hidden) {
             ("hidden", format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}"))
-        } else if *views == Views::Plain && kings.matter() {
+        } else if let Some(again) = again {
+            ("sets", format!("{:?} stands there twice", sets[again].name()))
+        } else if inputs.views == Views::Plain && kings.matter() {
             let key = if kings.mirror { "mirror" } else { "king_buckets" };
             let reason = "the plain view is White's alone and has no king of its own to go by; \
                           take `inputs = \"perspective\"` or \"side-to-move\"";
             (key, reason.into())
-        } else if *factorised && kings.count() == 1 {
-            let reason = "a factoriser is what several king buckets share, and there is one; give \
-                          `king_buckets`, or take it out";
+        } else if inputs.factorised && no_factor {
+            let reason = "no set of this net has rows that share weights, as those of several king \
+                          buckets do; give `king_buckets`, or take it out";
             ("factorised", reason.into())
         } else if self.pairwise && hidden % 2 == 1 {
             ("hidden", format!("the pairwise product needs an even number, found {hidden}"))

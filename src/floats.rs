@@ -19,10 +19,16 @@ impl<'a> Floats<'a> {
         let mut arrays = Vec::new();
         for array in net.merged().arrays() {
             let mut values = Cow::Borrowed(weights.get(&array.name, &array.shape)?);
-            if let (Part::Accumulator, Some(shared)) = (array.part, net.array(Part::Factoriser)) {
+            if let Part::Rows(place) = array.part
+                && let Some(shared) = net.array(Part::Factor(place))
+            {
+                let (set, hidden) = (&net.inputs.sets()[place], net.hidden);
                 let shared = weights.get(&shared.name, &shared.shape)?;
-                let rows = values.to_mut().chunks_exact_mut(shared.len());
-                rows.flat_map(|rows| rows.iter_mut().zip(shared)).for_each(|(to, it)| *to += it);
+                for (row, values) in values.to_mut().chunks_exact_mut(hidden).enumerate() {
+                    let Some(factor) = set.factor(row as u32) else { continue };
+                    let shared = &shared[factor as usize * hidden..][..hidden];
+                    values.iter_mut().zip(shared).for_each(|(to, it)| *to += it);
+                }
             }
             arrays.push((array, values));
         }
@@ -63,7 +69,8 @@ impl<'a> Float<'a> {
 
     /// The weights of one row of the accumulator, `[hidden]`.
     pub fn row(&self, row: usize) -> &[f32] {
-        &self.get(Part::Accumulator)[row * self.net.hidden..][..self.net.hidden]
+        let (set, row) = self.net.inputs.set_of(row);
+        &self.get(Part::Rows(set))[row * self.net.hidden..][..self.net.hidden]
     }
 
     /// The logit for the side to move; times SCALE it is centipawns.

@@ -59,7 +59,8 @@ pub struct Net {
     architecture: Architecture,
     scales: Scales,
     padding: Padding,
-    /// In the order of the file: accumulator weights and biases, then those of each map.
+    /// In the order of the file: rows of each feature set, biases of the accumulators, then weights and
+    /// biases of each map.
     numbers: Vec<Numbers>,
     maps: Vec<[usize; 2]>,
     /// Float weights of each map once more, as `[bucket][input][output]`.
@@ -107,7 +108,8 @@ impl Net {
             }
         }
         let maps = architecture.maps();
-        let columns = maps.iter().zip(numbers[2..].iter().step_by(2));
+        let behind = architecture.inputs.sets().len() + 1;
+        let columns = maps.iter().zip(numbers[behind..].iter().step_by(2));
         let columns = columns.map(|(map, weights)| definition::columns(*map, weights)).collect();
         let (padding, unit) = (Padding::default(), definition::unit(&architecture, scales));
         Ok(Self { architecture, scales, padding, numbers, maps, columns, unit })
@@ -139,25 +141,32 @@ impl Net {
         stored(&self.architecture, self.scales.head_format)
     }
 
-    /// `[rows][hidden]`, times QA.
-    pub fn accumulator_weights(&self) -> &[i16] {
-        self.numbers[0].i16s()
-    }
-
     /// The weights of one row, `[hidden]`, times QA.
     pub fn row(&self, row: usize) -> &[i16] {
         let hidden = self.architecture.hidden;
-        &self.accumulator_weights()[row * hidden..][..hidden]
+        let (set, row) = self.architecture.inputs.set_of(row);
+        &self.numbers[set].i16s()[row * hidden..][..hidden]
     }
 
     /// `[hidden]`, times QA.
     pub fn accumulator_bias(&self) -> &[i16] {
-        self.numbers[1].i16s()
+        self.numbers[self.sets()].i16s()
+    }
+
+    fn sets(&self) -> usize {
+        self.architecture.inputs.sets().len()
+    }
+
+    /// Weights and biases of a map, of all buckets.
+    pub fn map_numbers(&self, map: usize) -> [&Numbers; 2] {
+        let first = self.sets() + 1 + 2 * map;
+        [&self.numbers[first], &self.numbers[first + 1]]
     }
 
     /// Weights and biases of a map, of all buckets, and the first output of one.
     fn map(&self, map: usize, bucket: usize) -> (&Numbers, &Numbers, usize) {
-        (&self.numbers[2 + 2 * map], &self.numbers[3 + 2 * map], bucket * self.maps[map][1])
+        let [weights, biases] = self.map_numbers(map);
+        (weights, biases, bucket * self.maps[map][1])
     }
 
     /// The bits by which the product, square or value of what accumulators hold is shifted down to

@@ -7,12 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::{
     Activation, Architecture, Impossible, Inputs, Kings, Layer, LayerActivation, PIECES, Views,
 };
+use crate::features;
 
 /// A net as it is written down; what is left out is as in the simplest nets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Form {
     pub inputs: Views,
+    /// The feature sets, by name.
+    #[serde(default = "pieces", skip_serializing_if = "is_pieces")]
+    pub sets: Vec<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub mirror: bool,
     /// See [`Kings::new`].
@@ -43,6 +47,15 @@ pub struct LayerForm {
     pub activation: Option<LayerActivation>,
 }
 
+/// The sets of a net whose description names none.
+pub fn pieces() -> Vec<String> {
+    vec!["pieces".into()]
+}
+
+pub fn is_pieces(sets: &Vec<String>) -> bool {
+    *sets == pieces()
+}
+
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -61,9 +74,20 @@ impl TryFrom<Form> for Architecture {
     fn try_from(form: Form) -> Result<Self, Impossible> {
         let kings = Kings::new(form.mirror, &form.king_buckets)
             .map_err(|reason| Impossible { key: "king_buckets", reason })?;
+        let set = |name: &String| {
+            features::named(name, kings).ok_or_else(|| {
+                let known = features::names().join(", ");
+                let reason = format!("this program has no feature set {name:?}; it has {known}");
+                Impossible { key: "sets", reason }
+            })
+        };
+        let sets = form.sets.iter().map(set).collect::<Result<Vec<_>, _>>()?;
+        if sets.is_empty() {
+            return Err(Impossible { key: "sets", reason: "name a set, such as `pieces`".into() });
+        }
         let head = layers(&form.head).map_err(|reason| Impossible { key: "head", reason })?;
         let architecture = Self {
-            inputs: Inputs { views: form.inputs, kings, factorised: form.factorised },
+            inputs: Inputs::new(form.inputs, sets, form.factorised),
             hidden: form.hidden,
             activation: form.activation,
             pairwise: form.pairwise,
@@ -77,14 +101,15 @@ impl TryFrom<Form> for Architecture {
 
 impl From<Architecture> for Form {
     fn from(net: Architecture) -> Self {
-        let Inputs { views, kings, factorised } = net.inputs;
+        let kings = net.inputs.kings();
         let layer = |it: &Layer| LayerForm { size: it.size, activation: Some(it.activation) };
         let last = (!net.head.is_empty()).then_some(LayerForm { size: 1, activation: None });
         Self {
-            inputs: views,
+            inputs: net.inputs.views,
+            sets: net.inputs.sets().iter().map(|set| set.name().to_string()).collect(),
             mirror: kings.mirror,
             king_buckets: kings.numbers(),
-            factorised,
+            factorised: net.inputs.factorised,
             hidden: net.hidden,
             activation: net.activation,
             pairwise: net.pairwise,
@@ -153,11 +178,20 @@ impl Display for Architecture {
 
 impl Display for Inputs {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{PIECES}")?;
-        match self.kings.count() {
-            1 => {}
-            count => write!(f, "x{count}")?,
+        for (place, set) in self.sets().iter().enumerate() {
+            if place > 0 {
+                f.write_str(" + ")?;
+            }
+            let Some(kings) = set.kings() else {
+                f.write_str(set.name())?;
+                continue;
+            };
+            write!(f, "{PIECES}")?;
+            if kings.count() > 1 {
+                write!(f, "x{}", kings.count())?;
+            }
+            f.write_str(if kings.mirror { "hm" } else { "" })?;
         }
-        f.write_str(if self.kings.mirror { "hm" } else { "" })
+        Ok(())
     }
 }

@@ -92,7 +92,7 @@ impl ChunkPlan {
     /// Views whose accumulators are computed side by side: all, or one with several king buckets, so
     /// that views of the same bucket are neighbours.
     pub(crate) fn together(net: &Architecture) -> usize {
-        if net.inputs.kings.count() > 1 { 1 } else { net.views() }
+        if net.inputs.kings().count() > 1 { 1 } else { net.views() }
     }
 
     /// The number of positions.

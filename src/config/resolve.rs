@@ -153,6 +153,7 @@ impl Net {
         let activation = *self.activation.get_or_insert(usual);
         let form = Form {
             inputs: self.inputs,
+            sets: self.sets.clone(),
             mirror,
             king_buckets: self.king_buckets.clone(),
             factorised: self.factorised,

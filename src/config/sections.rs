@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::architecture::{Activation, LayerForm, Views};
+use crate::architecture::{Activation, LayerForm, Views, is_pieces, pieces};
 use crate::loader::{Filter, Weighing};
 use crate::loss::LossShape;
 use crate::model::Precision;
@@ -89,6 +89,9 @@ pub struct Source {
 #[serde(deny_unknown_fields)]
 pub struct Net {
     pub inputs: Views,
+    /// The feature sets, by name.
+    #[serde(default = "pieces", skip_serializing_if = "is_pieces")]
+    pub sets: Vec<String>,
     /// Whether a view is turned left to right where its own king stands on files e to h.
     pub mirror: Option<bool>,
     /// The bucket by the square of a view's own king; empty for one bucket.

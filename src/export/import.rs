@@ -157,7 +157,7 @@ fn possible(net: Architecture) -> Result<Architecture, Impossible> {
 /// The weights in our shapes, and the net with the hidden size and the factoriser that they have.
 fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), ImportError> {
     let mut arrays = arrays(bytes)?;
-    let factorised = arrays.contains_key(&id(net, Part::Factoriser));
+    let factorised = arrays.contains_key(&id(net, Part::Factor(0)));
     let held = arrays.keys().cloned().collect::<Vec<_>>().join(", ");
     let mut take = |id: String| {
         let missing = || ImportError::Missing { id: id.clone(), held: held.clone() };
@@ -196,8 +196,9 @@ fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), 
 /// The trainer's name of an array.
 fn id(net: &Architecture, part: Part) -> String {
     match part {
-        Part::Accumulator => "l0w".into(),
-        Part::Factoriser => "l0f".into(),
+        Part::Rows(0) => "l0w".into(),
+        Part::Factor(0) => "l0f".into(),
+        Part::Rows(_) | Part::Factor(_) => part.name(net.inputs.sets()),
         Part::AccumulatorBias => "l0b".into(),
         Part::Layer(layer) => format!("l{}w", layer + 1),
         Part::LayerBias(layer) => format!("l{}b", layer + 1),

@@ -130,7 +130,7 @@ fn output(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow
     let outputs = net.architecture().features();
     // One bucket judges a position; the bounds are those of all.
     let (mut output, mut sum) = (Bounds::NONE, Bounds::NONE);
-    for (bucket, &bias) in net.numbers()[3].i16s().iter().enumerate() {
+    for (bucket, &bias) in net.map_numbers(0)[1].i16s().iter().enumerate() {
         let weights = bucket * outputs..(bucket + 1) * outputs;
         let of_bucket = weights.map(share).fold(Bounds::NONE, Bounds::plus);
         // CReLU and ReLU add the bias to the sum itself; it must not push it out either.
@@ -153,13 +153,13 @@ fn output(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow
     let trick = |&o: &i16| {
         (i64::from(o) * top) >= i16::MIN.into() && (i64::from(o) * top) <= i16::MAX.into()
     };
-    let i16_trick = net.numbers()[2].i16s().iter().all(trick);
+    let i16_trick = net.map_numbers(0)[0].i16s().iter().all(trick);
     Ok(Proof { output, product, product_fits_i32, i16_trick, ..proof })
 }
 
 /// Sums of the first map in i8, whose inputs are 127 at most: no net overflows an i32.
 fn sums_of_bytes(net: &Net, neurons: &[Neuron]) -> Bounds {
-    let Numbers::I8(weights) = &net.numbers()[2] else { return Bounds::NONE };
+    let Numbers::I8(weights) = net.map_numbers(0)[0] else { return Bounds::NONE };
     let (architecture, (shift, _), qa) = (net.architecture(), net.unit(), net.scales().qa);
     let each = architecture.outputs_of_view();
     let clamped = |neuron: usize| neurons[neuron].legal.most.clamp(0, qa.into());
@@ -186,7 +186,7 @@ fn share(net: &Net, accumulator: Bounds, i: usize, top: i64) -> Bounds {
         Activation::SCReLU => a.clamp(0, top).pow(2),
         Activation::ReLU | Activation::CReLU => a.clamp(0, top),
     };
-    let term = i64::from(net.numbers()[2].i16s()[i]) * activate(accumulator.most);
+    let term = i64::from(net.map_numbers(0)[0].i16s()[i]) * activate(accumulator.most);
     Bounds { least: term.min(0), most: term.max(0) }
 }
 
@@ -224,7 +224,7 @@ fn bound(tables: &[Table], net: &Net, neuron: usize) -> Neuron {
 
 impl Table {
     fn of(net: &Net) -> Vec<Self> {
-        let kings = net.architecture().inputs.kings;
+        let kings = net.architecture().inputs.kings();
         (0..kings.count()).map(|bucket| Self::new(&kings, bucket)).collect()
     }
 

@@ -147,7 +147,7 @@ fn facts(
         .iter()
         .map(|golden| context! { fen => golden.fen.as_str(), cp => golden.cp })
         .collect();
-    let kings: Vec<String> = (0..64).map(|king| inputs.kings.seen(king).1.to_string()).collect();
+    let kings: Vec<String> = (0..64).map(|king| inputs.kings().seen(king).1.to_string()).collect();
     let (shift, _) = net.unit();
     Ok(context! {
         architecture => Value::from_safe_string(architecture.to_string()),
@@ -155,9 +155,9 @@ fn facts(
         // Inputs: whose views are kept, how many of them count, whether they hang on kings.
         sides => if inputs.views == Views::Plain { 1 } else { 2 },
         views => architecture.views(),
-        kings => inputs.kings.matter(),
-        mirrored => inputs.kings.mirror,
-        king_buckets => inputs.kings.count(),
+        kings => inputs.kings().matter(),
+        mirrored => inputs.kings().mirror,
+        king_buckets => inputs.kings().count(),
         king_table => kings
             .chunks(8)
             .map(|rank| Value::from_safe_string(rank.join(", ")))

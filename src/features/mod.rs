@@ -1,17 +1,151 @@
-//! Positions to the rows that their pieces switch on; [`Inputs::row`] alone numbers them.
+//! Positions to the rows of weights that they activate. One file is one [`FeatureSet`]; a net has a
+//! list of them, and numbers their rows one set after the other.
 
-use shakmaty::{CastlingSide, Color, Move, Role, Square};
+mod moved;
+mod pieces;
+mod set;
+mod views;
 
-use crate::architecture::{Architecture, Inputs, PIECES, Views};
-use crate::point_of_view::PointOfView;
+use std::sync::{Arc, RwLock};
+
+use shakmaty::{Color, Role, Square};
+
+pub use moved::Moved;
+pub use pieces::{Kings, PIECES, Pieces, index, piece, pieces};
+pub use set::{Board, FeatureSet, Integer, Perspective, Set};
+pub use views::Views;
+
 use crate::sample::{Piece, Position};
 
-/// No position has more pieces than this, so no view has more active inputs.
+/// No position has more pieces than this, so no view has more active rows of pieces.
 pub const MAX_ACTIVE: usize = 32;
 
+/// The sets that are built in, but for `pieces`, which a net describes with keys of its own.
+const ALL: &[fn() -> Set] = &[];
+
+/// The sets that a program has added.
+static ADDED: RwLock<Vec<Set>> = RwLock::new(Vec::new());
+
+/// Adds a set, which configs and manifests can then name.
+///
+/// # Panics
+/// If there is a set of this name.
+pub fn register(set: Arc<dyn FeatureSet>) {
+    let set = Set(set);
+    assert!(!names().iter().any(|name| name == set.name()), "there is a set {:?}", set.name());
+    ADDED.write().expect("no thread panics while it holds the lock").push(set);
+}
+
+/// All sets but `pieces`.
+fn all() -> Vec<Set> {
+    let added = ADDED.read().expect("no thread panics while it holds the lock");
+    ALL.iter().map(|set| set()).chain(added.iter().cloned()).collect()
+}
+
+/// The names of all sets.
+pub fn names() -> Vec<String> {
+    let names = all().into_iter().map(|set| set.name().to_string());
+    [pieces::NAME.to_string()].into_iter().chain(names).collect()
+}
+
+/// The set of a name; `pieces` has these king buckets.
+pub fn named(name: &str, kings: Kings) -> Option<Set> {
+    match name {
+        pieces::NAME => Some(Set::new(Pieces(kings))),
+        _ => all().into_iter().find(|set| set.name() == name),
+    }
+}
+
+/// Inputs of a net: whose perspectives it takes, and the sets whose rows they activate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Inputs {
+    pub views: Views,
+    sets: Vec<Set>,
+    /// Whether each set that has a factor is trained with it.
+    pub factorised: bool,
+    /// Of the set `pieces`, if it is the only one.
+    alone: Option<Kings>,
+    rows: usize,
+}
+
 impl Inputs {
+    /// # Panics
+    /// Without a set.
+    pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
+        let rows = sets.iter().map(|set| set.rows()).sum();
+        let alone = if let [set] = &sets[..] { set.kings().copied() } else { None };
+        assert!(!sets.is_empty(), "a net has inputs");
+        Self { views, sets, factorised, alone, rows }
+    }
+
+    /// Pieces on squares in king buckets.
+    pub fn of_pieces(views: Views, kings: Kings, factorised: bool) -> Self {
+        Self::new(views, vec![Set::new(Pieces(kings))], factorised)
+    }
+
+    /// Pieces on squares, without king buckets and the like.
+    pub fn of(views: Views) -> Self {
+        Self::of_pieces(views, Kings::NONE, false)
+    }
+
+    /// The same without what only training needs.
+    pub fn merged(&self) -> Self {
+        Self { factorised: false, ..self.clone() }
+    }
+
+    pub fn sets(&self) -> &[Set] {
+        &self.sets
+    }
+
+    /// Rows of all sets.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of a set's first row.
+    pub fn first_row(&self, set: usize) -> usize {
+        self.sets[..set].iter().map(|set| set.rows()).sum()
+    }
+
+    /// The set of a row, and the row's number in it.
+    pub fn set_of(&self, mut row: usize) -> (usize, usize) {
+        for (place, set) in self.sets.iter().enumerate() {
+            match row.checked_sub(set.rows()) {
+                Some(behind) => row = behind,
+                None => return (place, row),
+            }
+        }
+        panic!("row {row} behind the last");
+    }
+
+    /// Rows of a set's factor; 0 if it is trained without.
+    pub fn factor_rows(&self, set: usize) -> usize {
+        if self.factorised { self.sets[set].factor_rows() } else { 0 }
+    }
+
+    /// King buckets of the pieces; one without mirroring where there is no such set.
+    pub fn kings(&self) -> Kings {
+        let kings = self.alone.or_else(|| self.sets.iter().find_map(|set| set.kings()).copied());
+        kings.unwrap_or(Kings::NONE)
+    }
+
+    /// Whether pieces on squares are the only inputs.
+    pub fn is_pieces(&self) -> bool {
+        self.alone.is_some()
+    }
+
+    /// Upper bound of the active rows of a view, repeats counted.
+    pub fn max_active(&self) -> usize {
+        self.sets.iter().map(|set| set.max_active()).sum()
+    }
+
+    /// Whether a view may activate a row more than once.
+    pub fn repeats(&self) -> bool {
+        self.sets.iter().any(|set| set.repeats())
+    }
+
     /// The colours whose views these inputs are, in their order.
-    pub fn views_of(&self, position: &Position) -> impl Iterator<Item = Color> {
+    pub fn views_of(&self, position: &Position) -> impl Iterator<Item = Color> + use<> {
         let turn = position.turn();
         let (first, second) = match self.views {
             Views::Plain => (Color::White, None),
@@ -21,19 +155,37 @@ impl Inputs {
         [Some(first), second].into_iter().flatten()
     }
 
-    /// Which king buckets the views of a position have, as one number: positions with the same number
-    /// have the same; below [`Kings::MOST`](crate::architecture::Kings::MOST) squared.
-    pub fn kings_of(&self, position: &Position) -> usize {
-        let buckets =
-            self.views_of(position).map(|view| self.kings.seen(seen(view, king(position, view))).1);
-        buckets.fold(0, |all, bucket| all * self.kings.count() + bucket)
+    /// The king bucket of a colour's view.
+    pub fn king_bucket(&self, position: &Position, view: Color) -> usize {
+        self.kings().seen(pieces::seen(view, king(position, view))).1
     }
 
-    /// Calls `each` with every active row of one view.
+    /// Which king buckets the views of a position have, as one number: positions with the same number
+    /// have the same; below [`Kings::MOST`] squared.
+    pub fn kings_of(&self, position: &Position) -> usize {
+        let kings = self.kings();
+        let bucket = |view| kings.seen(pieces::seen(view, king(position, view))).1;
+        self.views_of(position).map(bucket).fold(0, |all, bucket| all * kings.count() + bucket)
+    }
+
+    /// Calls `each` with every active row of one view, repeats included.
     pub fn active(&self, position: &Position, view: usize, each: &mut dyn FnMut(usize)) {
         let color = self.views_of(position).nth(view).expect("these inputs have the view");
-        let king = king(position, color);
-        position.pieces().for_each(|piece| each(self.row(color, king, piece)));
+        let board = Board::new(position);
+        let mut rows = Vec::with_capacity(self.max_active());
+        self.rows_of(&board, color, &mut rows);
+        rows.into_iter().for_each(|row| each(row as usize));
+    }
+
+    /// Adds the active rows of a colour's view, set after set.
+    pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Vec<u32>) {
+        let mut first = 0;
+        for set in &self.sets {
+            let start = rows.len();
+            set.active(board, color, rows);
+            rows[start..].iter_mut().for_each(|row| *row += first);
+            first += set.rows() as u32;
+        }
     }
 
     /// +1, or -1 where the output is the other side's advantage.
@@ -42,96 +194,63 @@ impl Inputs {
     }
 
     /// Writes the active rows of all views, each padded to [`MAX_ACTIVE`] with `self.rows()`.
+    ///
+    /// # Panics
+    /// If pieces on squares are not the only inputs.
     pub fn write(&self, position: &Position, out: &mut [u16]) {
+        let kings = self.alone.as_ref().expect("lists of pieces");
         let views = self.views.count();
         assert_eq!(out.len(), views * MAX_ACTIVE, "places for {views} views");
         out.fill(self.rows() as u16);
         let turn = position.turn();
         match self.views {
-            Views::Plain => self.lists(position, [Color::White], out),
-            Views::SideToMove => self.lists(position, [turn], out),
-            Views::Perspective => self.lists(position, [turn, !turn], out),
+            Views::Plain => lists(kings, position, [Color::White], out),
+            Views::SideToMove => lists(kings, position, [turn], out),
+            Views::Perspective => lists(kings, position, [turn, !turn], out),
         }
     }
 
-    /// The lists of some views, each [`MAX_ACTIVE`] places from the one before: one look-up in a
-    /// table, one exclusive or and one addition a piece and view, out of [`Inputs::row`].
-    #[inline(always)]
-    fn lists<const VIEWS: usize>(
-        &self,
-        position: &Position,
-        views: [Color; VIEWS],
-        out: &mut [u16],
-    ) {
-        let tables = views.map(|view| &FIRST[usize::from(view.is_black())]);
-        let mut flips = views.map(|view| if view.is_white() { 0 } else { 56 });
-        let mut bases = [0; VIEWS];
-        if self.kings.matter() {
-            for (view, color) in views.into_iter().enumerate() {
-                let own = king(position, color) as usize ^ usize::from(flips[view]);
-                let (turned, bucket) = self.kings.seen(own);
-                flips[view] ^= turned as u16;
-                bases[view] = (PIECES * bucket) as u16;
-            }
-        }
-        let mut squares = position.occupied();
-        let mut nibbles = u128::from_le_bytes(position.nibbles());
-        let mut place = 0;
-        while squares != 0 {
-            let square = squares.trailing_zeros() as u16;
-            let nibble = (nibbles & 15) as usize;
-            for view in 0..VIEWS {
-                out[view * MAX_ACTIVE + place] =
-                    bases[view] + tables[view][nibble] + (square ^ flips[view]);
-            }
-            squares &= squares - 1;
-            nibbles >>= 4;
-            place += 1;
-        }
-    }
-
-    /// Whether a move requires a refresh of a colour's view.
-    pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
-        let seen = |square| self.kings.seen(seen(view, square));
-        moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
-    }
-
-    /// The row of a piece in a view whose own king stands on a square.
-    pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
-        let (turned, bucket) = self.kings.seen(seen(view, king));
-        // The square is in the lowest bits.
-        PIECES * bucket + (index(view, piece) ^ turned)
-    }
-
-    /// The piece of a row; white where it is the view's own.
-    pub fn piece(&self, row: usize) -> Option<Piece> {
-        let base = row % PIECES;
-        pieces().find(|&piece| row < self.rows() && index(Color::White, piece) == base)
-    }
-
-    /// A row in words: "white queen on d4", or "own queen on d4" in a player's view.
+    /// A row in words: "own queen on d4"; the sides are White and Black where the only view is
+    /// White's.
     pub fn describe(&self, row: usize) -> String {
-        let Some(piece) = self.piece(row) else {
-            return format!("input {row}");
-        };
-        let whose = match (self.views.point_of_view(), piece.color) {
-            (PointOfView::White, color) => color.to_string(),
-            (PointOfView::SideToMove, Color::White) => "own".to_string(),
-            (PointOfView::SideToMove, Color::Black) => "opposing".to_string(),
-        };
-        let role = format!("{:?}", piece.role).to_lowercase();
-        let bucket = match self.kings.count() {
-            1 => String::new(),
-            _ => format!(", king bucket {}", row / PIECES),
-        };
-        format!("{whose} {role} on {}{bucket}", piece.square)
+        let (set, row) = self.set_of(row);
+        self.sets[set].describe(row as u32)
     }
 }
 
-impl Architecture {
-    /// The set of layers that judges a position.
-    pub fn bucket_of(&self, position: &Position) -> usize {
-        self.bucket(position.count())
+/// The lists of some views, each [`MAX_ACTIVE`] places from the one before: one look-up in a table,
+/// one exclusive or and one addition a piece and view, out of [`Kings::row`].
+#[inline(always)]
+fn lists<const VIEWS: usize>(
+    kings: &Kings,
+    position: &Position,
+    views: [Color; VIEWS],
+    out: &mut [u16],
+) {
+    let tables = views.map(|view| &FIRST[usize::from(view.is_black())]);
+    let mut flips = views.map(|view| if view.is_white() { 0 } else { 56 });
+    let mut bases = [0; VIEWS];
+    if kings.matter() {
+        for (view, color) in views.into_iter().enumerate() {
+            let own = king(position, color) as usize ^ usize::from(flips[view]);
+            let (turned, bucket) = kings.seen(own);
+            flips[view] ^= turned as u16;
+            bases[view] = (PIECES * bucket) as u16;
+        }
+    }
+    let mut squares = position.occupied();
+    let mut nibbles = u128::from_le_bytes(position.nibbles());
+    let mut place = 0;
+    while squares != 0 {
+        let square = squares.trailing_zeros() as u16;
+        let nibble = (nibbles & 15) as usize;
+        for view in 0..VIEWS {
+            out[view * MAX_ACTIVE + place] =
+                bases[view] + tables[view][nibble] + (square ^ flips[view]);
+        }
+        squares &= squares - 1;
+        nibbles >>= 4;
+        place += 1;
     }
 }
 
@@ -166,99 +285,4 @@ const fn first(view: Color) -> [u16; 16] {
         nibble += 1;
     }
     table
-}
-
-/// Pieces that a move adds and removes, at most two each (dirty pieces).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
-    added: [Piece; 2],
-    /// How many of `added` there are, 1 or 2.
-    adds: usize,
-    removed: [Piece; 2],
-    /// How many of `removed` there are, 1 or 2.
-    removes: usize,
-    /// Where the king of the side that moves goes, if it does, and where it comes from.
-    king: Option<[Square; 2]>,
-    turn: Color,
-}
-
-impl Moved {
-    /// Changes by a legal move of one side, castling in Chess960 included.
-    pub fn of(turn: Color, played: &Move) -> Self {
-        let piece = |role, square| Piece { square, color: turn, role, castles: false };
-        let other = |role, square| Piece { square, color: !turn, role, castles: false };
-        let none = piece(Role::Pawn, Square::A1);
-        let mut moved =
-            Self { added: [none; 2], adds: 0, removed: [none; 2], removes: 0, king: None, turn };
-        match *played {
-            Move::Normal { role, from, capture, to, promotion } => {
-                moved.remove(piece(role, from));
-                if let Some(captured) = capture {
-                    moved.remove(other(captured, to));
-                }
-                moved.add(piece(promotion.unwrap_or(role), to));
-                moved.king = (role == Role::King).then_some([from, to]);
-            }
-            Move::EnPassant { from, to } => {
-                moved.remove(piece(Role::Pawn, from));
-                moved.remove(other(Role::Pawn, Square::from_coords(to.file(), from.rank())));
-                moved.add(piece(Role::Pawn, to));
-            }
-            Move::Castle { king, rook } => {
-                let side = CastlingSide::from_queen_side(rook < king);
-                let (king_to, rook_to) = (
-                    Square::from_coords(side.king_to_file(), king.rank()),
-                    Square::from_coords(side.rook_to_file(), rook.rank()),
-                );
-                moved.remove(piece(Role::King, king));
-                moved.remove(piece(Role::Rook, rook));
-                moved.add(piece(Role::King, king_to));
-                moved.add(piece(Role::Rook, rook_to));
-                moved.king = Some([king, king_to]);
-            }
-            Move::Put { role, to } => moved.add(piece(role, to)),
-        }
-        moved
-    }
-
-    fn add(&mut self, piece: Piece) {
-        self.added[self.adds] = piece;
-        self.adds += 1;
-    }
-
-    fn remove(&mut self, piece: Piece) {
-        self.removed[self.removes] = piece;
-        self.removes += 1;
-    }
-
-    /// The pieces on their new squares.
-    pub fn added(&self) -> &[Piece] {
-        &self.added[..self.adds]
-    }
-
-    /// The pieces on the squares that they leave, the captured one among them.
-    pub fn removed(&self) -> &[Piece] {
-        &self.removed[..self.removes]
-    }
-}
-
-/// The input of a piece in the view of one colour, 0 to 767, before buckets and mirroring.
-pub const fn index(view: Color, piece: Piece) -> usize {
-    let other =
-        !matches!((view, piece.color), (Color::White, Color::White) | (Color::Black, Color::Black));
-    384 * other as usize + 64 * (piece.role as usize - 1) + seen(view, piece.square)
-}
-
-/// A square as the view of a colour has it, a1 = 0.
-const fn seen(view: Color, square: Square) -> usize {
-    square as usize ^ if matches!(view, Color::White) { 0 } else { 56 }
-}
-
-/// Every piece on every square.
-pub fn pieces() -> impl Iterator<Item = Piece> {
-    Color::ALL.into_iter().flat_map(|color| {
-        Role::ALL.into_iter().flat_map(move |role| {
-            Square::ALL.into_iter().map(move |square| Piece { square, color, role, castles: false })
-        })
-    })
 }

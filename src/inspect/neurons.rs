@@ -183,7 +183,7 @@ fn weight(float: &Float, neuron: usize) -> f64 {
 }
 
 fn map(float: &Float, neuron: usize) -> Map {
-    let buckets = float.net.inputs.kings.count();
+    let buckets = float.net.inputs.kings().count();
     let mean = |input: usize| {
         let rows = (0..buckets).map(|bucket| float.row(bucket * PIECES + input)[neuron]);
         rows.sum::<f32>() / buckets as f32

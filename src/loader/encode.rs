@@ -410,7 +410,7 @@ impl Plans {
     /// For records in the order of the first pass.
     pub(super) fn of(net: &Architecture, records: &[Packed], plan: &Plan) -> Self {
         let Plan { chunk, pairs, plans: budget, .. } = *plan;
-        let kings = net.inputs.kings.count();
+        let kings = net.inputs.kings().count();
         let seen = (SEEN * kings.min(KINGS)).min(records.len());
         // With several king buckets, positions of the same stand together.
         let step = if kings > 1 { (records.len() / seen.max(1)).max(1) } else { 1 };

@@ -42,7 +42,7 @@ impl Chunks {
         let mut order = shuffled((plan.seed, plan.shuffle), 0, 0, records.len());
         let mut sorts = 1;
         if let Encoder::Net(net, _) = encoder
-            && net.inputs.kings.count() > 1
+            && net.inputs.kings().count() > 1
         {
             sorts = (plan.batch.min(records.len()) / plan.chunk).max(1);
             let kings = |record: &Packed| net.inputs.kings_of(&record.position()) as u16;

@@ -11,9 +11,10 @@ mod net;
 pub mod ops;
 mod sum;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 
@@ -22,7 +23,7 @@ pub use burn::tensor::Device;
 pub use aim::{Aim, Judged};
 pub use device::{Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, ROOM, is_gpu};
 pub use hce::{HceModel, HceShape};
-pub use net::{NetModel, initial, initial_of_size};
+pub use net::{NetModel, SetRows, initial, initial_of_size};
 pub use ops::Stage;
 pub use ops::cpu::{Level, Precision};
 pub use sum::SumModel;
@@ -123,19 +124,29 @@ impl Model {
 
     /// The parameters, or their derivatives.
     fn collect(&self, gradients: Option<&GradientsParams>) -> Weights {
-        let mut collect = Collect { gradients, weights: Weights::default(), path: Path::default() };
+        let mut collect = Collect { gradients, weights: Weights::default(), path: self.names() };
         self.visit(&mut collect);
         let mut weights = collect.weights;
-        let net = match self {
-            Model::Net(net) | Model::Sum(SumModel { net, .. }) => Some(net.architecture()),
-            Model::Hce(_) => None,
-        };
-        if let Some(net) = net {
+        if let Some(net) = self.architecture() {
             for Array { name, shape, .. } in net.arrays() {
                 weights.0.get_mut(&name).expect("a net has its arrays").shape = shape;
             }
         }
         weights
+    }
+
+    fn architecture(&self) -> Option<&Architecture> {
+        match self {
+            Model::Net(net) | Model::Sum(SumModel { net, .. }) => Some(net.architecture()),
+            Model::Hce(_) => None,
+        }
+    }
+
+    /// Names of the parameters, as [`Weights`] have them.
+    pub(crate) fn names(&self) -> Names {
+        let arrays = self.architecture().map_or(Vec::new(), Architecture::arrays);
+        let arrays = arrays.into_iter().map(|array| (net::id(array.part), array.name));
+        Names { arrays: arrays.collect(), path: Vec::new() }
     }
 }
 
@@ -150,28 +161,33 @@ struct Collect<'a> {
     /// None: the parameters themselves.
     gradients: Option<&'a GradientsParams>,
     weights: Weights,
-    path: Path,
+    path: Names,
 }
 
-/// The name of a parameter, as [`Weights`] has it, while a module is walked through.
-#[derive(Default)]
-pub(crate) struct Path(Vec<String>);
+/// The names of parameters, as [`Weights`] have them, while a module is walked through: those of
+/// a net's arrays, or the path of fields.
+pub(crate) struct Names {
+    /// By the number of the parameter.
+    arrays: BTreeMap<u64, String>,
+    path: Vec<String>,
+}
 
-impl Path {
+impl Names {
     pub fn enter(&mut self, name: &str, container: &str) {
         // Neither the variant of an enum nor the part of a sum is in a name.
         let nameless = container.starts_with("Enum") || container.ends_with("SumModel");
-        self.0.push(if nameless { String::new() } else { name.into() });
+        self.path.push(if nameless { String::new() } else { name.into() });
     }
 
     pub fn exit(&mut self) {
-        self.0.pop();
+        self.path.pop();
     }
 
-    pub fn name(&self) -> String {
-        let parts: Vec<&str> =
-            self.0.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-        parts.join(".")
+    pub fn name(&self, id: ParamId) -> String {
+        self.arrays.get(&id.val()).cloned().unwrap_or_else(|| {
+            let parts = self.path.iter().map(String::as_str).filter(|part| !part.is_empty());
+            parts.collect::<Vec<_>>().join(".")
+        })
     }
 }
 
@@ -190,7 +206,7 @@ impl ModuleVisitor for Collect<'_> {
             Some(gradients) => gradients.get(param.id).unwrap_or_else(|| param.val().zeros_like()),
         };
         let shape = tensor.dims();
-        self.weights.insert(&self.path.name(), &shape, to_host(tensor));
+        self.weights.insert(&self.path.name(param.id), &shape, to_host(tensor));
     }
 }
 

@@ -5,25 +5,26 @@ use std::sync::{Arc, Mutex};
 use burn::backend::Dispatch;
 use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, Job, Kept};
 use super::{Aim, Compute, Slope, dense, head};
-use crate::architecture::{Architecture, Array, PIECES, Part};
+use crate::architecture::{Architecture, Array, Part, Set};
 use crate::batch::{Active, Inputs, OneHot};
 use crate::weights::{Weights, WeightsError};
 
 /// A net. Arrays of several output buckets are flat, whatever shape a checkpoint gives them.
 #[derive(Module, Debug)]
 pub struct NetModel {
-    pub accumulator: Affine<2>,
-    /// `[768, N]`, counts in every king bucket.
-    pub factoriser: Option<Factoriser>,
-    pub head: Vec<Affine<1>>,
-    pub output: Affine<1>,
+    /// The weights of each feature set.
+    pub sets: Vec<SetRows>,
+    /// `[N]`
+    pub bias: Param<Tensor<1>>,
+    pub head: Vec<Affine>,
+    pub output: Affine,
     #[module(skip)]
     net: Architecture,
     /// None: the plain tensor operations.
@@ -31,17 +32,18 @@ pub struct NetModel {
     fused: Option<Fused>,
 }
 
-/// Weights, `[rows, N]` or `[buckets * outputs * inputs]`, and biases, `[N]` or `[buckets *
-/// outputs]`.
+/// Weights `[buckets * outputs * inputs]` and biases `[buckets * outputs]`.
 #[derive(Module, Debug)]
-pub struct Affine<const D: usize> {
-    pub weight: Param<Tensor<D>>,
+pub struct Affine {
+    pub weight: Param<Tensor<1>>,
     pub bias: Param<Tensor<1>>,
 }
 
+/// Weights of the rows of a feature set, `[rows, N]`, and of its factor, `[factor rows, N]`.
 #[derive(Module, Debug)]
-pub struct Factoriser {
+pub struct SetRows {
     pub weight: Param<Tensor<2>>,
+    pub factor: Option<Param<Tensor<2>>>,
 }
 
 /// A net as the fused operations take it, and the memory that they work in.
@@ -79,13 +81,15 @@ impl std::fmt::Debug for Fused {
 }
 
 /// The number of an array, so that a checkpoint's optimiser state finds it again.
-fn id(part: Part) -> u64 {
+pub fn id(part: Part) -> u64 {
     match part {
-        Part::Accumulator => 1,
+        Part::Rows(0) => 1,
         Part::AccumulatorBias => 2,
         Part::Output => 3,
         Part::OutputBias => 4,
-        Part::Factoriser => 5,
+        Part::Factor(0) => 5,
+        Part::Rows(set) => 100 + 2 * set as u64,
+        Part::Factor(set) => 101 + 2 * set as u64,
         Part::Layer(i) => 6 + 2 * i as u64,
         Part::LayerBias(i) => 7 + 2 * i as u64,
     }
@@ -117,15 +121,16 @@ impl NetModel {
             let weight = param(&array(weight), weights, device)?;
             Ok::<_, WeightsError>(Affine { weight, bias: param(&array(bias), weights, device)? })
         };
-        let factoriser = net.array(Part::Factoriser);
-        let factoriser = factoriser.map(|array| param(&array, weights, device)).transpose()?;
+        let rows = |set| {
+            let factor = net.array(Part::Factor(set));
+            let factor = factor.map(|array| param(&array, weights, device)).transpose()?;
+            let weight = param(&array(Part::Rows(set)), weights, device)?;
+            Ok::<_, WeightsError>(SetRows { weight, factor })
+        };
         let head = (0..net.head.len()).map(|i| affine(Part::Layer(i), Part::LayerBias(i)));
         Ok(Self {
-            accumulator: Affine {
-                weight: param(&array(Part::Accumulator), weights, device)?,
-                bias: param(&array(Part::AccumulatorBias), weights, device)?,
-            },
-            factoriser: factoriser.map(|weight| Factoriser { weight }),
+            sets: (0..net.inputs.sets().len()).map(rows).collect::<Result<_, _>>()?,
+            bias: param(&array(Part::AccumulatorBias), weights, device)?,
             head: head.collect::<Result<_, _>>()?,
             output: affine(Part::Output, Part::OutputBias)?,
             net: net.clone(),
@@ -162,7 +167,7 @@ impl NetModel {
         for (array, gradient) in self.net.arrays().iter().zip(found.gradients.0) {
             let id = id(array.part).into();
             match array.part {
-                Part::Accumulator | Part::Factoriser => {
+                Part::Rows(_) | Part::Factor(_) => {
                     gradients.register(id, Tensor::<2>::from_dispatch(gradient));
                 }
                 _ => gradients.register(id, Tensor::<1>::from_dispatch(gradient)),
@@ -177,12 +182,12 @@ impl NetModel {
             super::inner(param.val())
         }
         let of = |part| match part {
-            Part::Accumulator => inner(&self.accumulator.weight).into_dispatch(),
-            Part::AccumulatorBias => inner(&self.accumulator.bias).into_dispatch(),
-            Part::Factoriser => {
-                let factoriser = self.factoriser.as_ref().expect("its architecture has one");
-                inner(&factoriser.weight).into_dispatch()
+            Part::Rows(set) => inner(&self.sets[set].weight).into_dispatch(),
+            Part::Factor(set) => {
+                let factor = self.sets[set].factor.as_ref().expect("its architecture has one");
+                inner(factor).into_dispatch()
             }
+            Part::AccumulatorBias => inner(&self.bias).into_dispatch(),
             Part::Layer(i) => inner(&self.head[i].weight).into_dispatch(),
             Part::LayerBias(i) => inner(&self.head[i].bias).into_dispatch(),
             Part::Output => inner(&self.output.weight).into_dispatch(),
@@ -191,21 +196,24 @@ impl NetModel {
         Arrays(self.net.arrays().iter().map(|array| of(array.part)).collect())
     }
 
-    /// The accumulators' weights, `[rows, N]`, with what all king buckets share.
+    /// The accumulators' weights, `[rows, N]`, each row with that of the factor that it shares.
     fn rows(&self) -> Tensor<2> {
-        let weight = self.accumulator.weight.val();
-        match &self.factoriser {
-            None => weight,
-            Some(factoriser) => {
-                let buckets = self.net.rows() / PIECES;
-                weight + factoriser.weight.val().repeat_dim(0, buckets)
-            }
-        }
+        let of_set = |(rows, set): (&SetRows, &Set)| {
+            let weight = rows.weight.val();
+            let Some(factor) = &rows.factor else { return weight };
+            let (factor, device) = (factor.val(), weight.device());
+            let row = |row| set.factor(row).map_or(-1, |factor| factor as i32);
+            let rows: Vec<i32> = (0..set.rows() as u32).map(row).collect();
+            let rows = Tensor::<1, Int>::from_data(&rows[..], &device);
+            let there = rows.clone().greater_equal_elem(0).float().unsqueeze_dim(1);
+            weight + factor.select(0, rows.clamp_min(0)) * there
+        };
+        Tensor::cat(self.sets.iter().zip(self.net.inputs.sets()).map(of_set).collect(), 0)
     }
 
     /// `a = H x + b` of each view, `[batch * views, N]`.
     fn accumulators(&self, active: &Active, device: &Device) -> Tensor<2> {
-        let (rows, bias) = (self.rows(), self.accumulator.bias.val());
+        let (rows, bias) = (self.rows(), self.bias.val());
         let view = |view| {
             let x = dense(active, view, device); // [batch, rows]
             x.matmul(rows.clone()) + bias.clone().unsqueeze() // [batch, N]
@@ -247,7 +255,7 @@ pub fn initial(net: &Architecture, seed: u64) -> Weights {
 /// The same with the weights of the accumulators `size` times as large.
 pub fn initial_of_size(net: &Architecture, seed: u64, size: f64) -> Weights {
     let mut weights = initial(net, seed);
-    for array in net.arrays().iter().filter(|array| array.part == Part::Accumulator) {
+    for array in net.arrays().iter().filter(|array| matches!(array.part, Part::Rows(_))) {
         let values = &mut weights.0.get_mut(&array.name).expect("it has all arrays").values;
         values.iter_mut().for_each(|value| *value *= size as f32);
     }

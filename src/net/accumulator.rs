@@ -113,14 +113,14 @@ impl Level {
             views.copy_from_slice(before);
             return;
         };
-        let (inputs, hidden) = (net.architecture().inputs, net.architecture().hidden);
+        let (kings, hidden) = (net.architecture().inputs.kings(), net.architecture().hidden);
         for ((view, color), from) in of_colours(views, net).zip(before.chunks_exact(hidden)) {
-            if inputs.refreshes(color, &moved) {
+            if kings.refreshes(color, &moved) {
                 fill(net, position, color, view);
                 continue;
             }
             let king = king(position, color);
-            let row = |piece: &Piece| net.row(inputs.row(color, king, *piece));
+            let row = |piece: &Piece| net.row(kings.row(color, king, *piece));
             // Most moves put one piece on a square and take one from it: one pass does both.
             if let ([added], [removed]) = (moved.added(), moved.removed()) {
                 let rows = row(added).iter().zip(row(removed));
@@ -150,9 +150,9 @@ fn of_colours<'a>(
 
 fn fill(net: &Net, position: &Position, color: Color, view: &mut [i32]) {
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
-    let king = king(position, color);
+    let (king, kings) = (king(position, color), net.architecture().inputs.kings());
     for piece in position.pieces() {
-        let row = net.row(net.architecture().inputs.row(color, king, piece));
+        let row = net.row(kings.row(color, king, piece));
         view.iter_mut().zip(row).for_each(|(a, &w)| *a += i32::from(w));
     }
 }

@@ -216,11 +216,11 @@ impl Net {
     /// Output weights of a net of integers, `[views * hidden]`.
     fn output_weights(&self, bucket: usize) -> &[i16] {
         let outputs = self.maps[0][0];
-        &self.numbers[2].i16s()[bucket * outputs..][..outputs]
+        &self.map_numbers(0)[0].i16s()[bucket * outputs..][..outputs]
     }
 
     fn output_bias(&self, bucket: usize) -> i16 {
-        self.numbers[3].i16s()[bucket]
+        self.map_numbers(0)[1].i16s()[bucket]
     }
 
     /// The share of some accumulators in the sum of a net of integers.
@@ -338,7 +338,7 @@ pub struct Stored {
 pub fn stored(net: &Architecture, head: HeadFormat) -> Vec<Stored> {
     let first = if net.has_layers() { Part::Layer(0) } else { Part::Output };
     let number = |part| match part {
-        Part::Accumulator | Part::Factoriser | Part::AccumulatorBias => Number::I16,
+        Part::Rows(_) | Part::Factor(_) | Part::AccumulatorBias => Number::I16,
         _ if !net.is_deep() => Number::I16,
         part if part == first && head == HeadFormat::Int8 => Number::I8,
         _ => Number::F32,

@@ -344,7 +344,7 @@ pub fn plan_chunks(
     some: &[Sample],
 ) {
     let Some(net) = config.architecture() else { return };
-    let one = net.inputs.kings.count() == 1;
+    let one = net.inputs.kings().count() == 1;
     let pairs = config.pairs(positions);
     let plans = match compute {
         Compute::Plain => false,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::ops::steps::{AdaGrad, Adam, Sgd, Step};
 use crate::model::ops::take_step;
-use crate::model::{Compute, Level, Model, Path, to_host};
+use crate::model::{Compute, Level, Model, Names, to_host};
 use crate::weights::Weights;
 
 /// About what tuned weights differ from sensible start values; on a million positions of 300,000
@@ -179,7 +179,8 @@ struct State {
 impl Optimizer {
     /// The model after a step at a learning rate. Parameters without a gradient stay.
     pub fn step(&mut self, rate: f64, model: Model, gradients: GradientsParams) -> Model {
-        model.map(&mut Stepping { optimizer: self, rate, gradients, path: Path::default() })
+        let path = model.names();
+        model.map(&mut Stepping { optimizer: self, rate, gradients, path })
     }
 
     /// The state as a file of arrays.
@@ -260,7 +261,7 @@ struct Stepping<'a> {
     optimizer: &'a mut Optimizer,
     rate: f64,
     gradients: GradientsParams,
-    path: Path,
+    path: Names,
 }
 
 impl ModuleMapper for Stepping<'_> {
@@ -275,7 +276,7 @@ impl ModuleMapper for Stepping<'_> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let Some(gradient) = self.gradients.remove::<D>(param.id) else { return param };
         let Settings { layers, clip, .. } = &self.optimizer.settings;
-        let layer = layers.of(&self.path.name());
+        let layer = layers.of(&self.path.name(param.id));
         let rate = self.rate * layer.rate.unwrap_or(1.0);
         let clip = layer.clip.unwrap_or(*clip);
         changed(param, |id, tensor| self.optimizer.update(id.val(), (rate, clip), tensor, gradient))

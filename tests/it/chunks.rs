@@ -84,7 +84,7 @@ fn planned_chunks_equal_lists() {
 #[test]
 fn streamed_chunks_equal_lists() {
     let mut named = 0;
-    for seed in (0..40).filter(|seed| drawn::net(*seed, 40).inputs.kings.count() == 1).take(8) {
+    for seed in (0..40).filter(|seed| drawn::net(*seed, 40).inputs.kings().count() == 1).take(8) {
         let net = drawn::net(seed, 40);
         let model = model(&net, &drawn::weights(&net, seed));
         let scanned = scan(&plan(0, 0), 0, &|_| ()).expect("positions");
@@ -165,7 +165,7 @@ fn kings_are_grouped_and_spread_evenly() {
     const CHUNK: usize = 20;
     let buckets: Vec<u8> = (0..32).map(|square| if square % 4 < 2 { 0 } else { 1 }).collect();
     let kings = Kings::new(true, &buckets).expect("buckets");
-    let inputs = ArchitectureInputs { kings, ..ArchitectureInputs::of(Views::Perspective) };
+    let inputs = ArchitectureInputs::of_pieces(Views::Perspective, kings, false);
     let simple = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
     let net = Architecture { inputs, ..simple };
     let plan = Plan { batch: POSITIONS / 5, ..plan(CHUNK, 0) };

@@ -9,7 +9,7 @@ use nnuance::batch::{Active, Batch, Inputs};
 use nnuance::floats::Float;
 use nnuance::loader::Encoder;
 use nnuance::loss::sigmoid;
-use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, to_host};
+use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, SetRows, to_host};
 use nnuance::sample::Sample;
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::train::target::{Promise, targets};
@@ -304,10 +304,12 @@ fn transposed_tensors_are_read_right() {
     let compute = fused(Level::detect(), Precision::F32);
     let Model::Net(mut net) = model(&net, &drawn::weights(&net, 4), compute) else { panic!() };
     let before = to_host(net.logits(&batch.inputs));
-    net.accumulator.weight = net.accumulator.weight.map(|weight| {
+    let set = net.sets.remove(0);
+    let weight = set.weight.map(|weight| {
         let device = weight.device();
         let transposed: TensorData = weight.transpose().into_data();
         Tensor::<2>::from_data(transposed, &device).transpose()
     });
+    net.sets.push(SetRows { weight, ..set });
     assert_eq!(before, to_host(net.logits(&batch.inputs)));
 }

@@ -22,11 +22,9 @@ pub fn net(seed: u64, most: usize) -> Architecture {
     let views = *[Views::Perspective, Views::SideToMove, Views::Plain]
         .choose(&mut random)
         .expect("there are views");
-    let mut inputs = Inputs::of(views);
-    if views != Views::Plain {
-        inputs.kings = kings(&mut random);
-        inputs.factorised = inputs.kings.count() > 1 && random.random();
-    }
+    let kings = if views == Views::Plain { Kings::NONE } else { kings(&mut random) };
+    let factorised = kings.count() > 1 && random.random();
+    let inputs = Inputs::of_pieces(views, kings, factorised);
     let pairwise = random.random_range(0..3) == 0;
     let mut hidden = random.random_range(1..=most);
     if pairwise {
@@ -140,8 +138,8 @@ fn twenty_draws_have_everything() {
     for it in Views::ALL {
         some(it.name(), &|net| net.inputs.views == it);
     }
-    some("mirror", &|net| net.inputs.kings.mirror);
-    some("king buckets", &|net| net.inputs.kings.count() > 1);
+    some("mirror", &|net| net.inputs.kings().mirror);
+    some("king buckets", &|net| net.inputs.kings().count() > 1);
     some("a factoriser", &|net| net.inputs.factorised);
     for it in Activation::ALL {
         some(&format!("{it:?}"), &|net| net.activation == it);

@@ -225,7 +225,7 @@ fn slopes_of_inputs() {
     let ranks = std::array::from_fn::<u8, 64, _>(|square| square as u8 / 16);
     let kings = Kings::new(false, &ranks);
     for kings in [Kings::NONE, kings.expect("four buckets")] {
-        let inputs = architecture::Inputs { kings, ..architecture::Inputs::of(Views::Perspective) };
+        let inputs = architecture::Inputs::of_pieces(Views::Perspective, kings, false);
         let net = Architecture {
             inputs,
             ..Architecture::simple(Views::Perspective, hidden, Activation::ReLU)

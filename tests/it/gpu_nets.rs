@@ -28,7 +28,7 @@ fn nets() -> Vec<(Architecture, u64)> {
     let kings = Kings::new(false, &each).expect("each square has its bucket");
     nets.push((
         Architecture {
-            inputs: Inputs { views: Views::Perspective, kings, factorised: true },
+            inputs: Inputs::of_pieces(Views::Perspective, kings, true),
             buckets: 3,
             ..Architecture::simple(Views::Perspective, 8, Activation::SCReLU)
         },

@@ -1,6 +1,7 @@
 //! Inspection of nets: against the definition in f64, hand-made nets, and the quickstart's net.
 
-use nnuance::architecture::{Activation, Architecture, Inputs, Views};
+use nnuance::architecture::{Activation, Architecture, Views};
+use nnuance::features::piece;
 use nnuance::floats::Float;
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::inspect::{Inspection, ROLES, inspect};
@@ -146,7 +147,7 @@ fn dead_and_saturated_neurons_are_counted() {
     let samples = games::samples(3000, 6);
     // Dead; saturated; both kings, so the sum is 2; own queens.
     let row = |input: usize, neuron: usize| {
-        let piece = Inputs::of(Views::Perspective).piece(input).expect("a piece");
+        let piece = piece(input).expect("a piece");
         f32::from(match neuron {
             2 => piece.role == Role::King,
             3 => piece.color == Color::White && piece.role == Role::Queen,
@@ -175,7 +176,7 @@ fn explained_variance_of_a_known_layer() {
     let material = HceEvaluator::new(&HceWeights::material());
     let values = [100.0, 320.0, 330.0, 500.0, 900.0, 0.0];
     let row = |input: usize, _| {
-        let piece = Inputs::of(Views::Perspective).piece(input).expect("a piece");
+        let piece = piece(input).expect("a piece");
         let sign = if piece.color == Color::White { 1.0 } else { -1.0 };
         sign * values[piece.role as usize - 1] / 16_000.0
     };

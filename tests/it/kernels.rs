@@ -388,7 +388,7 @@ fn nets_of_many_rows() {
                 let mut kernel = kernel(2, 5, Activation::SCReLU, precision, level);
                 let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % buckets);
                 let kings = Kings::new(false, &table).expect("every bucket has a square");
-                kernel.net.inputs = Inputs { kings, ..kernel.net.inputs };
+                kernel.net.inputs = Inputs::of_pieces(kernel.net.inputs.views, kings, false);
                 let rows = kernel.net.rows() as u16;
                 let mut case = Case::random(&kernel, 40, 9);
                 for row in case.lists.indices.iter_mut().filter(|row| **row < rows) {

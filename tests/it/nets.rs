@@ -143,8 +143,8 @@ fn proofs_hold_in_games() {
 fn kings_stand_within_their_buckets() {
     let mut table = vec![1; 32];
     table[..4].fill(0);
-    let inputs =
-        Inputs { kings: Kings::new(true, &table).unwrap(), ..Inputs::of(Views::Perspective) };
+    let kings = Kings::new(true, &table).unwrap();
+    let inputs = Inputs::of_pieces(Views::Perspective, kings, false);
     let architecture =
         Architecture { inputs, ..Architecture::simple(Views::Perspective, 4, Activation::CReLU) };
     let own_king = 64 * 5;
@@ -256,8 +256,8 @@ pub fn stored_by_bullet(net: &Architecture, weights: &Weights) -> Vec<u8> {
                 .collect()
         };
         let (id, values) = match array.part {
-            Part::Accumulator => ("l0w".to_string(), values.clone()),
-            Part::Factoriser => ("l0f".to_string(), values.clone()),
+            Part::Rows(_) => ("l0w".to_string(), values.clone()),
+            Part::Factor(_) => ("l0f".to_string(), values.clone()),
             Part::AccumulatorBias => ("l0b".to_string(), values.clone()),
             Part::Layer(i) => (format!("l{}w", i + 1), affine(values)),
             Part::LayerBias(i) => (format!("l{}b", i + 1), values.clone()),
@@ -293,7 +293,7 @@ pub fn parity(test: u32) -> Architecture {
             kings[..4].fill(0);
             let kings = Kings::new(true, &kings).unwrap();
             Architecture {
-                inputs: Inputs { kings, factorised: true, ..Inputs::of(Views::Perspective) },
+                inputs: Inputs::of_pieces(Views::Perspective, kings, true),
                 activation: Activation::CReLU,
                 pairwise: true,
                 head: vec![layer(15, LayerActivation::Dual), layer(32, screlu)],

@@ -91,7 +91,7 @@ fn harness(language: Language, net: &Architecture) -> String {
         Language::C => (HARNESS_C, "nnue_finish(&acc, piece, colour);"),
         Language::Rust => (HARNESS_RUST, "acc.finish(&net, men.iter().copied());"),
     };
-    let harness = harness.replace("FINISH", if net.inputs.kings.matter() { finish } else { "" });
+    let harness = harness.replace("FINISH", if net.inputs.kings().matter() { finish } else { "" });
     harness.replace(", MEN", if net.buckets > 1 { ", men.len()" } else { "" })
 }
 

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 const ARROWS: &str = "\
 data_file: digits: draw: input: linear: loss: output: point_of_view: prefetch: sample:
 scales: score: sums: weights:
-architecture: point_of_view
+features: point_of_view sample
+architecture: features sample
 log: input output
 progress: log
 batch: architecture sums
 digest: input
-features: architecture point_of_view sample
 floats: architecture sample weights
 model: architecture batch loss prefetch sums weights
 terms: input

@@ -40,7 +40,7 @@ pub fn grow(
         let from = weights.get(&name, &shape)?;
         let to = &mut grown.0.get_mut(&name).expect("it has the same layers").values;
         match part {
-            Part::Accumulator => {
+            Part::Rows(_) => {
                 for (bucket, old) in kings.iter().enumerate() {
                     for row in 0..PIECES {
                         let from = &from[(old * PIECES + row) * net.hidden..][..net.hidden];
@@ -75,13 +75,15 @@ pub fn grow(
 
 /// The king bucket of the smaller net that contains each of the larger one.
 fn kings(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
-    let [old, new] = [net, wanted].map(|it| it.inputs);
+    let [old, new] = [net, wanted].map(|it| it.inputs.kings());
     ensure!(
-        (old.views, old.kings.mirror) == (new.views, new.kings.mirror),
+        (net.inputs.views, old.mirror) == (wanted.inputs.views, new.mirror),
         "it has other inputs, or only one of the two is mirrored"
     );
-    let pairs = (0..64).map(|king| (new.kings.seen(king).1, old.kings.seen(king).1));
-    parts(new.kings.count(), pairs, "king bucket")
+    let both = [net, wanted].map(|it| it.inputs.is_pieces());
+    ensure!(both == [true; 2], "only nets whose inputs are `pieces` alone can grow");
+    let pairs = (0..64).map(|king| (new.seen(king).1, old.seen(king).1));
+    parts(new.count(), pairs, "king bucket")
 }
 
 /// The output bucket of the smaller net that contains each of the larger one.

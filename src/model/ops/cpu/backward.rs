@@ -417,7 +417,8 @@ pub(super) fn reduce<F: Sync>(
     let shards = &*sums;
     let (hidden, columns) = (net.hidden, packed.columns);
     let each = columns.each;
-    let Gradients { accumulator, factoriser, bias, maps } = gradients;
+    let Gradients { rows, factors, bias, maps } = gradients;
+    let (accumulator, factoriser) = (&mut *rows[0], &mut *factors[0]);
     // Some rows at a time, as they lie side by side in a block.
     const ROWS: usize = 32;
     accumulator.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {
@@ -432,7 +433,7 @@ pub(super) fn reduce<F: Sync>(
         }
     });
     // The shared rows count in every bucket.
-    let accumulator = &**accumulator;
+    let accumulator = &*accumulator;
     factoriser.par_chunks_mut(hidden).enumerate().for_each(|(row, sums)| {
         for (bucket, rows) in accumulator.chunks_exact(PIECES * hidden).enumerate() {
             add(sums, &rows[row * hidden..][..hidden], bucket == 0);

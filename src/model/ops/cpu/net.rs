@@ -44,10 +44,10 @@ impl Precision {
 /// Slices of the arrays of a net.
 #[derive(Debug)]
 pub struct Slices<T> {
-    /// `[rows, N]`
-    pub accumulator: T,
-    /// `[768, N]`; empty where there is none
-    pub factoriser: T,
+    /// `[rows, N]` of each feature set.
+    pub rows: Vec<T>,
+    /// `[factor rows, N]` of each; empty where there is none.
+    pub factors: Vec<T>,
     /// `[N]`
     pub bias: T,
     /// Weights `[buckets, outputs, inputs]` and biases `[buckets, outputs]` of each affine map
@@ -66,15 +66,18 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
     /// # Panics
     /// When a slice does not fit its array.
     pub fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
-        let [accumulator, factoriser, bias] = std::array::from_fn(|_| T::default());
-        let mut sorted = Self { accumulator, factoriser, bias, maps: Vec::new() };
+        let mut sorted =
+            Self { rows: Vec::new(), factors: Vec::new(), bias: T::default(), maps: Vec::new() };
         for array in net.arrays() {
             let slice = slices.next().unwrap_or_default();
             let Array { part, name, .. } = &array;
             assert_eq!(slice.as_ref().len(), array.len(), "numbers of {name}");
             match part {
-                Part::Accumulator => sorted.accumulator = slice,
-                Part::Factoriser => sorted.factoriser = slice,
+                Part::Rows(_) => {
+                    sorted.rows.push(slice);
+                    sorted.factors.push(T::default());
+                }
+                Part::Factor(set) => sorted.factors[*set] = slice,
                 Part::AccumulatorBias => sorted.bias = slice,
                 Part::Layer(_) | Part::Output => sorted.maps.push([slice, T::default()]),
                 Part::LayerBias(_) | Part::OutputBias => {

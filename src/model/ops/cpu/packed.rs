@@ -94,6 +94,7 @@ impl<F: Number> Packed<F> {
         lanes: usize,
     ) {
         let net = &kernel.net;
+        assert_eq!(weights.rows.len(), 1, "feature sets");
         let (hidden, views) = (net.hidden, net.views());
         let columns = Columns::new(net, each);
         self.columns = columns;
@@ -105,7 +106,7 @@ impl<F: Number> Packed<F> {
         let rows = self.rows.get_mut().par_chunks_exact_mut(self.block).enumerate();
         let diverged = rows.map(|(block, rows)| {
             let neurons = columns.neurons(block);
-            let (weights, shared) = (weights.accumulator, weights.factoriser);
+            let (weights, shared) = (weights.rows[0], weights.factors[0]);
             kernel.level.run(Rows { rows, each, neurons, weights, shared, hidden, pairs })
         });
         // Integers cannot be not-a-number, so it must show elsewhere that a training diverged; and

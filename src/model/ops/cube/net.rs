@@ -124,9 +124,9 @@ impl<'a> Pass<'a> {
             })
             .collect();
         assert_eq!(arrays.len(), net.arrays().len(), "the arrays of a net");
-        let weight = match arrays.get(&Part::Factoriser) {
-            None => arrays[&Part::Accumulator].clone(),
-            Some(shared) => merged(arrays[&Part::Accumulator].clone(), shared.clone()),
+        let weight = match arrays.get(&Part::Factor(0)) {
+            None => arrays[&Part::Rows(0)].clone(),
+            Some(shared) => merged(arrays[&Part::Rows(0)].clone(), shared.clone()),
         };
         let gpu = Gpu::of(&weight);
         let tiles = Tiles::new(buckets, form.buckets, positions, part);
@@ -140,7 +140,7 @@ impl<'a> Pass<'a> {
                 OneHot::Plans(_) => Strips::of_one_king(lists.len()),
                 OneHot::Lists(active) => {
                     let indices = &active.indices[lists.start * places..lists.end * places];
-                    Strips::new(indices, places, rows, net.inputs.kings.count())
+                    Strips::new(indices, places, rows, net.inputs.kings().count())
                 }
             };
             if !strips.order.is_empty() {
@@ -345,14 +345,14 @@ impl<'a> Pass<'a> {
     ) -> Slope<Cube> {
         let Self { gpu, arrays, .. } = self;
         let mut gradients: BTreeMap<Part, Buffer> = others.into_iter().collect();
-        if let Some(shared) = arrays.get(&Part::Factoriser) {
+        if let Some(shared) = arrays.get(&Part::Factor(0)) {
             // What all king buckets share counts in each.
             let width = shared.shape().num_elements();
             let buckets = 0..self.job.kernel.net.rows() / PIECES;
             let sum = sums::runs(gpu, &rows, &[buckets], width);
-            gradients.insert(Part::Factoriser, sum);
+            gradients.insert(Part::Factor(0), sum);
         }
-        gradients.insert(Part::Accumulator, rows);
+        gradients.insert(Part::Rows(0), rows);
         let in_order = self.job.kernel.net.arrays().into_iter().map(|array| {
             let gradient = gradients.remove(&array.part).expect("each array has a gradient");
             gpu.tensor(gradient, arrays[&array.part].shape())

@@ -1,0 +1,190 @@
+//! Pieces on squares, 768 rows a king bucket: the set that every net of today has.
+
+use shakmaty::{Color, Role, Square};
+
+use super::{Board, FeatureSet, MAX_ACTIVE, Moved};
+use crate::sample::Piece;
+
+/// The pieces on squares of one view: 2 colours x 6 roles x 64 squares.
+pub const PIECES: usize = 768;
+
+/// Name of the set.
+pub(super) const NAME: &str = "pieces";
+
+/// The set, whose rows hang on where the perspective's own king stands: those of bucket 0 first.
+pub struct Pieces(pub Kings);
+
+impl FeatureSet for Pieces {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn rows(&self) -> usize {
+        self.0.count() * PIECES
+    }
+
+    fn max_active(&self) -> usize {
+        MAX_ACTIVE
+    }
+
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+        let king = board.king(perspective);
+        rows.extend(board.pieces().map(|piece| self.0.row(perspective, king, piece) as u32));
+    }
+
+    fn describe(&self, row: u32) -> String {
+        let Some(piece) = piece(row as usize % PIECES) else { return format!("input {row}") };
+        let whose = if piece.color.is_white() { "own" } else { "enemy" };
+        let role = format!("{:?}", piece.role).to_lowercase();
+        let bucket = match self.0.count() {
+            1 => String::new(),
+            _ => format!(", king bucket {}", row as usize / PIECES),
+        };
+        format!("{whose} {role} on {}{bucket}", piece.square)
+    }
+
+    fn factor_rows(&self) -> usize {
+        if self.0.count() > 1 { PIECES } else { 0 }
+    }
+
+    fn factor(&self, row: u32) -> Option<u32> {
+        (self.0.count() > 1).then_some(row % PIECES as u32)
+    }
+
+    fn kings(&self) -> Option<&Kings> {
+        Some(&self.0)
+    }
+}
+
+/// How the square of a view's own king chooses among the rows of the pieces.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Kings {
+    /// Whether a view is turned left to right where its king stands on files e to h.
+    pub mirror: bool,
+    /// Buckets, kept since each position asks for it.
+    count: u8,
+    /// The bucket by the view's own king square, a1 first; mirrored, e to h repeat d to a.
+    table: [u8; 64],
+}
+
+impl Kings {
+    /// The most buckets that there can be.
+    pub const MOST: usize = 64;
+
+    /// One bucket, no mirroring.
+    pub const NONE: Self = Self { mirror: false, count: 1, table: [0; 64] };
+
+    /// Buckets by square: 64 numbers, 32 (files a to d) where mirrored, or none for one bucket.
+    pub fn new(mirror: bool, buckets: &[u8]) -> Result<Self, String> {
+        let mut table = [0; 64];
+        match buckets.len() {
+            0 => {}
+            64 => {
+                table.copy_from_slice(buckets);
+                let uneven = |square: &usize| table[*square] != table[square ^ 7];
+                if let Some(square) = (0..64).find(uneven).filter(|_| mirror) {
+                    let name = shakmaty::Square::new(square as u32);
+                    return Err(format!(
+                        "mirrored inputs see kings on files a to d only, but {name} and its mirror \
+                         image have different buckets; give 32 numbers"
+                    ));
+                }
+            }
+            32 if mirror => {
+                for (square, bucket) in table.iter_mut().enumerate() {
+                    let (rank, file) = (square / 8, square % 8);
+                    *bucket = buckets[4 * rank + file.min(7 - file)];
+                }
+            }
+            32 => return Err("32 numbers are for `mirror = true`; give 64".into()),
+            count => {
+                let wanted = if mirror { "32 numbers, files a to d" } else { "64 numbers" };
+                return Err(format!("{wanted} from a1 to h8, found {count}"));
+            }
+        }
+        let most = table.into_iter().max().unwrap_or(0);
+        if usize::from(most) >= Self::MOST {
+            return Err(format!("there are at most 64 buckets, 0 to 63, found number {most}"));
+        }
+        if let Some(missing) = (0..most).find(|bucket| !table.contains(bucket)) {
+            return Err(format!(
+                "no square has bucket {missing}, and there is a {most}; number them without gaps"
+            ));
+        }
+        Ok(Self { mirror, count: most + 1, table })
+    }
+
+    /// The number of buckets, from 1.
+    #[inline(always)]
+    pub const fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether the rows of a view hang on where its king stands.
+    #[inline(always)]
+    pub const fn matter(&self) -> bool {
+        self.mirror || self.count > 1
+    }
+
+    /// The xor of a view's squares and its bucket, by its own king's square.
+    #[inline(always)]
+    pub const fn seen(&self, king: usize) -> (usize, usize) {
+        let turned = if self.mirror && king & 4 != 0 { 7 } else { 0 };
+        (turned, self.table[king] as usize)
+    }
+
+    /// The row of a piece in a view whose own king stands on a square.
+    pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
+        let (turned, bucket) = self.seen(seen(view, king));
+        // The square is in the lowest bits.
+        PIECES * bucket + (index(view, piece) ^ turned)
+    }
+
+    /// Whether a move requires a refresh of a colour's view.
+    pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
+        let seen = |square| self.seen(seen(view, square));
+        moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
+    }
+
+    /// The numbers as [`Kings::new`] takes them: none, 32 or 64.
+    pub fn numbers(&self) -> Vec<u8> {
+        match (self.count(), self.mirror) {
+            (1, _) => Vec::new(),
+            (_, true) => (0..64).filter(|square| square % 8 < 4).map(|i| self.table[i]).collect(),
+            (_, false) => self.table.to_vec(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Kings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mirror = if self.mirror { "mirrored " } else { "" };
+        write!(f, "{mirror}{:?}", self.numbers())
+    }
+}
+
+/// The input of a piece in the view of one colour, 0 to 767, before buckets and mirroring.
+pub const fn index(view: Color, piece: Piece) -> usize {
+    let other =
+        !matches!((view, piece.color), (Color::White, Color::White) | (Color::Black, Color::Black));
+    384 * other as usize + 64 * (piece.role as usize - 1) + seen(view, piece.square)
+}
+
+/// A square as the view of a colour has it, a1 = 0.
+pub(super) const fn seen(view: Color, square: Square) -> usize {
+    square as usize ^ if matches!(view, Color::White) { 0 } else { 56 }
+}
+
+/// Every piece on every square.
+pub fn pieces() -> impl Iterator<Item = Piece> {
+    Color::ALL.into_iter().flat_map(|color| {
+        Role::ALL.into_iter().flat_map(move |role| {
+            Square::ALL.into_iter().map(move |square| Piece { square, color, role, castles: false })
+        })
+    })
+}
+
+/// The piece of a row of one bucket; white where it is the view's own.
+pub fn piece(row: usize) -> Option<Piece> {
+    pieces().find(|&piece| index(Color::White, piece) == row)
+}

@@ -1,0 +1,202 @@
+//! A block of sparse inputs, and the board as it is seen from one side.
+
+use std::cell::OnceCell;
+use std::fmt::{self, Debug, Formatter};
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use shakmaty::{Bitboard, Color, Role, Square, attacks};
+
+use super::Kings;
+use crate::sample::{Piece, Position};
+
+/// A block of sparse inputs: the rows of weights that a position activates for one side.
+///
+/// One file is one set. Rows are numbered from 0; a net numbers those of its sets one after the
+/// other. All rows depend on the position alone.
+pub trait FeatureSet: Send + Sync + 'static {
+    /// Name in configs, manifests and arrays: lower-case words joined by hyphens.
+    fn name(&self) -> &str;
+
+    /// Number of rows.
+    fn rows(&self) -> usize;
+
+    /// Upper bound of the active rows of one perspective, repeats counted.
+    fn max_active(&self) -> usize;
+
+    /// Adds the active rows of one perspective, each below [`rows`](Self::rows). A row that is added
+    /// more than once counts as often.
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>);
+
+    /// A row in words, such as "own knight on f3".
+    fn describe(&self, row: u32) -> String;
+
+    /// Whether a position may activate a row more than once.
+    fn repeats(&self) -> bool {
+        false
+    }
+
+    /// Rows of the factor: a smaller set whose weights are added to those of the rows that share them
+    /// while training, and merged by the export. 0 = none.
+    fn factor_rows(&self) -> usize {
+        0
+    }
+
+    /// The row of the factor that is added to a row.
+    fn factor(&self, _row: u32) -> Option<u32> {
+        None
+    }
+
+    /// Integer type of the weights on export.
+    fn integer(&self) -> Integer {
+        Integer::I16
+    }
+
+    /// Bounds of the sum of the active rows of any legal position, from the weights of one neuron, a
+    /// row each: by default those of the most active rows with the largest and the smallest weights.
+    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+        let most = |weight: &dyn Fn(&i32) -> i64| -> i64 {
+            let mut largest: Vec<i64> = weights.iter().map(weight).filter(|it| *it > 0).collect();
+            largest.sort_unstable_by(|a, b| b.cmp(a));
+            match self.repeats() {
+                true => largest.first().map_or(0, |it| it * self.max_active() as i64),
+                false => largest.iter().take(self.max_active()).sum(),
+            }
+        };
+        [-most(&|it| -i64::from(*it)), most(&|it| i64::from(*it))]
+    }
+
+    /// King buckets, where the rows are those of pieces on squares, 768 a bucket.
+    fn kings(&self) -> Option<&Kings> {
+        None
+    }
+}
+
+/// Integer type of a set's weights in a net's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integer {
+    I8,
+    I16,
+}
+
+/// A feature set of a net. Sets are equal if their names are, and their king buckets.
+#[derive(Clone)]
+pub struct Set(pub Arc<dyn FeatureSet>);
+
+impl Set {
+    pub fn new(set: impl FeatureSet) -> Self {
+        Self(Arc::new(set))
+    }
+
+    fn identity(&self) -> (&str, Option<&Kings>) {
+        (self.name(), self.kings())
+    }
+}
+
+impl Deref for Set {
+    type Target = dyn FeatureSet;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl PartialEq for Set {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for Set {}
+
+impl Hash for Set {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
+}
+
+impl Debug for Set {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A position with the bitboards that sets ask for; attacks are computed once, when first needed.
+pub struct Board {
+    position: Position,
+    pieces: [[u64; 6]; 2],
+    attacks: OnceCell<[u64; 64]>,
+}
+
+impl Board {
+    pub fn new(position: &Position) -> Self {
+        Self { position: *position, pieces: position.bitboards(), attacks: OnceCell::new() }
+    }
+
+    pub fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// The pieces in order of their squares, a1 first.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        self.position.pieces()
+    }
+
+    /// The squares of the pieces of a colour and role, a1 in the lowest bit.
+    pub fn of(&self, color: Color, role: Role) -> u64 {
+        self.pieces[usize::from(color.is_black())][role as usize - 1]
+    }
+
+    /// The occupied squares.
+    pub fn occupied(&self) -> u64 {
+        self.position.occupied()
+    }
+
+    /// Where the king of a colour stands; a board without one counts as a1.
+    pub fn king(&self, color: Color) -> Square {
+        super::king(&self.position, color)
+    }
+
+    /// The squares that the piece on a square attacks, sliders up to the first piece, that one
+    /// included; 0 for an empty square.
+    pub fn attacks(&self, square: Square) -> u64 {
+        let all = self.attacks.get_or_init(|| {
+            let mut all = [0; 64];
+            for Piece { square, color, role, .. } in self.position.pieces() {
+                let piece = shakmaty::Piece { color, role };
+                all[square as usize] = attacks::attacks(square, piece, Bitboard(self.occupied())).0;
+            }
+            all
+        });
+        all[square as usize]
+    }
+}
+
+/// The squares of a board as one side sees them: ranks are flipped for Black, files where the set
+/// mirrors them.
+#[derive(Clone, Copy, Debug)]
+pub struct Perspective {
+    pub color: Color,
+    /// Exclusive or of the squares.
+    pub flip: usize,
+}
+
+impl Perspective {
+    /// Files are flipped where the own king stands on files e to h.
+    pub fn mirrored(board: &Board, color: Color) -> Self {
+        let flip = if color.is_white() { 0 } else { 56 };
+        let right = board.king(color) as usize & 4 != 0;
+        Self { color, flip: flip ^ if right { 7 } else { 0 } }
+    }
+
+    /// A square as it is seen, a1 = 0.
+    pub fn square(self, square: Square) -> usize {
+        square as usize ^ self.flip
+    }
+
+    /// 0 to 5 for an own pawn to king, 6 to 11 for those of the other side.
+    pub fn kind(self, piece: Piece) -> usize {
+        6 * usize::from(piece.color != self.color) + piece.role as usize - 1
+    }
+}

@@ -1,0 +1,45 @@
+//! The perspectives that a net's accumulators take.
+
+use serde::{Deserialize, Serialize};
+
+use crate::point_of_view::PointOfView;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Views {
+    /// White's alone, `768 -> N -> 1`: 64 * piece + square, white pawn 0 ... black king 11, a1 = 0.
+    Plain,
+    /// That of the side to move alone: own pieces 0..383, the other side's 384..767, squares xor 56 for
+    /// Black.
+    SideToMove,
+    /// That of the side to move, then that of the other side, by the same weights.
+    Perspective,
+}
+
+impl Views {
+    pub const ALL: [Views; 3] = [Views::Plain, Views::SideToMove, Views::Perspective];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Views::Plain => "plain",
+            Views::SideToMove => "side-to-move",
+            Views::Perspective => "perspective",
+        }
+    }
+
+    pub fn count(self) -> usize {
+        if self == Views::Perspective { 2 } else { 1 }
+    }
+
+    /// Sign from White's view to that of the output; `turn` is 1 for White to move, else -1.
+    pub fn sign(self, turn: i8) -> i8 {
+        match self.point_of_view() {
+            PointOfView::White => 1,
+            PointOfView::SideToMove => turn,
+        }
+    }
+
+    pub fn point_of_view(self) -> PointOfView {
+        if self == Views::Plain { PointOfView::White } else { PointOfView::SideToMove }
+    }
+}
