@@ -1,9 +1,16 @@
 //! Positions to the rows of weights that they activate. One file is one [`FeatureSet`]; a net has a
 //! list of them, and numbers their rows one set after the other.
 
+mod attack_counts;
+mod attacked;
+mod bounds;
+mod halfka;
 mod moved;
+mod pawn_pairs;
 mod pieces;
 mod set;
+mod threat_kinds;
+mod threats;
 mod views;
 
 use std::sync::{Arc, RwLock};
@@ -12,7 +19,7 @@ use shakmaty::{Color, Role, Square};
 
 pub use moved::Moved;
 pub use pieces::{Kings, PIECES, Pieces, index, piece, pieces};
-pub use set::{Board, FeatureSet, Integer, Perspective, Set};
+pub use set::{Board, FeatureSet, Integer, KINDS, Perspective, Set, Threat};
 pub use views::Views;
 
 use crate::sample::{Piece, Position};
@@ -21,7 +28,14 @@ use crate::sample::{Piece, Position};
 pub const MAX_ACTIVE: usize = 32;
 
 /// The sets that are built in, but for `pieces`, which a net describes with keys of its own.
-const ALL: &[fn() -> Set] = &[];
+const ALL: &[fn() -> Set] = &[
+    || Set::new(halfka::HalfKa),
+    || Set::new(threats::Threats),
+    || Set::new(pawn_pairs::PawnPairs),
+    || Set::new(threat_kinds::ThreatKinds),
+    || Set::new(attack_counts::AttackCounts),
+    || Set::new(attacked::AttackedPieces),
+];
 
 /// The sets that a program has added.
 static ADDED: RwLock<Vec<Set>> = RwLock::new(Vec::new());

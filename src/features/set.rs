@@ -127,11 +127,21 @@ pub struct Board {
     position: Position,
     pieces: [[u64; 6]; 2],
     attacks: OnceCell<[u64; 64]>,
+    threats: OnceCell<Vec<Threat>>,
+}
+
+/// An attack on an occupied square.
+#[derive(Clone, Copy, Debug)]
+pub struct Threat {
+    pub attacker: Piece,
+    /// Of either side, kings included.
+    pub victim: Piece,
 }
 
 impl Board {
     pub fn new(position: &Position) -> Self {
-        Self { position: *position, pieces: position.bitboards(), attacks: OnceCell::new() }
+        let (attacks, threats) = (OnceCell::new(), OnceCell::new());
+        Self { position: *position, pieces: position.bitboards(), attacks, threats }
     }
 
     pub fn position(&self) -> &Position {
@@ -161,17 +171,58 @@ impl Board {
     /// The squares that the piece on a square attacks, sliders up to the first piece, that one
     /// included; 0 for an empty square.
     pub fn attacks(&self, square: Square) -> u64 {
-        let all = self.attacks.get_or_init(|| {
+        self.all_attacks()[square as usize]
+    }
+
+    fn all_attacks(&self) -> &[u64; 64] {
+        self.attacks.get_or_init(|| {
             let mut all = [0; 64];
-            for Piece { square, color, role, .. } in self.position.pieces() {
-                let piece = shakmaty::Piece { color, role };
-                all[square as usize] = attacks::attacks(square, piece, Bitboard(self.occupied())).0;
+            let occupied = Bitboard(self.occupied());
+            // By role, so that the kind of attack changes seldom.
+            for (color, roles) in [Color::White, Color::Black].into_iter().zip(self.pieces) {
+                for (role, squares) in Role::ALL.into_iter().zip(roles) {
+                    for square in Bitboard(squares) {
+                        let piece = shakmaty::Piece { color, role };
+                        all[square as usize] = attacks::attacks(square, piece, occupied).0;
+                    }
+                }
             }
             all
-        });
-        all[square as usize]
+        })
+    }
+
+    /// All attacks on occupied squares.
+    pub fn threats(&self) -> &[Threat] {
+        self.threats.get_or_init(|| {
+            let mut on = [None; 64];
+            self.pieces().for_each(|piece| on[piece.square as usize] = Some(piece));
+            let (attacks, occupied) = (self.all_attacks(), self.occupied());
+            let mut all = Vec::with_capacity(64);
+            for attacker in self.pieces() {
+                let victims = Bitboard(attacks[attacker.square as usize] & occupied).into_iter();
+                let victims = victims.filter_map(|square| on[square as usize]);
+                all.extend(victims.map(|victim| Threat { attacker, victim }));
+            }
+            all
+        })
     }
 }
+
+/// Names of the kinds of pieces that a side sees, in the order of [`Perspective::kind`].
+pub const KINDS: [&str; 12] = [
+    "own pawn",
+    "own knight",
+    "own bishop",
+    "own rook",
+    "own queen",
+    "own king",
+    "enemy pawn",
+    "enemy knight",
+    "enemy bishop",
+    "enemy rook",
+    "enemy queen",
+    "enemy king",
+];
 
 /// The squares of a board as one side sees them: ranks are flipped for Black, files where the set
 /// mirrors them.

@@ -1,0 +1,100 @@
+//! Mobility, and attacks on squares beside the kings, counted by kinds of pieces.
+
+use shakmaty::{Bitboard, Color, Role, attacks};
+
+use super::{Board, FeatureSet, KINDS, Perspective, bounds};
+
+/// The set. A row for each kind, added once for each square that such a piece attacks: for pieces
+/// other than pawns squares that enemy pawns attack do not count. Two rows behind those for each
+/// kind, added once for each square that it attacks within one step of the own king, of the enemy
+/// king.
+pub struct AttackCounts;
+
+/// Rows.
+const ROWS: usize = 36;
+/// Places that are written at once.
+const RUN: usize = 16;
+
+/// Squares that a pawn to king can attack at once.
+const SQUARES: [usize; 6] = [2, 8, 13, 14, 27, 8];
+/// Those within one step of one king.
+const BESIDE_KING: [usize; 6] = [2, 2, 3, 4, 6, 8];
+
+const fn beside_king(kind: usize, whose: usize) -> usize {
+    12 + 2 * kind + whose
+}
+
+impl FeatureSet for AttackCounts {
+    fn name(&self) -> &str {
+        "attack-counts"
+    }
+
+    fn rows(&self) -> usize {
+        ROWS
+    }
+
+    fn max_active(&self) -> usize {
+        bounds::of_material(|kind| (SQUARES[kind % 6] + 2 * BESIDE_KING[kind % 6]) as i64) as usize
+    }
+
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+        let seen = Perspective::mirrored(board, perspective);
+        let near = [perspective, !perspective].map(|color| {
+            let king = board.king(color);
+            attacks::king_attacks(king).with(king).0
+        });
+        let by_pawns = Color::ALL.map(|color| {
+            let pawns = Bitboard(board.of(color, Role::Pawn)).into_iter();
+            pawns.fold(0, |all, pawn| all | board.attacks(pawn))
+        });
+        let mut counts = [0; ROWS];
+        for piece in board.pieces() {
+            let (kind, attacked) = (seen.kind(piece), board.attacks(piece.square));
+            let unsafe_squares = match piece.role {
+                Role::Pawn => 0,
+                _ => by_pawns[usize::from(piece.color.is_white())],
+            };
+            counts[kind] += (attacked & !unsafe_squares).count_ones();
+            for (whose, near) in near.into_iter().enumerate() {
+                counts[beside_king(kind, whose)] += (attacked & near).count_ones();
+            }
+        }
+        let mut at = rows.len();
+        rows.resize(at + counts.iter().sum::<u32>() as usize + RUN, 0);
+        for (row, count) in counts.into_iter().enumerate() {
+            // No branch depends on a short run's length.
+            for end in (0..count.max(1) as usize).step_by(RUN) {
+                rows[at + end..][..RUN].fill(row as u32);
+            }
+            at += count as usize;
+        }
+        rows.truncate(at);
+    }
+
+    fn describe(&self, row: u32) -> String {
+        match row as usize {
+            kind @ 0..12 => {
+                let (side, role) = KINDS[kind].split_once(' ').expect("two words");
+                format!("mobility of {side} {role}s")
+            }
+            behind => {
+                let whose = ["own", "enemy"][behind % 2];
+                format!("{}s attack squares beside the {whose} king", KINDS[(behind - 12) / 2])
+            }
+        }
+    }
+
+    fn repeats(&self) -> bool {
+        true
+    }
+
+    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+        bounds::both(weights, |weight| {
+            bounds::of_material(|kind| {
+                let most = |row, count: usize| weight(row).max(0) * count as i64;
+                let beside = |whose| most(beside_king(kind, whose), BESIDE_KING[kind % 6]);
+                most(kind, SQUARES[kind % 6]) + beside(0) + beside(1)
+            })
+        })
+    }
+}

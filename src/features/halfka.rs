@@ -1,0 +1,63 @@
+//! Pieces on squares by the square of the own king, as Stockfish numbers them (HalfKAv2_hm).
+
+use shakmaty::{Color, Square};
+
+use super::{Board, FeatureSet, KINDS, MAX_ACTIVE, PIECES, Perspective, bounds};
+
+/// The set. Files are flipped where the own king stands on a to d: it is seen on e to h.
+pub struct HalfKa;
+
+/// First row of a piece's kind, seen on a1.
+const fn first(kind: usize) -> usize {
+    64 * (2 * (kind % 6) + kind / 6)
+}
+
+/// The block of rows for a king on files e to h.
+const fn bucket(king: usize) -> usize {
+    31 - (4 * (king / 8) + king % 8 - 4)
+}
+
+/// Where the king of a block stands.
+const fn king(bucket: usize) -> usize {
+    let place = 31 - bucket;
+    8 * (place / 4) + place % 4 + 4
+}
+
+impl FeatureSet for HalfKa {
+    fn name(&self) -> &str {
+        "halfka-hm"
+    }
+
+    fn rows(&self) -> usize {
+        32 * PIECES
+    }
+
+    fn max_active(&self) -> usize {
+        MAX_ACTIVE
+    }
+
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+        let mut seen = Perspective::mirrored(board, perspective);
+        seen.flip ^= 7;
+        let block = PIECES * bucket(seen.square(board.king(perspective)));
+        let row = |piece| block + first(seen.kind(piece)) + seen.square(piece.square);
+        rows.extend(board.pieces().map(|piece| row(piece) as u32));
+    }
+
+    fn describe(&self, row: u32) -> String {
+        let row = row as usize;
+        let (plane, king) = (row % PIECES / 64, king(row / PIECES));
+        let [square, king] = [row % 64, king].map(|it| Square::new(it as u32));
+        format!("{} on {square}, own king on {king}", KINDS[plane / 2 + 6 * (plane % 2)])
+    }
+
+    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+        bounds::both(weights, |weight| {
+            let of_block = |block| {
+                let value = |kind, square| weight(PIECES * block + first(kind) + square);
+                bounds::of_squares(&[king(block)], value)
+            };
+            (0..32).map(of_block).max().unwrap_or(0)
+        })
+    }
+}

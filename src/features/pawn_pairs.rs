@@ -1,0 +1,95 @@
+//! Pairs of pawns on the same or neighbouring files, as Stockfish numbers them (PP_3Wide).
+
+use shakmaty::{Bitboard, Color, Role, Square};
+
+use super::{Board, FeatureSet, Perspective, bounds};
+
+/// The set. Files are flipped where the own king stands on e to h.
+pub struct PawnPairs;
+
+/// Pawns of both sides on their squares.
+const PAWNS: usize = 96;
+
+/// The row of two pawns, each 48 * (1 for an enemy pawn) + square - 8.
+fn row(a: usize, b: usize) -> usize {
+    let (low, high) = (a.min(b), a.max(b));
+    high * (high - 1) / 2 + low
+}
+
+/// Whether pawns stand on the same or neighbouring files.
+fn are_near(a: usize, b: usize) -> bool {
+    (a % 8).abs_diff(b % 8) <= 1
+}
+
+/// The squares of a file and its neighbours.
+fn near(file: u32) -> u64 {
+    const A: u64 = 0x0101_0101_0101_0101;
+    let files = 0b111 << file >> 1 & 0xff;
+    A * files
+}
+
+impl FeatureSet for PawnPairs {
+    fn name(&self) -> &str {
+        "pawn-pairs"
+    }
+
+    fn rows(&self) -> usize {
+        PAWNS * (PAWNS - 1) / 2
+    }
+
+    /// 16 pawns have 120 pairs.
+    fn max_active(&self) -> usize {
+        120
+    }
+
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+        let seen = Perspective::mirrored(board, perspective);
+        let [own, enemy] = [perspective, !perspective].map(|color| board.of(color, Role::Pawn));
+        let pawn = |square: Square| {
+            let is_enemy = (enemy >> square as u32 & 1) as usize;
+            // A pawn on the first rank, of a position that cannot be, counts as one on the next.
+            48 * is_enemy + seen.square(square).clamp(8, 55) - 8
+        };
+        let mut rest = own | enemy;
+        for square in Bitboard(rest) {
+            rest &= rest - 1;
+            let first = pawn(square);
+            let others = Bitboard(rest & near(square as u32 % 8));
+            rows.extend(others.into_iter().map(|other| row(first, pawn(other)) as u32));
+        }
+    }
+
+    fn describe(&self, row: u32) -> String {
+        let row = row as usize;
+        let high = (1..PAWNS).find(|high| high * (high + 1) / 2 > row).unwrap_or(PAWNS - 1);
+        let pawns = [row - high * (high - 1) / 2, high];
+        let [low, high] = pawns.map(|pawn| Square::new((pawn % 48 + 8) as u32));
+        match pawns.map(|pawn| pawn < 48) {
+            [true, true] => format!("own pawns on {low} and {high}"),
+            [true, false] => format!("own pawn on {low}, enemy pawn on {high}"),
+            _ => format!("enemy pawns on {low} and {high}"),
+        }
+    }
+
+    /// A side has at most eight pawns, so each pawn has at most seven partners of its own and eight of
+    /// the other side. Half of the sum over pawns of their largest pairs bounds that over pairs.
+    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+        let largest = |mut values: Vec<i64>, most: usize| -> i64 {
+            values.sort_unstable_by(|a, b| b.cmp(a));
+            values.into_iter().take(most).filter(|it| *it > 0).sum()
+        };
+        bounds::both(weights, |weight| {
+            let of_pawn = |pawn: usize| {
+                let with = |first: usize, most: usize| {
+                    let partners = (first..first + 48).filter(|it| *it != pawn);
+                    let partners = partners.filter(|it| are_near(*it, pawn));
+                    largest(partners.map(|it| weight(row(it, pawn))).collect(), most)
+                };
+                let own = 48 * (pawn / 48);
+                with(own, 7) + with(48 - own, 8)
+            };
+            let side = |first: usize| largest((first..first + 48).map(of_pawn).collect(), 8);
+            (side(0) + side(48)) / 2
+        })
+    }
+}

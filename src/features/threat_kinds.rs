@@ -1,0 +1,65 @@
+//! Who attacks whom, by kinds of pieces, counted.
+
+use shakmaty::Color;
+
+use super::{Board, FeatureSet, KINDS, Perspective, Threat, bounds};
+
+/// The set: a row for each kind of attacker and of victim, added once for each attack on an occupied
+/// square.
+pub struct ThreatKinds;
+
+/// Rows.
+pub(super) const THREAT_KINDS: usize = 144;
+
+/// Pieces that a pawn to king can attack at once.
+const VICTIMS: [usize; 6] = [2, 8, 4, 4, 8, 8];
+
+/// The row of an attacker and a victim by their kinds.
+pub(super) const fn row(attacker: usize, victim: usize) -> usize {
+    12 * attacker + victim
+}
+
+impl FeatureSet for ThreatKinds {
+    fn name(&self) -> &str {
+        "threat-kinds"
+    }
+
+    fn rows(&self) -> usize {
+        THREAT_KINDS
+    }
+
+    /// 32 pieces attack at most eight others each.
+    fn max_active(&self) -> usize {
+        256
+    }
+
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+        let seen = Perspective::mirrored(board, perspective);
+        let row = |it: &Threat| row(seen.kind(it.attacker), seen.kind(it.victim)) as u32;
+        rows.extend(board.threats().iter().map(row));
+    }
+
+    fn describe(&self, row: u32) -> String {
+        let [attacker, victim] = [row / 12, row % 12].map(|kind| KINDS[kind as usize]);
+        format!("{attacker}s attack {victim}s")
+    }
+
+    fn repeats(&self) -> bool {
+        true
+    }
+
+    /// Each piece attacks so many others at most, and either king once.
+    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+        bounds::both(weights, |weight| {
+            bounds::of_material(|attacker| {
+                let most = VICTIMS[attacker % 6];
+                let times = |victim| if victim % 6 == 5 { 1 } else { most };
+                let mut values: Vec<i64> = (0..12)
+                    .flat_map(|victim| vec![weight(row(attacker, victim)).max(0); times(victim)])
+                    .collect();
+                values.sort_unstable_by(|a, b| b.cmp(a));
+                values[..most].iter().sum()
+            })
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! Who attacks whom, from where to where, as Stockfish numbers it (Full_Threats, July 2026).
+
+use std::sync::LazyLock;
+
+use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
+
+use super::threat_kinds::{self, THREAT_KINDS};
+use super::{Board, FeatureSet, Integer, KINDS, Perspective, Threat, bounds};
+
+/// The set. Files are flipped where the own king stands on e to h. Pieces of the same role that
+/// attack each other are one row, that of the attacker on the higher square.
+pub struct Threats;
+
+/// Victims that have rows, by the role of their attacker, pawn to queen. Each pair of roles that
+/// attack each other at once has rows in one direction, so that a pair of pieces has at most one.
+const VICTIMS: [&[Role]; 5] = [
+    &[Role::Knight, Role::Rook],
+    &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen],
+    &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook],
+    &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook],
+    &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen],
+];
+
+/// Rows.
+const ROWS: usize = 59_808;
+/// Threats at most, as many as Stockfish reserves. Two pieces have one row at most, and a capture lets
+/// at most three pawns pass each other to promote: among such positions searches find up to 115.
+const MAX_THREATS: usize = 128;
+
+/// Stands for the first row of kinds that have no rows.
+const NONE: u32 = u32::MAX;
+
+/// Rows of an attacker and a victim: those of each square that the attacker can stand on, a1 first,
+/// and each square that it attacks from there on an empty board.
+struct Block {
+    attacker: usize,
+    victim: usize,
+    first: usize,
+}
+
+struct Tables {
+    /// In order of their rows.
+    blocks: Vec<Block>,
+    /// First row by the kinds of attacker and victim.
+    first: [[u32; 12]; 12],
+    /// What is added to it, by attacker, square and attacked square.
+    step: [Box<[[u16; 64]; 64]>; 12],
+    /// By row, its square and direction as one number: rows of one number exclude each other.
+    lines: Vec<u16>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(Tables::new);
+
+/// Squares that a piece attacks on an empty board; none for a pawn where no pawn can stand.
+fn reach(kind: usize, from: Square) -> Bitboard {
+    let piece = Piece { color: Color::from_white(kind < 6), role: Role::ALL[kind % 6] };
+    match piece.role == Role::Pawn && Bitboard::BACKRANKS.contains(from) {
+        true => Bitboard::EMPTY,
+        false => attacks::attacks(from, piece, Bitboard::EMPTY),
+    }
+}
+
+/// All squares and those that a piece attacks from each on an empty board, in order.
+fn steps(kind: usize) -> impl Iterator<Item = [Square; 2]> {
+    Square::ALL
+        .into_iter()
+        .flat_map(move |from| reach(kind, from).into_iter().map(move |to| [from, to]))
+}
+
+impl Tables {
+    fn new() -> Self {
+        let mut tables = Self {
+            blocks: Vec::new(),
+            first: [[NONE; 12]; 12],
+            step: std::array::from_fn(|_| Box::new([[0; 64]; 64])),
+            lines: Vec::new(),
+        };
+        for attacker in (0..12).filter(|kind| kind % 6 < 5) {
+            for (step, [from, to]) in steps(attacker).enumerate() {
+                tables.step[attacker][from as usize][to as usize] = step as u16;
+            }
+            for side in [0, 6] {
+                for role in VICTIMS[attacker % 6] {
+                    let (victim, first) = (side + *role as usize - 1, tables.lines.len());
+                    tables.blocks.push(Block { attacker, victim, first });
+                    tables.first[attacker][victim] = first as u32;
+                    tables.lines.extend(steps(attacker).map(line));
+                }
+            }
+        }
+        assert_eq!(tables.lines.len(), ROWS);
+        tables
+    }
+
+    /// The block of a row.
+    fn block(&self, row: u32) -> &Block {
+        &self.blocks[self.blocks.partition_point(|block| block.first <= row as usize) - 1]
+    }
+}
+
+/// The square of an attacker and the eighth of the board around it that an attacked square is in: a
+/// line or diagonal, and one jump of a knight.
+fn line([from, to]: [Square; 2]) -> u16 {
+    let across = f64::from(to.file() as i32 - from.file() as i32);
+    let up = f64::from(to.rank() as i32 - from.rank() as i32);
+    let degrees = up.atan2(across).to_degrees() + 360.0;
+    // The first degree of an eighth is that of a line.
+    8 * from as u16 + (degrees + 1.0) as u16 / 45 % 8
+}
+
+impl FeatureSet for Threats {
+    fn name(&self) -> &str {
+        "threats"
+    }
+
+    fn rows(&self) -> usize {
+        ROWS
+    }
+
+    fn max_active(&self) -> usize {
+        MAX_THREATS
+    }
+
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+        let (tables, seen) = (&*TABLES, Perspective::mirrored(board, perspective));
+        let threats = board.threats();
+        let mut at = rows.len();
+        rows.resize(at + threats.len(), 0);
+        for Threat { attacker, victim } in threats {
+            let [from, to] = [attacker, victim].map(|it| seen.square(it.square));
+            let is_twin = attacker.role == victim.role && from < to;
+            let [attacker, victim] = [*attacker, *victim].map(|it| seen.kind(it));
+            let first = tables.first[attacker][victim];
+            // Written in any case: which of them stay cannot be predicted.
+            rows[at] = first.wrapping_add(tables.step[attacker][from][to].into());
+            at += usize::from((first != NONE) & !is_twin);
+        }
+        rows.truncate(at);
+    }
+
+    fn describe(&self, row: u32) -> String {
+        let Block { attacker, victim, first } = TABLES.block(row);
+        match steps(*attacker).nth(row as usize - first) {
+            Some([from, to]) => {
+                format!("{} on {from} attacks {} on {to}", KINDS[*attacker], KINDS[*victim])
+            }
+            None => format!("row {row}"),
+        }
+    }
+
+    /// The kinds of attacker and victim, as the set `threat-kinds` has them.
+    fn factor_rows(&self) -> usize {
+        THREAT_KINDS
+    }
+
+    fn factor(&self, row: u32) -> Option<u32> {
+        let Block { attacker, victim, .. } = TABLES.block(row);
+        Some(threat_kinds::row(*attacker, *victim) as u32)
+    }
+
+    fn integer(&self) -> Integer {
+        Integer::I8
+    }
+
+    /// The one piece on a square attacks at most one other in each direction.
+    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+        bounds::both(weights, |weight| {
+            let mut lines = [0; 8 * 64];
+            for (row, line) in TABLES.lines.iter().enumerate() {
+                let most = &mut lines[usize::from(*line)];
+                *most = weight(row).max(*most);
+            }
+            lines.sort_unstable_by(|a, b| b.cmp(a));
+            lines[..MAX_THREATS].iter().sum()
+        })
+    }
+}

@@ -1,0 +1,387 @@
+//! Feature sets against lists that Stockfish's trainer made, and against slow definitions of their own.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::sync::LazyLock;
+
+use nnuance::features::{self, Board, Kings, Set};
+use nnuance::sample::Position;
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use shakmaty::{Board as Pieces, Color, Piece, Role, Square};
+
+use crate::{games, need};
+
+/// Per line a FEN, then the rows of three sets, White's perspective and Black's.
+pub const LISTS: &str = "../shared/data/features/stockfish-2026-07.txt";
+pub const LISTED: [&str; 3] = ["halfka-hm", "threats", "pawn-pairs"];
+
+const SETS: [&str; 6] =
+    ["halfka-hm", "threats", "pawn-pairs", "threat-kinds", "attack-counts", "attacked-pieces"];
+
+pub fn set(name: &str) -> Set {
+    features::named(name, Kings::NONE).unwrap_or_else(|| panic!("no set {name}"))
+}
+
+/// The active rows of one perspective, sorted.
+pub fn rows(set: &Set, position: &Position, perspective: Color) -> Vec<u32> {
+    let mut rows = Vec::new();
+    set.active(&Board::new(position), perspective, &mut rows);
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn lists_are_those_of_stockfish() {
+    if !need::shared(LISTS) {
+        return;
+    }
+    let text = fs::read_to_string(LISTS).unwrap();
+    assert_eq!(text.lines().count(), 200);
+    for line in text.lines() {
+        let mut fields = line.split(';');
+        let fen = fields.next().unwrap();
+        let position = Position::from_fen(fen).unwrap();
+        for name in LISTED {
+            for perspective in Color::ALL {
+                let listed = fields.next().unwrap().split_whitespace();
+                let listed: Vec<u32> = listed.map(|row| row.parse().unwrap()).collect();
+                let found = rows(&set(name), &position, perspective);
+                assert_eq!(found, listed, "{name}, {perspective}, {fen}");
+            }
+        }
+    }
+}
+
+/// Up to 16 pieces a side on drawn squares, in positions that the rules allow; with most pawns
+/// promoted to queens and knights, or none.
+fn drawn(count: usize, promoted: bool) -> Vec<Position> {
+    const OFFICERS: [Role; 7] = [
+        Role::Queen,
+        Role::Rook,
+        Role::Rook,
+        Role::Bishop,
+        Role::Bishop,
+        Role::Knight,
+        Role::Knight,
+    ];
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(u64::from(promoted));
+    let mut positions = Vec::new();
+    while positions.len() < count {
+        let mut setup = shakmaty::Setup::empty();
+        for color in Color::ALL {
+            setup.board.set_piece_at(square(&mut random), color.king());
+            let pawns = (0..8).map(|_| match random.random_range(0..4) {
+                0 | 1 if promoted => Role::Queen,
+                2 if promoted => Role::Knight,
+                _ => Role::Pawn,
+            });
+            let roles: Vec<Role> = pawns.chain(OFFICERS).collect();
+            let share = random.random_range(0.0..1.0);
+            for role in roles {
+                let square = square(&mut random);
+                if setup.board.piece_at(square).is_none() && random.random_bool(share) {
+                    setup.board.set_piece_at(square, Piece { color, role });
+                }
+            }
+        }
+        setup.turn = Color::from_white(random.random());
+        positions.extend(Position::from_setup(setup));
+    }
+    positions
+}
+
+fn square(random: &mut Xoshiro256PlusPlus) -> Square {
+    Square::new(random.random_range(0..64))
+}
+
+fn positions() -> Vec<Position> {
+    [games::positions(300, 47), drawn(150, false), drawn(150, true)].concat()
+}
+
+/// The board of a perspective as the rules of a set show it: its side is White, and its king stands on
+/// the left or the right half.
+fn seen(position: &Position, perspective: Color, right: bool) -> Pieces {
+    let king = position.king(perspective).expect("there is a king");
+    let flips = (king.file() as usize >= 4) != right;
+    let mut seen = Pieces::empty();
+    for (mut square, mut piece) in position.board().into_iter() {
+        if perspective.is_black() {
+            square = square.flip_vertical();
+            piece.color = !piece.color;
+        }
+        let square = if flips { square.flip_horizontal() } else { square };
+        seen.set_piece_at(square, piece);
+    }
+    seen
+}
+
+fn kind(piece: Piece) -> usize {
+    6 * usize::from(piece.color.is_black()) + piece.role as usize - 1
+}
+
+/// Whether a piece attacks a square on an empty board, from the rules of chess.
+fn reaches(kind: usize, from: Square, to: Square) -> bool {
+    let across = (to.file() as i32 - from.file() as i32).abs();
+    let up = to.rank() as i32 - from.rank() as i32;
+    let is_line = (across == 0) != (up == 0);
+    let is_diagonal = across == up.abs() && up != 0;
+    match kind {
+        0 => (across, up) == (1, 1) && (1..7).contains(&(from.rank() as i32)),
+        6 => (across, up) == (1, -1) && (1..7).contains(&(from.rank() as i32)),
+        _ => match kind % 6 {
+            1 => across * up.abs() == 2,
+            2 => is_diagonal,
+            3 => is_line,
+            4 => is_line || is_diagonal,
+            _ => across.max(up.abs()) == 1,
+        },
+    }
+}
+
+/// The rows of threats by attacker, victim and their squares, all counted one after the other.
+type Threats = HashMap<(usize, usize, Square, Square), u32>;
+
+static THREATS: LazyLock<Threats> = LazyLock::new(|| {
+    let mut all = HashMap::new();
+    for attacker in (0..12).filter(|kind| kind % 6 != 5) {
+        let victims: &[usize] = match attacker % 6 {
+            0 => &[1, 3],
+            1 | 4 => &[0, 1, 2, 3, 4],
+            _ => &[0, 1, 2, 3],
+        };
+        for victim in victims.iter().copied().chain(victims.iter().map(|victim| victim + 6)) {
+            for from in Square::ALL {
+                for to in Square::ALL.into_iter().filter(|&to| reaches(attacker, from, to)) {
+                    all.insert((attacker, victim, from, to), all.len() as u32);
+                }
+            }
+        }
+    }
+    all
+});
+
+/// The rows of a set, from its definition in words.
+fn by_definition(name: &str, position: &Position, perspective: Color) -> Vec<u32> {
+    let board = seen(position, perspective, name == "halfka-hm");
+    let occupied = board.occupied();
+    let pieces: Vec<(Square, Piece)> = board.clone().into_iter().collect();
+    let attackers = |square, by| board.attacks_to(square, by, occupied);
+    let all_attackers = |square| attackers(square, Color::White) | attackers(square, Color::Black);
+    let king = board.king_of(Color::White).expect("there is a king");
+    let mut rows: Vec<usize> = Vec::new();
+    match name {
+        "halfka-hm" => rows.extend(pieces.iter().map(|&(square, piece)| {
+            let (rank, file) = (king.rank() as usize, king.file() as usize);
+            let plane = 2 * (piece.role as usize - 1) + usize::from(piece.color.is_black());
+            square as usize + 64 * plane + 768 * (31 - (4 * rank + file - 4))
+        })),
+        "threats" => {
+            for &(to, victim) in &pieces {
+                for from in all_attackers(to) {
+                    let attacker = board.piece_at(from).expect("an attacker");
+                    let twin = attacker.role == victim.role && from < to;
+                    let row = THREATS.get(&(kind(attacker), kind(victim), from, to));
+                    rows.extend(row.filter(|_| !twin).map(|row| *row as usize));
+                }
+            }
+        }
+        "pawn-pairs" => {
+            let pawns = pieces.iter().filter(|(_, piece)| piece.role == Role::Pawn);
+            let pawns: BTreeMap<usize, Square> = pawns
+                .map(|&(square, it)| {
+                    (48 * usize::from(it.color.is_black()) + square as usize - 8, square)
+                })
+                .collect();
+            let mut row = 0;
+            for high in 0..96 {
+                for low in 0..high {
+                    if let (Some(a), Some(b)) = (pawns.get(&low), pawns.get(&high))
+                        && a.file().distance(b.file()) <= 1
+                    {
+                        rows.push(row);
+                    }
+                    row += 1;
+                }
+            }
+        }
+        "threat-kinds" => {
+            for &(to, victim) in &pieces {
+                for from in all_attackers(to) {
+                    let attacker = board.piece_at(from).expect("an attacker");
+                    rows.push(12 * kind(attacker) + kind(victim));
+                }
+            }
+        }
+        "attack-counts" => {
+            let other = board.king_of(Color::Black).expect("there is a king");
+            for to in Square::ALL {
+                for from in all_attackers(to) {
+                    let piece = board.piece_at(from).expect("an attacker");
+                    let pawns = attackers(to, !piece.color) & board.pawns();
+                    if piece.role == Role::Pawn || pawns.is_empty() {
+                        rows.push(kind(piece));
+                    }
+                    for (whose, king) in [king, other].into_iter().enumerate() {
+                        if king.distance(to) <= 1 {
+                            rows.push(12 + 2 * kind(piece) + whose);
+                        }
+                    }
+                }
+            }
+        }
+        _ => rows.extend(pieces.iter().map(|&(square, piece)| {
+            let by = |color| usize::from(attackers(square, color).any());
+            let state = 2 * by(!piece.color) + by(piece.color);
+            768 * state + 64 * kind(piece) + square as usize
+        })),
+    }
+    rows.sort_unstable();
+    rows.into_iter().map(|row| row as u32).collect()
+}
+
+#[test]
+fn lists_are_those_of_definitions() {
+    for position in positions() {
+        for name in SETS {
+            for perspective in Color::ALL {
+                let found = rows(&set(name), &position, perspective);
+                let right = by_definition(name, &position, perspective);
+                assert_eq!(found, right, "{name}, {perspective}, {}", position.fen());
+            }
+        }
+    }
+}
+
+/// With colours swapped and the board flipped, each side sees what the other saw.
+#[test]
+fn perspectives_are_alike() {
+    for position in positions() {
+        for name in SETS {
+            for perspective in Color::ALL {
+                let set = set(name);
+                let flipped = rows(&set, &position.flipped(), !perspective);
+                assert_eq!(rows(&set, &position, perspective), flipped, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lists_keep_their_bounds() {
+    for name in SETS {
+        let set = set(name);
+        assert_eq!(set.repeats(), matches!(name, "threat-kinds" | "attack-counts"));
+        let mut longest = 0;
+        for position in positions() {
+            for perspective in Color::ALL {
+                let rows = rows(&set, &position, perspective);
+                let once: HashSet<&u32> = rows.iter().collect();
+                assert!(set.repeats() || once.len() == rows.len(), "{name}: {}", position.fen());
+                assert!(rows.iter().all(|row| (*row as usize) < set.rows()), "{name}");
+                longest = longest.max(rows.len());
+            }
+        }
+        assert!(longest <= set.max_active(), "{name}: {longest} rows");
+    }
+    // The most threats that a search has found among positions whose promotions captures allow.
+    let position = Position::from_fen(MANY_THREATS).unwrap();
+    for perspective in Color::ALL {
+        let longest = rows(&set("threats"), &position, perspective).len();
+        assert!((110..=set("threats").max_active()).contains(&longest), "{longest}");
+    }
+}
+
+const MANY_THREATS: &str = "1k4K1/p1r1P3/1qNq1b2/Rnqnq3/1QNrNR2/B1qNQ1P1/1P1Qnb2/2B5 b - - 0 1";
+
+#[test]
+fn rows_have_distinct_words() {
+    for (name, count) in SETS.into_iter().zip([24_576, 59_808, 4_560, 144, 36, 3_072]) {
+        let set = set(name);
+        assert_eq!(set.rows(), count);
+        let words: HashSet<String> = (0..count as u32).map(|row| set.describe(row)).collect();
+        assert_eq!(words.len(), count, "{name}");
+    }
+}
+
+/// All that is said of a position is true of it.
+#[test]
+fn words_of_rows() {
+    let position = Position::from_fen("4k3/8/8/3p4/8/2N5/2PP4/6K1 w - - 0 1").unwrap();
+    // White's king stands on the right half: files are flipped.
+    for (name, words) in [
+        ("halfka-hm", "own knight on c3, own king on g1"),
+        ("threats", "own knight on f3 attacks enemy pawn on e5"),
+        ("pawn-pairs", "own pawns on e2 and f2"),
+        ("pawn-pairs", "own pawn on e2, enemy pawn on e5"),
+        ("threat-kinds", "own knights attack enemy pawns"),
+        ("attack-counts", "mobility of own knights"),
+        ("attack-counts", "own kings attack squares beside the own king"),
+        ("attacked-pieces", "enemy pawn on e5, attacked"),
+        ("attacked-pieces", "own pawn on e2, neither attacked nor defended"),
+    ] {
+        let set = set(name);
+        let rows = rows(&set, &position, Color::White);
+        let said: Vec<String> = rows.into_iter().map(|row| set.describe(row)).collect();
+        assert!(said.iter().any(|it| it == words), "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn factors_of_threats_are_their_kinds() {
+    let [threats, kinds] = ["threats", "threat-kinds"].map(set);
+    assert_eq!(threats.factor_rows(), kinds.rows());
+    for row in 0..threats.rows() as u32 {
+        // "own knight on f3 attacks enemy pawn on e5"
+        let words = threats.describe(row);
+        let words: Vec<&str> = words.split(' ').collect();
+        let kind = format!("{} {}s attack {} {}s", words[0], words[1], words[5], words[6]);
+        let factor = threats.factor(row).expect("a factor");
+        assert_eq!(kinds.describe(factor), kind);
+    }
+}
+
+/// The proof of a sum holds for the lists of positions, whatever the weights, and weights of one sign
+/// at the clip of i8 leave room for pieces.
+#[test]
+fn bounds_hold() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+    let positions = positions();
+    for name in SETS {
+        let set = set(name);
+        for spread in [1, 1000] {
+            let weights: Vec<i32> =
+                (0..set.rows()).map(|_| random.random_range(-spread..=1000)).collect();
+            let [least, most] = set.bounds(&weights);
+            for position in &positions {
+                for perspective in Color::ALL {
+                    let rows = rows(&set, position, perspective);
+                    let sum: i64 = rows.iter().map(|row| i64::from(weights[*row as usize])).sum();
+                    assert!((least..=most).contains(&sum), "{name}: {sum}, {least} to {most}");
+                }
+            }
+        }
+        let largest = set.bounds(&vec![1; set.rows()])[1];
+        assert!(largest <= set.max_active() as i64, "{name}: {largest}");
+    }
+}
+
+/// The most squares that pieces attack within one step of a king, by which sums are bounded.
+#[test]
+fn attacks_beside_kings_are_bounded() {
+    let set = set("attack-counts");
+    for (role, most) in [2, 2, 3, 4, 6, 8].into_iter().enumerate() {
+        let beside = |king: Square, from: Square| {
+            let squares = Square::ALL.into_iter().filter(|to| king.distance(*to) <= 1);
+            squares.filter(|&to| reaches(role, from, to)).count() as i64
+        };
+        let pairs = Square::ALL.into_iter().flat_map(|king| Square::ALL.map(|it| (king, it)));
+        // The own king stands on the king's square itself.
+        let pairs = pairs.filter(|(king, from)| role == 5 || king != from);
+        assert_eq!(pairs.map(|(king, from)| beside(king, from)).max(), Some(most));
+        let mut weights = vec![0; set.rows()];
+        weights[12 + 2 * role] = 1;
+        let pieces = [8, 10, 10, 10, 9, 1][role];
+        assert_eq!(set.bounds(&weights), [0, pieces * most], "role {role}");
+    }
+}
