@@ -8,8 +8,8 @@ mod sections;
 pub use read::ConfigError;
 pub(crate) use resolve::{LEAST_SCALE, MOST_SCALE};
 pub use sections::{
-    BatchSize, ConfigFile, Data, Earlier, Learn, Net, Optimizer, Schedule, Source, Target, Terms,
-    Traces, WholeData,
+    BatchSize, ConfigFile, Data, Earlier, Learn, Net, Optimizer, Schedule, Source, StartSize,
+    Target, Terms, Traces, WholeData,
 };
 
 use crate::architecture::Architecture;
@@ -85,7 +85,8 @@ pub enum Model {
 pub struct NetModel {
     pub architecture: Architecture,
     pub start: Option<String>,
-    pub start_size: f64,
+    /// Factors of the random starting weights of each feature set.
+    pub start_sizes: Vec<f64>,
     pub base: Option<String>,
     pub tune_base: bool,
     pub precision: Precision,

@@ -2,7 +2,7 @@
 
 use super::{
     BatchSize, Config, ConfigError, ConfigFile, Learn, MOST_POSITIONS, Model, Net, NetModel,
-    Optimizer, Source, VERSION, WIDE, WholeData,
+    Optimizer, Source, StartSize, VERSION, WIDE, WholeData,
 };
 use crate::architecture::{Activation, Architecture, Form, Impossible};
 use crate::format::Format;
@@ -169,12 +169,19 @@ impl Net {
         let scales = Scales { qa: self.qa, qb: self.qb, scale, head_format: self.head_format };
         net::Net::check(&architecture.merged(), scales)
             .map_err(|error| ConfigError::of("net.head_format", error))?;
+        if let StartSize::Sets(sizes) = &self.start_size {
+            let unknown = sizes.keys().find(|name| !self.sets.contains(name));
+            let reason =
+                |name| format!("this net has no set {name:?}; it has {}", self.sets.join(", "));
+            unknown.map_or(Ok(()), |name| Err(ConfigError::of("net.start_size", reason(name))))?;
+        }
+        let sizes = self.sets.iter().map(|set| self.start_size.of(set));
         let narrow = architecture.is_deep() || architecture.hidden < WIDE;
         let usual = if narrow { Precision::F32 } else { Precision::Mixed };
         Ok(NetModel {
             architecture,
             start: self.start.clone(),
-            start_size: self.start_size,
+            start_sizes: sizes.collect(),
             base: self.base.clone(),
             tune_base: self.tune_base,
             precision: *self.precision.get_or_insert(usual),
@@ -310,7 +317,13 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
     ];
     if let Some(net) = &file.net {
         let most = from(i16::MAX.into());
-        rows.push(("net.start_size", Some(net.start_size), beyond(0.0), from(10.0)));
+        let (sizes, least) = match &net.start_size {
+            StartSize::Number(size) => (vec![*size], beyond(0.0)),
+            StartSize::Sets(sizes) => (sizes.values().copied().collect(), from(0.0)),
+        };
+        rows.extend(
+            sizes.into_iter().map(|size| ("net.start_size", Some(size), least, from(10.0))),
+        );
         rows.push(("net.qa", Some(net.qa.into()), one, most));
         rows.push(("net.qb", Some(net.qb.into()), one, most));
     }

@@ -1,5 +1,6 @@
 //! The sections of a config as files have them. `docs/config.md` is their reference.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -118,8 +119,8 @@ pub struct Net {
     /// The weights to start from; none for random ones.
     pub start: Option<String>,
     /// Factor of the random starting weights of the accumulators.
-    #[serde(default = "start_size")]
-    pub start_size: f64,
+    #[serde(default)]
+    pub start_size: StartSize,
     /// The evaluation that the net is added to.
     pub base: Option<String>,
     /// Whether the terms of `base` learn together with the net.
@@ -134,6 +135,14 @@ pub struct Net {
     /// The numbers behind the accumulators.
     #[serde(default)]
     pub head_format: HeadFormat,
+}
+
+/// A factor of starting weights, or one for each of some feature sets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number, or numbers by the names of feature sets")]
+pub enum StartSize {
+    Number(f64),
+    Sets(BTreeMap<String, f64>),
 }
 
 /// The handcrafted terms that are built in.
@@ -326,8 +335,23 @@ fn seed() -> u64 {
     1
 }
 
-fn start_size() -> f64 {
-    0.3
+impl Default for StartSize {
+    fn default() -> Self {
+        Self::Number(Self::USUAL)
+    }
+}
+
+impl StartSize {
+    /// The factor of sets that a config says nothing of.
+    const USUAL: f64 = 0.3;
+
+    /// The factor of a set.
+    pub fn of(&self, set: &str) -> f64 {
+        match self {
+            Self::Number(size) => *size,
+            Self::Sets(sets) => sets.get(set).copied().unwrap_or(Self::USUAL),
+        }
+    }
 }
 
 fn one() -> usize {

@@ -252,10 +252,12 @@ pub fn initial(net: &Architecture, seed: u64) -> Weights {
     weights
 }
 
-/// The same with the weights of the accumulators `size` times as large.
-pub fn initial_of_size(net: &Architecture, seed: u64, size: f64) -> Weights {
+/// The same with the weights of each feature set multiplied by one of `sizes`.
+pub fn initial_of_size(net: &Architecture, seed: u64, sizes: &[f64]) -> Weights {
     let mut weights = initial(net, seed);
-    for array in net.arrays().iter().filter(|array| matches!(array.part, Part::Rows(_))) {
+    for array in net.arrays() {
+        let Part::Rows(set) = array.part else { continue };
+        let size = sizes[set];
         let values = &mut weights.0.get_mut(&array.name).expect("it has all arrays").values;
         values.iter_mut().for_each(|value| *value *= size as f32);
     }

@@ -88,7 +88,7 @@ fn values_out_of_bounds() {
         ("optimizer.average_decay", &["1"]),
         ("optimizer.prior", &["3"]),
         ("net", &["3"]),
-        ("net.start_size", &["0", "nan"]),
+        ("net.start_size", &["0", "nan", "{ pieces = -1 }", "{ threats = 1 }"]),
         ("net.hidden", &["abc"]),
         ("data.held_out", &["abc"]),
         ("data.shuffle", &["abc"]),

@@ -289,7 +289,7 @@ fn net(
     plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
     recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
-    let mut weights = initial_of_size(net, config.seed, section.start_size);
+    let mut weights = initial_of_size(net, config.seed, &section.start_sizes);
     if base.is_some() {
         // So the sum begins as what is there already.
         for part in [ArrayPart::Output, ArrayPart::OutputBias] {
