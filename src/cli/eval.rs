@@ -48,22 +48,30 @@ pub struct Args {
 const AT_ONCE: usize = 1024;
 
 /// A FEN as it was written, and its position.
-type Read = (String, Position);
+pub type Read = (String, Position);
 
 pub fn run(args: Args) -> Result<()> {
     let terminal = Terminal::default();
     let place = args.place.open(Precision::F32)?;
     let evaluator = Evaluator::open(&as_engines_load(&args.evaluation), &place, &terminal)?;
     evaluator.knows_bare_positions()?;
-    let mut positions: Box<dyn Iterator<Item = Result<Read>>> = match &args.fens {
-        Some(path) => Box::new(lines(path)?),
-        None => Box::new(args.positions.iter().map(|text| parse(text))),
-    };
+    let mut positions = positions(args.fens.as_deref(), &args.positions)?;
     let blocks = std::iter::from_fn(|| {
         let block: Vec<Result<Read>> = positions.by_ref().take(AT_ONCE).collect();
         (!block.is_empty()).then(|| evaluated(&evaluator, block))
     });
     out::lines(blocks.flatten())
+}
+
+/// The positions of a file, or else those that the command line names.
+pub fn positions<'a>(
+    file: Option<&'a Path>,
+    given: &'a [String],
+) -> Result<Box<dyn Iterator<Item = Result<Read>> + 'a>> {
+    Ok(match file {
+        Some(path) => Box::new(lines(path)?),
+        None => Box::new(given.iter().map(|text| parse(text))),
+    })
 }
 
 /// A line for each position up to the first error.

@@ -19,6 +19,7 @@ mod matches;
 mod options;
 mod quickstart;
 mod report;
+mod rows;
 mod sweep;
 mod terminal;
 mod train;
@@ -52,6 +53,7 @@ enum Command {
     Compare(compare::Args),
     Report(report::Args),
     Inspect(inspect::Args),
+    Rows(rows::Args),
     Keys(keys::Args),
     Sweep(sweep::Args),
     Match(matches::Args),
@@ -108,6 +110,7 @@ impl Cli {
             Command::Compare(args) => compare::run(args)?,
             Command::Report(args) => report::run(args)?,
             Command::Inspect(args) => inspect::run(args)?,
+            Command::Rows(args) => rows::run(args)?,
             Command::Keys(args) => keys::run(args)?,
             Command::Sweep(args) => return sweep::run(args),
             Command::Match(args) => return matches::run(args),

@@ -35,8 +35,8 @@ config: architecture format input loader loss model net point_of_view scales tra
 run: architecture batch config data_file digest digits draw engine export format hce input
     inspect interface loader log loss model net output point_of_view progress report sample scales
     search terms train weights
-cli: architecture batch config data digits draw engine export format input interface loader log
-    model output point_of_view progress report run sample scales search train
+cli: architecture batch config data digits draw engine export features format input interface loader
+    log model output point_of_view progress report run sample scales search train
 ";
 
 /// Every source file with the part it belongs to and its code, comments and tests left out.

@@ -1,0 +1,112 @@
+//! `nnuance rows`: the rows of weights that positions activate.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use shakmaty::Color;
+
+use super::{eval, out};
+use crate::config::Config;
+use crate::features::{Board, Inputs, Set, Views};
+use crate::report::wrap;
+use crate::run::export;
+use crate::run::folder::CONFIG;
+use crate::run::path::in_folder;
+use crate::sample::Position;
+
+/// Show the rows of weights that positions activate, to check the indices of an engine
+///
+/// Each feature set has a list for each perspective: its rows, numbered from 0 within the set,
+/// sorted. A row that is active more than once is listed as often. A net of plain inputs has White's
+/// perspective alone.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  nnuance rows nets/quickstart-32.bin '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
+  nnuance rows net.toml --words '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
+  nnuance rows runs/quickstart-net --fens positions.epd")]
+pub struct Args {
+    /// A net, a checkpoint, a config (.toml), or a run folder
+    net: PathBuf,
+    /// Positions
+    #[arg(value_name = "FEN", required_unless_present = "fens", conflicts_with = "fens")]
+    positions: Vec<String>,
+    /// File of positions, one a line, as `nnuance eval` reads it; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    fens: Option<PathBuf>,
+    /// A line for each row, with its meaning
+    #[arg(long)]
+    words: bool,
+}
+
+pub fn run(args: Args) -> Result<()> {
+    let inputs = inputs(&args.net)?;
+    let positions = eval::positions(args.fens.as_deref(), &args.positions)?;
+    let text = positions.map(|read| {
+        let (fen, position) = read?;
+        Ok(format!("{fen}\n{}", lists(&inputs, &position, args.words)))
+    });
+    out::lines(places(&inputs).map(Ok).into_iter().chain(text))
+}
+
+/// The inputs of a net in a file, or of the one that a config trains.
+fn inputs(path: &Path) -> Result<Inputs> {
+    let path = in_folder(path, CONFIG)?;
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        return Ok(export::read(&path)?.architecture.inputs);
+    }
+    let config = Config::read(&path, &[])?;
+    let net = config.architecture().with_context(|| {
+        format!(
+            "{} trains handcrafted terms, which have no rows; name one of a net",
+            path.display()
+        )
+    })?;
+    Ok(net.inputs.clone())
+}
+
+/// Where the rows of each set are in a net of several.
+fn places(inputs: &Inputs) -> Option<String> {
+    let mut text = String::new();
+    let place = |(i, set): (usize, &Set)| {
+        let first = inputs.first_row(i);
+        format!("{} {first} to {}", set.name(), first + set.rows() - 1)
+    };
+    let places: Vec<String> = inputs.sets().iter().enumerate().map(place).collect();
+    wrap(&format!("In the net, rows of {}.", places.join(", of ")), &mut text);
+    (places.len() > 1).then_some(text)
+}
+
+/// The lists of all sets and perspectives.
+fn lists(inputs: &Inputs, position: &Position, words: bool) -> String {
+    let board = Board::new(position);
+    let perspectives: &[Color] = match inputs.views {
+        Views::Plain => &[Color::White],
+        Views::SideToMove | Views::Perspective => &Color::ALL,
+    };
+    let mut text = String::new();
+    for set in inputs.sets() {
+        for perspective in perspectives {
+            let mut rows = Vec::new();
+            set.active(&board, *perspective, &mut rows);
+            rows.sort_unstable();
+            let name = format!("{}, {}:", set.name(), perspective.fold_wb("White", "Black"));
+            if words {
+                text += &format!("{name}\n{}", described(set, &rows));
+            } else {
+                let rows: Vec<String> = rows.iter().map(u32::to_string).collect();
+                wrap(&format!("{name} {}", rows.join(" ")), &mut text);
+            }
+        }
+    }
+    text
+}
+
+/// A line for each row.
+fn described(set: &Set, rows: &[u32]) -> String {
+    let line = |same: &[u32]| {
+        let times = if same.len() > 1 { format!(", {} times", same.len()) } else { String::new() };
+        format!("{:>7}  {}{times}\n", same[0], set.describe(same[0]))
+    };
+    rows.chunk_by(|a, b| a == b).map(line).collect()
+}
