@@ -41,6 +41,15 @@ impl FeatureSet for AttackedPieces {
         format!("{kind} on {square}, {}", state[row / PIECES])
     }
 
+    /// The piece on its square, attacked and defended or not.
+    fn factor_rows(&self) -> usize {
+        PIECES
+    }
+
+    fn factor(&self, row: u32) -> Option<u32> {
+        Some(row % PIECES as u32)
+    }
+
     fn bounds(&self, weights: &[i32]) -> [i64; 2] {
         let kings: Vec<usize> = (0..64).filter(|square| square % 8 < 4).collect();
         bounds::both(weights, |weight| {

@@ -51,6 +51,15 @@ impl FeatureSet for HalfKa {
         format!("{} on {square}, own king on {king}", KINDS[plane / 2 + 6 * (plane % 2)])
     }
 
+    /// The piece on its square, wherever the own king stands.
+    fn factor_rows(&self) -> usize {
+        PIECES
+    }
+
+    fn factor(&self, row: u32) -> Option<u32> {
+        Some(row % PIECES as u32)
+    }
+
     fn bounds(&self, weights: &[i32]) -> [i64; 2] {
         bounds::both(weights, |weight| {
             let of_block = |block| {

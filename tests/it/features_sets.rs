@@ -341,6 +341,21 @@ fn factors_of_threats_are_their_kinds() {
     }
 }
 
+#[test]
+fn factors_of_pieces_are_pieces() {
+    for name in ["halfka-hm", "attacked-pieces"] {
+        let (set, mut words) = (set(name), HashMap::new());
+        for row in 0..set.rows() as u32 {
+            // "own knight on f3, attacked"
+            let piece = set.describe(row).split(',').next().expect("words").to_string();
+            let factor = set.factor(row).expect("a factor");
+            assert_eq!(words.entry(factor).or_insert_with(|| piece.clone()), &piece, "{name}");
+        }
+        assert_eq!(words.len(), set.factor_rows());
+        assert_eq!(words.values().collect::<HashSet<_>>().len(), words.len());
+    }
+}
+
 /// The proof of a sum holds for the lists of positions, whatever the weights, and weights of one sign
 /// at the clip of i8 leave room for pieces.
 #[test]
