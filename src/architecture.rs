@@ -1,16 +1,18 @@
 //! A net as data, from which arrays, rows, integers and files follow.
 
 mod activation;
+mod buckets;
 mod form;
 
 pub use activation::{Activation, Curve, LayerActivation};
+pub use buckets::{Buckets, OwnBuckets};
 pub use form::{Form, LayerForm, is_pieces, pieces};
 
 pub use crate::features::{Inputs, Kings, PIECES, Set, Views};
 
 use serde::{Deserialize, Serialize};
 
-use crate::sample::Position;
+use crate::registry::Own;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Form", into = "Form")]
@@ -25,8 +27,10 @@ pub struct Architecture {
     pub head: Vec<Layer>,
     /// Whether the first layer has one more neuron, added to the output as it is.
     pub skip: bool,
-    /// Sets of layers, 1 to 32, of which the number of pieces chooses one.
+    /// Sets of layers, 1 to 32.
     pub buckets: usize,
+    /// The function that chooses one of them; none where the number of pieces does.
+    pub own_buckets: Option<Own<OwnBuckets>>,
 }
 
 /// A layer of the head: an affine map and an activation.
@@ -51,6 +55,7 @@ impl Architecture {
             head: Vec::new(),
             skip: false,
             buckets: 1,
+            own_buckets: None,
         }
     }
 
@@ -95,14 +100,9 @@ impl Architecture {
         maps
     }
 
-    /// The set of layers that judges a position with so many pieces.
+    /// The set of layers that judges a position with so many pieces, unless a function chooses.
     pub fn bucket(&self, pieces: usize) -> usize {
         pieces.saturating_sub(2).min(MOST_PIECES - 2) / self.pieces_per_bucket()
-    }
-
-    /// The set of layers that judges a position.
-    pub fn bucket_of(&self, position: &Position) -> usize {
-        self.bucket(position.count())
     }
 
     /// Numbers of pieces that share an output bucket.

@@ -26,6 +26,7 @@
 //!
 //! Score and result are seen by the side to move unless a name says `white`.
 
+mod app;
 pub mod architecture;
 pub mod batch;
 pub mod cli;
@@ -54,6 +55,7 @@ pub mod output;
 pub mod point_of_view;
 pub mod prefetch;
 pub mod progress;
+pub mod registry;
 pub mod report;
 pub mod run;
 pub mod sample;
@@ -64,3 +66,7 @@ pub mod sums;
 pub mod terms;
 pub mod train;
 pub mod weights;
+
+pub use app::App;
+// A program of its own takes the same version.
+pub use shakmaty;

@@ -1,5 +1,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    nnuance::cli::main()
+    nnuance::App::new().run()
 }

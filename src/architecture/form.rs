@@ -5,9 +5,11 @@ use std::fmt::{self, Display, Formatter};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Activation, Architecture, Impossible, Inputs, Kings, Layer, LayerActivation, PIECES, Views,
+    Activation, Architecture, Buckets, Impossible, Inputs, Kings, Layer, LayerActivation, PIECES,
+    Views,
 };
 use crate::features;
+use crate::registry::Missing;
 
 /// A net as it is written down; what is left out is as in the simplest nets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,8 +34,8 @@ pub struct Form {
     pub head: Vec<LayerForm>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip: bool,
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub output_buckets: usize,
+    #[serde(default, skip_serializing_if = "Buckets::is_one")]
+    pub output_buckets: Buckets,
 }
 
 /// A layer of the head as it is written down; the last has one neuron and no activation.
@@ -60,27 +62,14 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-fn one() -> usize {
-    1
-}
-
-fn is_one(count: &usize) -> bool {
-    *count == 1
-}
-
 impl TryFrom<Form> for Architecture {
     type Error = Impossible;
 
     fn try_from(form: Form) -> Result<Self, Impossible> {
         let kings = Kings::new(form.mirror, &form.king_buckets)
             .map_err(|reason| Impossible { key: "king_buckets", reason })?;
-        let set = |name: &String| {
-            features::named(name, kings).ok_or_else(|| {
-                let known = features::names().join(", ");
-                let reason = format!("this program has no feature set {name:?}; it has {known}");
-                Impossible { key: "sets", reason }
-            })
-        };
+        let missing = |it: Missing| Impossible { key: "sets", reason: it.to_string() };
+        let set = |name: &String| features::named(name, kings).map_err(missing);
         let sets = form.sets.iter().map(set).collect::<Result<Vec<_>, _>>()?;
         if sets.is_empty() {
             return Err(Impossible { key: "sets", reason: "name a set, such as `pieces`".into() });
@@ -93,7 +82,8 @@ impl TryFrom<Form> for Architecture {
             pairwise: form.pairwise,
             head,
             skip: form.skip,
-            buckets: form.output_buckets,
+            buckets: form.output_buckets.count(),
+            own_buckets: form.output_buckets.own(),
         };
         architecture.check().map(|()| architecture)
     }
@@ -115,7 +105,7 @@ impl From<Architecture> for Form {
             pairwise: net.pairwise,
             head: net.head.iter().map(layer).chain(last).collect(),
             skip: net.skip,
-            output_buckets: net.buckets,
+            output_buckets: net.own_buckets.map_or(Buckets::Pieces(net.buckets), Buckets::Own),
         }
     }
 }
@@ -148,7 +138,7 @@ fn layers(written: &[LayerForm]) -> Result<Vec<Layer>, String> {
 
 impl Display for Architecture {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { inputs, hidden, activation, pairwise, head, skip, buckets } = self;
+        let Self { inputs, hidden, activation, pairwise, head, skip, buckets, own_buckets } = self;
         match inputs.views {
             Views::Perspective => write!(f, "({inputs} -> {hidden})x2")?,
             _ => write!(f, "{inputs} -> {hidden}")?,
@@ -163,6 +153,9 @@ impl Display for Architecture {
             (true, buckets) => write!(f, "1x{buckets}")?,
             (false, 1) => write!(f, "{}1", layers.collect::<String>())?,
             (false, buckets) => write!(f, "({}1)x{buckets}", layers.collect::<String>())?,
+        }
+        if let Some(own) = own_buckets {
+            write!(f, " {}", own.name())?;
         }
         if inputs.views != Views::Perspective {
             write!(f, " {}", inputs.views.name())?;

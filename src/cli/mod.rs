@@ -64,14 +64,14 @@ enum Command {
     Devices(devices::Args),
 }
 
-/// The program: parses the command line and runs the command.
-pub fn main() -> ExitCode {
+/// The program: installs what it adds, parses the command line and runs the command.
+pub fn main(install: impl FnOnce() -> anyhow::Result<()>) -> ExitCode {
     bear_limits();
-    let ended = match Cli::try_parse() {
+    let ended = install().and_then(|()| match Cli::try_parse() {
         Ok(cli) => cli.run(),
         Err(usage) if cluster::is_first() => out::usage(&usage),
         Err(usage) => Ok(ExitCode::from(usage.exit_code() as u8)),
-    };
+    });
     match ended {
         Ok(code) => {
             cluster::leave();

@@ -496,7 +496,5 @@ fn data_source(
 
 fn format(key: &'static str, name: Option<&str>) -> Checked<Option<&'static Format>> {
     let Some(name) = name else { return Ok(None) };
-    let names: Vec<&str> = crate::format::ALL.iter().map(|format| format.name).collect();
-    let reason = format!("no format is named {name:?}; known are {}", names.join(", "));
-    Format::named(name).map(Some).ok_or_else(|| ConfigError::of(key, reason))
+    Format::named(name).map(Some).map_err(|missing| ConfigError::of(key, missing))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::architecture::{Activation, LayerForm, Views, is_pieces, pieces};
+use crate::architecture::{Activation, Buckets, LayerForm, Views, is_pieces, pieces};
 use crate::loader::{Filter, Weighing};
 use crate::loss::LossShape;
 use crate::model::Precision;
@@ -113,9 +113,9 @@ pub struct Net {
     /// Whether the first layer of the head has one more neuron, which is added to the output.
     #[serde(default)]
     pub skip: bool,
-    /// Sets of all layers behind the hidden one, by the number of pieces.
-    #[serde(default = "one")]
-    pub output_buckets: usize,
+    /// Sets of all layers behind the hidden one: their number, or the name of what chooses them.
+    #[serde(default)]
+    pub output_buckets: Buckets,
     /// The weights to start from; none for random ones.
     pub start: Option<String>,
     /// Factor of the random starting weights of the accumulators.
@@ -352,10 +352,6 @@ impl StartSize {
             Self::Sets(sets) => sets.get(set).copied().unwrap_or(Self::USUAL),
         }
     }
-}
-
-fn one() -> usize {
-    1
 }
 
 fn rare() -> u64 {

@@ -147,7 +147,7 @@ pub enum LoadError {
     Net { path: PathBuf, error: NetError },
     #[error("{path}, which describes {net}: {reason}")]
     Description { path: PathBuf, net: PathBuf, reason: String },
-    #[error("{path} is not a manifest of this version: {reason}")]
+    #[error("{path} is not a manifest that this program reads: {reason}")]
     Manifest { path: PathBuf, reason: String },
     #[error("{path} is missing: without a manifest there is nothing to verify")]
     Missing { path: PathBuf },

@@ -83,6 +83,11 @@ pub enum SnippetError {
     #[error("there is no code for nets whose accumulators go through {0}")]
     Activation(&'static str),
     #[error(
+        "there is no code for output buckets of one's own, `{0}`; build the engine on this library, \
+         or train with a number of buckets"
+    )]
+    OwnBuckets(&'static str),
+    #[error(
         "an evaluation may reach {0} centipawns, outside of 32 bits; export with a smaller SCALE"
     )]
     Centipawns(i64),
@@ -95,6 +100,9 @@ pub fn snippet(
     [net_file, code_file]: [&str; 2],
     golden: &[Golden],
 ) -> Result<String, SnippetError> {
+    if let Some(own) = net.architecture().own_buckets {
+        return Err(SnippetError::OwnBuckets(own.name()));
+    }
     let proof = prove(net)?;
     let Scales { qa, qb, .. } = net.scales();
     let unit = i64::from(qa) * i64::from(qb);

@@ -13,8 +13,6 @@ mod threat_kinds;
 mod threats;
 mod views;
 
-use std::sync::{Arc, RwLock};
-
 use shakmaty::{Color, Role, Square};
 
 pub use moved::Moved;
@@ -22,6 +20,7 @@ pub use pieces::{Kings, PIECES, Pieces, index, piece, pieces};
 pub use set::{Board, FeatureSet, Integer, KINDS, Perspective, Set, Threat};
 pub use views::Views;
 
+use crate::registry::{self, Kind, Missing, Taken};
 use crate::sample::{Piece, Position};
 
 /// No position has more pieces than this, so no view has more active rows of pieces.
@@ -37,37 +36,45 @@ const ALL: &[fn() -> Set] = &[
     || Set::new(attacked::AttackedPieces),
 ];
 
-/// The sets that a program has added.
-static ADDED: RwLock<Vec<Set>> = RwLock::new(Vec::new());
+impl Kind for Set {
+    const NOUN: &'static str = "feature set";
+}
 
 /// Adds a set, which configs and manifests can then name.
 ///
-/// # Panics
+/// # Errors
 /// If there is a set of this name.
-pub fn register(set: Arc<dyn FeatureSet>) {
-    let set = Set(set);
-    assert!(!names().iter().any(|name| name == set.name()), "there is a set {:?}", set.name());
-    ADDED.write().expect("no thread panics while it holds the lock").push(set);
+pub fn register(set: Set) -> Result<(), Taken> {
+    let name = set.name().to_string();
+    match names().contains(&name) {
+        false => registry::add(&name, set),
+        true => Err(Taken { noun: Set::NOUN, name }),
+    }
 }
 
 /// All sets but `pieces`.
-fn all() -> Vec<Set> {
-    let added = ADDED.read().expect("no thread panics while it holds the lock");
-    ALL.iter().map(|set| set()).chain(added.iter().cloned()).collect()
+fn all() -> impl Iterator<Item = Set> {
+    let added = registry::all::<Set>().into_iter().map(|own| own.value().clone());
+    ALL.iter().map(|set| set()).chain(added)
 }
 
 /// The names of all sets.
 pub fn names() -> Vec<String> {
-    let names = all().into_iter().map(|set| set.name().to_string());
+    let names = all().map(|set| set.name().to_string());
     [pieces::NAME.to_string()].into_iter().chain(names).collect()
 }
 
 /// The set of a name; `pieces` has these king buckets.
-pub fn named(name: &str, kings: Kings) -> Option<Set> {
-    match name {
-        pieces::NAME => Some(Set::new(Pieces(kings))),
-        _ => all().into_iter().find(|set| set.name() == name),
+///
+/// # Errors
+/// If the program has no such set.
+pub fn named(name: &str, kings: Kings) -> Result<Set, Missing> {
+    if name == pieces::NAME {
+        return Ok(Set::new(Pieces(kings)));
     }
+    let (found, names) = (all().find(|set| set.name() == name), names());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    found.ok_or_else(|| Missing::of::<Set>(name, &names))
 }
 
 /// Inputs of a net: whose perspectives it takes, and the sets whose rows they activate.

@@ -1,4 +1,4 @@
-//! Bytes to [`Sample`]s and back. A [`Format`] is one row of [`ALL`]: how to recognise it, a
+//! Bytes to [`Sample`]s and back. A [`Format`] is one row of [`ALL`], or added by a program: how to recognise it, a
 //! [`Reader`], a [`Writer`], and what it can hold. Score and result of samples are those of the
 //! side to move.
 
@@ -28,6 +28,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 use std::path::Path;
 
+use crate::registry::{self, Kind, Missing, Own, Taken};
 use crate::sample::Sample;
 
 pub type Input = Box<dyn BufRead + Send>;
@@ -73,6 +74,7 @@ pub struct Format {
 /// Endings of the names of packed files.
 pub const PACKED: [&str; 2] = ["gz", "zst"];
 
+/// The formats that are built in.
 pub static ALL: [&Format; 9] = [
     &viriformat::FORMAT,
     &binpack::FORMAT,
@@ -85,9 +87,35 @@ pub static ALL: [&Format; 9] = [
     &trace::FORMAT,
 ];
 
+impl Kind for Format {
+    const NOUN: &'static str = "format";
+}
+
+/// All formats, those that the program adds last.
+pub fn all() -> impl Iterator<Item = &'static Format> {
+    ALL.into_iter().chain(registry::all::<Format>().into_iter().map(Own::value))
+}
+
+/// The names of all formats.
+pub fn names() -> Vec<&'static str> {
+    all().map(|format| format.name).collect()
+}
+
 impl Format {
-    pub fn named(name: &str) -> Option<&'static Format> {
-        ALL.iter().copied().find(|format| format.name == name)
+    pub fn named(name: &str) -> Result<&'static Format, Missing> {
+        let found = all().find(|format| format.name == name);
+        found.ok_or_else(|| Missing::of::<Self>(name, &names()))
+    }
+
+    /// Adds a format to those that are built in.
+    ///
+    /// # Errors
+    /// If there is one of this name.
+    pub fn register(self) -> Result<(), Taken> {
+        match Self::named(self.name) {
+            Err(_) => registry::add(self.name, self),
+            Ok(_) => Err(Taken { noun: Self::NOUN, name: self.name.into() }),
+        }
     }
 
     /// A writer; an error if samples do not hold what the format wants.

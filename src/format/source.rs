@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shakmaty::Color;
 
-use super::{ALL, BLOCK, BadRecord, Fault, Format, Input, Reader, View, fields, unpack};
+use super::{BLOCK, BadRecord, Fault, Format, Input, Reader, View, all, fields, names, unpack};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -198,15 +198,12 @@ pub fn sniff(
     if let Some(given) = given.filter(|format| (format.recognises)(head)) {
         return Ok(given);
     }
-    let names = |formats: &[&Format], separator: &str| {
-        formats.iter().map(|format| format.name).collect::<Vec<_>>().join(separator)
-    };
-    let all: Vec<_> = ALL.into_iter().filter(|format| (format.recognises)(head)).collect();
-    let found = match all[..] {
+    let alike: Vec<_> = all().filter(|format| (format.recognises)(head)).collect();
+    let found = match alike[..] {
         [] => None,
         [one] => Some(one),
         _ => {
-            let names = names(&all, " or ");
+            let names = alike.iter().map(|format| format.name).collect::<Vec<_>>().join(" or ");
             return Err(format!("it may be {names}; name the format (data.format, --format)"));
         }
     };
@@ -217,10 +214,10 @@ pub fn sniff(
         }
         // Its first record may be bad; the reader then says where and why.
         (given, None) => {
-            let named = given.or_else(|| ALL.into_iter().find(|format| format.names(path)));
+            let named = given.or_else(|| all().find(|format| format.names(path)));
             match packed(head) {
                 None => named.ok_or_else(|| {
-                    format!("{}, which is none of {}", start(head), names(&ALL, ", "))
+                    format!("{}, which is none of {}", start(head), names().join(", "))
                 }),
                 Some(kind) => Err(format!("it is packed with {kind}; unpack it first")),
             }

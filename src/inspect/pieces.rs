@@ -67,10 +67,12 @@ fn of_position(float: &Float, scale: f64, position: &Position, worths: &mut Vec<
     for (view, rows) in rows.iter_mut().enumerate() {
         net.inputs.active(position, view, &mut |row| rows.push(row));
     }
-    let value = |accumulators: &[Vec<f64>], pieces: usize| {
-        float.output(float.activations(accumulators), net.bucket(pieces), &mut |_, _| ())
+    let value = |accumulators: &[Vec<f64>], bucket: usize| {
+        float.output(float.activations(accumulators), bucket, &mut |_, _| ())
     };
-    let (with, left) = (value(&accumulators, position.count()), position.count() - 1);
+    let bucket = net.bucket_of(position);
+    let left = if net.own_buckets.is_some() { bucket } else { net.bucket(position.count() - 1) };
+    let with = value(&accumulators, bucket);
     let sign = scale * f64::from(net.inputs.sign(position));
     removed(position, worths, |place| {
         let mut without = accumulators.clone();

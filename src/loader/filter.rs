@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LoadError;
 use crate::format::{Facts, Format, Holds};
+use crate::registry::{Kind, Own};
 use crate::sample::Sample;
 
 /// Which positions are worth learning from. By default every position passes. A filter that asks
@@ -31,6 +32,16 @@ pub struct Filter {
     pub min_pieces: Option<usize>,
     /// The largest number of pieces on the board, kings and pawns included.
     pub max_pieces: Option<usize>,
+    /// Filters that the program adds; a position must pass all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<Own<OwnFilter>>,
+}
+
+/// A filter that a program adds; it returns whether a position passes.
+pub struct OwnFilter(pub Box<dyn Fn(&Sample) -> bool + Send + Sync>);
+
+impl Kind for OwnFilter {
+    const NOUN: &'static str = "filter";
 }
 
 /// Positions that each key skipped; the first key that applies counts.
@@ -88,7 +99,7 @@ impl Filter {
         } else if self.skip_in_check && sample.position.in_check() {
             Some("skip_in_check")
         } else {
-            None
+            self.own.iter().find(|own| !(own.0)(sample)).map(|own| own.name())
         }
     }
 }
@@ -109,8 +120,8 @@ fn require(
 
 /// How much the loss of a position counts, against that of others. Each key is a line through points
 /// `[where, how much]`, straight between them and level beyond; where several are given they are
-/// multiplied. Without any all positions count alike. Only ratios matter, in steps of 1/255 of the
-/// largest. A fact that a position lacks changes nothing.
+/// multiplied, and so is the weight that the program adds. Without any all positions count alike.
+/// Only ratios matter, in steps of 1/255 of the largest. A fact that a position lacks changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Weighing {
@@ -120,6 +131,15 @@ pub struct Weighing {
     pub pieces: Vec<[f64; 2]>,
     /// By the score in centipawns, whichever side it is for.
     pub score: Vec<[f64; 2]>,
+    /// Weights that the program adds.
+    pub own: Option<Own<OwnWeight>>,
+}
+
+/// Weights of positions, 0 to 1, that a program adds.
+pub struct OwnWeight(pub Box<dyn Fn(&Sample) -> f64 + Send + Sync>);
+
+impl Kind for OwnWeight {
+    const NOUN: &'static str = "weight";
 }
 
 impl Weighing {
@@ -165,7 +185,23 @@ impl Weighing {
             let most = points.iter().map(|point| point[1]).fold(0.0, f64::max);
             fact.and_then(|fact| along(points, fact)).map_or(1.0, |weight| weight / most)
         };
-        self.lines().into_iter().zip(facts).map(factor).product()
+        let own = self.own.map_or(1.0, |own| (own.0)(sample));
+        self.lines().into_iter().zip(facts).map(factor).product::<f64>() * own
+    }
+
+    /// An error where the weight that the program adds is out of bounds.
+    pub(super) fn check_own(&self, path: &Path, sample: &Sample) -> Result<(), LoadError> {
+        let Some(own) = self.own else { return Ok(()) };
+        let weight = (own.0)(sample);
+        match (0.0..=1.0).contains(&weight) {
+            true => Ok(()),
+            false => Err(LoadError::Weight {
+                path: path.to_path_buf(),
+                name: own.name(),
+                fen: sample.position.fen(),
+                weight,
+            }),
+        }
     }
 
     /// The weight in a byte, as positions in memory keep it.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
 use crate::batch::{OfRank, Pairs};
 pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
-pub use filter::{Filter, Rejected, Weighing};
+pub use filter::{Filter, OwnFilter, OwnWeight, Rejected, Weighing};
 pub use prepared::{Preparation, Prepare, Prepared};
 pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan, scan_terms};
 pub use shuffle::BatchOrder;
@@ -173,6 +173,10 @@ pub enum LoadError {
     NoColours { path: PathBuf },
     #[error("{path}: {reason}; or set data.check_view = false if you know better")]
     View { path: PathBuf, reason: String },
+    #[error(
+        "{path}: the weight `{name}` of {fen} is {weight}, expected 0 to 1; change the function"
+    )]
+    Weight { path: PathBuf, name: &'static str, fen: String, weight: f64 },
     #[error("no position is left {0}")]
     Empty(String),
     #[error("`target.weights`: all positions to train on have a weight of 0")]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::{Filter, LoadError, Plan, Rejected, Subset};
+use super::{Filter, LoadError, Plan, Rejected, Subset, Weighing};
 use crate::format::{Format, Holds, Source};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -48,6 +48,7 @@ pub struct FilteredFile<'a> {
     path: &'a Path,
     pub source: Source,
     reading: &'a Reading,
+    weighing: &'a Weighing,
     /// The number of the file's source in the plan.
     number: u8,
     /// Whether any position had a score.
@@ -79,8 +80,8 @@ impl<'a> FilteredFile<'a> {
             return Err(LoadError::NoScore { path: path.to_path_buf() });
         }
         let (left, rejected) = (reading.limit.unwrap_or(u64::MAX), Rejected::default());
-        let (scored, raw, read) = (false, Vec::new(), 0);
-        Ok(Self { path, source, reading, number, scored, left, read, rejected, raw })
+        let (weighing, scored, raw, read) = (&plan.weighing, false, Vec::new(), 0);
+        Ok(Self { path, source, reading, weighing, number, scored, left, read, rejected, raw })
     }
 
     /// Appends the next positions that pass; false at the end of the file. Where scores are
@@ -99,6 +100,7 @@ impl<'a> FilteredFile<'a> {
             } else if self.reading.scores && sample.score.is_none() {
                 self.rejected.count(Rejected::NO_SCORE);
             } else {
+                self.weighing.check_own(self.path, sample)?;
                 out.push(Sample { source: self.number, ..*sample });
                 self.left -= 1;
             }

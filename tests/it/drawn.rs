@@ -46,6 +46,7 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         head: (0..layers).map(|_| layer(&mut random)).collect(),
         skip: layers > 0 && random.random(),
         buckets: *[1, 1, 2, 5, 8, 32].choose(&mut random).expect("there are numbers"),
+        own_buckets: None,
     }
 }
 

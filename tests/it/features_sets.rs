@@ -20,7 +20,7 @@ const SETS: [&str; 6] =
     ["halfka-hm", "threats", "pawn-pairs", "threat-kinds", "attack-counts", "attacked-pieces"];
 
 pub fn set(name: &str) -> Set {
-    features::named(name, Kings::NONE).unwrap_or_else(|| panic!("no set {name}"))
+    features::named(name, Kings::NONE).unwrap_or_else(|_| panic!("no set {name}"))
 }
 
 /// The active rows of one perspective, sorted.

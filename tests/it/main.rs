@@ -81,6 +81,7 @@ mod newton;
 mod optimizers;
 mod options;
 mod outputs;
+mod own_code;
 mod own_data;
 mod own_engine;
 mod own_set;

@@ -11,7 +11,7 @@ fn examples_of_formats_are_read() {
     let page = fs::read_to_string("docs/formats.md").unwrap();
     let mut shown = Vec::new();
     for section in page.split("\n## ").skip(1) {
-        let Some(format) = Format::named(section.lines().next().unwrap()) else { continue };
+        let Ok(format) = Format::named(section.lines().next().unwrap()) else { continue };
         let Some((_, rest)) = section.split_once("```text\n") else { continue };
         let example = rest.split("```").next().unwrap();
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 /// Each part of the library, with a colon, and the parts that it may name. These stand above it, so
 /// that there are no cycles.
 const ARROWS: &str = "\
-data_file: digits: draw: input: linear: loss: output: point_of_view: prefetch: sample:
+data_file: digits: draw: input: linear: loss: output: point_of_view: prefetch: registry: sample:
 scales: score: sums: weights:
-features: point_of_view sample
-architecture: features sample
+features: point_of_view registry sample
+architecture: features registry sample
 log: input output
 progress: log
 batch: architecture sums
@@ -17,7 +17,7 @@ digest: input
 floats: architecture sample weights
 model: architecture batch loss prefetch sums weights
 terms: input
-format: input output point_of_view sample score sums terms
+format: input output point_of_view registry sample score sums terms
 hce: batch sample scales sums terms weights
 net: architecture features sample scales
 report: digits draw linear log loss terms
@@ -29,14 +29,15 @@ engine: digest format output progress sample score
 export: architecture data_file digest features floats input net output report sample scales
     sums terms weights
 inspect: architecture digits draw floats hce linear point_of_view report sample scales weights
-loader: architecture batch data_file digest features format hce input net point_of_view sample
-    terms
+loader: architecture batch data_file digest features format hce input net point_of_view
+    registry sample terms
 config: architecture format input loader loss model net point_of_view scales train
 run: architecture batch config data_file digest digits draw engine export format hce input
     inspect interface loader log loss model net output point_of_view progress report sample scales
     search terms train weights
 cli: architecture batch config data digits draw engine export features format input interface loader
-    log model output point_of_view progress report run sample scales search train
+    log model output point_of_view progress registry report run sample scales search train
+app: architecture cli features format loader registry sample
 ";
 
 /// Every source file with the part it belongs to and its code, comments and tests left out.

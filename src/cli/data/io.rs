@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use crate::cli::out;
 use crate::cli::terminal::{bar, interrupts};
 use crate::digits::grouped;
-use crate::format::{ALL, Format, Holds, Sink, Source, WriteError};
+use crate::format::{Format, Holds, Sink, Source, WriteError, all};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::{data, output};
@@ -19,7 +19,7 @@ use crate::{data, output};
 #[derive(clap::Args)]
 pub struct Reading {
     /// Format of the files [default: by their content]
-    #[arg(long, value_name = "NAME", value_parser = format)]
+    #[arg(long, value_name = "NAME", value_parser = Format::named)]
     pub format: Option<&'static Format>,
     /// Point of view of scores and results in the files, white or side-to-move [default: that of
     /// the format]
@@ -47,7 +47,7 @@ pub struct Writing {
     #[arg(short, long = "out", value_name = "FILE")]
     pub output: PathBuf,
     /// Format to write [default: by the ending of the output; -, standard output, needs it]
-    #[arg(long, value_name = "NAME", value_parser = format)]
+    #[arg(long, value_name = "NAME", value_parser = Format::named)]
     to: Option<&'static Format>,
     /// Replace an output that exists
     #[arg(long)]
@@ -61,11 +61,6 @@ pub struct Files {
     pub inputs: Inputs,
     #[command(flatten)]
     pub writing: Writing,
-}
-
-fn format(name: &str) -> Result<&'static Format, String> {
-    let names = || ALL.map(|format| format.name).join(", ");
-    Format::named(name).ok_or_else(|| format!("no such format, known are {}", names()))
 }
 
 fn point_of_view(name: &str) -> Result<PointOfView, String> {
@@ -127,11 +122,11 @@ impl Writing {
         if let Some(format) = self.to {
             return Ok(format);
         }
-        let found = ALL.into_iter().find(|format| format.names(path));
+        let found = all().find(|format| format.names(path));
         found.with_context(|| {
-            let usual = ALL.iter().filter(|it| it.writer.is_some());
-            let usual: Vec<_> =
-                usual.map(|it| format!(".{} {}", it.extensions[0], it.name)).collect();
+            let usual = all().filter(|it| it.writer.is_some());
+            let ending = |it: &Format| Some(format!(".{} {}", it.extensions.first()?, it.name));
+            let usual: Vec<_> = usual.filter_map(ending).collect();
             format!(
                 "the ending of {} tells no format; name it with --to, or end the name in {}",
                 path.display(),

@@ -9,8 +9,9 @@ use anyhow::{Result, ensure};
 use super::io::{Files, Written, count, share};
 use crate::data::{self, extract::Extract};
 use crate::format::Holds;
-use crate::loader::{Filter, Rejected, Split};
+use crate::loader::{Filter, OwnFilter, Rejected, Split};
 use crate::output::{is_standard, same};
+use crate::registry::Own;
 use crate::sample::{Sample, mix};
 
 /// Write positions in another format
@@ -98,6 +99,9 @@ pub struct FilterKeys {
     /// Leave out positions in which a promotion was played
     #[arg(long)]
     skip_promotions: bool,
+    /// Leave out positions that a filter of this program's own does not pass; may be repeated
+    #[arg(long, value_name = "NAME")]
+    own: Vec<Own<OwnFilter>>,
 }
 
 impl FilterKeys {
@@ -116,6 +120,7 @@ impl FilterKeys {
             max_score: self.max_score,
             min_pieces: self.min_pieces,
             max_pieces: self.max_pieces,
+            own: self.own.clone(),
         }
     }
 }

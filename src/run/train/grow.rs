@@ -88,6 +88,11 @@ fn kings(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
 
 /// The output bucket of the smaller net that contains each of the larger one.
 fn buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
+    if net.own_buckets.is_some() || wanted.own_buckets.is_some() {
+        let same = net.own_buckets == wanted.own_buckets;
+        ensure!(same || net.buckets == 1, "its output buckets are chosen otherwise");
+        return Ok((0..wanted.buckets).map(|bucket| if same { bucket } else { 0 }).collect());
+    }
     let pairs = (2..=MOST_PIECES).map(|pieces| (wanted.bucket(pieces), net.bucket(pieces)));
     parts(wanted.buckets, pairs, "output bucket")
 }

@@ -1,0 +1,85 @@
+//! A program of one's own: all of `nnuance`, with feature sets, filters and the like added to it.
+
+use std::process::ExitCode;
+
+use crate::architecture::OwnBuckets;
+use crate::cli;
+use crate::features::{self, FeatureSet, Set};
+use crate::format::Format;
+use crate::loader::{OwnFilter, OwnWeight};
+use crate::registry::{Taken, add};
+use crate::sample::{Position, Sample};
+
+type Addition = Box<dyn FnOnce() -> Result<(), Taken>>;
+
+/// What a program adds by name. Configs, manifests and checkpoints hold the names; a program
+/// that lacks one says so.
+///
+/// Functions are called on several threads, perhaps more than once for the same position: their
+/// results depend on their argument alone.
+#[derive(Default)]
+#[must_use = "it does nothing before `run` or `install`"]
+pub struct App(Vec<Addition>);
+
+impl App {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a feature set for `net.sets`.
+    pub fn features(self, set: impl FeatureSet) -> Self {
+        self.and(move || features::register(Set::new(set)))
+    }
+
+    /// Adds output buckets for `net.output_buckets`: their number, 1 to 32, and the one of a position.
+    pub fn output_buckets(
+        self,
+        name: &'static str,
+        count: usize,
+        of: impl Fn(&Position) -> usize + Send + Sync + 'static,
+    ) -> Self {
+        self.and(move || add(name, OwnBuckets { count, of: Box::new(of) }))
+    }
+
+    /// Adds a filter for `data.filter.own`; it returns whether a position passes.
+    pub fn filter(
+        self,
+        name: &'static str,
+        passes: impl Fn(&Sample) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.and(move || add(name, OwnFilter(Box::new(passes))))
+    }
+
+    /// Adds weights of positions for `target.weights.own`, from 0 to 1.
+    pub fn weight(
+        self,
+        name: &'static str,
+        weight: impl Fn(&Sample) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        self.and(move || add(name, OwnWeight(Box::new(weight))))
+    }
+
+    /// Adds a format of files, which is recognised and named as the others are.
+    pub fn format(self, format: Format) -> Self {
+        self.and(move || format.register())
+    }
+
+    fn and(mut self, addition: impl FnOnce() -> Result<(), Taken> + 'static) -> Self {
+        self.0.push(Box::new(addition));
+        self
+    }
+
+    /// Adds everything to the process. Programs that call the library do so before they read a
+    /// config, a net or a file.
+    ///
+    /// # Errors
+    /// If a name is taken.
+    pub fn install(self) -> Result<(), Taken> {
+        self.0.into_iter().try_for_each(|addition| addition())
+    }
+
+    /// Runs the command line of `nnuance`.
+    pub fn run(self) -> ExitCode {
+        cli::main(|| Ok(self.install()?))
+    }
+}

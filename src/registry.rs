@@ -1,0 +1,142 @@
+//! Values that a program adds to the library by name: filters, weights, formats. There is one registry
+//! a process; configs, manifests and checkpoints hold the names.
+
+use std::any::Any;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::str::FromStr;
+use std::sync::{PoisonError, RwLock};
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A type of values that programs add.
+pub trait Kind: Send + Sync + 'static {
+    /// The noun of such a value in messages.
+    const NOUN: &'static str;
+}
+
+type Entry = (&'static str, &'static (dyn Any + Send + Sync));
+
+static ADDED: RwLock<Vec<Entry>> = RwLock::new(Vec::new());
+
+/// An added value and its name, by which files hold it.
+pub struct Own<T: 'static> {
+    name: &'static str,
+    value: &'static T,
+}
+
+/// Why a value cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is a {noun} `{name}` already; choose another name for the second")]
+pub struct Taken {
+    pub noun: &'static str,
+    pub name: String,
+}
+
+/// Why a name has no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this program has no {noun} `{name}`{known}; run the program that registers it")]
+pub struct Missing {
+    noun: &'static str,
+    name: String,
+    /// The names that there are, in words.
+    known: String,
+}
+
+impl Missing {
+    pub fn of<T: Kind>(name: &str, known: &[&str]) -> Self {
+        let known = match known.is_empty() {
+            true => String::new(),
+            false => format!(" (it has {})", known.join(", ")),
+        };
+        Self { noun: T::NOUN, name: name.into(), known }
+    }
+}
+
+/// Adds a value until the end of the process.
+pub fn add<T: Kind>(name: &str, value: T) -> Result<(), Taken> {
+    let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
+    if added.iter().any(|(taken, value)| *taken == name && value.is::<T>()) {
+        return Err(Taken { noun: T::NOUN, name: name.into() });
+    }
+    added.push((String::leak(name.into()), Box::leak(Box::new(value))));
+    Ok(())
+}
+
+/// The added values of a type, in the order in which they were added.
+pub fn all<T: Kind>() -> Vec<Own<T>> {
+    let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
+    let own = |&(name, value): &Entry| Some(Own { name, value: value.downcast_ref()? });
+    added.iter().filter_map(own).collect()
+}
+
+impl<T> Own<T> {
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    pub fn value(self) -> &'static T {
+        self.value
+    }
+}
+
+impl<T: Kind> FromStr for Own<T> {
+    type Err = Missing;
+
+    fn from_str(name: &str) -> Result<Self, Missing> {
+        let all = all::<T>();
+        let known: Vec<&str> = all.iter().map(|own| own.name).collect();
+        let found = all.iter().find(|own| own.name == name);
+        found.copied().ok_or_else(|| Missing::of::<T>(name, &known))
+    }
+}
+
+impl<'de, T: Kind> Deserialize<'de> for Own<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+impl<T> Serialize for Own<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
+    }
+}
+
+impl<T> Deref for Own<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> Clone for Own<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Own<T> {}
+
+impl<T> PartialEq for Own<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl<T> Eq for Own<T> {}
+
+impl<T> Hash for Own<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl<T> fmt::Debug for Own<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name.fmt(f)
+    }
+}

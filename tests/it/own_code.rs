@@ -1,0 +1,198 @@
+//! Programs of one's own: the examples, and what `App` adds to this one.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Once;
+
+use nnuance::App;
+use nnuance::architecture::Form;
+use nnuance::format::{self, Format, Source, epd};
+use nnuance::loader::{Plan, Scan, Weighing};
+use nnuance::net::Net;
+use nnuance::sample::Position;
+use nnuance::shakmaty::{Chess, Move, Position as _};
+
+use crate::program::{Workdir, assert_same_bits, complaint, json, nnuance, said};
+
+/// An example, as `cargo test` builds it.
+fn example(name: &str) -> Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_nnuance"));
+    let program = program.parent().expect("a folder").join("examples").join(name);
+    assert!(program.exists(), "no example {name}; add --examples to the command of cargo");
+    Command::new(program)
+}
+
+const RUN: &str = "version = 3
+[data]
+files = ['data/selfplay-sf15.vf']
+limit = 20_000
+[data.filter]
+own = ['no-early-draws']
+[net]
+inputs = 'perspective'
+hidden = 8
+output_buckets = 'by-queens'
+[target]
+scale = 130.0
+weights.own = 'late-games'
+[schedule]
+epochs = 1
+batch = 1024
+learning_rate = 0.005
+";
+
+#[test]
+fn every_command_has_additions() {
+    let folder = Workdir::new(RUN);
+    let own = |words: &[&str]| {
+        let mut command = example("own_filter");
+        command.args(words);
+        command
+    };
+    let (config, [one, two]) = (folder.name("run.toml"), ["one", "two"].map(|it| folder.name(it)));
+    said(&mut own(&["train", &config, "--out", &one, "--threads", "1"]));
+    said(&mut own(&["train", &config, "--out", &two, "--threads", "3"]));
+    assert_same_bits(Path::new(&one), Path::new(&two), "three threads");
+
+    let net = folder.name("one/net.bin");
+    said(&mut own(&["verify", &net]));
+    let floats = folder.name("one/best.safetensors");
+    said(&mut own(&["compare", "--deep", &floats, &net, "--own", "no-early-draws"]));
+    said(&mut own(&["inspect", &floats]));
+    let resumed = ["train", "--resume", &two, "--set", "schedule.epochs=2"];
+    said(&mut own(&resumed));
+    let start = ["--set", &format!("net.start='{net}'"), "--set", "schedule.epochs=2"];
+    let three = folder.name("three");
+    said(&mut own(&[&["train", &config, "--out", &three], &start[..]].concat()));
+    let code = folder.name("net.rs");
+    let why = complaint(&mut own(&["export", &net, "--snippet", "rust", "-o", &code]));
+    assert!(why.contains("`by-queens`") && !Path::new(&code).exists(), "{why}");
+
+    // A program without them names what it lacks.
+    for words in [
+        &["train", &config, "--out", "none"][..],
+        &["train", "--resume", &two, "--set", "schedule.epochs=3"],
+        &["eval", &net, "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"],
+        &["compare", &floats, "material"],
+    ] {
+        let why = complaint(nnuance().args(words));
+        let lacks = ["`no-early-draws`", "`by-queens`"].iter().any(|it| why.contains(it));
+        assert!(lacks && why.contains("run the program that registers it"), "{words:?}: {why}");
+    }
+}
+
+#[test]
+fn filters_leave_positions_out() {
+    let folder = Workdir::new(RUN);
+    let data = "data/selfplay_sf151_200games.pgn";
+    let mut filter = example("own_filter");
+    filter.args(["data", "filter", data, "--own", "no-early-draws", "-o"]);
+    said(filter.arg(folder.path("some.epd")));
+    let mut all = Source::open(Path::new(data), None, 0).expect("a file");
+    let mut samples = Vec::new();
+    while all.next_block(&mut samples).expect("samples") {}
+    let early = samples.iter().filter(|it| it.result == 0.5 && it.ply.is_some_and(|ply| ply < 40));
+    let (early, all) = (early.count(), samples.len());
+    let left = json(nnuance().args(["data", "stats", "--json"]).arg(folder.path("some.epd")));
+    assert!(early > 0);
+    assert_eq!(left["positions"], all - early);
+}
+
+#[test]
+fn library_trains_and_evaluates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run");
+    let mut train = example("train_from_code");
+    train.arg(&out).args(["data.limit=20000", "schedule.epochs=1"]);
+    let [said_of_training, _] = said(&mut train);
+    let net = nnuance::export::load(&out.join("net.bin")).expect("a net").net;
+    let start = Position::from_fen(START).expect("legal");
+    assert!(
+        said_of_training.ends_with(&format!("{} cp before the first move\n", net.evaluate(&start)))
+    );
+
+    let [values, _] = said(example("evaluate").arg(out.join("net.bin")));
+    let last = values.lines().last().expect("a line").split(' ').next();
+    let chess = Chess::default();
+    assert_eq!(last, Some(&minimax(&chess, &net, 3).to_string()[..]));
+}
+
+/// The value of a search without accumulators.
+fn minimax(chess: &Chess, net: &Net, depth: u32) -> i32 {
+    if depth == 0 {
+        return net.evaluate(&Position::from_chess(chess));
+    }
+    let after = |played: &Move| chess.clone().play(*played).expect("legal");
+    let moves = chess.legal_moves();
+    moves.iter().map(|it| -minimax(&after(it), net, depth - 1)).max().expect("a move")
+}
+
+fn install() {
+    static ONCE: Once = Once::new();
+    let mine = || Format {
+        name: "mine",
+        extensions: &["mine"],
+        recognises: |head| head.starts_with(b"\0mine\n"),
+        reader: |mut input| {
+            input.skip_until(b'\n').expect("the first line");
+            (epd::FORMAT.reader)(input)
+        },
+        writer: None,
+        ..epd::FORMAT
+    };
+    ONCE.call_once(|| {
+        App::new()
+            .filter("test-white", |sample| sample.position.turn().is_white())
+            .weight("test-heavy", |_| 2.0)
+            .output_buckets("test-two", 2, |_| 7)
+            .format(mine())
+            .install()
+            .expect("free names");
+        let again = App::new().filter("test-white", |_| true).install();
+        assert_eq!(again.expect_err("the name is taken").name, "test-white");
+        assert!(App::new().format(mine()).install().is_err());
+        assert!(App::new().format(Format { ..epd::FORMAT }).install().is_err());
+        // Other kinds have other names.
+        App::new().weight("test-white", |_| 1.0).install().expect("a free name");
+    });
+}
+
+#[test]
+fn buckets_beyond_the_last_are_the_last() {
+    install();
+    let text = "inputs = 'perspective'\nhidden = 4\nactivation = 'relu'\n";
+    let form: Form = toml::from_str(&format!("{text}output_buckets = 'test-two'")).expect("a form");
+    let net: nnuance::architecture::Architecture = form.clone().try_into().expect("a net");
+    assert_eq!((net.buckets, net.bucket_of(&Position::from_fen(START).expect("legal"))), (2, 1));
+    assert_eq!(Form::from(net), form);
+}
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+#[test]
+fn formats_are_read() {
+    install();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("games.mine");
+    std::fs::write(&path, format!("\0mine\n{START} c9 \"1-0\";\n")).expect("a file");
+    let mine = Format::named("mine").expect("it is there");
+    let mut source = Source::open(&path, Some(mine), 0).expect("a file");
+    let mut samples = Vec::new();
+    source.next_block(&mut samples).expect("a sample");
+    assert_eq!(
+        (source.format().name, samples[0].position.fen(), samples[0].result),
+        ("mine", START.to_string(), 1.0)
+    );
+    assert_eq!(format::all().last().map(|format| format.name), Some("mine"));
+}
+
+#[test]
+fn weights_beyond_one_are_refused() {
+    install();
+    let weighing: Weighing = toml::from_str("own = 'test-heavy'").expect("a weight");
+    let files = vec!["data/selfplay_sf151_quiet.epd".into()];
+    let plan = Plan { weighing, ..Plan::reading(files) };
+    let scanned: Result<Scan, _> = nnuance::loader::scan(&plan, 0, &|_| ());
+    let why = scanned.expect_err("a weight of 2").to_string();
+    assert!(why.contains("`test-heavy`") && why.contains(" 2,"), "{why}");
+}
