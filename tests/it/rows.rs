@@ -25,7 +25,7 @@ fn printed(text: &str) -> Vec<BTreeMap<String, Vec<u32>>> {
 
 fn config(sets: &[&str]) -> String {
     format!(
-        "version = 3\ndata.files = ['a']\n[net]\nhidden = 8\nsets = {sets:?}\n[schedule]\n\
+        "version = 3\ndata.files = ['a']\n[net]\ninputs = 'perspective'\nhidden = 8\nsets = {sets:?}\n[schedule]\n\
          epochs = 1\nlearning_rate = 1"
     )
 }
@@ -51,7 +51,8 @@ fn rows_are_those_of_stockfish() {
     }
 }
 
-const FEN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+/// Both kings stand on the left half, where mirrored nets have the rows of others.
+const FEN: &str = "3k4/8/8/8/8/8/4P3/3K4 w - - 0 1";
 
 /// A net with its manifest, its floats, a config, a run's folder: the rows are the same.
 #[test]
@@ -71,7 +72,18 @@ fn nets_and_configs_alike() {
     let words = rows(&path, &["--words"]);
     assert!(words.contains("768 to 803"), "{words}");
     assert!(words.contains("      5  mobility of own kings, 5 times"), "{words}");
-    assert!(words.contains("own pawn on d2"), "{words}");
+    assert!(words.contains("own pawn on e2"), "{words}");
+}
+
+/// The output in the page "Add an input set".
+#[test]
+fn page_shows_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(&folder, &config(&["threats"]));
+    let fen = "4k3/8/8/3p4/8/2N5/2PP4/6K1 w - - 0 1";
+    let [out, _] = said(nnuance().args(["rows", &path, fen, "--words"]));
+    let page = fs::read_to_string("docs/input-sets.md").unwrap();
+    assert!(page.contains(&format!("```text\n{}\n```", out.trim_end())), "{out}");
 }
 
 #[test]
