@@ -8,7 +8,7 @@ pub use activation::{Activation, Curve, LayerActivation};
 pub use buckets::{Buckets, OwnBuckets};
 pub use form::{Form, LayerForm, is_pieces, pieces};
 
-pub use crate::features::{Inputs, Kings, PIECES, Set, Views};
+pub use crate::features::{Inputs, Integer, Kings, PIECES, Set, Views};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,7 @@
 //! The quantised net: its numbers, its file and its evaluation ([`definition`](self::definition)).
 //! The file is bullet's `quantised.bin`: no header, little-endian arrays in the order of
-//! [`stored`]; i16 accumulator weights `[row][neuron]` and biases times QA; then i16 output weights
+//! [`stored`]; the weights of each feature set, `[row][neuron]`, i16 or i8 as the set says, and i16
+//! biases of the accumulators, both times QA; then i16 output weights
 //! `[bucket][view * N + neuron]` times QB and biases times QA * QB, or map by map f32 weights
 //! `[bucket][output][input]` and biases, the first map in i8 times QB where
 //! [`HeadFormat::Int8`](crate::scales::HeadFormat) is chosen, the skip neuron last. The text
@@ -11,7 +12,7 @@ mod definition;
 mod read;
 
 pub use accumulator::Accumulator;
-pub use definition::{Number, Numbers, Stored, stored};
+pub use definition::{Number, Numbers, Row, Stored, stored};
 pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 
 use crate::architecture::{Activation, Architecture, Views};
@@ -142,10 +143,9 @@ impl Net {
     }
 
     /// The weights of one row, `[hidden]`, times QA.
-    pub fn row(&self, row: usize) -> &[i16] {
-        let hidden = self.architecture.hidden;
+    pub fn row(&self, row: usize) -> Row<'_> {
         let (set, row) = self.architecture.inputs.set_of(row);
-        &self.numbers[set].i16s()[row * hidden..][..hidden]
+        self.numbers[set].row(row, self.architecture.hidden)
     }
 
     /// `[hidden]`, times QA.

@@ -4,7 +4,7 @@ use super::{
     BatchSize, Config, ConfigError, ConfigFile, Learn, MOST_POSITIONS, Model, Net, NetModel,
     Optimizer, Source, StartSize, VERSION, WIDE, WholeData,
 };
-use crate::architecture::{Activation, Architecture, Form, Impossible};
+use crate::architecture::{Activation, Architecture, Form, Impossible, Integer, Part};
 use crate::format::Format;
 use crate::loader::{DataSource, MOST_IN_CHUNK, Reading, Test};
 use crate::loss::{Loss, LossShape};
@@ -102,6 +102,7 @@ impl Config {
                 if net.base.is_none() {
                     file.target.scale = Some(scale);
                 }
+                clip_bytes(&model, &mut optimizer);
                 if net.tune_base {
                     // Centipawns are some hundred times the weights of nets, and have no bounds.
                     for name in ["tempo", "terms"] {
@@ -459,6 +460,22 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
         require(holds, key, reason)?;
     }
     Ok(loss)
+}
+
+/// Clips the weights of feature sets that are exported in i8, so that they quantise; a row and its
+/// factor are added, and have half of it each.
+fn clip_bytes(NetModel { architecture, scales, .. }: &NetModel, optimizer: &mut Settings) {
+    for array in architecture.arrays() {
+        let (Part::Rows(set) | Part::Factor(set)) = array.part else { continue };
+        let inputs = &architecture.inputs;
+        let parts = if inputs.factor_rows(set) > 0 { 2.0 } else { 1.0 };
+        let most = f64::from(i8::MAX) / f64::from(scales.qa) / parts;
+        let usual = if optimizer.clip > 0.0 { optimizer.clip.min(most) } else { most };
+        let is_free = optimizer.layers.of(&array.name).clip.is_none();
+        if inputs.sets()[set].integer() == Integer::I8 && is_free {
+            optimizer.layers.0.entry(array.name).or_default().clip = Some(usual);
+        }
+    }
 }
 
 /// The arrays that have a clip or a learning rate of their own.

@@ -1,32 +1,24 @@
 //! The proof that engines' integers cannot overflow, for one net and every legal position.
 //!
-//! **Accumulator (i16).** One row is active for each piece. A side has one king and at most 15 other
-//! pieces, one to a square: the rows of one side sum to at most its largest king row plus the 15
-//! largest of `max(0, largest row of any other piece on the square)` over the squares, pawns on
-//! their 48. Both sides and the bias together bound the accumulator; from below likewise. Each king
-//! bucket is bounded alone, its own king on its squares only.
+//! **Accumulator (i16).** The bias and the bounds of each feature set
+//! ([`FeatureSet::bounds`](crate::features::FeatureSet::bounds)) bound it together.
 //!
-//! **On the way.** A move adds at most two rows (castling) and removes at most two: every
-//! intermediate sum is at most the bias, the same bound with only positive parts, and twice the
-//! largest row, in any order. Caches that add more rows before they remove others rely on adds that
-//! wrap, as SIMD adds do; their result is right all the same.
+//! **On the way.** Of pieces on squares a move adds at most two rows and removes at most two, so that
+//! every intermediate sum is bounded, too ([`Kings::bounds`](crate::architecture::Kings::bounds)).
+//! Other sets may change as many rows as are active: there adds must wrap, as SIMD adds and those of
+//! the engine code do. Then the sum is right after the last of them whatever it was between, and the
+//! bounds on the way are those of legal positions.
 //!
 //! **Sums behind it (i32).** All positive terms sum to at most P, all negative ones to at least M:
 //! each partial sum, in any order, lies in `[M, P]`. With an `int8` head that holds for each neuron
 //! of the first map; what is behind it, and all of a `float` head, has no integers.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use shakmaty::{Color, Role};
 
-use crate::architecture::{Activation, Kings, PIECES};
-use crate::features::{index, pieces};
+use crate::architecture::Activation;
 use crate::net::{Net, Numbers};
 use crate::scales::Scales;
-
-/// Pieces of a side besides the king.
-const OTHERS: usize = 15;
-/// Rows that a move adds before it takes others away: king and rook, castling.
-const ADDED: i64 = 2;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
@@ -99,8 +91,7 @@ pub enum Overflow {
 /// Proves that no legal position overflows i16 accumulators or an i32 output sum.
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let hidden = net.architecture().hidden;
-    let tables = Table::of(net);
-    let neurons: Vec<Neuron> = (0..hidden).map(|neuron| bound(&tables, net, neuron)).collect();
+    let neurons: Vec<Neuron> = (0..hidden).into_par_iter().map(|it| bound(net, it)).collect();
     let fits = |it: &Neuron| it.intermediate.within(i16::MIN.into(), i16::MAX.into());
     if let Some(neuron) = neurons.iter().position(|it| !fits(it)) {
         return Err(Overflow::Accumulator { neuron, bounds: neurons[neuron].intermediate });
@@ -195,75 +186,25 @@ struct Neuron {
     intermediate: Bounds,
 }
 
-/// Which of the 768 rows of a king bucket belong to whom.
-struct Table {
-    /// Rows of the king, by colour; White's is the view's own.
-    kings: [Vec<usize>; 2],
-    /// Rows of the other pieces, by colour and square.
-    others: [Vec<Vec<usize>>; 2],
-}
-
-fn bound(tables: &[Table], net: &Net, neuron: usize) -> Neuron {
+/// Bounds of one accumulator.
+fn bound(net: &Net, neuron: usize) -> Neuron {
+    let inputs = &net.architecture().inputs;
     let bias = i64::from(net.accumulator_bias()[neuron]);
-    let of_bucket = |(bucket, table): (usize, &Table)| {
-        let weight = |row: usize| i64::from(net.row(bucket * PIECES + row)[neuron]);
-        let (most, most_on_the_way) = table.upper(&weight);
-        let (least, least_on_the_way) = table.upper(&|row| -weight(row));
-        Neuron {
-            legal: Bounds { least: bias - least, most: bias + most },
-            intermediate: Bounds { least: bias - least_on_the_way, most: bias + most_on_the_way },
-        }
-    };
-    let neurons = tables.iter().enumerate().map(of_bucket);
-    let all = neurons.reduce(|a, b| Neuron {
-        legal: a.legal.hull(b.legal),
-        intermediate: a.intermediate.hull(b.intermediate),
+    let bounds = |[least, most]: [i64; 2]| Bounds { least, most };
+    let bias = bounds([bias; 2]);
+    let mut first = 0;
+    let columns = inputs.sets().iter().map(|set| -> Vec<i32> {
+        let rows = first..first + set.rows();
+        first = rows.end;
+        rows.map(|row| net.row(row).get(neuron)).collect()
     });
-    all.expect("there is a bucket")
-}
-
-impl Table {
-    fn of(net: &Net) -> Vec<Self> {
-        let kings = net.architecture().inputs.kings();
-        (0..kings.count()).map(|bucket| Self::new(&kings, bucket)).collect()
+    if inputs.is_pieces() {
+        let column = columns.flatten().collect::<Vec<_>>();
+        let both = inputs.kings().bounds(&column);
+        let [legal, intermediate] = both.map(|it| bias.plus(bounds(it)));
+        return Neuron { legal, intermediate };
     }
-
-    fn new(buckets: &Kings, bucket: usize) -> Self {
-        let mut table = Table {
-            kings: [const { Vec::new() }; 2],
-            others: std::array::from_fn(|_| vec![Vec::new(); 64]),
-        };
-        for piece in pieces() {
-            let row = index(Color::White, piece);
-            let side = usize::from(piece.color.is_black());
-            let square = piece.square as usize;
-            match piece.role {
-                // A view that is turned shows its king on files a to d.
-                Role::King if side == 0 && buckets.seen(square) != (0, bucket) => {}
-                Role::King => table.kings[side].push(row),
-                Role::Pawn if matches!(square / 8, 0 | 7) => {}
-                _ => table.others[side][square].push(row),
-            }
-        }
-        table
-    }
-
-    /// The upper bound of the sum of rows in legal positions, and on the way there.
-    fn upper(&self, weight: &dyn Fn(usize) -> i64) -> (i64, i64) {
-        let (mut legal, mut partial, mut largest) = (0, 0, 0);
-        for side in 0..2 {
-            let king =
-                self.kings[side].iter().map(|&row| weight(row)).max().expect("a king has squares");
-            let mut squares: Vec<i64> = self.others[side]
-                .iter()
-                .map(|rows| rows.iter().map(|&row| weight(row)).max().unwrap_or(0).max(0))
-                .collect();
-            squares.sort_unstable_by(|a, b| b.cmp(a));
-            let others: i64 = squares.iter().take(OTHERS).sum();
-            legal += king + others;
-            partial += king.max(0) + others;
-            largest = largest.max(king).max(squares[0]);
-        }
-        (legal, partial + ADDED * largest)
-    }
+    let sets = inputs.sets().iter().zip(columns);
+    let legal = sets.fold(bias, |sum, (set, column)| sum.plus(bounds(set.bounds(&column))));
+    Neuron { legal, intermediate: legal }
 }

@@ -9,19 +9,23 @@ const OTHERS: usize = 15;
 /// and at most 15 other pieces, one to a square, and no pawns on the first and last rank.
 pub(super) fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i64) -> i64 {
     let side = |side: usize| {
-        let king = |square: usize| value(6 * side + 5, square);
-        let king = match side {
-            0 => own_kings.iter().map(|&square| king(square)).max(),
-            _ => (0..64).map(king).max(),
-        };
-        let mut others: [i64; 64] = from_fn(|square| {
-            let roles = if matches!(square / 8, 0 | 7) { 1..5 } else { 0..5 };
-            roles.map(|role| value(6 * side + role, square)).max().unwrap_or(0).max(0)
-        });
+        let king = squares(6 * side + 5, own_kings).map(|square| value(6 * side + 5, square)).max();
+        let mut others = [0; 64];
+        for kind in 6 * side..6 * side + 5 {
+            squares(kind, own_kings).for_each(|it| others[it] = value(kind, it).max(others[it]));
+        }
         others.select_nth_unstable_by(OTHERS, |a, b| b.cmp(a));
         king.unwrap_or(0) + others[..OTHERS].iter().sum::<i64>()
     };
     side(0) + side(1)
+}
+
+/// The squares that a kind of piece can stand on.
+pub(super) fn squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> + '_ {
+    (0..64).filter(move |square| match kind {
+        5 => own_kings.contains(square),
+        _ => kind % 6 != 0 || !matches!(square / 8, 0 | 7),
+    })
 }
 
 /// The largest sum of a value, 0 or more, of each piece by kind: a side has a king, a queen, two

@@ -150,6 +150,11 @@ impl Inputs {
         kings.unwrap_or(Kings::NONE)
     }
 
+    /// The set of pieces on squares, by its place in the list, with its king buckets.
+    pub fn pieces(&self) -> Option<(usize, &Kings)> {
+        self.sets.iter().enumerate().find_map(|(place, set)| Some((place, set.kings()?)))
+    }
+
     /// Whether pieces on squares are the only inputs.
     pub fn is_pieces(&self) -> bool {
         self.alone.is_some()

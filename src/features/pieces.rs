@@ -2,11 +2,14 @@
 
 use shakmaty::{Color, Role, Square};
 
-use super::{Board, FeatureSet, MAX_ACTIVE, Moved};
+use super::{Board, FeatureSet, MAX_ACTIVE, Moved, bounds};
 use crate::sample::Piece;
 
 /// The pieces on squares of one view: 2 colours x 6 roles x 64 squares.
 pub const PIECES: usize = 768;
+
+/// Rows that a move adds before it takes others away: king and rook, castling.
+const ADDED: i64 = 2;
 
 /// Name of the set.
 pub(super) const NAME: &str = "pieces";
@@ -49,6 +52,10 @@ impl FeatureSet for Pieces {
 
     fn factor(&self, row: u32) -> Option<u32> {
         (self.0.count() > 1).then_some(row % PIECES as u32)
+    }
+
+    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+        self.0.bounds(weights)[0]
     }
 
     fn kings(&self) -> Option<&Kings> {
@@ -144,6 +151,41 @@ impl Kings {
     pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
         let seen = |square| self.seen(seen(view, square));
         moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
+    }
+
+    /// Bounds of the sum of the rows of any legal position, from the weights of one neuron, and of
+    /// all sums on the way there, whatever the order in which a move changes rows.
+    ///
+    /// One row is active for each piece. A side has one king and at most 15 other pieces, one to a
+    /// square: the rows of one side sum to at most its largest king row plus the 15 largest of
+    /// `max(0, largest row of any other piece on the square)` over the squares, pawns on their 48.
+    /// Both sides together bound the sum; from below likewise. Each king bucket is bounded alone, its
+    /// own king on its squares only.
+    ///
+    /// A move adds at most two rows (castling) and removes at most two: every intermediate sum is at
+    /// most the same bound with only positive parts, and twice the largest row, in any order.
+    pub fn bounds(&self, weights: &[i32]) -> [[i64; 2]; 2] {
+        let mut both = [[i64::MAX, i64::MIN]; 2];
+        for (bucket, weights) in weights.chunks_exact(PIECES).enumerate() {
+            let most = self.upper(bucket, |row| i64::from(weights[row]));
+            let least = self.upper(bucket, |row| -i64::from(weights[row]));
+            for (i, [lower, upper]) in both.iter_mut().enumerate() {
+                (*lower, *upper) = ((*lower).min(-least[i]), (*upper).max(most[i]));
+            }
+        }
+        both
+    }
+
+    /// The upper bounds of a king bucket: of legal positions, and on the way there.
+    fn upper(&self, bucket: usize, weight: impl Fn(usize) -> i64) -> [i64; 2] {
+        // A view that is turned shows its king on files a to d.
+        let kings: Vec<usize> = (0..64).filter(|it| self.seen(*it) == (0, bucket)).collect();
+        let value = |kind: usize, square: usize| weight(64 * kind + square);
+        let positive = |kind, square| value(kind, square).max(0);
+        let largest =
+            (0..12).flat_map(|kind| bounds::squares(kind, &kings).map(move |it| (kind, it)));
+        let largest = largest.map(|(kind, square)| positive(kind, square)).max().unwrap_or(0);
+        [bounds::of_squares(&kings, value), bounds::of_squares(&kings, positive) + ADDED * largest]
     }
 
     /// The numbers as [`Kings::new`] takes them: none, 32 or 64.

@@ -1,10 +1,12 @@
-//! Accumulators that follow a game, as a search needs them: each move changes a few rows.
+//! Accumulators that follow a game, as a search needs them: each move changes a few rows. Those of
+//! pieces on squares follow from the move, those of other feature sets from the lists of active rows
+//! before and after it.
 
 use shakmaty::Color;
 
 use super::Net;
-use crate::architecture::Views;
-use crate::features::{Moved, king};
+use crate::architecture::{Inputs, Views};
+use crate::features::{Board, Moved, king};
 use crate::sample::{Piece, Position};
 
 /// The accumulators of a position and of those that led to it.
@@ -20,6 +22,8 @@ pub struct Accumulator<'a> {
 struct Level {
     /// `[view][hidden]` by colour, White's first; the plain view has White's only.
     views: Vec<i32>,
+    /// By colour, the active rows of all sets but `pieces`, in order.
+    rows: [Vec<u32>; 2],
     position: Position,
     /// The move that led here, until the views are updated; a pass moves nothing.
     pending: Option<Option<Moved>>,
@@ -36,7 +40,8 @@ impl<'a> Accumulator<'a> {
     pub fn new(net: &'a Net, position: &Position) -> Self {
         let colours = if net.architecture().inputs.views == Views::Plain { 1 } else { 2 };
         let views = vec![0; colours * net.architecture().hidden];
-        let first = Level { views, position: *position, pending: None };
+        let rows = [const { Vec::new() }; 2];
+        let first = Level { views, rows, position: *position, pending: None };
         let mut new = Self { net, levels: vec![first], depth: 0 };
         new.refresh(position);
         new
@@ -45,10 +50,14 @@ impl<'a> Accumulator<'a> {
     /// Begins anew at a position; the moves before it are forgotten.
     pub fn refresh(&mut self, position: &Position) {
         self.depth = 0;
-        let Level { views, position: here, pending } = &mut self.levels[0];
+        let Level { views, rows, position: here, pending } = &mut self.levels[0];
         (*here, *pending) = (*position, None);
-        for (view, color) in of_colours(views, self.net) {
-            fill(self.net, position, color, view);
+        let board = board(position, self.net);
+        for ((color, view), rows) in of_colours(views, self.net).zip(rows) {
+            if let Some(board) = &board {
+                list(&self.net.architecture().inputs, board, color, rows);
+            }
+            fill(self.net, position, color, rows, view);
         }
     }
 
@@ -77,7 +86,7 @@ impl<'a> Accumulator<'a> {
         let last = self.levels[..=self.depth].iter().rposition(settled);
         for depth in last.expect("the first is settled") + 1..=self.depth {
             let (before, behind) = self.levels.split_at_mut(depth);
-            behind[0].follow(&before[depth - 1].views, self.net);
+            behind[0].follow(&before[depth - 1], self.net);
         }
     }
 
@@ -107,52 +116,114 @@ impl<'a> Accumulator<'a> {
 
 impl Level {
     /// Updates or refreshes the views from those of the position before.
-    fn follow(&mut self, before: &[i32], net: &Net) {
-        let Level { views, position, pending } = self;
-        let Some(Some(moved)) = pending.take() else {
-            views.copy_from_slice(before);
-            return;
-        };
-        let (kings, hidden) = (net.architecture().inputs.kings(), net.architecture().hidden);
-        for ((view, color), from) in of_colours(views, net).zip(before.chunks_exact(hidden)) {
-            if kings.refreshes(color, &moved) {
-                fill(net, position, color, view);
-                continue;
+    fn follow(&mut self, before: &Level, net: &Net) {
+        let Level { views, rows, position, pending } = self;
+        let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
+        let moved = pending.take().flatten();
+        let (pieces, board) = (inputs.pieces(), board(position, net));
+        let from = before.views.chunks_exact(hidden).zip(&before.rows);
+        for (((color, view), rows), (from, from_rows)) in of_colours(views, net).zip(rows).zip(from)
+        {
+            if let Some(board) = &board {
+                list(inputs, board, color, rows);
             }
-            let king = king(position, color);
-            let row = |piece: &Piece| net.row(kings.row(color, king, *piece));
-            // Most moves put one piece on a square and take one from it: one pass does both.
-            if let ([added], [removed]) = (moved.added(), moved.removed()) {
-                let rows = row(added).iter().zip(row(removed));
-                for ((to, from), (&plus, &minus)) in view.iter_mut().zip(from).zip(rows) {
-                    *to = from + i32::from(plus) - i32::from(minus);
+            match (pieces, &moved) {
+                (Some((_, kings)), Some(moved)) if kings.refreshes(color, moved) => {
+                    fill(net, position, color, rows, view);
+                    continue;
                 }
-                continue;
+                (Some((set, kings)), Some(moved)) => {
+                    let (weights, king) = (net.numbers[set].i16s(), king(position, color));
+                    let row = |piece: &Piece| {
+                        &weights[kings.row(color, king, *piece) * hidden..][..hidden]
+                    };
+                    shift(moved, row, from, view);
+                }
+                _ => view.copy_from_slice(from),
             }
-            view.copy_from_slice(from);
-            for row in moved.added().iter().map(row) {
-                view.iter_mut().zip(row).for_each(|(a, &w)| *a += i32::from(w));
-            }
-            for row in moved.removed().iter().map(row) {
-                view.iter_mut().zip(row).for_each(|(a, &w)| *a -= i32::from(w));
+            if board.is_some() {
+                change(net, from_rows, rows, view);
             }
         }
     }
+}
+
+/// Writes accumulators of pieces after a move, from those before it.
+#[inline(always)]
+fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], view: &mut [i32]) {
+    // Most moves put one piece on a square and take one from it: one pass does both.
+    if let ([added], [removed]) = (moved.added(), moved.removed()) {
+        let rows = row(added).iter().zip(row(removed));
+        for ((to, from), (&plus, &minus)) in view.iter_mut().zip(from).zip(rows) {
+            *to = from + i32::from(plus) - i32::from(minus);
+        }
+        return;
+    }
+    view.copy_from_slice(from);
+    for row in moved.added().iter().map(&row) {
+        view.iter_mut().zip(row).for_each(|(a, &w)| *a += i32::from(w));
+    }
+    for row in moved.removed().iter().map(&row) {
+        view.iter_mut().zip(row).for_each(|(a, &w)| *a -= i32::from(w));
+    }
+}
+
+/// Removes the rows of an ordered list that another has not, and adds those that it has besides.
+fn change(net: &Net, before: &[u32], after: &[u32], view: &mut [i32]) {
+    let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
+    loop {
+        match (before.peek(), after.peek()) {
+            (Some(old), Some(new)) if old == new => _ = (before.next(), after.next()),
+            (Some(old), new) if new.is_none_or(|new| old < new) => {
+                net.row(**old as usize).add(-1, view);
+                before.next();
+            }
+            (_, Some(new)) => {
+                net.row(**new as usize).add(1, view);
+                after.next();
+            }
+            (_, None) => return,
+        }
+    }
+}
+
+/// The board, where there are sets besides `pieces` that need it.
+fn board(position: &Position, net: &Net) -> Option<Board> {
+    (!net.architecture().inputs.is_pieces()).then(|| Board::new(position))
+}
+
+/// Lists the active rows of all sets but `pieces`, in order.
+fn list(inputs: &Inputs, board: &Board, color: Color, rows: &mut Vec<u32>) {
+    rows.clear();
+    let mut first = 0;
+    for set in inputs.sets() {
+        if set.kings().is_none() {
+            let start = rows.len();
+            set.active(board, color, rows);
+            rows[start..].iter_mut().for_each(|row| *row += first);
+        }
+        first += set.rows() as u32;
+    }
+    rows.sort_unstable();
 }
 
 /// The accumulators of each colour's view.
 fn of_colours<'a>(
     views: &'a mut [i32],
     net: &Net,
-) -> impl Iterator<Item = (&'a mut [i32], Color)> + use<'a> {
-    views.chunks_exact_mut(net.architecture().hidden).zip([Color::White, Color::Black])
+) -> impl Iterator<Item = (Color, &'a mut [i32])> + use<'a> {
+    [Color::White, Color::Black].into_iter().zip(views.chunks_exact_mut(net.architecture().hidden))
 }
 
-fn fill(net: &Net, position: &Position, color: Color, view: &mut [i32]) {
+/// Adds up a view anew: pieces on squares, and the listed rows of other sets.
+fn fill(net: &Net, position: &Position, color: Color, rows: &[u32], view: &mut [i32]) {
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
-    let (king, kings) = (king(position, color), net.architecture().inputs.kings());
-    for piece in position.pieces() {
-        let row = net.row(kings.row(color, king, piece));
-        view.iter_mut().zip(row).for_each(|(a, &w)| *a += i32::from(w));
+    let inputs = &net.architecture().inputs;
+    if let Some((set, kings)) = inputs.pieces() {
+        let (king, hidden) = (king(position, color), net.architecture().hidden);
+        for piece in position.pieces() {
+            net.numbers[set].row(kings.row(color, king, piece), hidden).add(1, view);
+        }
     }
+    rows.iter().for_each(|row| net.row(*row as usize).add(1, view));
 }

@@ -1,7 +1,7 @@
 //! The computation of a net as it is defined, slowly; everything faster must equal it.
 //!
 //! ```text
-//! acc_i  = bias_i + rows of the pieces, of each view
+//! acc_i  = bias_i + the active rows of all feature sets, of each view
 //! ```
 //! Where the output follows the accumulators at once, all is integer:
 //! ```text
@@ -33,6 +33,7 @@
 
 use super::{MOST_INPUT, Net};
 use crate::architecture::{Activation, Architecture, Array, Factor, Part};
+use crate::features::Integer;
 use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
 
@@ -60,9 +61,8 @@ impl Net {
         let mut accumulators: Vec<i64> =
             self.accumulator_bias().iter().map(|&bias| bias.into()).collect();
         self.architecture.inputs.active(position, view, &mut |row| {
-            for (a, &w) in accumulators.iter_mut().zip(self.row(row)) {
-                *a += i64::from(w);
-            }
+            let row = self.row(row);
+            accumulators.iter_mut().enumerate().for_each(|(i, a)| *a += i64::from(row.get(i)));
         });
         accumulators
     }
@@ -328,6 +328,36 @@ pub enum Numbers {
     F32(Vec<f32>),
 }
 
+/// The weights of one row, a neuron each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row<'a> {
+    I8(&'a [i8]),
+    I16(&'a [i16]),
+}
+
+impl Row<'_> {
+    pub fn get(self, neuron: usize) -> i32 {
+        match self {
+            Row::I8(row) => row[neuron].into(),
+            Row::I16(row) => row[neuron].into(),
+        }
+    }
+
+    /// Adds the row to accumulators so many times, mostly 1 or -1.
+    #[inline(always)]
+    pub(super) fn add(self, times: i32, accumulators: &mut [i32]) {
+        match self {
+            Row::I8(row) => add(row, times, accumulators),
+            Row::I16(row) => add(row, times, accumulators),
+        }
+    }
+}
+
+#[inline(always)]
+fn add<W: Copy + Into<i32>>(row: &[W], times: i32, accumulators: &mut [i32]) {
+    accumulators.iter_mut().zip(row).for_each(|(a, &w)| *a += times * w.into());
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     pub array: Array,
@@ -338,7 +368,11 @@ pub struct Stored {
 pub fn stored(net: &Architecture, head: HeadFormat) -> Vec<Stored> {
     let first = if net.has_layers() { Part::Layer(0) } else { Part::Output };
     let number = |part| match part {
-        Part::Rows(_) | Part::Factor(_) | Part::AccumulatorBias => Number::I16,
+        Part::Rows(set) => match net.inputs.sets()[set].integer() {
+            Integer::I8 => Number::I8,
+            Integer::I16 => Number::I16,
+        },
+        Part::Factor(_) | Part::AccumulatorBias => Number::I16,
         _ if !net.is_deep() => Number::I16,
         part if part == first && head == HeadFormat::Int8 => Number::I8,
         _ => Number::F32,
@@ -437,6 +471,16 @@ impl Numbers {
     pub(super) fn not_finite(&self) -> Option<usize> {
         let Numbers::F32(them) = self else { return None };
         them.iter().position(|it| !it.is_finite())
+    }
+
+    /// One of their rows of so many numbers.
+    pub(super) fn row(&self, row: usize, width: usize) -> Row<'_> {
+        let places = row * width..(row + 1) * width;
+        match self {
+            Numbers::I8(them) => Row::I8(&them[places]),
+            Numbers::I16(them) => Row::I16(&them[places]),
+            Numbers::F32(_) => panic!("rows of feature sets are integers"),
+        }
     }
 
     pub fn i16s(&self) -> &[i16] {

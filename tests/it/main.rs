@@ -108,6 +108,7 @@ mod search;
 mod search_finds;
 mod search_plays;
 mod search_walks;
+mod set_nets;
 mod share;
 mod shown;
 mod snippets;
