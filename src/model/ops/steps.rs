@@ -1,12 +1,14 @@
 //! Steps of optimisers. Each is one formula, over vectors of the processor in one pass, or over
 //! tensors.
 
+use std::any::Any;
 use std::mem::take;
 
 use burn::tensor::Tensor;
 use rayon::prelude::*;
 
 use super::cpu::simd::{Lanes, Level, Task};
+use crate::prefetch::prefetch;
 
 /// A step as factors that are the same for each parameter.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,28 @@ impl Step {
         with_formula!(self, formula => pass(formula, level, p, g, exactly(states)));
     }
 
+    /// Takes, in some rows of `p` and the states, the steps that they have not taken, in place.
+    /// `taken` counts those of every row. The gradient is zero, but for the last step if `g` is
+    /// given, which is that of these rows one after the other. The bits are those of
+    /// [`Step::take`], step by step, for any number of rayon's threads.
+    ///
+    /// # Panics
+    /// When the steps are of several kinds, the rows are not sorted, or lengths differ.
+    pub fn take_missed(
+        steps: &[Step],
+        level: Level,
+        (rows, taken): (&[u32], &mut [u32]),
+        p: &mut [f32],
+        g: Option<&[f32]>,
+        states: Vec<&mut [f32]>,
+    ) {
+        let Some(last) = steps.last() else { return };
+        with_formula!(last, formula => {
+            let formulas = of_kind(formula, steps);
+            pass_missed(&formulas, level, (rows, taken), p, g, exactly(states));
+        });
+    }
+
     /// The same by Burn's tensor operations, on any device.
     pub fn of_tensors<const D: usize>(
         &self,
@@ -73,8 +97,17 @@ fn exactly<T, const N: usize>(states: Vec<T>) -> [T; N] {
     states.try_into().unwrap_or_else(|_| panic!("{N} states, not {found}"))
 }
 
+/// The formulas of steps, all of the type of one of them.
+fn of_kind<F: Copy + 'static>(_: &F, steps: &[Step]) -> Vec<F> {
+    let formula = |step: &Step| {
+        let formula = with_formula!(step, formula => (formula as &dyn Any).downcast_ref().copied());
+        formula.expect("steps of one kind")
+    };
+    steps.iter().map(formula).collect()
+}
+
 /// The update of a parameter `p` with gradient `g`.
-trait Formula<const STATES: usize>: Sync {
+trait Formula<const STATES: usize>: Copy + Sync + 'static {
     /// The new parameters and states.
     fn apply<A: Arithmetic>(
         &self,
@@ -83,6 +116,25 @@ trait Formula<const STATES: usize>: Sync {
         g: A::V,
         states: [A::V; STATES],
     ) -> (A::V, [A::V; STATES]);
+
+    /// The same where gradient and states are zero, if the states then stay so.
+    fn at_rest(&self) -> Option<Shrink> {
+        None
+    }
+}
+
+/// `p = clamp(shrink * p - g, -clip, clip)`: the end of Adam's step.
+#[derive(Clone, Copy)]
+struct Shrink {
+    shrink: f32,
+    clip: f32,
+}
+
+impl Formula<0> for Shrink {
+    #[inline(always)]
+    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, _: [A::V; 0]) -> (A::V, [A::V; 0]) {
+        (a.bounded(a.sub(a.scale(self.shrink, p), g), self.clip), [])
+    }
 }
 
 impl Formula<0> for Mean {
@@ -210,6 +262,17 @@ fn bound(clip: f64) -> f32 {
     if clip == 0.0 { f32::INFINITY } else { clip as f32 }
 }
 
+/// Numbers of a piece, which fits the second cache with its states; a small tensor is not worth a
+/// second thread.
+const PIECE: usize = 1 << 14;
+
+/// Cuts the front off.
+fn cut<'a, T>(all: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    let (piece, rest) = take(all).split_at_mut(len);
+    *all = rest;
+    piece
+}
+
 /// Applies a formula to all parameters.
 fn pass<F: Formula<N>, const N: usize>(
     formula: &F,
@@ -220,19 +283,13 @@ fn pass<F: Formula<N>, const N: usize>(
 ) {
     assert_eq!(gradients.len(), parameters.len(), "gradients");
     assert!(states.iter().all(|it| it.len() == gradients.len()), "states");
-    // A piece and its states fit the second cache; a small tensor is not worth a second thread.
-    const PIECE: usize = 1 << 14;
     let mut pieces = Vec::with_capacity(parameters.len() / PIECE + 1);
     while parameters.len() > PIECE {
-        fn cut<'a>(all: &mut &'a mut [f32]) -> &'a mut [f32] {
-            let (piece, rest) = take(all).split_at_mut(PIECE);
-            *all = rest;
-            piece
-        }
         let (piece, rest) = gradients.split_at(PIECE);
         gradients = rest;
-        let states = states.each_mut().map(cut);
-        pieces.push(Piece { formula, parameters: cut(&mut parameters), gradients: piece, states });
+        let states = states.each_mut().map(|it| cut(it, PIECE));
+        let parameters = cut(&mut parameters, PIECE);
+        pieces.push(Piece { formula, parameters, gradients: piece, states });
     }
     let last = Piece { formula, parameters, gradients, states };
     if pieces.is_empty() {
@@ -282,6 +339,97 @@ impl<F: Formula<N>, const N: usize> Task for Piece<'_, F, N> {
             }
         }
     }
+}
+
+/// Applies the formulas of missed steps to some rows.
+fn pass_missed<F: Formula<N>, const N: usize>(
+    formulas: &[F],
+    level: Level,
+    (rows, mut taken): (&[u32], &mut [u32]),
+    mut parameters: &mut [f32],
+    gradients: Option<&[f32]>,
+    mut states: [&mut [f32]; N],
+) {
+    let (len, width) = (parameters.len(), parameters.len() / taken.len().max(1));
+    assert_eq!(len, width * taken.len(), "parameters");
+    assert!(states.iter().all(|it| it.len() == len), "states");
+    assert!(gradients.is_none_or(|it| it.len() == width * rows.len()), "gradients");
+    let (zeros, many) = (vec![0.0; width], (PIECE / width.max(1)).max(1));
+    let mut first = 0;
+    let mut pieces = Vec::with_capacity(rows.len() / many + 1);
+    for (i, rows) in rows.chunks(many).enumerate() {
+        let count = rows[rows.len() - 1] as usize + 1 - first;
+        pieces.push(Missed {
+            formulas,
+            zeros: &zeros,
+            first,
+            rows,
+            taken: cut(&mut taken, count),
+            parameters: cut(&mut parameters, count * width),
+            gradients: gradients.map(|it| &it[i * many * width..][..rows.len() * width]),
+            states: states.each_mut().map(|it| cut(it, count * width)),
+        });
+        first += count;
+    }
+    pieces.into_par_iter().for_each(|piece| level.run(piece));
+}
+
+/// Some rows of an array, and all that lie between them.
+struct Missed<'a, F, const N: usize> {
+    formulas: &'a [F],
+    /// A gradient of a row.
+    zeros: &'a [f32],
+    /// The number of the first row in memory.
+    first: usize,
+    rows: &'a [u32],
+    taken: &'a mut [u32],
+    parameters: &'a mut [f32],
+    gradients: Option<&'a [f32]>,
+    states: [&'a mut [f32]; N],
+}
+
+impl<F: Formula<N>, const N: usize> Task for Missed<'_, F, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, simd: S) {
+        let Missed { formulas, zeros, first, rows, taken, parameters, gradients, mut states } = self;
+        let (width, last) = (zeros.len(), formulas.len() - 1);
+        let place = |row: u32| (row as usize - first) * width;
+        for (i, &row) in rows.iter().enumerate() {
+            if let Some(&next) = rows.get(i + 2) {
+                for line in (place(next)..place(next) + width).step_by(LINE) {
+                    prefetch(parameters, line, true);
+                    states.iter().for_each(|it| prefetch(it, line, true));
+                }
+            }
+            let (start, taken) = (place(row), &mut taken[row as usize - first]);
+            let mut is_still = states.iter().all(|it| are_zeros(&it[start..][..width]));
+            for (step, formula) in formulas.iter().enumerate().skip(*taken as usize) {
+                let own = gradients.filter(|_| step == last);
+                let parameters = &mut parameters[start..][..width];
+                if let (true, None, Some(formula)) = (is_still, own, formula.at_rest()) {
+                    let (formula, gradients) = (&formula, zeros);
+                    Piece { formula, parameters, gradients, states: [] }.run::<S, R>(simd);
+                } else {
+                    is_still = false;
+                    let gradients = own.map_or(zeros, |all| &all[i * width..][..width]);
+                    let states = states.each_mut().map(|it| &mut it[start..][..width]);
+                    Piece { formula, parameters, gradients, states }.run::<S, R>(simd);
+                }
+            }
+            *taken = formulas.len() as u32;
+        }
+    }
+}
+
+/// Numbers of a cache line.
+const LINE: usize = 16;
+
+/// Whether all numbers are zero, and positive.
+#[inline(always)]
+fn are_zeros(numbers: &[f32]) -> bool {
+    numbers.iter().fold(0, |all, number| all | number.to_bits()) == 0
 }
 
 /// Adam's step with decoupled weight decay, and RAdam's. For each parameter `p` with gradient `g` and means `m` and `v`, at step `t` from 1:
@@ -390,8 +538,15 @@ impl Formula<2> for AdamFactors {
         let v = a.scale_add(self.beta2, &v, squared);
         let root = a.sqrt(a.scale(self.unbias, v.clone()));
         let step = a.div(a.scale(self.rate, m.clone()), a.shift(self.epsilon, root));
-        let p = a.sub(a.scale(self.shrink, p), step);
-        (a.bounded(p, self.clip), [m, v])
+        let Self { shrink, clip, .. } = *self;
+        let (p, []) = Shrink { shrink, clip }.apply(a, p, step, []);
+        (p, [m, v])
+    }
+
+    #[inline(always)]
+    fn at_rest(&self) -> Option<Shrink> {
+        let Self { coupled, shrink, clip, .. } = *self;
+        (coupled == 0.0).then_some(Shrink { shrink, clip })
     }
 }
 
