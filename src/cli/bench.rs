@@ -288,8 +288,10 @@ impl Bench<'_> {
             let mut positions = 0;
             for batch in batches.by_ref().take(steps as usize) {
                 let before = model.take().context("a step gives the model back")?;
+                let touched = before.touched(&batch.inputs);
+                let before = optimizer.catch_up(before, Some(&touched));
                 let slope = before.slope(&batch.inputs, Aim::Targets(&batch.results));
-                model = Some(optimizer.step(RATE, before, slope.gradients));
+                model = Some(optimizer.step(RATE, before, slope.gradients, &slope.touched));
                 positions += batch.len() as u64;
             }
             self.wait()?;
@@ -360,11 +362,11 @@ impl Bench<'_> {
                 end(place.unwrap_or(0));
             };
             let Model::Net(net) = &model else { bail!("the bench is for nets") };
-            let Slope { gradients, .. } =
+            let Slope { gradients, touched, .. } =
                 net.slope(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
             self.wait()?;
             end(4);
-            model = optimizer.step(RATE, model, gradients);
+            model = optimizer.step(RATE, model, gradients, &touched);
             self.wait()?;
             end(5);
             if step > 0 {

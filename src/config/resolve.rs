@@ -336,6 +336,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
     for layer in optimizer.layers.0.values() {
         rows.push(("optimizer.layers", layer.clip, from(0.0), FINITE));
         rows.push(("optimizer.layers", layer.rate, beyond(0.0), FINITE));
+        rows.push(("optimizer.layers", layer.decay, from(0.0), FINITE));
     }
     for (key, value, (low, with_low), (high, with_high)) in rows {
         let Some(value) = value else { continue };

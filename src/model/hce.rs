@@ -11,7 +11,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::ops::cpu::{Level, TermsJob, terms_gradients, terms_logits};
-use super::{Aim, Compute, Slope, inner, to_host};
+use super::{Aim, Compute, Slope, TouchedRows, inner, to_host};
 use crate::batch::{Rows, Terms};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::weights::{Weights, WeightsError};
@@ -223,6 +223,6 @@ impl HceModel {
             gradients.register(self.tempo.change.id, tempo);
         }
         let loss = Tensor::from_data([found.loss as f32], &device);
-        Slope { loss, gradients }
+        Slope { loss, gradients, touched: TouchedRows::default() }
     }
 }

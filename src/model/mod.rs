@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Shape, Tensor, TensorData};
 
 pub use burn::tensor::Device;
 
@@ -37,13 +37,30 @@ pub struct Slope {
     /// `[1]`, the mean loss; of forces nothing that means something.
     pub loss: Tensor<1>,
     pub gradients: GradientsParams,
+    pub touched: TouchedRows,
 }
+
+/// Parameters of which a batch touches some rows, by their numbers, and these rows in order: gradients
+/// have these rows alone, `[touched, N]`, and those of all others are 0.
+pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
 
 impl Slope {
     /// By Burn's autodiff.
     fn by_autodiff<M: Module>(loss: Tensor<1>, model: &M) -> Self {
         let gradients = GradientsParams::from_grads(loss.backward(), model);
-        Self { loss: loss.inner(), gradients }
+        Self { loss: loss.inner(), gradients, touched: TouchedRows::default() }
+    }
+
+    /// The same with the gradients of all rows.
+    pub fn dense(mut self, model: &Model) -> Self {
+        let arrays = model.architecture().map_or(Vec::new(), Architecture::arrays);
+        for Array { part, shape, .. } in arrays {
+            let id = net::id(part);
+            let Some(touched) = self.touched.remove(&id) else { continue };
+            let Some(gradient) = self.gradients.remove::<2>(id.into()) else { continue };
+            self.gradients.register(id.into(), dense_rows(gradient, &touched, shape.into()));
+        }
+        self
     }
 }
 
@@ -108,6 +125,11 @@ impl Model {
         }
     }
 
+    /// The rows that inputs touch, as [`Slope`] has them.
+    pub fn touched(&self, _inputs: &Inputs) -> TouchedRows {
+        TouchedRows::default()
+    }
+
     /// The parameters on the host, as they were given to [`Model::new`].
     pub fn weights(&self) -> Weights {
         self.collect(None)
@@ -118,7 +140,7 @@ impl Model {
     /// # Panics
     /// As [`Model::slope`] does.
     pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
-        let Slope { loss, gradients } = self.slope(inputs, aim);
+        let Slope { loss, gradients, .. } = self.slope(inputs, aim).dense(self);
         (to_host(loss)[0], self.collect(Some(&gradients)))
     }
 
@@ -232,6 +254,18 @@ pub fn on_host<const D: usize>(tensor: Tensor<D>, see: impl FnOnce(&[f32])) {
         Some(values) => see(values),
         None => see(&to_host(Tensor::<D>::from_dispatch(tensor))),
     }
+}
+
+/// A gradient of some rows, `[touched, N]`, in a shape `[rows, N]`; all others are 0.
+pub fn dense_rows<const D: usize>(gradient: Tensor<D>, touched: &[u32], shape: Shape) -> Tensor<D> {
+    let (device, width) = (gradient.device(), shape.num_elements() / shape[0]);
+    let mut dense = vec![0.0; shape.num_elements()];
+    on_host(gradient, |gradient| {
+        for (&row, gradient) in touched.iter().zip(gradient.chunks_exact(width)) {
+            dense[row as usize * width..][..width].copy_from_slice(gradient);
+        }
+    });
+    Tensor::from_data(TensorData::new(dense, shape), &device)
 }
 
 /// The logits of a batch on the host, with those of what the model is added to.

@@ -11,7 +11,7 @@ use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, Job, Kept};
-use super::{Aim, Compute, Slope, dense, head};
+use super::{Aim, Compute, Slope, TouchedRows, dense, head};
 use crate::architecture::{Architecture, Array, Part, Set};
 use crate::batch::{Active, Inputs, OneHot};
 use crate::weights::{Weights, WeightsError};
@@ -173,7 +173,8 @@ impl NetModel {
                 _ => gradients.register(id, Tensor::<1>::from_dispatch(gradient)),
             }
         }
-        Slope { loss: Tensor::from_dispatch(found.loss), gradients }
+        let touched = TouchedRows::default();
+        Slope { loss: Tensor::from_dispatch(found.loss), gradients, touched }
     }
 
     /// The arrays in the order of [`Architecture::arrays`], as the fused operations take them.

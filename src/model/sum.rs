@@ -77,7 +77,7 @@ impl SumModel {
 
     /// The gradients of both, and the loss of the first.
     fn joined(&self, net: Slope, mut terms: Slope) -> Slope {
-        let Slope { loss, mut gradients } = net;
+        let Slope { loss, mut gradients, touched } = net;
         let (of_terms, of_tempo) = (self.terms.terms.change.id, self.terms.tempo.change.id);
         if let Some(gradient) = terms.gradients.remove::<2>(of_terms) {
             gradients.register(of_terms, gradient);
@@ -85,7 +85,7 @@ impl SumModel {
         if let Some(gradient) = terms.gradients.remove::<1>(of_tempo) {
             gradients.register(of_tempo, gradient);
         }
-        Slope { loss, gradients }
+        Slope { loss, gradients, touched }
     }
 }
 

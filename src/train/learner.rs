@@ -9,7 +9,7 @@ use super::gradients::join_mean;
 use super::optimizer::Optimizer;
 use super::{TrainError, Training};
 use crate::batch::{Choices, Inputs};
-use crate::model::Model;
+use crate::model::{Model, TouchedRows};
 use crate::weights::Weights;
 
 const WHOLE: &str = "a step gives the model back";
@@ -70,18 +70,33 @@ impl<'a> Learner<'a> {
     }
 
     /// The learnt model: the mean, if there is one.
-    pub fn learnt(&self) -> &Model {
+    pub fn learnt(&mut self) -> &Model {
+        self.catch_up(None);
         self.average.as_ref().unwrap_or_else(|| self.model())
+    }
+
+    /// Takes the steps that the rows of a batch missed, which must precede its gradients, or all rows.
+    pub fn catch_up(&mut self, batch: Option<&Inputs>) {
+        let Rule::Gradient(optimizer) = &mut self.rule else { return };
+        let model = self.model.take().expect(WHOLE);
+        let touched = batch.map(|inputs| model.touched(inputs));
+        self.model = Some(optimizer.catch_up(model, touched.as_ref()));
     }
 
     /// Applies one optimiser step. `step` counts from 1.
     ///
     /// # Panics
     /// If the method is direct.
-    pub fn follow(&mut self, step: u64, rate: f64, gradients: GradientsParams) {
+    pub fn follow(
+        &mut self,
+        step: u64,
+        rate: f64,
+        gradients: GradientsParams,
+        touched: &TouchedRows,
+    ) {
         let Rule::Gradient(optimizer) = &mut self.rule else { panic!("no gradient is followed") };
         // There is no other reference to the model, so that its tensors change in place.
-        let model = optimizer.step(rate, self.model.take().expect(WHOLE), gradients);
+        let model = optimizer.step(rate, self.model.take().expect(WHOLE), gradients, touched);
         let decay = self.job.settings.optimizer.average_decay.unwrap_or(0.0);
         // Corrected for the start at zero: the shares of all steps are 1 together.
         let share = (1.0 - decay) / (1.0 - decay.powf(step as f64));
@@ -113,7 +128,8 @@ impl<'a> Learner<'a> {
 
     /// The bytes that resuming needs beside the learnt weights: the optimiser's record, with the
     /// weights that take the steps where these are others.
-    pub fn record(&self) -> Result<Vec<u8>, TrainError> {
+    pub fn record(&mut self) -> Result<Vec<u8>, TrainError> {
+        self.catch_up(None);
         let record = match &self.rule {
             Rule::Gradient(optimizer) => optimizer.to_bytes().map_err(TrainError::Optimizer)?,
             Rule::Direct(direct) => direct.to_bytes(),

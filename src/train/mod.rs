@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, Transaction};
 
 use crate::batch::{Batch, Choices};
@@ -273,23 +272,28 @@ impl<'a> Trainer<'a> {
     /// Follows the gradients of a batch. Returns the number of positions of all ranks.
     fn descend(&mut self, batch: &Batch, step: Step, stop: bool) -> Result<u64, TrainError> {
         let mut positions = batch.len() as u64;
-        let gradients = if let Some(choices) = &batch.choices {
+        self.learner.catch_up(Some(&batch.inputs));
+        let (gradients, touched) = if let Some(choices) = &batch.choices {
             let pulled = self.pull(batch, choices);
-            let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost.to_string()))?;
+            let (loss, slope) = pulled.map_err(|lost| self.failed(&lost.to_string()))?;
             self.count(step, loss)?;
-            gradients
+            (slope.gradients, slope.touched)
         } else {
             let (shares, targets) = (batch.shares(), self.targets(batch));
             let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
             let aim = Aim::Judged(Judged { targets: &targets, base, weights, loss });
-            let Slope { loss, gradients } = self.learner.model().slope(&batch.inputs, aim);
+            let (model, is_alone) = (self.learner.model(), self.job.ranks.is_alone());
+            let slope = model.slope(&batch.inputs, aim);
+            // Ranks touch different rows.
+            let slope = if is_alone { slope } else { slope.dense(model) };
+            let Slope { loss, gradients, touched } = slope;
             self.unread.push((step, loss));
-            if self.job.ranks.is_alone() {
+            if is_alone {
                 let waits = is_gpu(self.job.device) && self.loss.is_some();
                 if !waits || self.unread.len() >= steps_ahead(batch.len()) {
                     self.read()?;
                 }
-                gradients
+                (gradients, touched)
             } else {
                 let loss = self.unread_losses()?.last().map_or(f64::NAN, |(_, loss)| *loss);
                 let weight = match batch.weights.is_empty() {
@@ -300,25 +304,21 @@ impl<'a> Trainer<'a> {
                 let all = together(self.job.ranks, own, self.learner.model(), &mut self.sums);
                 (positions, self.stop) = (all.positions, all.stop);
                 self.count(step, all.loss)?;
-                all.gradients
+                (all.gradients, touched)
             }
         };
-        self.learner.follow(step.number, step.learning_rate, gradients);
+        self.learner.follow(step.number, step.learning_rate, gradients, &touched);
         Ok(positions)
     }
 
     /// The loss of a step that learns moves, and its gradients.
-    fn pull(
-        &self,
-        batch: &Batch,
-        choices: &Choices,
-    ) -> Result<(f64, GradientsParams), DeviceError> {
+    fn pull(&self, batch: &Batch, choices: &Choices) -> Result<(f64, Slope), DeviceError> {
         let model = self.learner.model();
         let logits = outputs(model, batch)?;
         let [sum, count] = choices.reported(&logits);
         let forces = choices.pull(&logits);
         let loss = if count > 0.0 { sum / count } else { 0.0 };
-        Ok((loss, model.slope(&batch.inputs, Aim::Forces(&forces)).gradients))
+        Ok((loss, model.slope(&batch.inputs, Aim::Forces(&forces))))
     }
 
     /// Reads the losses that are still on the device.
@@ -423,7 +423,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// The learnt weights, with the optimiser's record where the run is to be resumed from them.
-    fn checkpoint(&self, resumable: bool) -> Result<Checkpoint, TrainError> {
+    fn checkpoint(&mut self, resumable: bool) -> Result<Checkpoint, TrainError> {
         let weights = self.learner.learnt().weights();
         if let Some((name, place, value)) = weights.non_finite() {
             let ((good, path), step) = (self.last_good(), self.state.step + 1);
@@ -445,7 +445,8 @@ impl<'a> Trainer<'a> {
         self.read()?;
         self.writer.settle()?;
         if self.job.ranks.is_first() {
-            return self.writer.write(self.checkpoint(files.last)?, files);
+            let checkpoint = self.checkpoint(files.last)?;
+            return self.writer.write(checkpoint, files);
         }
         if files.last {
             // Rank 0 writes it.

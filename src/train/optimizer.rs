@@ -1,6 +1,7 @@
 //! Optimisers: settings, and the step of a model along its gradients.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 
 use burn::backend::DispatchTensor;
 use burn::module::{Module as _, ModuleMapper, Param, ParamId};
@@ -9,8 +10,10 @@ use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::model::ops::steps::{AdaGrad, Adam, Sgd, Step};
-use crate::model::ops::take_step;
-use crate::model::{Compute, Level, Model, Names, to_host};
+use crate::model::ops::{lent_mut, take_step};
+use crate::model::{
+    Compute, Level, Model, Names, TouchedRows, dense_rows, is_gpu, on_host, to_host,
+};
 use crate::weights::Weights;
 
 /// About what tuned weights differ from sensible start values; on a million positions of 300,000
@@ -123,9 +126,12 @@ impl Settings {
         }
     }
 
-    /// The `number`-th step, from 1, at learning rate `rate`.
-    fn step(&self, rate: f64, clip: f64, number: u64) -> Step {
-        let &Self { name, beta1, beta2, epsilon, weight_decay, bias_correction, .. } = self;
+    /// The `number`-th step, from 1, of an array at learning rate `rate`.
+    fn step(&self, rate: f64, layer: Layer, number: u64) -> Step {
+        let &Self { name, beta1, beta2, epsilon, bias_correction, .. } = self;
+        let rate = rate * layer.rate.unwrap_or(1.0);
+        let clip = layer.clip.unwrap_or(self.clip);
+        let weight_decay = layer.decay.unwrap_or(self.weight_decay);
         match name {
             Name::AdaGrad => AdaGrad::at(rate, epsilon, weight_decay, clip),
             Name::Sgd => Sgd::at(rate, beta1, weight_decay, clip),
@@ -157,6 +163,9 @@ impl Settings {
 const LOOKAHEAD_STEPS: u64 = 6;
 const LOOKAHEAD_SHARE: f64 = 0.5;
 
+/// Steps that rows may miss; then all take them. Their factors fit the first cache.
+const MOST_MISSED: usize = 256;
+
 /// An optimiser with its state.
 #[derive(Clone)]
 pub struct Optimizer {
@@ -174,22 +183,90 @@ struct State {
     steps: u64,
     /// Flat.
     arrays: Vec<DispatchTensor>,
+    /// Steps that some rows have not taken.
+    missed: Vec<Step>,
+    /// How many of them each row took.
+    taken: Vec<u32>,
+}
+
+impl State {
+    /// The parameter after the steps that these rows missed, or all rows. The last step may have a
+    /// gradient, that of these rows.
+    fn take_missed<const D: usize>(
+        &mut self,
+        parameter: Tensor<D>,
+        rows: Option<&[u32]>,
+        gradient: Option<Tensor<D>>,
+        level: Level,
+    ) -> Tensor<D> {
+        const ON_HOST: &str = "steps are missed on the CPU alone";
+        let Self { arrays, missed, taken, .. } = self;
+        let count = parameter.dims()[0];
+        taken.resize(count, 0);
+        let is_behind = |row: &u32| (taken[*row as usize] as usize) < missed.len();
+        let behind: Vec<u32> = match rows {
+            Some(rows) => rows.iter().copied().filter(is_behind).collect(),
+            None => (0..count as u32).filter(is_behind).collect(),
+        };
+        let mut parameter = parameter.into_dispatch();
+        let p = lent_mut(&mut parameter).expect(ON_HOST);
+        let states = arrays.iter_mut().map(|it| lent_mut(it).expect(ON_HOST)).collect();
+        let rows_taken = (&behind[..], &mut taken[..]);
+        match gradient {
+            Some(gradient) => on_host(gradient, |g| {
+                Step::take_missed(missed, level, rows_taken, p, Some(g), states);
+            }),
+            None => Step::take_missed(missed, level, rows_taken, p, None, states),
+        }
+        if rows.is_none() {
+            missed.clear();
+            taken.clear();
+        }
+        Tensor::from_dispatch(parameter)
+    }
 }
 
 impl Optimizer {
-    /// The model after a step at a learning rate. Parameters without a gradient stay.
-    pub fn step(&mut self, rate: f64, model: Model, gradients: GradientsParams) -> Model {
+    /// The model after a step at a learning rate. Parameters without a gradient stay. Rows that were
+    /// not touched miss the step where they can take it later.
+    pub fn step(
+        &mut self,
+        rate: f64,
+        model: Model,
+        gradients: GradientsParams,
+        touched: &TouchedRows,
+    ) -> Model {
         let path = model.names();
-        model.map(&mut Stepping { optimizer: self, rate, gradients, path })
+        model.map(&mut Stepping { optimizer: self, rate, gradients, touched, path })
+    }
+
+    /// The model after the steps that the touched rows missed, or all rows: to the bit what it would
+    /// be if they had not.
+    pub fn catch_up(&mut self, model: Model, touched: Option<&TouchedRows>) -> Model {
+        if self.states.values().all(|state| state.missed.is_empty()) {
+            return model;
+        }
+        model.map(&mut CatchingUp { optimizer: self, touched })
+    }
+
+    /// Whether a step with gradient 0 can be taken later.
+    fn can_wait(&self, device: &Device) -> Option<Level> {
+        let Settings { name, average_decay, .. } = &self.settings;
+        let waits = *name != Name::Ranger && average_decay.is_none() && !is_gpu(device);
+        self.level.filter(|_| waits)
     }
 
     /// The state as a file of arrays.
     ///
     /// # Errors
     /// If a state cannot be written.
+    ///
+    /// # Panics
+    /// If rows have missed steps.
     pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
         let (mut weights, mut facts) = (Weights::default(), BTreeMap::new());
         for (id, state) in &self.states {
+            assert!(state.missed.is_empty(), "all rows take their steps before");
             facts.insert(id.to_string(), state.steps.to_string());
             for (place, array) in state.arrays.iter().enumerate() {
                 let values = to_host(Tensor::<1>::from_dispatch(array.clone()));
@@ -215,7 +292,8 @@ impl Optimizer {
             let arrays = (0..self.settings.states()).map(array).collect::<Result<_, _>>()?;
             let number =
                 |text: &str| text.parse::<u64>().map_err(|error| format!("{text}: {error}"));
-            self.states.insert(number(id)?, State { steps: number(steps)?, arrays });
+            let state = State { steps: number(steps)?, arrays, ..State::default() };
+            self.states.insert(number(id)?, state);
         }
         Ok(self)
     }
@@ -223,35 +301,46 @@ impl Optimizer {
     fn update<const D: usize>(
         &mut self,
         id: u64,
-        (rate, clip): (f64, f64),
-        parameter: Tensor<D>,
-        gradient: Tensor<D>,
+        (rate, layer): (f64, Layer),
+        mut parameter: Tensor<D>,
+        mut gradient: Tensor<D>,
+        mut touched: Option<&[u32]>,
     ) -> Tensor<D> {
-        let State { mut steps, arrays } = self.states.remove(&id).unwrap_or_default();
+        let mut state = self.states.remove(&id).unwrap_or_default();
         let (shape, is_ranger) = (parameter.shape(), self.settings.name == Name::Ranger);
-        let shaped = |array| Tensor::<1>::from_dispatch(array).reshape(shape.clone());
-        let mut arrays: Vec<Tensor<D>> = arrays.into_iter().map(shaped).collect();
-        if arrays.is_empty() {
-            arrays = vec![gradient.zeros_like(); self.settings.states()];
+        let waits = self.can_wait(&parameter.device());
+        if let (Some(rows), None) = (touched, waits) {
+            gradient = dense_rows(gradient, rows, shape.clone());
+            touched = None;
+        }
+        let flat = |it: Tensor<D>| it.reshape([shape.num_elements()]).into_dispatch();
+        if state.arrays.is_empty() {
+            state.arrays = vec![flat(parameter.zeros_like()); self.settings.states()];
             if is_ranger {
                 // A copy of the parameter, which changes in place.
-                arrays[2] = parameter.clone().mul_scalar(1.0);
+                state.arrays[2] = flat(parameter.clone().mul_scalar(1.0));
             }
         }
-        steps += 1;
-        let step = self.settings.step(rate, clip, steps);
-        let slow = is_ranger.then(|| arrays.pop()).flatten();
-        let (mut parameter, mut arrays) = take_step(parameter, gradient, arrays, step, self.level);
-        if let Some(mut slow) = slow {
-            if steps.is_multiple_of(LOOKAHEAD_STEPS) {
-                slow = slow.clone() + (parameter - slow).mul_scalar(LOOKAHEAD_SHARE);
-                parameter = slow.clone();
+        state.steps += 1;
+        let step = self.settings.step(rate, layer, state.steps);
+        if let Some(level) = waits.filter(|_| touched.is_some() || !state.missed.is_empty()) {
+            state.missed.push(step);
+            parameter = state.take_missed(parameter, touched, Some(gradient), level);
+        } else {
+            let shaped = |array| Tensor::<1>::from_dispatch(array).reshape(shape.clone());
+            let mut arrays: Vec<_> = take(&mut state.arrays).into_iter().map(shaped).collect();
+            let slow = is_ranger.then(|| arrays.pop()).flatten();
+            (parameter, arrays) = take_step(parameter, gradient, arrays, step, self.level);
+            if let Some(mut slow) = slow {
+                if state.steps.is_multiple_of(LOOKAHEAD_STEPS) {
+                    slow = slow.clone() + (parameter - slow).mul_scalar(LOOKAHEAD_SHARE);
+                    parameter = slow.clone();
+                }
+                arrays.push(slow);
             }
-            arrays.push(slow);
+            state.arrays = arrays.into_iter().map(flat).collect();
         }
-        let len = shape.num_elements();
-        let arrays = arrays.into_iter().map(|it| it.reshape([len]).into_dispatch()).collect();
-        self.states.insert(id, State { steps, arrays });
+        self.states.insert(id, state);
         parameter
     }
 }
@@ -261,6 +350,7 @@ struct Stepping<'a> {
     optimizer: &'a mut Optimizer,
     rate: f64,
     gradients: GradientsParams,
+    touched: &'a TouchedRows,
     path: Names,
 }
 
@@ -275,11 +365,33 @@ impl ModuleMapper for Stepping<'_> {
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let Some(gradient) = self.gradients.remove::<D>(param.id) else { return param };
-        let Settings { layers, clip, .. } = &self.optimizer.settings;
-        let layer = layers.of(&self.path.name(param.id));
-        let rate = self.rate * layer.rate.unwrap_or(1.0);
-        let clip = layer.clip.unwrap_or(*clip);
-        changed(param, |id, tensor| self.optimizer.update(id.val(), (rate, clip), tensor, gradient))
+        let layer = self.optimizer.settings.layers.of(&self.path.name(param.id));
+        changed(param, |id, tensor| {
+            let touched = self.touched.get(&id.val()).map(|rows| &rows[..]);
+            self.optimizer.update(id.val(), (self.rate, layer), tensor, gradient, touched)
+        })
+    }
+}
+
+/// Missed steps of each parameter of a module.
+struct CatchingUp<'a> {
+    optimizer: &'a mut Optimizer,
+    /// None: all rows.
+    touched: Option<&'a TouchedRows>,
+}
+
+impl ModuleMapper for CatchingUp<'_> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Optimizer { level, states, .. } = &mut *self.optimizer;
+        let (Some(level), Some(state)) = (*level, states.get_mut(&param.id.val())) else {
+            return param;
+        };
+        if state.missed.is_empty() {
+            return param;
+        }
+        let touched = self.touched.filter(|_| state.missed.len() < MOST_MISSED);
+        let rows = touched.map(|it| it.get(&param.id.val()).map_or(&[][..], |rows| rows));
+        changed(param, |_, tensor| state.take_missed(tensor, rows, None, level))
     }
 }
 
@@ -301,7 +413,7 @@ pub(super) fn changed<const D: usize>(
     Param::from_mapped_value(id, tensor, mapper)
 }
 
-/// Clips and factors of the learning rate by the names of arrays, as checkpoints have them. A name
+/// Clips, factors of the learning rate and weight decays by the names of arrays, as checkpoints have them. A name
 /// stands for everything below it: `head` for `head.0`, and `head.0` for `head.0.weight`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layers(pub BTreeMap<String, Layer>);
@@ -314,6 +426,8 @@ pub struct Layer {
     pub clip: Option<f64>,
     /// Factor of the learning rate.
     pub rate: Option<f64>,
+    /// Weight decay.
+    pub decay: Option<f64>,
 }
 
 impl Layers {
@@ -328,6 +442,7 @@ impl Layers {
         above.fold(Layer::default(), |layer, (_, own)| Layer {
             clip: own.clip.or(layer.clip),
             rate: own.rate.or(layer.rate),
+            decay: own.decay.or(layer.decay),
         })
     }
 }

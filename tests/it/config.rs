@@ -1,6 +1,7 @@
 //! Configs: what is refused, defaults, schedules in every unit, and overrides.
 
 use nnuance::config::Config;
+use nnuance::train::optimizer::Layer;
 use nnuance::train::schedule::{Length, Schedule, Shape, Span, Stage, Stages};
 
 const CONFIG: &str = r#"version = 3
@@ -297,13 +298,13 @@ fn layers_by_the_names_of_arrays() {
         "hidden = 8\nhead = [{ size = 4, activation = \"crelu\" }, { size = 1 }]\n",
     );
     let layers = |text: &str| parse(&format!("{deep}[optimizer.layers]\n{text}"), &[]);
-    let text = "\"head.0\" = { clip = 1, rate = 0.5 }\n\"head.0.bias\".clip = 0";
+    let text = "\"head.0\" = { clip = 1, rate = 0.5, decay = 0 }\n\"head.0.bias\".clip = 0";
     let config = layers(text).expect("names");
     let found = config.optimizer.layers.clone();
-    let of = |name: &str| (found.of(name).clip, found.of(name).rate);
-    assert_eq!(of("head.0.weight"), (Some(1.0), Some(0.5)));
-    assert_eq!(of("head.0.bias"), (Some(0.0), Some(0.5)));
-    assert_eq!(of("output.weight"), (None, None));
+    let (rate, decay) = (Some(0.5), Some(0.0));
+    assert_eq!(found.of("head.0.weight"), Layer { clip: Some(1.0), rate, decay });
+    assert_eq!(found.of("head.0.bias"), Layer { clip: Some(0.0), rate, decay });
+    assert_eq!(found.of("output.weight"), Layer::default());
     assert_eq!(parse(&config.to_toml(), &[]).expect("what it wrote"), config);
     assert!(!parse(&deep, &[]).expect("a config").to_toml().contains("layers"));
 
@@ -318,6 +319,8 @@ fn layers_by_the_names_of_arrays() {
         ("output.rate = 0", "0"),
         ("output.rate = -0.5", "-0.5"),
         ("output.rate = nan", "NaN"),
+        ("output.decay = -0.1", "-0.1"),
+        ("output.decay = inf", "inf"),
         ("output.clipp = 1", "`clip`"),
         ("clip = 1", "clip"),
         ("output = 1", "output"),

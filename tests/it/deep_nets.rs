@@ -276,8 +276,8 @@ fn steps_of_adam() {
         let mut optimizer = settings.build(compute);
         for seed in 0..5 {
             let batch = games::lists(Views::Perspective).encode(&games::samples(40, seed));
-            let gradients = model.slope(&batch.inputs, Aim::Targets(&batch.results)).gradients;
-            model = optimizer.step(0.01, model, gradients);
+            let slope = model.slope(&batch.inputs, Aim::Targets(&batch.results));
+            model = optimizer.step(0.01, model, slope.gradients, &slope.touched);
         }
         model.weights()
     };

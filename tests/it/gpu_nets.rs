@@ -101,10 +101,10 @@ fn ten_steps_of_every_net() {
             let mut losses = Vec::new();
             for step in 0..10 {
                 let batch = batch(&net, 50, step);
-                let Slope { loss, gradients } =
+                let Slope { loss, gradients, touched } =
                     model.slope(&batch.inputs, Aim::Targets(&batch.results));
                 losses.push(to_host(loss)[0]);
-                model = optimizer.step(1e-3, model, gradients);
+                model = optimizer.step(1e-3, model, gradients, &touched);
             }
             (losses, model.weights())
         };

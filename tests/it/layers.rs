@@ -1,4 +1,4 @@
-//! Clips and learning rates of single arrays, on every path that an optimiser takes.
+//! Clips, learning rates and weight decays of single arrays, on every path that an optimiser takes.
 
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
@@ -34,12 +34,16 @@ output_buckets = 4
 
 const LAYERS: &str = r#"[optimizer.layers]
 accumulator = { rate = 0.25 }
-factoriser.clip = 0.06
+"accumulator.weight".decay = 0.0
+factoriser = { clip = 0.06, decay = 2.5 }
 head = { clip = 0.11, rate = 3.0 }
 "head.1".clip = 0.09
 "head.1.bias".rate = 0.5
 "output.weight" = { clip = 0 }
 "#;
+
+/// The decay of arrays that have their own.
+const DECAYS: [(&str, f64); 2] = [("accumulator.weight", 0.0), ("factoriser.weight", 2.5)];
 
 /// The clip and the rate of each array, where all others have 0.15.
 const HELD: [(&str, f64, f64); 9] = [
@@ -54,7 +58,7 @@ const HELD: [(&str, f64, f64); 9] = [
     ("output.bias", 0.15, 1.0),
 ];
 
-fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
+pub fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
     let text = format!("{CONFIG}[optimizer]\nclip = {clip:?}\n{optimizer}\n{layers}");
     Config::parse(&text, "layers", &[]).expect("a config")
 }
@@ -89,8 +93,8 @@ impl Walk<'_> {
         let still = self.model();
         for seed in seeds {
             let batch = Encoder::net(&self.net).encode(&games::samples(60, seed));
-            let gradients = still.slope(&batch.inputs, Aim::Targets(&batch.results)).gradients;
-            model = optimizer.step(rate, model, gradients);
+            let slope = still.slope(&batch.inputs, Aim::Targets(&batch.results));
+            model = optimizer.step(rate, model, slope.gradients, &slope.touched);
         }
         (optimizer, model)
     }
@@ -100,7 +104,7 @@ impl Walk<'_> {
     }
 }
 
-/// Each array takes the steps that it takes where all have its clip and rate, to the bit; and a
+/// Each array takes the steps that it takes where all have its clip, rate and decay, to the bit; and a
 /// state that was written and read goes on with them.
 pub fn check(device: &Device, compute: Compute) {
     for optimizer in [
@@ -123,7 +127,10 @@ pub fn check(device: &Device, compute: Compute) {
         assert_eq!(held.0.len(), HELD.len());
         for (name, clip, factor) in HELD {
             let what = format!("{compute:?}, {optimizer}: {name}");
-            let alone = walk.weights(&config_with("", clip).optimizer.clone(), rate * factor);
+            let mut alone = config_with("", clip).optimizer.clone();
+            let decay = DECAYS.iter().find(|(it, _)| *it == name);
+            alone.weight_decay = decay.map_or(alone.weight_decay, |(_, decay)| *decay);
+            let alone = walk.weights(&alone, rate * factor);
             assert!(held.0[name] == alone.0[name], "{what}: other bits");
             let most = |weights: &Weights| {
                 largest(weights.0[name].values.iter().map(|it| f64::from(it.abs())))
@@ -142,7 +149,7 @@ pub fn check(device: &Device, compute: Compute) {
 }
 
 #[test]
-fn arrays_have_clips_and_rates() {
+fn arrays_have_settings_of_their_own() {
     let device = Backend::Flex.device().expect("flex is always there");
     check(&device, Compute::Plain);
     for level in Level::available() {

@@ -69,6 +69,7 @@ mod marlin;
 mod match_games;
 mod match_scale;
 mod mirrored;
+mod missed_steps;
 mod model;
 mod moves_learnt;
 #[cfg(feature = "mpi")]

@@ -10,7 +10,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
-use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision};
+use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision, TouchedRows};
 
 use crate::drawn;
 
@@ -107,7 +107,7 @@ pub fn check(device: &Device, compute: Compute) {
         };
         let mut optimizer = settings.build(compute);
         for step in 1..=16 {
-            model = optimizer.step(rate(step), model, gradients(step));
+            model = optimizer.step(rate(step), model, gradients(step), &TouchedRows::default());
         }
         for (found, right) in followed(&model).into_iter().zip(right) {
             let error = (f64::from(found) - right).abs();

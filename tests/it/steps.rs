@@ -19,7 +19,7 @@ const ADAM: Adam = Adam {
 };
 
 #[derive(Clone, Copy, Debug)]
-enum Rule {
+pub enum Rule {
     Adam(Adam),
     /// With its clip.
     AdaGrad(f64),
@@ -29,7 +29,7 @@ enum Rule {
     Mean(f64),
 }
 
-const RULES: [Rule; 10] = [
+pub const RULES: [Rule; 10] = [
     Rule::Adam(ADAM),
     Rule::Adam(Adam { bias_correction: false, epsilon: 1e-5, ..ADAM }),
     Rule::Adam(Adam { clip: 0.3, ..ADAM }),
@@ -45,7 +45,7 @@ const RULES: [Rule; 10] = [
 const RATE: f64 = 0.01;
 
 impl Rule {
-    fn at(self, step: u64) -> Step {
+    pub fn at(self, step: u64) -> Step {
         match self {
             Rule::Adam(rule) => rule.at(RATE, step),
             Rule::AdaGrad(clip) => AdaGrad::at(RATE, 1e-8, 0.1, clip),

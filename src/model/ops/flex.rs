@@ -88,6 +88,17 @@ pub fn lent(tensor: &DispatchTensor) -> Option<&[f32]> {
     }
 }
 
+/// The same to change, of a tensor on the CPU; on a copy where it is shared.
+pub fn lent_mut(tensor: &mut DispatchTensor) -> Option<&mut [f32]> {
+    let DispatchTensorKind::Flex(BackendTensor::Float(tensor)) = &mut tensor.kind else {
+        return None;
+    };
+    if !is_whole(tensor) {
+        *tensor = contiguous(tensor.clone());
+    }
+    Some(tensor.storage_mut())
+}
+
 fn whole(arrays: Arrays<Flex>) -> Vec<FlexTensor> {
     arrays.0.into_iter().map(contiguous).collect()
 }

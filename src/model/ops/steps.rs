@@ -393,7 +393,8 @@ impl<F: Formula<N>, const N: usize> Task for Missed<'_, F, N> {
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Missed { formulas, zeros, first, rows, taken, parameters, gradients, mut states } = self;
+        let Missed { formulas, zeros, first, rows, taken, parameters, gradients, mut states } =
+            self;
         let (width, last) = (zeros.len(), formulas.len() - 1);
         let place = |row: u32| (row as usize - first) * width;
         for (i, &row) in rows.iter().enumerate() {
