@@ -5,6 +5,7 @@ mod columns;
 mod listed;
 mod pairs;
 pub(crate) mod plan;
+mod touched;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,9 +13,11 @@ use std::sync::Arc;
 pub use choices::{Choices, Verdict, first};
 pub use columns::{COLUMN, Column, Head, SUMS};
 pub use listed::{Listed, lists};
-pub use pairs::{Bits, PAIRS, Pairs};
+pub use pairs::{Bits, Pairs, most_pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
+pub use touched::Touched;
 
+use crate::architecture::Architecture;
 use crate::sums::Sums;
 
 /// One of several processes that share each batch.
@@ -65,10 +68,82 @@ pub struct Active {
     pub views: usize,
     /// Places a list; those behind the last active row hold `rows`.
     pub places: usize,
-    /// `[batch, views, places]`; no list names a row twice.
-    pub indices: Vec<u16>,
+    /// `[batch, views, places]`; a row that a list names twice counts twice.
+    pub indices: Indices,
+    /// The king bucket of each list, `[batch, views]`; empty where there is one.
+    pub groups: Vec<u8>,
     /// The output bucket of each position; empty where there is one bucket.
     pub buckets: Vec<u8>,
+}
+
+/// The rows of lists, in 16 bits where all fit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Indices {
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+}
+
+impl Default for Indices {
+    fn default() -> Self {
+        Indices::U16(Vec::new())
+    }
+}
+
+impl Indices {
+    /// Lists of so many places, all of them blank.
+    pub fn new(net: &Architecture, lists: usize, places: usize) -> Self {
+        let (rows, len) = (net.rows(), lists * places);
+        match net.inputs.is_large() {
+            true => Indices::U32(vec![rows as u32; len]),
+            false => Indices::U16(vec![rows as u16; len]),
+        }
+    }
+
+    /// Writes rows from a place on.
+    pub fn write(&mut self, place: usize, rows: &[u32]) {
+        match self {
+            Indices::U16(to) => {
+                to[place..].iter_mut().zip(rows).for_each(|(to, row)| *to = *row as u16);
+            }
+            Indices::U32(to) => to[place..][..rows.len()].copy_from_slice(rows),
+        }
+    }
+
+    /// Copies lists of fewer places to those of `places` from a place on.
+    ///
+    /// # Panics
+    /// If one is in 16 bits, and the other is not.
+    pub fn copy(&mut self, place: usize, places: usize, from: &Self, fewer: usize) {
+        fn copy<T: Copy>(to: &mut [T], places: usize, from: &[T], fewer: usize) {
+            for (to, from) in to.chunks_mut(places).zip(from.chunks(fewer)) {
+                to[..fewer].copy_from_slice(from);
+            }
+        }
+        match (self, from) {
+            (Indices::U16(to), Indices::U16(from)) => copy(&mut to[place..], places, from, fewer),
+            (Indices::U32(to), Indices::U32(from)) => copy(&mut to[place..], places, from, fewer),
+            _ => panic!("lists of different nets"),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Indices::U16(rows) => rows.len(),
+            Indices::U32(rows) => rows.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let (near, far) = match self {
+            Indices::U16(rows) => (&rows[..], &[][..]),
+            Indices::U32(rows) => (&[][..], &rows[..]),
+        };
+        near.iter().map(|row| usize::from(*row)).chain(far.iter().map(|row| *row as usize))
+    }
 }
 
 /// One-hot inputs of a batch, listed or planned.
@@ -120,6 +195,28 @@ impl Active {
     /// The number of positions.
     pub fn len(&self) -> usize {
         self.indices.len() / (self.views * self.places)
+    }
+
+    /// The king bucket of a list.
+    pub fn group(&self, list: usize) -> usize {
+        self.groups.get(list).map_or(0, |group| usize::from(*group))
+    }
+
+    /// Leaves out places behind so many, which are blank.
+    pub fn trim(&mut self, places: usize) {
+        fn trim<T: Copy>(indices: &mut Vec<T>, places: usize, fewer: usize) {
+            let lists = indices.len() / places;
+            for list in 1..lists {
+                indices.copy_within(list * places..list * places + fewer, list * fewer);
+            }
+            indices.truncate(lists * fewer);
+        }
+        let fewer = places.clamp(1, self.places);
+        match &mut self.indices {
+            Indices::U16(indices) => trim(indices, self.places, fewer),
+            Indices::U32(indices) => trim(indices, self.places, fewer),
+        }
+        self.places = fewer;
     }
 
     pub fn is_empty(&self) -> bool {

@@ -14,7 +14,7 @@ pub use sections::{
 
 use crate::architecture::Architecture;
 use crate::format::Format;
-use crate::loader::{DataSource, PAIRS, Test};
+use crate::loader::{DataSource, Test, most_pairs};
 use crate::loss::Loss;
 use crate::model::Precision;
 use crate::scales::Scales;
@@ -210,8 +210,8 @@ impl Config {
         let began = self.earlier_spans(positions).into_iter().next().map(|(span, _)| span);
         let Span { steps, batch, .. } = began.unwrap_or(self.span(positions));
         let comes_again = steps.saturating_mul(batch) >= PASSES * positions;
-        let is_wide = self.architecture().is_some_and(|net| net.hidden >= WIDE);
-        if comes_again && is_wide { PAIRS } else { 0 }
+        let is_worth = |net: &&Architecture| net.hidden >= WIDE || !net.inputs.is_pieces();
+        self.architecture().filter(|net| comes_again && is_worth(net)).map_or(0, most_pairs)
     }
 
     /// The run's length in steps, for this many positions of data.

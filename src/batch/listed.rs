@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::ChunkPlan;
-use super::plan::{ABREAST, FOUR, LINE};
+use super::plan::{ABREAST, Entries, FOUR, UNITS, Word};
 
 /// The shape of lists.
 #[derive(Debug)]
@@ -71,17 +71,23 @@ pub fn lists(plans: &[Arc<ChunkPlan>], places: usize) -> Vec<u16> {
 impl ChunkPlan {
     /// Writes down the rows of each list, `[positions, views, places]`.
     fn list(&self, places: usize, lists: &mut [u16]) {
+        match &self.entries {
+            Entries::Near(entries) => self.list_entries(entries, places, lists),
+            Entries::Far(entries) => self.list_entries(entries, places, lists),
+        }
+    }
+
+    fn list_entries<E: Word>(&self, all: &[[E; FOUR]], places: usize, lists: &mut [u16]) {
         let [views, _] = self.of;
         assert_eq!(self.order.len(), self.positions.len(), "plans of one king bucket");
-        let scale = (LINE / self.step) as u16;
         for (number, (_, entries)) in self.walks().enumerate() {
-            for (place, four) in entries.iter().enumerate() {
+            for (place, four) in all[entries].iter().enumerate() {
                 let list = number * ABREAST + place % ABREAST;
                 // Behind the positions are empty slots.
                 let Some(&position) = self.order.get(list / views) else { continue };
                 let list = usize::from(position) * views + list % views;
                 let to = &mut lists[list * places + place / ABREAST * FOUR..][..FOUR];
-                to.iter_mut().zip(four).for_each(|(to, entry)| *to = entry / scale);
+                to.iter_mut().zip(four).for_each(|(to, entry)| *to = (entry.get() / UNITS) as u16);
             }
         }
     }

@@ -5,24 +5,38 @@
 //! that name pairs are shorter, and sums over them are the same: a step first adds up the rows of the
 //! pairs, each from its two parents, and ends by handing the gradient of each to these.
 //!
+//! A row that counts several times is a pair too: the multiple of c is one of c - 1 and the row.
+//!
 //! All rows of a list belong to one king bucket, so that each of these has pairs of its own.
 //!
 //! Pairs are found as byte-pair encoding finds its tokens (P. Gage, "A New Algorithm for Data
 //! Compression", 1994): the two that stand together in most lists become one, again and again.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::plan::{LINE, STEP};
-use crate::architecture::PIECES;
+use super::plan::{UNITS, Word};
+use super::{Active, Indices};
+use crate::architecture::Architecture;
 
-/// Pairs of a run whose chunks are planned once: the rows of more would not stay in the first cache.
-pub const PAIRS: usize = 256;
+/// Pairs of a king bucket, at most, where chunks are planned once: the rows of more would not stay in
+/// the first cache. Lists of several sets are longer and worth twice as many.
+pub fn most_pairs(net: &Architecture) -> usize {
+    if net.inputs.is_pieces() { 256 } else { 512 }
+}
 
 /// Words of 64 lists each that are shortened at a time.
 const WORDS: usize = 4;
 
-/// Rows, at most, that 16 bits can name in units of [`STEP`] bytes, one more behind them.
-const NEAR: usize = (1 << 16) / (LINE / STEP) - 1;
+/// Rows, at most, that 16 bits can name in units of a plan, one more behind them.
+const NEAR: usize = (1 << 16) / UNITS - 1;
+
+/// The largest multiple of a row; what is beyond takes several places.
+const MOST_TIMES: u8 = 32;
+
+/// Rows, at most, of sets of many rows that pairs of a king bucket may name: the most frequent ones.
+const FREQUENT: usize = 512;
 
 /// The lists of some that name a row.
 pub type Bits = [u64; WORDS];
@@ -32,47 +46,98 @@ pub type Bits = [u64; WORDS];
 pub struct Pairs {
     /// Rows without pairs.
     inputs: usize,
-    /// The parents of each pair, inputs or earlier pairs; king bucket by king bucket.
-    parents: Vec<[u16; 2]>,
-    /// The end of each king bucket's pairs.
-    ends: Vec<usize>,
+    /// Whether lists may name an input more than once.
+    repeats: bool,
+    /// The parents of each pair, inputs or earlier pairs: multiples, then king bucket by king bucket.
+    parents: Vec<[u32; 2]>,
+    /// By king bucket; empty without pairs.
+    groups: Vec<Group>,
 }
 
+/// The rows that pairs of a king bucket stand for. Their local numbers are those of its inputs, of
+/// multiples, and of its pairs.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Group {
+    /// The local number of each input, or [`OUTSIDE`].
+    local: Vec<u16>,
+    /// The row of each local number.
+    rows: Vec<u32>,
+    /// Of each local input the local number of its double, and its largest multiple, 1 or more.
+    multiples: Vec<(u16, u8)>,
+    /// The parents of each pair, local.
+    pairs: Vec<[u16; 2]>,
+}
+
+/// The local number of an input that stays as it is.
+const OUTSIDE: u16 = u16::MAX;
+
 impl Pairs {
-    /// The pairs that shorten these lists `[lists, places]` most, so many at most for each king
-    /// bucket. Places that hold the number of inputs are blank; no list names an input twice.
-    pub fn learn(inputs: usize, lists: &[u16], places: usize, most: usize) -> Self {
-        let kings = inputs / PIECES;
-        let near = NEAR.saturating_sub(inputs) / kings;
-        let far = (usize::from(u16::MAX) - inputs) / kings;
+    /// The pairs that shorten these lists most, so many at most for each king bucket; and, if a list
+    /// may name a row more than once, the multiples that occur.
+    pub fn learn(net: &Architecture, lists: &Active, most: usize) -> Self {
+        match &lists.indices {
+            Indices::U16(indices) => Self::learn_of(net, lists, indices, most, u16::MAX.into()),
+            Indices::U32(indices) => Self::learn_of(net, lists, indices, most, u32::MAX as usize),
+        }
+    }
+
+    /// `names` is the largest number that lists hold.
+    fn learn_of<I: Word>(
+        net: &Architecture,
+        lists: &Active,
+        indices: &[I],
+        most: usize,
+        names: usize,
+    ) -> Self {
+        let (inputs, kings) = (net.rows(), net.inputs.kings().count());
+        let repeats = net.inputs.repeats();
+        let mut samples = vec![Vec::new(); kings];
+        for (number, list) in indices.chunks_exact(lists.places).enumerate() {
+            let there = list.iter().map(|row| row.get()).filter(|row| *row < inputs);
+            let there: Vec<u32> = there.map(|row| row as u32).collect();
+            if !there.is_empty() {
+                samples[lists.group(number)].push(there);
+            }
+        }
+        let times = if repeats { largest_counts(inputs, &samples) } else { Vec::new() };
+        let (mut parents, mut doubles) = (Vec::new(), vec![0; times.len()]);
+        for (row, &times) in times.iter().enumerate() {
+            doubles[row] = (inputs + parents.len()) as u32;
+            for multiple in 2..=u32::from(times) {
+                let before = if multiple == 2 { row } else { inputs + parents.len() - 1 };
+                parents.push([before as u32, row as u32]);
+            }
+        }
+        let taken = inputs + parents.len();
+        let near = NEAR.saturating_sub(taken) / kings;
+        let far = names.saturating_sub(taken) / kings;
         // Names in small units are read faster: worth a few pairs, but not half of them.
         let most = if 2 * near > most { most.min(near) } else { most.min(far) };
-        let of_kings: Vec<Vec<[u16; 2]>> = (0..kings)
+        let learnt: Vec<(Group, Vec<[u16; 2]>)> = samples
             .into_par_iter()
-            .map(|king| {
-                let first = (PIECES * king) as u16;
-                let here = |list: &&[u16]| usize::from(list[0]) / PIECES == king;
-                let lists = lists.chunks_exact(places).filter(here);
-                let rows = |list: &[u16]| {
-                    let there = list.iter().filter(|row| usize::from(**row) < inputs);
-                    there.map(|row| row - first).collect()
-                };
-                learnt(lists.map(rows).collect(), most)
+            .enumerate()
+            .map(|(king, lists)| {
+                let group = Group::new(net, king, &lists, &times, &doubles);
+                let learnt = learnt(&group, &lists, most);
+                (group, learnt)
             })
             .collect();
-        let mut pairs = Self::none(inputs);
-        for (king, parents) in of_kings.into_iter().enumerate() {
-            let of = [PIECES * king, inputs + pairs.parents.len()];
-            let row = |it: u16| global(of, it.into()) as u16;
-            pairs.parents.extend(parents.into_iter().map(|parents| parents.map(row)));
-            pairs.ends[king] = pairs.parents.len();
+        let mut pairs = Self { inputs, repeats, parents, groups: Vec::new() };
+        for (mut group, learnt) in learnt {
+            for parents in &learnt {
+                let parents = parents.map(|parent| group.rows[usize::from(parent)]);
+                group.rows.push(pairs.rows() as u32);
+                pairs.parents.push(parents);
+            }
+            group.pairs = learnt;
+            pairs.groups.push(group);
         }
-        pairs
+        if pairs.parents.is_empty() { Self::none(inputs) } else { pairs }
     }
 
     /// No pairs.
     pub fn none(inputs: usize) -> Self {
-        Self { inputs, parents: Vec::new(), ends: vec![0; inputs / PIECES] }
+        Self { inputs, ..Self::default() }
     }
 
     /// Whether there are any.
@@ -82,8 +147,13 @@ impl Pairs {
 
     /// The parents of each pair, inputs or earlier pairs. The first pair has the row behind the
     /// inputs.
-    pub fn parents(&self) -> &[[u16; 2]] {
+    pub fn parents(&self) -> &[[u32; 2]] {
         &self.parents
+    }
+
+    /// Rows without pairs.
+    pub fn inputs(&self) -> usize {
+        self.inputs
     }
 
     /// Rows of inputs and pairs.
@@ -91,108 +161,222 @@ impl Pairs {
         self.inputs + self.parents.len()
     }
 
-    /// The king bucket that a row belongs to; the last one for what is none.
-    #[inline(always)]
-    pub(super) fn king(&self, row: usize) -> usize {
-        let king = match row.checked_sub(self.inputs) {
-            None => row / PIECES,
-            Some(pair) => self.ends.partition_point(|end| *end <= pair),
-        };
-        king.min(self.ends.len() - 1)
-    }
-
-    /// Names pairs in lists `[lists, places]` wherever it can, in the order of their rows. Blank
-    /// places, which come last, then hold the number of all rows. Up to 255 places; no list names an
-    /// input twice.
-    pub fn shorten(&self, lists: &mut [u16], places: usize, bits: &mut Vec<Bits>) {
+    /// Names pairs in lists wherever it can, in the order of their rows, behind the inputs of which
+    /// there are no pairs. Blank places, which come last, then hold the number of all rows.
+    pub fn shorten(&self, lists: &mut Active, bits: &mut Vec<Bits>) {
         if self.parents.is_empty() {
             return;
         }
-        for lists in lists.chunks_mut(64 * WORDS * places) {
-            let mut kings = 0_u64;
-            for list in lists.chunks_exact_mut(places) {
-                match usize::from(list[0]) / PIECES {
-                    king if king < self.ends.len() => kings |= 1 << king,
-                    _ => list.fill(self.rows() as u16),
-                }
-            }
-            for king in (0..self.ends.len()).filter(|king| kings >> king & 1 == 1) {
-                self.shorten_those(king, lists, places, bits);
-            }
+        let Active { places, indices, groups, .. } = lists;
+        let longest = match indices {
+            Indices::U16(indices) => self.shorten_all(indices, *places, groups, bits),
+            Indices::U32(indices) => self.shorten_all(indices, *places, groups, bits),
+        };
+        if self.repeats {
+            lists.trim(longest);
         }
     }
 
-    /// The same for those of one king bucket.
-    fn shorten_those(&self, king: usize, lists: &mut [u16], places: usize, bits: &mut Vec<Bits>) {
-        let blank = self.rows() as u16;
-        let begin = king.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let parents = &self.parents[begin..self.ends[king]];
-        let of = [PIECES * king, self.inputs + begin];
-        let local = |row: u16| match usize::from(row).checked_sub(self.inputs) {
-            None => usize::from(row) - of[0],
-            Some(pair) => PIECES + pair - begin,
-        };
-        bits.clear();
-        bits.resize(PIECES + parents.len(), [0; WORDS]);
-        for (number, list) in lists.chunks_exact_mut(places).enumerate() {
-            if usize::from(list[0]) / PIECES != king {
-                continue;
-            }
-            for row in list {
-                if usize::from(*row) < self.inputs {
-                    bits[usize::from(*row) - of[0]][number / 64] |= 1 << (number % 64);
-                }
-                *row = blank;
+    /// Returns the length of the longest list.
+    fn shorten_all<I: Word>(
+        &self,
+        lists: &mut [I],
+        places: usize,
+        groups: &[u8],
+        bits: &mut Vec<Bits>,
+    ) -> usize {
+        let (most, mut longest) = (64 * WORDS, 0);
+        for (number, lists) in lists.chunks_mut(most * places).enumerate() {
+            let groups = groups.get(number * most..).unwrap_or_default();
+            let of = |list: usize| groups.get(list).map_or(0, |group| usize::from(*group));
+            let count = lists.len() / places;
+            let there = (0..count).fold(0_u64, |there, list| there | 1 << of(list));
+            for group in (0..self.groups.len()).filter(|group| there >> group & 1 == 1) {
+                let chosen = (0..count).filter(|list| of(*list) == group);
+                longest = longest.max(match self.repeats {
+                    false => self.shorten_those::<I, false>(group, chosen, lists, places, bits),
+                    true => self.shorten_those::<I, true>(group, chosen, lists, places, bits),
+                });
             }
         }
-        for (number, parents) in parents.iter().enumerate() {
-            let [one, other] = parents.map(local);
+        longest
+    }
+
+    /// The same for those of one king bucket.
+    fn shorten_those<I: Word, const REPEATS: bool>(
+        &self,
+        group: usize,
+        chosen: impl Iterator<Item = usize>,
+        lists: &mut [I],
+        places: usize,
+        bits: &mut Vec<Bits>,
+    ) -> usize {
+        let Group { local, rows, multiples, pairs } = &self.groups[group];
+        let blank = I::of(self.rows());
+        bits.clear();
+        bits.resize(rows.len(), [0; WORDS]);
+        let mut lengths = [0_u16; 64 * WORDS];
+        let counted_rows = if REPEATS { multiples.len() } else { 0 };
+        let (mut counts, mut counted) = (vec![0_u16; counted_rows], Vec::new());
+        for number in chosen {
+            let list = &mut lists[number * places..][..places];
+            let mut length = 0;
+            for place in 0..places {
+                let row = std::mem::replace(&mut list[place], blank);
+                let Some(&local) = local.get(row.get()) else { continue };
+                if local == OUTSIDE {
+                    list[length] = row;
+                    length += 1;
+                } else if REPEATS {
+                    let count = &mut counts[usize::from(local)];
+                    *count += 1;
+                    if *count == 1 {
+                        counted.push(local);
+                    }
+                } else {
+                    bits[usize::from(local)][number / 64] |= 1 << (number % 64);
+                }
+            }
+            for local in counted.drain(..) {
+                let mut count = std::mem::take(&mut counts[usize::from(local)]);
+                let (double, most) = multiples[usize::from(local)];
+                let multiple = |count: u16| if count == 1 { local } else { double + count - 2 };
+                while count > most.into() {
+                    list[length] = I::of(rows[usize::from(multiple(most.into()))] as usize);
+                    length += 1;
+                    count -= u16::from(most);
+                }
+                bits[usize::from(multiple(count))][number / 64] |= 1 << (number % 64);
+            }
+            lengths[number] = length as u16;
+        }
+        for (number, parents) in pairs.iter().enumerate() {
+            let [one, other] = parents.map(usize::from);
             let mut both = [0; WORDS];
             for (word, both) in both.iter_mut().enumerate() {
                 *both = bits[one][word] & bits[other][word];
                 bits[one][word] &= !*both;
                 bits[other][word] &= !*both;
             }
-            bits[PIECES + number] = both;
+            bits[rows.len() - pairs.len() + number] = both;
         }
-        let mut lengths = [0u8; 64 * WORDS];
-        for (row, words) in bits.iter().enumerate() {
-            let row = global(of, row) as u16;
+        for (&row, words) in rows.iter().zip(&*bits) {
             for (word, &bits) in words.iter().enumerate() {
                 let mut left = bits;
                 while left != 0 {
                     let list = 64 * word + left.trailing_zeros() as usize;
                     left &= left - 1;
-                    lists[list * places + usize::from(lengths[list])] = row;
+                    lists[list * places + usize::from(lengths[list])] = I::of(row as usize);
                     lengths[list] += 1;
                 }
             }
         }
+        lengths.into_iter().max().unwrap_or(0).into()
     }
 }
 
-/// The row of what has this number in its king bucket, whose inputs and pairs begin at `of`.
-fn global([inputs, pairs]: [usize; 2], row: usize) -> usize {
-    match row.checked_sub(PIECES) {
-        None => inputs + row,
-        Some(pair) => pairs + pair,
+/// How often a list names each row at most, up to [`MOST_TIMES`].
+fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
+    let (mut largest, mut counts) = (vec![1_u8; inputs], vec![0_u8; inputs]);
+    for list in samples.iter().flatten() {
+        for &row in list {
+            let (largest, count) = (&mut largest[row as usize], &mut counts[row as usize]);
+            *count = (*count + 1).min(MOST_TIMES);
+            *largest = (*largest).max(*count);
+        }
+        list.iter().for_each(|row| counts[*row as usize] = 0);
+    }
+    largest
+}
+
+impl Group {
+    /// The inputs of a king bucket that pairs may name, and multiples of them: `times` each, from
+    /// `doubles` on.
+    fn new(
+        net: &Architecture,
+        king: usize,
+        lists: &[Vec<u32>],
+        times: &[u8],
+        doubles: &[u32],
+    ) -> Self {
+        let (few, mut local) = (net.inputs.few_rows(king), vec![OUTSIDE; net.rows()]);
+        few.iter().for_each(|rows| local[rows.clone()].fill(0));
+        for row in most_frequent(net.rows(), lists, &few) {
+            local[row] = 0;
+        }
+        let mut group = Self { local, ..Self::default() };
+        for (row, local) in group.local.iter_mut().enumerate().filter(|(_, local)| **local == 0) {
+            *local = group.rows.len() as u16;
+            group.rows.push(row as u32);
+        }
+        for input in 0..group.rows.len() {
+            let row = group.rows[input] as usize;
+            let most = times.get(row).copied().unwrap_or(1);
+            group.multiples.push((group.rows.len() as u16, most));
+            group.rows.extend((2..=u32::from(most)).map(|times| doubles[row] + times - 2));
+        }
+        group
     }
 }
 
-/// The pairs that shorten lists of one king bucket most.
-fn learnt(lists: Vec<Vec<u16>>, most: usize) -> Vec<[u16; 2]> {
-    let mut learner = Learner::new(most, lists);
+impl Group {
+    /// The local numbers of what a list names, each once: multiples of rows that it names again.
+    fn named(&self, list: &[u32]) -> Vec<u16> {
+        let there = list.iter().map(|row| self.local[*row as usize]);
+        let mut inputs: Vec<u16> = there.filter(|local| *local != OUTSIDE).collect();
+        inputs.sort_unstable();
+        let times = inputs.chunk_by(|one, other| one == other);
+        let multiple = |same: &[u16]| {
+            let (double, most) = self.multiples[usize::from(same[0])];
+            match same.len().min(most.into()) {
+                1 => same[0],
+                times => double + times as u16 - 2,
+            }
+        };
+        times.map(multiple).collect()
+    }
+}
+
+/// The rows outside of some ranges that lists name most often, [`FREQUENT`] at most.
+fn most_frequent(inputs: usize, lists: &[Vec<u32>], few: &[Range<usize>]) -> Vec<usize> {
+    if few.iter().map(|rows| rows.len()).sum::<usize>() == inputs {
+        return Vec::new();
+    }
+    let mut counts = vec![0_u32; inputs];
+    lists.iter().flatten().for_each(|row| counts[*row as usize] += 1);
+    few.iter().for_each(|rows| counts[rows.clone()].fill(0));
+    let mut rows: Vec<usize> = (0..inputs).filter(|row| counts[*row] > 1).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(counts[*row]));
+    rows.truncate(FREQUENT);
+    rows
+}
+
+/// The pairs that shorten lists of one king bucket most. Returns their parents, local.
+fn learnt(group: &Group, lists: &[Vec<u32>], most: usize) -> Vec<[u16; 2]> {
+    let lists: Vec<Vec<u16>> = lists.iter().map(|list| group.named(list)).collect();
+    // Rows that do not occur take no room.
+    let mut is_there = vec![false; group.rows.len()];
+    lists.iter().flatten().for_each(|row| is_there[usize::from(*row)] = true);
+    let there: Vec<u16> =
+        (0..group.rows.len() as u16).filter(|it| is_there[*it as usize]).collect();
+    let place = |row: &u16| there.binary_search(row).expect("it occurs") as u16;
+    let lists = lists.iter().map(|list| list.iter().map(place).collect()).collect();
+    let mut learner = Learner::new(there.len() + most, lists);
     let mut parents = Vec::new();
     while parents.len() < most {
-        let next = PIECES + parents.len();
+        let next = there.len() + parents.len();
         let Some([one, other]) = learner.best(next) else { break };
         learner.join(one, other, next);
-        parents.push([one as u16, other as u16]);
+        let row = |it: usize| match it.checked_sub(there.len()) {
+            None => there[it],
+            Some(pair) => (group.rows.len() + pair) as u16,
+        };
+        parents.push([one, other].map(row));
     }
     parents
 }
 
-/// Counts how often two inputs stand together.
+/// Counts how often two rows stand together.
 struct Learner {
     /// Rows there may be.
     rows: usize,
@@ -201,11 +385,12 @@ struct Learner {
     holders: Vec<Vec<u32>>,
     /// `[rows, rows]`
     counts: Vec<u32>,
+    /// The largest count of each row, and the first column that has it.
+    largest: Vec<(u32, usize)>,
 }
 
 impl Learner {
-    fn new(most: usize, lists: Vec<Vec<u16>>) -> Self {
-        let rows = PIECES + most;
+    fn new(rows: usize, lists: Vec<Vec<u16>>) -> Self {
         let (mut holders, mut counts) = (vec![Vec::new(); rows], vec![0; rows * rows]);
         for (number, list) in lists.iter().enumerate() {
             for &one in list {
@@ -215,23 +400,32 @@ impl Learner {
                 }
             }
         }
-        Self { rows, lists, holders, counts }
+        let mut learner = Self { rows, lists, holders, counts, largest: vec![(0, 0); rows] };
+        (0..rows).for_each(|row| learner.find_largest(row));
+        learner
+    }
+
+    fn find_largest(&mut self, row: usize) {
+        let counts = &self.counts[row * self.rows..][..self.rows];
+        let largest = counts.iter().copied().max().unwrap_or(0);
+        let column = counts.iter().position(|count| *count == largest).unwrap_or(0);
+        self.largest[row] = (largest, column);
     }
 
     /// The two of the first `next` rows that stand together most often, the first of several; none
     /// where no two stand together more than once.
     fn best(&self, next: usize) -> Option<[usize; 2]> {
-        let counts = &self.counts[..next * self.rows];
-        let most = counts.iter().copied().max().filter(|most| *most > 1)?;
-        let place = counts.iter().position(|count| *count == most)?;
-        Some([place / self.rows, place % self.rows])
+        let largest = &self.largest[..next];
+        let most = largest.iter().map(|(count, _)| *count).max().filter(|most| *most > 1)?;
+        let row = largest.iter().position(|(count, _)| *count == most)?;
+        Some([row, largest[row].1])
     }
 
     /// Replaces two rows by their pair.
     fn join(&mut self, one: usize, other: usize, pair: usize) {
-        let Self { rows, lists, holders, counts } = self;
+        let Self { rows, lists, holders, counts, .. } = self;
         let mut holding = std::mem::take(&mut holders[one]);
-        let mut left = Vec::new();
+        let (mut left, mut changed) = (Vec::new(), vec![false; *rows]);
         let mut change = |row: usize, column: usize, by: i32| {
             for (row, column) in [(row, column), (column, row)] {
                 let count = &mut counts[row * *rows + column];
@@ -253,11 +447,24 @@ impl Learner {
                 change(one, third, -1);
                 change(other, third, -1);
                 change(pair, third, 1);
+                changed[third] = true;
             }
             list.push(pair as u16);
             true
         });
         holders[one] = left;
         holders[pair] = holding;
+        for row in [one, other, pair] {
+            self.find_largest(row);
+            changed[row] = false;
+        }
+        for row in (0..pair).filter(|row| changed[*row]) {
+            let (largest, column) = self.largest[row];
+            if [one, other].contains(&column) {
+                self.find_largest(row);
+            } else if self.counts[row * self.rows + pair] > largest {
+                self.largest[row] = (self.counts[row * self.rows + pair], pair);
+            }
+        }
     }
 }

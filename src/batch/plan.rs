@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Active, Pairs};
-use crate::architecture::{Architecture, PIECES};
+use super::{Active, Indices, Pairs};
+use crate::architecture::Architecture;
 
 /// Bytes of a cache line, and of a row of a block of columns.
 pub(crate) const LINE: usize = 64;
@@ -15,6 +15,9 @@ pub(crate) const LINE: usize = 64;
 /// Unit of the offsets of rows, the largest that an address of x86 can scale. With numbers of rows
 /// instead, a fifth of all instructions would be shifts.
 pub(crate) const STEP: usize = 8;
+
+/// Units of a row.
+pub(super) const UNITS: usize = LINE / STEP;
 
 /// Lists that the forward pass walks side by side, enough to hide the latency of an addition.
 pub(crate) const ABREAST: usize = 8;
@@ -48,12 +51,7 @@ pub struct ChunkPlan {
     pub(crate) places: Vec<u16>,
     /// Neighbouring places of each output bucket that occurs.
     pub(crate) buckets: Vec<Span>,
-    /// Offsets of the inputs' rows, in units of `step` bytes; the offset of the row behind the last
-    /// is a blank. Of each [`ABREAST`] lists the first four of each, then the second of each: as
-    /// many as their walk has.
-    pub(crate) entries: Vec<[u16; FOUR]>,
-    /// [`STEP`], or [`LINE`] for nets of so many rows that 16 bits would not do.
-    pub(crate) step: usize,
+    pub(crate) entries: Entries,
     /// Rows of inputs and pairs.
     pub(crate) rows: usize,
     /// The pairs that the lists may name.
@@ -73,6 +71,68 @@ pub struct ChunkPlan {
     pub(crate) holders: Vec<[u16; FOUR]>,
 }
 
+/// Offsets of the inputs' rows, in units of [`STEP`] bytes; the offset of the row behind the last is a
+/// blank. Of each [`ABREAST`] lists the first four of each, then the second of each: as many as their
+/// walk has.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Entries {
+    Near(Vec<[u16; FOUR]>),
+    /// Of nets of so many rows that 16 bits would not do.
+    Far(Vec<[u32; FOUR]>),
+}
+
+impl Default for Entries {
+    fn default() -> Self {
+        Entries::Near(Vec::new())
+    }
+}
+
+/// A number of a row, or the offset of one.
+pub(crate) trait Word: Copy + Ord + Default + std::fmt::Display {
+    fn of(number: usize) -> Self;
+
+    fn get(self) -> usize;
+
+    /// Four of them in one register, or two.
+    fn unpack(four: &[Self; FOUR]) -> [usize; FOUR];
+}
+
+impl Word for u16 {
+    #[inline(always)]
+    fn of(number: usize) -> Self {
+        number as u16
+    }
+
+    #[inline(always)]
+    fn get(self) -> usize {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn unpack(four: &[Self; FOUR]) -> [usize; FOUR] {
+        let four: u64 = pulp::cast(*four);
+        std::array::from_fn(|i| usize::from((four >> (16 * i)) as u16))
+    }
+}
+
+impl Word for u32 {
+    #[inline(always)]
+    fn of(number: usize) -> Self {
+        number as u32
+    }
+
+    #[inline(always)]
+    fn get(self) -> usize {
+        self as usize
+    }
+
+    #[inline(always)]
+    fn unpack(four: &[Self; FOUR]) -> [usize; FOUR] {
+        let [low, high]: [u64; 2] = pulp::cast(*four);
+        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32].map(Word::get)
+    }
+}
+
 /// Neighbours of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Span {
@@ -83,7 +143,7 @@ pub(crate) struct Span {
 /// The occurrences of one input.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Run {
-    pub input: u16,
+    pub input: u32,
     /// How many fours of holders.
     pub fours: u16,
 }
@@ -101,6 +161,11 @@ impl ChunkPlan {
         self.positions.len()
     }
 
+    /// The pairs that its lists may name.
+    pub fn pairs(&self) -> &Arc<Pairs> {
+        &self.pairs
+    }
+
     /// Bytes that the arrays hold.
     pub fn bytes(&self) -> usize {
         let shorts = self.order.len() + self.positions.len() + self.places.len() + self.walks.len();
@@ -108,7 +173,11 @@ impl ChunkPlan {
             + shorts * size_of::<u16>()
             + self.weights.len()
             + (self.spans.len() + self.buckets.len()) * size_of::<Span>()
-            + (self.entries.len() + self.holders.len()) * size_of::<[u16; FOUR]>()
+            + match &self.entries {
+                Entries::Near(entries) => size_of_val(&entries[..]),
+                Entries::Far(entries) => size_of_val(&entries[..]),
+            }
+            + size_of_val(&self.holders[..])
             + self.runs.len() * size_of::<Run>()
     }
 
@@ -116,22 +185,17 @@ impl ChunkPlan {
         self.walks.len() * ABREAST
     }
 
-    /// Rows without pairs.
-    fn inputs(&self) -> usize {
-        self.pairs.rows() - self.pairs.parents().len()
-    }
-
-    /// The walk of each [`ABREAST`] lists with their entries: fours of all lists by turns.
+    /// See [`walks`].
     #[inline(always)]
-    pub(crate) fn walks(&self) -> impl Iterator<Item = (usize, &[[u16; FOUR]])> {
-        walks(&self.walks, &self.entries)
+    pub(crate) fn walks(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        walks(&self.walks)
     }
 
     /// # Panics
     /// If it was made for another kind of net.
     pub(crate) fn check(&self, net: &Architecture) {
         let whole = self.rows == self.pairs.rows();
-        let fits = self.inputs() == net.rows() && self.of == [net.views(), net.buckets];
+        let fits = self.pairs.inputs() == net.rows() && self.of == [net.views(), net.buckets];
         assert!(whole && fits, "a plan for another net");
     }
 }
@@ -139,7 +203,7 @@ impl ChunkPlan {
 /// Makes plans, with reused buffers.
 #[derive(Debug, Default)]
 pub struct Planner {
-    keys: Vec<u16>,
+    keys: Vec<u32>,
     counts: Vec<u32>,
     unsorted: Vec<Run>,
 }
@@ -158,19 +222,39 @@ impl Planner {
         pairs: &Arc<Pairs>,
         plan: &mut ChunkPlan,
     ) {
-        let &Active { ref indices, ref buckets, places, .. } = lists;
+        match &lists.indices {
+            Indices::U16(indices) => self.order_lists(net, lists, indices, chosen, pairs, plan),
+            Indices::U32(indices) => self.order_lists(net, lists, indices, chosen, pairs, plan),
+        }
+    }
+
+    #[inline(always)]
+    fn order_lists<I: Word>(
+        &mut self,
+        net: &Architecture,
+        lists: &Active,
+        indices: &[I],
+        chosen: &[u32],
+        pairs: &Arc<Pairs>,
+        plan: &mut ChunkPlan,
+    ) {
+        let &Active { groups: ref kings_of, ref buckets, places, views, .. } = lists;
         let (rows, together) = (pairs.rows(), ChunkPlan::together(net));
-        assert_eq!(rows - pairs.parents().len(), net.rows(), "pairs of other inputs");
+        assert_eq!(pairs.inputs(), net.rows(), "pairs of other inputs");
         assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());
-        assert!(rows <= u16::MAX.into() && places <= 128, "{rows} rows, {places} places a list");
+        let most = u32::MAX as usize / UNITS;
+        assert!(rows < most && places <= u16::MAX.into(), "{rows} rows, {places} places a list");
         // A power of two, as is what remains of an item's number.
         let groups = net.views() / together;
         let (shift, group) = (groups.trailing_zeros(), groups - 1);
-        let kings = net.rows() / PIECES;
-        let blank = rows as u16;
+        let kings = net.inputs.kings().count();
+        let blank = I::of(rows);
         let size = places * together;
         let bucket = |position: usize| {
             buckets.get(chosen[position] as usize).map_or(0, |it| usize::from(*it))
+        };
+        let king = |position: usize, view: usize| {
+            usize::from(kings_of[chosen[position] as usize * views + view])
         };
         let item = |item: usize| {
             let item = ((chosen[item >> shift] as usize) << shift) | (item & group);
@@ -187,7 +271,7 @@ impl Planner {
         let each = places + 1;
         let kinds = if kings == 1 { net.buckets } else { kings * groups };
         self.counts.resize(kinds * each + 1, 0);
-        let mut most = 0;
+        let mut most = I::default();
         for number in 0..chosen.len() << shift {
             let lists = item(number);
             let mut pieces = 0;
@@ -197,13 +281,13 @@ impl Planner {
                     pieces = pieces.max(if index == blank { 0 } else { place + 1 });
                 }
             }
+            let (position, view) = (number >> shift, number & group);
             let kind = match kings {
-                1 => bucket(number >> shift),
-                // All rows of a view are of one king bucket.
-                _ => pairs.king(lists[0].into()) * groups + (number & group),
+                1 => bucket(position),
+                _ => king(position, view) * groups + view,
             };
             let key = kind * each + pieces;
-            self.keys.push(key as u16);
+            self.keys.push(key as u32);
             self.counts[key + 1] += 1;
         }
         assert!(most <= blank, "an index is {most}, but there are {blank} inputs");
@@ -214,7 +298,7 @@ impl Planner {
         plan.order.clear();
         plan.order.resize(self.keys.len(), 0);
         for (item, &key) in self.keys.iter().enumerate() {
-            let slot = &mut self.counts[usize::from(key)];
+            let slot = &mut self.counts[key as usize];
             plan.order[*slot as usize] = item as u16;
             *slot += 1;
         }
@@ -224,7 +308,7 @@ impl Planner {
         for slots in plan.order.chunks(ABREAST / together) {
             let mut walk = 0;
             for &item in slots {
-                walk = walk.max(usize::from(self.keys[usize::from(item)]) % each);
+                walk = walk.max(self.keys[usize::from(item)] as usize % each);
             }
             plan.walks.push(walk as u16);
         }
@@ -247,37 +331,34 @@ impl Planner {
             plan.positions.extend(0..batch as u16);
             plan.positions.sort_by_key(|position| bucket(usize::from(*position)));
             for (place, &position) in plan.positions.iter().enumerate() {
-                self.keys[usize::from(position)] = place as u16;
+                self.keys[usize::from(position)] = place as u32;
             }
             for &item in &plan.order {
-                plan.places.push(self.keys[usize::from(item >> shift)]);
+                plan.places.push(self.keys[usize::from(item >> shift)] as u16);
             }
         }
         plan.places.resize(slots, batch as u16);
         let of = |position: &u16| bucket(usize::from(*position));
         spans(plan.positions.iter().map(of), &mut plan.buckets);
 
-        plan.step = if (rows + 1) * (LINE / STEP) <= 1 << 16 { STEP } else { LINE };
-        let scale = (LINE / plan.step) as u16;
-        plan.entries.clear();
-        let fours = plan.walks.iter().map(|walk| usize::from(*walk).div_ceil(FOUR) * ABREAST);
-        plan.entries.resize(fours.sum(), [blank * scale; FOUR]);
-        let mut left = &mut plan.entries[..];
-        for (items, &walk) in plan.order.chunks(ABREAST / together).zip(&plan.walks) {
-            let walk = usize::from(walk);
-            let (entries, others) = left.split_at_mut(walk.div_ceil(FOUR) * ABREAST);
-            left = others;
-            let lists =
-                items.iter().flat_map(|&number| item(usize::from(number)).chunks_exact(places));
-            for (abreast, list) in lists.enumerate() {
-                for (list, entries) in
-                    list[..walk].chunks(FOUR).zip(entries.iter_mut().skip(abreast).step_by(ABREAST))
-                {
-                    for (&index, entry) in list.iter().zip(entries) {
-                        *entry = index * scale;
-                    }
-                }
-            }
+        let lists = |place: usize| {
+            let items = plan.order.chunks(ABREAST / together).nth(place).unwrap_or_default();
+            items.iter().flat_map(|&number| item(usize::from(number)).chunks_exact(places))
+        };
+        if (rows + 1) * UNITS <= 1 << 16 {
+            let mut entries = match std::mem::take(&mut plan.entries) {
+                Entries::Near(entries) => entries,
+                Entries::Far(_) => Vec::new(),
+            };
+            write(&mut entries, &plan.walks, rows, lists);
+            plan.entries = Entries::Near(entries);
+        } else {
+            let mut entries = match std::mem::take(&mut plan.entries) {
+                Entries::Far(entries) => entries,
+                Entries::Near(_) => Vec::new(),
+            };
+            write(&mut entries, &plan.walks, rows, lists);
+            plan.entries = Entries::Far(entries);
         }
         plan.rows = rows;
     }
@@ -285,16 +366,29 @@ impl Planner {
     /// Finds the lists that hold each input, for the backward pass; after [`order`](Planner::order).
     #[inline(always)]
     pub fn invert(&mut self, plan: &mut ChunkPlan) {
+        match std::mem::take(&mut plan.entries) {
+            Entries::Near(entries) => {
+                self.invert_entries(plan, &entries);
+                plan.entries = Entries::Near(entries);
+            }
+            Entries::Far(entries) => {
+                self.invert_entries(plan, &entries);
+                plan.entries = Entries::Far(entries);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn invert_entries<E: Word>(&mut self, plan: &mut ChunkPlan, all: &[[E; FOUR]]) {
         let inputs = plan.rows;
-        let shift = (LINE / plan.step).trailing_zeros();
 
         // Blanks are counted with the rest, behind them, and left out at the end.
         self.counts.clear();
         self.counts.resize(inputs + 1, 0);
         // A local, as the compiler would fetch the vector's address anew after each write.
         let counts = &mut self.counts[..];
-        for entry in plan.entries.as_flattened() {
-            counts[usize::from(entry >> shift)] += 1;
+        for entry in all.as_flattened() {
+            counts[entry.get() / UNITS] += 1;
         }
 
         // Long ones last, so that branches are predicted. Lengths beyond the last bucket
@@ -305,7 +399,7 @@ impl Planner {
         self.unsorted.clear();
         for (input, &count) in counts[..inputs].iter().enumerate() {
             if count > 0 {
-                let run = Run { input: input as u16, fours: count.div_ceil(FOUR as u32) as u16 };
+                let run = Run { input: input as u32, fours: count.div_ceil(FOUR as u32) as u16 };
                 buckets[bucket(&run)] += 1;
                 self.unsorted.push(run);
             }
@@ -323,22 +417,22 @@ impl Planner {
 
         let mut start = 0;
         for run in &plan.runs {
-            counts[usize::from(run.input)] = start;
+            counts[run.input as usize] = start;
             start += u32::from(run.fours) * FOUR as u32;
         }
         let blanks = counts[inputs].div_ceil(FOUR as u32);
         counts[inputs] = start;
-        let missing = (plan.walks.len() * ABREAST * (LINE / STEP)) as u16;
+        let missing = (plan.walks.len() * ABREAST * UNITS) as u16;
         let fours = start as usize / FOUR;
         plan.holders.clear();
         plan.holders.resize(fours + blanks as usize, [missing; FOUR]);
         let holders = plan.holders.as_flattened_mut();
-        for (number, (_, entries)) in walks(&plan.walks, &plan.entries).enumerate() {
-            for (place, four) in entries.iter().enumerate() {
+        for (number, (_, entries)) in walks(&plan.walks).enumerate() {
+            for (place, four) in all[entries].iter().enumerate() {
                 let list = number * ABREAST + place % ABREAST;
                 for entry in four {
-                    let next = &mut counts[usize::from(entry >> shift)];
-                    holders[*next as usize] = (list * (LINE / STEP)) as u16;
+                    let next = &mut counts[entry.get() / UNITS];
+                    holders[*next as usize] = (list * UNITS) as u16;
                     *next += 1;
                 }
             }
@@ -348,18 +442,42 @@ impl Planner {
     }
 }
 
-/// See [`ChunkPlan::walks`].
+/// The walk of each [`ABREAST`] lists, and the range of their entries: fours of all lists by turns.
 #[inline(always)]
-fn walks<'a>(
-    walks: &'a [u16],
-    entries: &'a [[u16; FOUR]],
-) -> impl Iterator<Item = (usize, &'a [[u16; FOUR]])> {
-    let mut left = entries;
+fn walks(walks: &[u16]) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let mut start = 0;
     walks.iter().map(move |&walk| {
-        let (entries, others) = left.split_at(usize::from(walk).div_ceil(FOUR) * ABREAST);
-        left = others;
+        let entries = start..start + usize::from(walk).div_ceil(FOUR) * ABREAST;
+        start = entries.end;
         (usize::from(walk), entries)
     })
+}
+
+/// Writes the offsets of lists, which `lists` returns for each walk; blanks fill up the fours.
+#[inline(always)]
+fn write<'a, I: Word + 'a, E: Word, L: Iterator<Item = &'a [I]>>(
+    entries: &mut Vec<[E; FOUR]>,
+    walks: &[u16],
+    blank: usize,
+    lists: impl Fn(usize) -> L,
+) {
+    entries.clear();
+    let fours = walks.iter().map(|walk| usize::from(*walk).div_ceil(FOUR) * ABREAST);
+    entries.resize(fours.sum(), [E::of(blank * UNITS); FOUR]);
+    let mut left = &mut entries[..];
+    for (number, &walk) in walks.iter().enumerate() {
+        let walk = usize::from(walk);
+        let (entries, others) = left.split_at_mut(walk.div_ceil(FOUR) * ABREAST);
+        left = others;
+        for (abreast, list) in lists(number).enumerate() {
+            let entries = entries.iter_mut().skip(abreast).step_by(ABREAST);
+            for (list, entries) in list[..walk].chunks(FOUR).zip(entries) {
+                for (&index, entry) in list.iter().zip(entries) {
+                    *entry = E::of(index.get() * UNITS);
+                }
+            }
+        }
+    }
 }
 
 /// Finds neighbours of one kind.
@@ -372,11 +490,4 @@ fn spans(kinds: impl Iterator<Item = usize>, spans: &mut Vec<Span>) {
             _ => spans.push(Span { of, range: place..place + 1 }),
         }
     }
-}
-
-/// Four indices in one register.
-#[inline(always)]
-pub(crate) fn unpack(four: &[u16; FOUR]) -> [usize; FOUR] {
-    let four: u64 = pulp::cast(*four);
-    std::array::from_fn(|i| usize::from((four >> (16 * i)) as u16))
 }

@@ -13,6 +13,8 @@ mod threat_kinds;
 mod threats;
 mod views;
 
+use std::ops::Range;
+
 use shakmaty::{Color, Role, Square};
 
 pub use moved::Moved;
@@ -25,6 +27,12 @@ use crate::sample::{Piece, Position};
 
 /// No position has more pieces than this, so no view has more active rows of pieces.
 pub const MAX_ACTIVE: usize = 32;
+
+/// Rows of a set that has few.
+const FEW: usize = 1 << 13;
+
+/// Rows of a net that has so many that a batch touches only some.
+const MANY: usize = 1 << 15;
 
 /// The sets that are built in, but for `pieces`, which a net describes with keys of its own.
 const ALL: &[fn() -> Set] = &[
@@ -168,6 +176,29 @@ impl Inputs {
     /// Whether a view may activate a row more than once.
     pub fn repeats(&self) -> bool {
         self.sets.iter().any(|set| set.repeats())
+    }
+
+    /// Whether there are so many rows that a pass over all of them would take longer than a batch, and
+    /// that 16 bits would not do for their numbers and those of pairs.
+    pub fn is_large(&self) -> bool {
+        !self.is_pieces() && self.rows > MANY
+    }
+
+    /// Whether a step moves only the rows of a set that its batch activates.
+    pub fn is_sparse(&self, set: usize) -> bool {
+        self.is_large() && self.sets[set].rows() > FEW
+    }
+
+    /// The rows that views of a king bucket may activate, of sets of few rows.
+    pub fn few_rows(&self, group: usize) -> Vec<Range<usize>> {
+        let of_set = |(place, set): (usize, &Set)| {
+            let start = self.first_row(place);
+            match set.kings() {
+                Some(_) => Some(start + group * PIECES..start + (group + 1) * PIECES),
+                None => (set.rows() <= FEW).then_some(start..start + set.rows()),
+            }
+        };
+        self.sets.iter().enumerate().filter_map(of_set).collect()
     }
 
     /// The colours whose views these inputs are, in their order.

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use super::Plan;
 use super::packed::Packed;
 use crate::architecture::Architecture;
-use crate::batch::{Active, Batch, Bits, ChunkPlan, Inputs, Pairs, Planner, Terms};
-use crate::features::MAX_ACTIVE;
+use crate::batch::{Active, Batch, Bits, ChunkPlan, Indices, Inputs, Pairs, Planner, Terms};
+use crate::features::{Board, MAX_ACTIVE};
 use crate::hce::{self, Coding, HceEvaluator, Trace};
 use crate::net::Net;
 use crate::point_of_view::PointOfView;
@@ -286,48 +286,152 @@ fn near(parts: &[RecordSlice]) -> Vec<Packed> {
 }
 
 fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
+    if !net.inputs.is_pieces() {
+        return lists_of_sets(net, parts);
+    }
     let positions = parts.iter().map(|part| part.order.len()).sum();
-    let size = net.views() * MAX_ACTIVE;
+    let (views, size) = (net.views(), net.views() * MAX_ACTIVE);
     let (mut indices, mut buckets) = (vec![0; positions * size], vec![0; positions]);
+    let mut groups = vec![0; positions * views];
     let mut labels = Vec::with_capacity(positions);
     let (mut rest, mut rest_of_buckets) = (&mut indices[..], &mut buckets[..]);
+    let mut rest_of_groups = &mut groups[..];
     for RecordSlice { records, order, .. } in parts {
         let here = rest.split_off_mut(..order.len() * size).expect("room for all");
         let buckets = rest_of_buckets.split_off_mut(..order.len()).expect("room for all");
+        let groups = rest_of_groups.split_off_mut(..order.len() * views).expect("room for all");
         let pieces = here
             .par_chunks_mut(size * PIECE)
             .zip(buckets.par_chunks_mut(PIECE))
+            .zip(groups.par_chunks_mut(PIECE * views))
             .zip(order.par_chunks(PIECE));
-        let labels_of = |((indices, buckets), order): ((&mut [u16], &mut [u8]), &[u32])| {
-            // Fetched first, one right after the other: they lie all over the memory, and the
-            // processor can wait for many at once.
-            let near: Vec<Packed> = order.iter().map(|place| records[*place as usize]).collect();
-            write(net, &near, indices, buckets)
+        type Lists<'a> = ((&'a mut [u16], &'a mut [u8]), &'a mut [u8]);
+        let labels_of = |(((indices, buckets), groups), order): (Lists, &[u32])| {
+            let near = gathered(records, order);
+            let places = near.iter().map(Packed::position);
+            write(net, places, indices, groups, buckets);
+            labels_of(net, &near)
         };
         labels.extend(pieces.map(labels_of).collect::<Vec<_>>().into_iter().flatten());
     }
     if net.buckets == 1 {
         buckets.clear();
     }
-    let (rows, views, places) = (net.rows(), net.views(), MAX_ACTIVE);
-    (Active { rows, views, places, indices, buckets }, labels)
+    if net.inputs.kings().count() == 1 {
+        groups.clear();
+    }
+    let (rows, places, indices) = (net.rows(), MAX_ACTIVE, Indices::U16(indices));
+    (Active { rows, views, places, indices, groups, buckets }, labels)
 }
 
-/// Writes the lists and output buckets of some records, and returns their labels.
-fn write(
-    net: &Architecture,
-    records: &[Packed],
-    indices: &mut [u16],
-    buckets: &mut [u8],
-) -> Vec<Label> {
-    let lists = indices.chunks_exact_mut(net.views() * MAX_ACTIVE).zip(buckets);
-    for (record, (out, bucket)) in records.iter().zip(lists) {
-        let position = record.position();
-        net.inputs.write(&position, out);
-        *bucket = net.bucket_of(&position) as u8;
-    }
+/// Records of some places. Fetched first, one right after the other: they lie all over the memory,
+/// and the processor can wait for many at once.
+fn gathered(records: &[Packed], order: &[u32]) -> Vec<Packed> {
+    order.iter().map(|place| records[*place as usize]).collect()
+}
+
+fn labels_of(net: &Architecture, records: &[Packed]) -> Vec<Label> {
     let point_of_view = net.inputs.views.point_of_view();
     records.iter().map(|record| Label::of(record, point_of_view)).collect()
+}
+
+/// Writes the lists of pieces, their king buckets and the output buckets of some positions.
+fn write(
+    net: &Architecture,
+    positions: impl Iterator<Item = Position>,
+    indices: &mut [u16],
+    groups: &mut [u8],
+    buckets: &mut [u8],
+) {
+    let (views, kings) = (net.views(), net.inputs.kings().count());
+    let lists = indices.chunks_exact_mut(views * MAX_ACTIVE).zip(groups.chunks_exact_mut(views));
+    for (position, ((out, groups), bucket)) in positions.zip(lists.zip(buckets)) {
+        net.inputs.write(&position, out);
+        *bucket = net.bucket_of(&position) as u8;
+        if kings > 1 {
+            for (group, color) in groups.iter_mut().zip(net.inputs.views_of(&position)) {
+                *group = net.inputs.king_bucket(&position, color) as u8;
+            }
+        }
+    }
+}
+
+/// Fills in the lists of some positions.
+fn fill(
+    net: &Architecture,
+    positions: impl ExactSizeIterator<Item = Position>,
+    lists: &mut Active,
+) {
+    let (count, views) = (positions.len(), net.views());
+    (lists.rows, lists.views) = (net.rows(), views);
+    lists.buckets.resize(count, 0);
+    lists.groups.resize(count * views, 0);
+    if net.inputs.is_pieces() {
+        let mut indices = match std::mem::take(&mut lists.indices) {
+            Indices::U16(indices) => indices,
+            Indices::U32(_) => Vec::new(),
+        };
+        lists.places = MAX_ACTIVE;
+        indices.resize(count * views * MAX_ACTIVE, 0);
+        write(net, positions, &mut indices, &mut lists.groups, &mut lists.buckets);
+        lists.indices = Indices::U16(indices);
+    } else {
+        let (mut rows, mut ends) = (Vec::new(), vec![0]);
+        for (number, position) in positions.enumerate() {
+            let board = Board::new(&position);
+            lists.buckets[number] = net.bucket_of(&position) as u8;
+            for (view, color) in net.inputs.views_of(&position).enumerate() {
+                net.inputs.rows_of(&board, color, &mut rows);
+                ends.push(rows.len());
+                lists.groups[number * views + view] =
+                    net.inputs.king_bucket(&position, color) as u8;
+            }
+        }
+        let places = ends.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0).max(1);
+        lists.places = places;
+        lists.indices = Indices::new(net, ends.len() - 1, places);
+        for (number, ends) in ends.windows(2).enumerate() {
+            lists.indices.write(number * places, &rows[ends[0]..ends[1]]);
+        }
+    }
+    if net.buckets == 1 {
+        lists.buckets.clear();
+    }
+    if net.inputs.kings().count() == 1 {
+        lists.groups.clear();
+    }
+}
+
+/// The lists of all feature sets: as long as the longest.
+fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
+    let pieces = parts
+        .par_iter()
+        .flat_map_iter(|part| part.order.chunks(PIECE).map(move |order| (part.records, order)));
+    let pieces: Vec<(Active, Vec<Label>)> = pieces
+        .map(|(records, order)| {
+            let (near, mut lists) = (gathered(records, order), Active::default());
+            fill(net, near.iter().map(Packed::position), &mut lists);
+            (lists, labels_of(net, &near))
+        })
+        .collect();
+    let places = pieces.iter().map(|(lists, _)| lists.places).max().unwrap_or(1);
+    let positions: usize = pieces.iter().map(|(_, labels)| labels.len()).sum();
+    let mut all = Active {
+        rows: net.rows(),
+        views: net.views(),
+        places,
+        indices: Indices::new(net, positions * net.views(), places),
+        ..Active::default()
+    };
+    let (mut labels, mut list) = (Vec::with_capacity(positions), 0);
+    for (lists, of_piece) in pieces {
+        all.indices.copy(list * places, places, &lists.indices, lists.places);
+        list += of_piece.len() * net.views();
+        all.groups.extend(lists.groups);
+        all.buckets.extend(lists.buckets);
+        labels.extend(of_piece);
+    }
+    (all, labels)
 }
 
 /// The evaluation below a net.
@@ -466,15 +570,12 @@ fn learnt(
     positions: impl ExactSizeIterator<Item = Position>,
     most: usize,
 ) -> Pairs {
-    if most == 0 {
+    if most == 0 && !net.inputs.repeats() {
         return Pairs::none(net.rows());
     }
-    let size = net.views() * MAX_ACTIVE;
-    let mut lists = vec![0; positions.len() * size];
-    for (position, out) in positions.zip(lists.chunks_exact_mut(size)) {
-        net.inputs.write(&position, out);
-    }
-    Pairs::learn(net.rows(), &lists, MAX_ACTIVE, most)
+    let mut lists = Active::default();
+    fill(net, positions, &mut lists);
+    Pairs::learn(net, &lists, most)
 }
 
 /// The pairs of streamed data: of positions that are spread over all of them.
@@ -505,15 +606,11 @@ impl Workspace {
     ) -> Planned {
         self.records.clear();
         self.records.extend(order.iter().map(|place| part.records[*place as usize]));
-        let positions = order.len();
-        let Active { rows, views, places, indices, buckets } = &mut self.lists;
-        (*rows, *views, *places) = (net.rows(), net.views(), MAX_ACTIVE);
-        indices.resize(positions * net.views() * MAX_ACTIVE, 0);
-        buckets.resize(positions, 0);
-        let labels = write(net, &self.records, indices, buckets);
-        plans.pairs.shorten(indices, MAX_ACTIVE, &mut self.bits);
+        fill(net, self.records.iter().map(Packed::position), &mut self.lists);
+        let labels = labels_of(net, &self.records);
+        plans.pairs.shorten(&mut self.lists, &mut self.bits);
         self.all.clear();
-        self.all.extend(0..positions as u32);
+        self.all.extend(0..order.len() as u32);
         self.planner.order(net, &self.lists, &self.all, &plans.pairs, &mut self.plan);
         self.planner.invert(&mut self.plan);
         // A copy has no unused capacity.

@@ -21,7 +21,7 @@ mod stream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
+pub use crate::batch::{MOST_IN_CHUNK, most_pairs};
 use crate::batch::{OfRank, Pairs};
 pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
 pub use filter::{Filter, OwnFilter, OwnWeight, Rejected, Weighing};

@@ -29,7 +29,7 @@ pub use ops::cpu::{Level, Precision};
 pub use sum::SumModel;
 
 use crate::architecture::{Architecture, Array};
-use crate::batch::{Active, Batch, Inputs, Terms};
+use crate::batch::{Active, Batch, Inputs, Terms, Touched};
 use crate::weights::{Weights, WeightsError};
 
 /// A derivative by each parameter that is trained.
@@ -126,8 +126,11 @@ impl Model {
     }
 
     /// The rows that inputs touch, as [`Slope`] has them.
-    pub fn touched(&self, _inputs: &Inputs) -> TouchedRows {
-        TouchedRows::default()
+    pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
+        match self {
+            Model::Net(net) | Model::Sum(SumModel { net, .. }) => net.touched(inputs),
+            Model::Hce(_) => TouchedRows::default(),
+        }
     }
 
     /// The parameters on the host, as they were given to [`Model::new`].
@@ -304,21 +307,20 @@ fn constant<const D: usize>(
     Param::initialized(id.into(), Tensor::from_data(TensorData::new(values, shape), device))
 }
 
-/// One view of one-hot inputs as a dense matrix, for the plain tensor operations.
+/// How often one view activates each row, as a dense matrix, for the plain tensor operations.
 ///
 /// # Shapes
-/// Output: `[batch, rows]`
-fn dense(active: &Active, view: usize, device: &Device) -> Tensor<2> {
+/// Output: `[batch, rows]`, or `[batch, touched]`
+fn dense(active: &Active, view: usize, touched: Option<&Touched>, device: &Device) -> Tensor<2> {
     let Active { rows, views, places, indices, .. } = active;
-    let lists = views * places;
-    let positions = indices.len() / lists;
-    let mut dense = vec![0.0_f32; positions * rows];
-    for (row, lists) in dense.chunks_exact_mut(*rows).zip(indices.chunks_exact(lists)) {
-        for &input in &lists[view * places..][..*places] {
-            if let Some(place) = row.get_mut(usize::from(input)) {
-                *place = 1.0;
-            }
+    let columns = touched.map_or(*rows, |touched| touched.rows().len());
+    let mut dense = vec![0.0_f32; active.len() * columns];
+    for (place, row) in indices.iter().enumerate().filter(|(_, row)| row < rows) {
+        let list = place / places;
+        if list % views == view {
+            let column = touched.map_or(Some(row), |touched| touched.place(row));
+            dense[list / views * columns + column.expect("it is touched")] += 1.0;
         }
     }
-    Tensor::from_data(TensorData::new(dense, [positions, *rows]), device)
+    Tensor::from_data(TensorData::new(dense, [active.len(), columns]), device)
 }

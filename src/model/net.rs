@@ -13,7 +13,7 @@ use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, Job, Kept};
 use super::{Aim, Compute, Slope, TouchedRows, dense, head};
 use crate::architecture::{Architecture, Array, Part, Set};
-use crate::batch::{Active, Inputs, OneHot};
+use crate::batch::{Active, Inputs, OneHot, Pairs, Touched};
 use crate::weights::{Weights, WeightsError};
 
 /// A net. Arrays of several output buckets are flat, whatever shape a checkpoint gives them.
@@ -59,11 +59,13 @@ impl Fused {
     fn new(net: &Architecture, compute: Compute) -> Option<Self> {
         let (level, precision, room) = match compute {
             Compute::Plain => return None,
+            // The operations of GPUs have a bit for each input of a list.
+            Compute::Gpu { .. } if !net.inputs.is_pieces() => return None,
             Compute::Fused { level, precision } => (level, precision, usize::MAX),
             // The level is for the computations of a processor.
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
-        let kernel = Kernel { net: net.clone(), precision, level };
+        let kernel = Kernel::new(net, precision, level);
         Some(Self { kernel, scratch: Arc::default(), kept: Kept::default(), room })
     }
 
@@ -173,8 +175,16 @@ impl NetModel {
                 _ => gradients.register(id, Tensor::<1>::from_dispatch(gradient)),
             }
         }
-        let touched = TouchedRows::default();
-        Slope { loss: Tensor::from_dispatch(found.loss), gradients, touched }
+        Slope { loss: Tensor::from_dispatch(found.loss), gradients, touched: self.touched(inputs) }
+    }
+
+    /// See [`Model::touched`](super::Model::touched).
+    pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
+        let Some(fused) = &self.fused else { return TouchedRows::default() };
+        let Some(touched) = fused.kernel.touched(inputs.one_hot()) else {
+            return TouchedRows::default();
+        };
+        fused.kernel.touched_rows(&touched).map(|(set, rows)| (id(Part::Rows(set)), rows)).collect()
     }
 
     /// The arrays in the order of [`Architecture::arrays`], as the fused operations take them.
@@ -197,26 +207,42 @@ impl NetModel {
         Arrays(self.net.arrays().iter().map(|array| of(array.part)).collect())
     }
 
-    /// The accumulators' weights, `[rows, N]`, each row with that of the factor that it shares.
-    fn rows(&self) -> Tensor<2> {
-        let of_set = |(rows, set): (&SetRows, &Set)| {
-            let weight = rows.weight.val();
+    /// The accumulators' weights, each row with that of the factor that it shares: `[rows, N]`, or of
+    /// touched rows `[touched, N]`.
+    fn rows(&self, touched: Option<&Touched>) -> Tensor<2> {
+        let inputs = &self.net.inputs;
+        let of_set = |(place, (rows, set)): (usize, (&SetRows, &Set))| {
+            let (weight, first) = (rows.weight.val(), inputs.first_row(place));
+            let device = weight.device();
+            let int = |rows: &[i32]| Tensor::<1, Int>::from_data(rows, &device);
+            let there: Vec<i32> = match touched {
+                None => (0..set.rows() as i32).collect(),
+                Some(touched) => {
+                    let here = touched.within(first..first + set.rows()).iter();
+                    here.map(|row| *row as i32 - first as i32).collect()
+                }
+            };
+            let weight = if touched.is_some() { weight.select(0, int(&there)) } else { weight };
             let Some(factor) = &rows.factor else { return weight };
-            let (factor, device) = (factor.val(), weight.device());
-            let row = |row| set.factor(row).map_or(-1, |factor| factor as i32);
-            let rows: Vec<i32> = (0..set.rows() as u32).map(row).collect();
-            let rows = Tensor::<1, Int>::from_data(&rows[..], &device);
+            let row = |row: &i32| set.factor(*row as u32).map_or(-1, |factor| factor as i32);
+            let rows = int(&there.iter().map(row).collect::<Vec<_>>());
             let there = rows.clone().greater_equal_elem(0).float().unsqueeze_dim(1);
-            weight + factor.select(0, rows.clamp_min(0)) * there
+            weight + factor.val().select(0, rows.clamp_min(0)) * there
         };
-        Tensor::cat(self.sets.iter().zip(self.net.inputs.sets()).map(of_set).collect(), 0)
+        let sets = self.sets.iter().zip(inputs.sets()).enumerate();
+        Tensor::cat(sets.map(of_set).collect(), 0)
     }
 
     /// `a = H x + b` of each view, `[batch * views, N]`.
     fn accumulators(&self, active: &Active, device: &Device) -> Tensor<2> {
-        let (rows, bias) = (self.rows(), self.bias.val());
+        let touched = self
+            .net
+            .inputs
+            .is_large()
+            .then(|| Touched::of(OneHot::Lists(active), &Pairs::none(active.rows)));
+        let (rows, bias) = (self.rows(touched.as_ref()), self.bias.val());
         let view = |view| {
-            let x = dense(active, view, device); // [batch, rows]
+            let x = dense(active, view, touched.as_ref(), device); // [batch, rows]
             x.matmul(rows.clone()) + bias.clone().unsqueeze() // [batch, N]
         };
         let (views, hidden) = (self.net.views(), self.net.hidden);

@@ -14,8 +14,8 @@ use crate::data_file::DataFile;
 use crate::export::{self, StartedFrom};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::{
-    self, Base, Below, Filter, LoadError, PAIRS, PLANS, Part, Plan, Reading, Share, Sketch, Split,
-    pairs_of,
+    self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Reading, Share, Sketch, Split,
+    most_pairs, pairs_of,
 };
 use crate::model::{Compute, Kind, Precision};
 use crate::point_of_view::PointOfView;
@@ -349,7 +349,7 @@ pub fn plan_chunks(
     let plans = match compute {
         Compute::Plain => false,
         Compute::Fused { .. } => true,
-        Compute::Gpu { .. } => one,
+        Compute::Gpu { .. } => one && net.inputs.is_pieces(),
     };
     if plans {
         (plan.plans, plan.pairs) = (PLANS, pairs);
@@ -361,10 +361,12 @@ pub fn plan_chunks(
     };
     let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
     let streams = !plan.keeps() && config.target.learn == Learn::Values;
-    if streams && is_cut && one && net.hidden * number >= LONG {
-        plan.passing = Some(Arc::new(pairs_of(net, some, PAIRS)));
+    let is_long = net.hidden * number >= LONG || !net.inputs.is_pieces();
+    if streams && is_cut && one && is_long {
+        plan.passing = Some(Arc::new(pairs_of(net, some, most_pairs(net))));
     }
 }
 
-/// Bytes of an accumulator from which on pairs are worth their search in data that stream by.
+/// Bytes of an accumulator of pieces from which on pairs are worth their search in data that stream
+/// by; lists of several sets are longer.
 const LONG: usize = 2048;

@@ -20,6 +20,7 @@ use nnuance::train::checkpoint::Checkpoint;
 use shakmaty::Position as _;
 use tempfile::TempDir;
 
+use crate::listed::near;
 use crate::program::{
     column, complaint, killed_and_resumed, nnuance, refused, said, train, written,
 };
@@ -270,7 +271,7 @@ fn bases_stay_with_their_records() {
         for batch in stream.take(20) {
             let batch = batch.unwrap();
             let Inputs::Active(active) = &batch.inputs else { panic!() };
-            for (rows, base) in active.indices.chunks_exact(64).zip(&batch.base[..]) {
+            for (rows, base) in near(active).chunks_exact(64).zip(&batch.base[..]) {
                 assert_eq!(samples[rows], *base);
             }
         }
@@ -284,7 +285,7 @@ fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
     let batch = encoder.encode(&samples);
     let base = encoder.base().unwrap();
     let Inputs::Active(active) = &batch.inputs else { panic!() };
-    let rows = active.indices.chunks_exact(64).map(<[u16]>::to_vec);
+    let rows = near(active).chunks_exact(64).map(<[u16]>::to_vec);
     rows.zip(samples.iter().map(|it| base.logit(&it.position))).collect()
 }
 

@@ -10,6 +10,7 @@ use nnuance::weights::Weights;
 
 use crate::drawn;
 use crate::largest::largest;
+use crate::listed::near;
 
 const POSITIONS: usize = 1000;
 const BATCH: usize = 350;
@@ -122,7 +123,7 @@ fn chunks_stay_together_across_epochs() {
         let batches = batches(plan(chunk, 0), &net, 0, BATCHES);
         let rows = batches.iter().flat_map(|batch| match &batch.inputs {
             Inputs::Active(active) => {
-                let lists = active.indices.chunks(active.views * active.places);
+                let lists = near(active).chunks(active.views * active.places);
                 lists.zip(&batch.scores[..]).map(|(rows, score)| (rows.to_vec(), *score as i32))
             }
             _ => panic!("lists"),
@@ -173,7 +174,7 @@ fn kings_are_grouped_and_spread_evenly() {
     let kinds = all.iter().flat_map(|batch| match &batch.inputs {
         Inputs::Active(active) => {
             let king = |list: &[u16]| list[0] / 768;
-            let lists = active.indices.chunks(2 * active.places);
+            let lists = near(active).chunks(2 * active.places);
             lists.map(move |lists| 2 * king(lists) + king(&lists[active.places..]))
         }
         _ => panic!("lists"),

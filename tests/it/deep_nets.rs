@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::{Activation, Architecture, PIECES, Views};
-use nnuance::batch::{Active, Batch, Inputs};
+use nnuance::batch::{Batch, Inputs};
 use nnuance::floats::Float;
 use nnuance::loader::Encoder;
 use nnuance::loss::sigmoid;
@@ -16,6 +16,7 @@ use nnuance::train::target::{Promise, targets};
 use nnuance::weights::Weights;
 
 use crate::largest::{distance, largest};
+use crate::listed;
 use crate::{drawn, games};
 
 /// Seeds of the nets that are drawn.
@@ -110,7 +111,7 @@ fn largest_sum(net: &Architecture, weights: &Weights, batch: &Batch) -> f64 {
     let values = |name: &str| &weights.0[name].values;
     let shared = net.inputs.factorised.then(|| values("factoriser.weight"));
     let (rows, bias) = (values("accumulator.weight"), values("accumulator.bias"));
-    let sums = active.indices.chunks_exact(active.places).flat_map(|list| {
+    let sums = listed::near(active).chunks_exact(active.places).flat_map(|list| {
         let list = list.iter().map(|row| usize::from(*row)).filter(|row| *row < active.rows);
         let list: Vec<usize> = list.collect();
         (0..net.hidden).flat_map(move |neuron| {
@@ -248,7 +249,6 @@ fn same_bits_for_any_threads() {
 #[test]
 fn any_number_of_pieces() {
     let (views, places) = (2, 32);
-    // A dense matrix counts an input once, so that none may occur twice in a list.
     let input = |list: usize, place: usize| match place < list / views {
         true => ((97 * list + 23 * place) % 768) as u16,
         false => 768,
@@ -256,8 +256,8 @@ fn any_number_of_pieces() {
     let lists = 0..33 * views;
     let indices = lists.flat_map(|list| (0..places).map(move |place| input(list, place))).collect();
     let results: Vec<f32> = (0..33).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
-    let inputs = Inputs::Active(Active { rows: 768, views, places, indices, buckets: vec![] });
     let net = Architecture::simple(Views::Perspective, 20, Activation::SCReLU);
+    let inputs = Inputs::Active(listed::active(&net, indices, places));
     let weights = drawn::weights(&net, 3);
     let of = |compute| model(&net, &weights, compute).gradients(&inputs, Aim::Targets(&results)).0;
     for level in Level::available() {

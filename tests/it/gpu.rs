@@ -2,7 +2,7 @@
 //! bits. On a machine without a GPU, software that behaves like one will do.
 
 use nnuance::architecture::{self, Activation, Architecture, Kings, Views};
-use nnuance::batch::{Active, Batch, Inputs};
+use nnuance::batch::{Active, Batch, Indices, Inputs};
 use nnuance::loss::LossShape;
 use nnuance::model::{
     Aim, Backend, Compute, Device, Kind, Level, Model, Precision, ROOM, initial, to_host,
@@ -12,6 +12,7 @@ use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 use crate::largest::distance;
+use crate::listed::{self, near};
 use crate::program::{json, nnuance};
 use crate::{drawn, games, need};
 
@@ -157,7 +158,9 @@ fn any_lists_in_any_parts() {
     let Some(gpu) = gpu() else { return };
     let (positions, views, places) = (2500, 2, 32);
     let indices = any_lists(positions * views, places, 1).concat();
-    let active = Active { rows: 768, views, places, indices, buckets: vec![] };
+    let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
+    let Kind::Net(shape) = &kind else { unreachable!("a net") };
+    let active = listed::active(shape, indices, places);
     let batch = Batch {
         inputs: Inputs::Active(active),
         results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
@@ -167,7 +170,6 @@ fn any_lists_in_any_parts() {
         weights: [].into(),
         sources: [].into(),
     };
-    let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
     let right = model(&kind, &weights, &flex(), fused())
         .gradients(&batch.inputs, Aim::Targets(&batch.results));
     for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
@@ -191,8 +193,9 @@ fn more_positions_than_cubes() {
     let Some(gpu) = gpu() else { return };
     let (positions, places) = ((1 << 15) * 16 + 40, 2);
     let indices = (0..positions * places).map(|i| (i * 7919 % 769) as u16).collect();
-    let inputs = Inputs::Active(Active { rows: 768, views: 1, places, indices, buckets: vec![] });
     let (kind, weights) = net(Views::Plain, 1, Activation::CReLU);
+    let Kind::Net(shape) = &kind else { unreachable!("a net") };
+    let inputs = Inputs::Active(listed::active(shape, indices, places));
     let [got, right] = [(&gpu, GPU), (&flex(), fused())]
         .map(|(device, compute)| to_host(model(&kind, &weights, device, compute).logits(&inputs)));
     assert!(distance(&got, &right) < 1e-5);
@@ -250,8 +253,7 @@ fn slopes_of_inputs() {
                 row.iter_mut().for_each(|sum| *sum += slope);
             }
         }
-        let (rows, buckets) = (net.rows(), vec![]);
-        let active = Active { rows, views, places, indices: lists.concat(), buckets };
+        let active = listed::active(&net, lists.concat(), places);
         let inputs = Inputs::Active(active);
         // All at once, and in parts of which the last is small.
         for room in [ROOM, 4 * hidden * views * 13_328] {
@@ -265,7 +267,8 @@ fn slopes_of_inputs() {
 /// The first positions of a batch.
 fn first(batch: &Batch, positions: usize) -> Batch {
     let Inputs::Active(active) = &batch.inputs else { unreachable!("lists") };
-    let indices = active.indices[..positions * active.views * active.places].to_vec();
+    let indices = near(active)[..positions * active.views * active.places].to_vec();
+    let indices = Indices::U16(indices);
     let results = batch.results[..positions].into();
     let inputs = Inputs::Active(Active { indices, ..active.clone() });
     Batch { inputs, results, ..batch.clone() }

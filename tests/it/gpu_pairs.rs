@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Layer, LayerActivation, Views};
-use nnuance::batch::{Active, ChunkPlan, Inputs, Listed, Pairs, Planner, lists};
+use nnuance::batch::{Active, ChunkPlan, Indices, Inputs, Listed, Pairs, Planner, lists};
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Device, Kind, Model, initial};
@@ -11,6 +11,7 @@ use nnuance::run::recipe;
 
 use crate::gpu::{GPU, bits, flex, fused, gpu, with_room};
 use crate::largest::distance;
+use crate::listed::{self, near};
 use crate::{drawn, games};
 
 const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
@@ -30,24 +31,24 @@ impl Positions {
             panic!("lists")
         };
         let (views, places) = (active.views, active.places);
-        let pairs = Arc::new(Pairs::learn(active.rows, &active.indices, places, 120));
+        let pairs = Arc::new(Pairs::learn(net, &active, 120));
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
             let positions = lists.len() / places / views;
             let chosen: Vec<u32> = (0..positions as u32).collect();
-            let (mut lists, mut plan) = (lists.to_vec(), ChunkPlan::default());
-            pairs.shorten(&mut lists, places, &mut vec![]);
+            let mut plan = ChunkPlan::default();
             let buckets = match active.buckets.is_empty() {
                 true => &[],
                 false => &active.buckets[150 * number..][..positions],
             };
-            let (rows, buckets) = (net.rows(), buckets.to_vec());
-            let lists = Active { rows, views, places, indices: lists, buckets };
+            let lists = listed::active(net, lists.to_vec(), places);
+            let mut lists = Active { buckets: buckets.to_vec(), ..lists };
+            pairs.shorten(&mut lists, &mut vec![]);
             planner.order(net, &lists, &chosen, &pairs, &mut plan);
             planner.invert(&mut plan);
             Arc::new(plan)
         };
-        let chunks = active.indices.chunks(150 * views * places);
+        let chunks = near(&active).chunks(150 * views * places);
         let plans = chunks.enumerate().map(&mut plan).collect();
         Self { plans, pairs, active }
     }
@@ -67,7 +68,8 @@ fn nets() -> Vec<Architecture> {
 /// The lists of plans of one king bucket, position after position.
 pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> Active {
     let Listed { rows, views, places, buckets, .. } = Listed::of(plans);
-    Active { rows, views, places, indices: lists(plans, places), buckets }
+    let indices = Indices::U16(lists(plans, places));
+    Active { rows, views, places, indices, groups: Vec::new(), buckets }
 }
 
 /// Plans hold the lists that were planned.
@@ -79,11 +81,11 @@ fn plans_are_lists_again() {
         assert_eq!((listed.rows, listed.views), (pairs.rows(), net.views()));
         assert_eq!(listed.buckets, active.buckets);
         assert!(listed.places < active.places);
-        let mut shortened = active.indices.clone();
-        pairs.shorten(&mut shortened, active.places, &mut vec![]);
+        let mut shortened = active.clone();
+        pairs.shorten(&mut shortened, &mut vec![]);
         let blank = pairs.rows() as u16;
         for (list, right) in
-            listed.indices.chunks(listed.places).zip(shortened.chunks(active.places))
+            near(&listed).chunks(listed.places).zip(near(&shortened).chunks(active.places))
         {
             let (right, behind) = right.split_at(listed.places);
             assert_eq!(list, right);

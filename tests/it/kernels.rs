@@ -12,6 +12,7 @@ use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::largest::largest;
+use crate::listed::{self, near, near_mut};
 
 /// Rows of the nets here, and of those the ones that positions switch on: they repeat.
 const ROWS: usize = 768;
@@ -26,7 +27,7 @@ fn kernel(
     level: Level,
 ) -> Kernel {
     let views = if views == 1 { Views::SideToMove } else { Views::Perspective };
-    Kernel { net: Architecture::simple(views, hidden, activation), precision, level }
+    Kernel::new(&Architecture::simple(views, hidden, activation), precision, level)
 }
 
 /// A net's weights, or their gradients, in the order of its arrays.
@@ -64,10 +65,6 @@ impl Right {
     }
 }
 
-fn listed(net: &Architecture, indices: Vec<u16>, places: usize) -> Active {
-    Active { rows: net.rows(), views: net.views(), places, indices, buckets: Vec::new() }
-}
-
 impl Case {
     fn random(kernel: &Kernel, batch: usize, seed: u64) -> Case {
         let net = &kernel.net;
@@ -98,7 +95,12 @@ impl Case {
                 }
             }
         }
-        Case { kernel: kernel.clone(), weights, lists: listed(net, indices, PLACES), targets }
+        Case {
+            kernel: kernel.clone(),
+            weights,
+            lists: listed::active(net, indices, PLACES),
+            targets,
+        }
     }
 
     fn weights(&self) -> Weights<'_> {
@@ -161,7 +163,7 @@ impl Case {
         };
         let (mut logits, mut loss, mut size, mut nearest) = (vec![], 0.0, 0.0, 1.0);
         let batch = self.targets.len() as f64;
-        let positions = self.lists.indices.chunks_exact(views * PLACES);
+        let positions = near(&self.lists).chunks_exact(views * PLACES);
         for (position, &target) in positions.zip(&self.targets) {
             let lists: Vec<Vec<usize>> = position
                 .chunks_exact(PLACES)
@@ -304,7 +306,7 @@ fn mixed_saturates_at_8() {
         indices[PLACES..PLACES + 2].copy_from_slice(&[0, 0]);
         indices[2 * PLACES] = 1;
         let case = Case {
-            lists: listed(&kernel.net, indices, PLACES),
+            lists: listed::active(&kernel.net, indices, PLACES),
             kernel,
             weights,
             targets: vec![0.0; 3],
@@ -365,7 +367,7 @@ fn derivatives_at_kinks() {
                 let mut indices = vec![ROWS as u16; PLACES];
                 indices[..2].copy_from_slice(&[0, 1]);
                 let case = Case {
-                    lists: listed(&kernel.net, indices, PLACES),
+                    lists: listed::active(&kernel.net, indices, PLACES),
                     kernel,
                     weights,
                     targets: vec![0.0],
@@ -385,16 +387,20 @@ fn nets_of_many_rows() {
     for level in Level::available() {
         for (precision, tolerance) in [(Precision::F32, 1e-5), (Precision::Mixed, 3e-3)] {
             for buckets in [10, 11, 64] {
-                let mut kernel = kernel(2, 5, Activation::SCReLU, precision, level);
+                let kernel = kernel(2, 5, Activation::SCReLU, precision, level);
                 let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % buckets);
                 let kings = Kings::new(false, &table).expect("every bucket has a square");
-                kernel.net.inputs = Inputs::of_pieces(kernel.net.inputs.views, kings, false);
+                let inputs = Inputs::of_pieces(kernel.net.inputs.views, kings, false);
+                let net = Architecture { inputs, ..kernel.net };
+                let kernel = Kernel::new(&net, precision, level);
                 let rows = kernel.net.rows() as u16;
                 let mut case = Case::random(&kernel, 40, 9);
-                for row in case.lists.indices.iter_mut().filter(|row| **row < rows) {
+                let mut indices = near(&case.lists).to_vec();
+                for row in indices.iter_mut().filter(|row| **row < rows) {
                     *row += (rows / USED - 1) * *row;
                 }
-                case.lists.indices[0] = rows - 1;
+                indices[0] = rows - 1;
+                case.lists = listed::active(&net, indices, PLACES);
                 let Right { gradients: right, size, .. } = case.right();
                 let (_, got) = case.run(&mut Scratch::default());
                 let worst = errors(&got.accumulator, &right.accumulator, size / 4.0);
@@ -411,14 +417,14 @@ fn lists_of_other_lengths() {
     let kernel = nets(Precision::F32).find(of_hundred).unwrap();
     let mut case = Case::random(&kernel, 700, 4);
     let mut short = vec![];
-    for list in case.lists.indices.chunks_exact_mut(PLACES) {
+    for list in near_mut(&mut case.lists).chunks_exact_mut(PLACES) {
         list[FEW..].fill(ROWS as u16);
         short.extend_from_slice(&list[..FEW]);
     }
     let (mut long_logits, mut short_logits) = (vec![0.0; 700], vec![0.0; 700]);
     let mut scratch = Scratch::default();
     logits(&case.kernel, &case.weights(), case.positions(), &mut long_logits, &mut scratch);
-    let short = listed(&kernel.net, short, FEW);
+    let short = listed::active(&kernel.net, short, FEW);
     logits(&kernel, &case.weights(), OneHot::Lists(&short), &mut short_logits, &mut scratch);
     assert_eq!(long_logits, short_logits);
 }
@@ -449,12 +455,12 @@ fn no_pieces_and_no_positions() {
         for precision in [Precision::F32, Precision::Mixed] {
             let activation = Activation::CReLU;
             let mut case = Case::random(&kernel(2, 20, activation, precision, level), 3, 5);
-            case.lists.indices.fill(ROWS as u16);
+            near_mut(&mut case.lists).fill(ROWS as u16);
             let (_, got) = case.run(&mut Scratch::default());
             assert!(got.accumulator.iter().all(|&g| g == 0.0));
             assert!(got.bias.iter().any(|&g| g != 0.0));
 
-            case.lists.indices.clear();
+            near_mut(&mut case.lists).clear();
             case.targets.clear();
             let (loss, got) = case.run(&mut Scratch::default());
             assert!(loss.is_nan());
@@ -484,6 +490,6 @@ fn nan_shows_in_the_loss() {
 fn index_beyond_the_inputs_panics() {
     let kernel = nets(Precision::F32).next().unwrap();
     let mut case = Case::random(&kernel, 300, 1);
-    case.lists.indices[299 * PLACES + 3] = 769;
+    near_mut(&mut case.lists)[299 * PLACES + 3] = 769;
     case.run(&mut Scratch::default());
 }

@@ -14,6 +14,7 @@ use nnuance::train::target::{Promise, targets};
 use nnuance::weights::Weights;
 use shakmaty::Color;
 
+use crate::listed::near;
 use crate::{drawn, games};
 
 const HIDDEN: usize = 5;
@@ -69,7 +70,7 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
             let (rows, bias) = (values("accumulator.weight"), values("accumulator.bias"));
             let (out, last) = (values("output.weight"), values("output.bias")[0]);
             let mut logits = Vec::new();
-            for views in active.indices.chunks_exact(active.views * active.places) {
+            for views in near(active).chunks_exact(active.views * active.places) {
                 let mut logit = last;
                 for (view, list) in views.chunks_exact(active.places).enumerate() {
                     for neuron in 0..hidden {

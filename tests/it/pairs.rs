@@ -3,27 +3,28 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use nnuance::architecture::{Activation, Architecture, Views};
+use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
 use nnuance::batch::{Active, ChunkPlan, Inputs, Pairs, Planner};
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, initial};
 use nnuance::sample::Sample;
 
+use crate::listed::{self, near};
 use crate::{games, largest::largest};
 
-const ROWS: usize = 768;
+const ROWS: u32 = 768;
 
 /// Positions of many games.
 fn samples(count: u64) -> Vec<Sample> {
     games::recorded(12 * count).into_iter().step_by(12).collect()
 }
 
-/// The lists of recorded positions, and how many places each has.
-fn lists(net: &Architecture, positions: u64) -> (Vec<u16>, usize) {
+/// The lists of recorded positions.
+fn lists(net: &Architecture, positions: u64) -> Active {
     let Inputs::Active(active) = Encoder::net(net).encode(&samples(positions)).inputs else {
         panic!("lists")
     };
-    (active.indices, active.places)
+    active
 }
 
 fn net(views: Views, hidden: usize) -> Architecture {
@@ -31,9 +32,10 @@ fn net(views: Views, hidden: usize) -> Architecture {
 }
 
 /// The same pairs, found by counting all of them anew each time.
-fn slowly(lists: &[u16], places: usize, most: usize) -> Vec<[u16; 2]> {
-    let there = |list: &[u16]| list.iter().copied().filter(|it| *it < ROWS as u16).collect();
-    let mut lists: Vec<Vec<u16>> = lists.chunks(places).map(there).collect();
+fn slowly(lists: &Active, most: usize) -> Vec<[u32; 2]> {
+    let there =
+        |list: &[u16]| list.iter().copied().map(u32::from).filter(|it| *it < ROWS).collect();
+    let mut lists: Vec<Vec<u32>> = near(lists).chunks(lists.places).map(there).collect();
     let mut pairs = Vec::new();
     for number in 0..most {
         let mut counts = BTreeMap::new();
@@ -49,7 +51,7 @@ fn slowly(lists: &[u16], places: usize, most: usize) -> Vec<[u16; 2]> {
         pairs.push(*pair);
         for list in lists.iter_mut().filter(|list| pair.iter().all(|it| list.contains(it))) {
             list.retain(|it| !pair.contains(it));
-            list.push((ROWS + number) as u16);
+            list.push(ROWS + number as u32);
         }
     }
     pairs
@@ -57,58 +59,81 @@ fn slowly(lists: &[u16], places: usize, most: usize) -> Vec<[u16; 2]> {
 
 #[test]
 fn pairs_are_the_most_frequent() {
-    let (lists, places) = lists(&net(Views::Perspective, 1), 300);
-    let pairs = Pairs::learn(ROWS, &lists, places, 60);
-    assert_eq!(pairs.parents(), slowly(&lists, places, 60));
+    let net = net(Views::Perspective, 1);
+    let lists = lists(&net, 300);
+    let pairs = Pairs::learn(&net, &lists, 60);
+    assert_eq!(pairs.parents(), slowly(&lists, 60));
     // Where nothing stands together twice there is nothing to share.
     let lonely: Vec<u16> = (0..ROWS as u16).collect();
-    assert_eq!(Pairs::learn(ROWS, &lonely, 8, 10), Pairs::none(ROWS));
-    assert_eq!(Pairs::learn(ROWS, &[], 8, 10), Pairs::none(ROWS));
+    for lists in [lonely, Vec::new()] {
+        let lists = listed::active(&net, lists, 8);
+        assert_eq!(Pairs::learn(&net, &lists, 10), Pairs::none(net.rows()));
+    }
 }
 
 /// Each king bucket has the pairs of its own lists, as if there were no others.
 #[test]
 fn pairs_live_inside_a_king_bucket() {
-    let (mut lists, places) = lists(&net(Views::Perspective, 1), 300);
-    let of_kings = |list: usize| [2, 0, 2][list % 3];
+    let (one, four) = (net(Views::Perspective, 1), of_kings(4));
+    let listed = lists(&one, 300);
+    let king = |list: usize| [2, 0, 2][list % 3];
     let mut apart = vec![Vec::new(); 4];
-    for (number, list) in lists.chunks_mut(places).enumerate() {
-        let king = of_kings(number);
-        apart[king].extend_from_slice(list);
-        list.iter_mut()
-            .for_each(|row| *row = if *row < 768 { *row + 768 * king as u16 } else { 3072 });
+    let mut all = near(&listed).to_vec();
+    for (number, list) in all.chunks_mut(listed.places).enumerate() {
+        apart[king(number)].extend_from_slice(list);
+        let first = 768 * king(number) as u16;
+        list.iter_mut().for_each(|row| *row = if *row < 768 { *row + first } else { 3072 });
     }
-    let pairs = Pairs::learn(4 * ROWS, &lists, places, 30);
+    let lists = listed::active(&four, all, listed.places);
+    let pairs = Pairs::learn(&four, &lists, 30);
     let mut right = Vec::new();
-    for (king, lists) in apart.iter().enumerate() {
-        let first = (4 * ROWS + right.len()) as u16;
-        let row = |row: u16| match row.checked_sub(768) {
-            None => row + 768 * king as u16,
+    for (king, lists) in apart.into_iter().enumerate() {
+        let first = 4 * ROWS + right.len() as u32;
+        let row = |row: u32| match row.checked_sub(768) {
+            None => row + 768 * king as u32,
             Some(pair) => first + pair,
         };
-        let alone = Pairs::learn(ROWS, lists, places, 30);
+        let alone = Pairs::learn(&one, &listed::active(&one, lists, listed.places), 30);
         right.extend(alone.parents().iter().map(|parents| parents.map(row)));
     }
     assert_eq!(right.len(), 60);
     assert_eq!(pairs.parents(), right);
     let mut short = lists.clone();
-    pairs.shorten(&mut short, places, &mut vec![]);
-    for (number, (list, short)) in lists.chunks(places).zip(short.chunks(places)).enumerate() {
-        let rows = short.iter().filter(|row| usize::from(**row) < pairs.rows());
-        let mut found: Vec<u16> = rows.flat_map(|row| inputs_of(*row, &pairs)).collect();
-        found.sort();
-        let mut right: Vec<u16> = list.iter().copied().filter(|row| *row < 3072).collect();
-        right.sort();
-        assert_eq!(found, right, "list {number}");
-    }
+    pairs.shorten(&mut short, &mut vec![]);
+    assert_same_inputs(&short, &lists, &pairs);
     // Nets of so many king buckets that 16 bits name no more rows go with fewer.
-    assert_eq!(Pairs::learn(64 * ROWS, &[], 8, 256), Pairs::none(64 * ROWS));
+    let net = of_kings(64);
+    let none = Pairs::learn(&net, &listed::active(&net, Vec::new(), 8), 256);
+    assert_eq!(none, Pairs::none(64 * 768));
+}
+
+/// A net of so many king buckets.
+fn of_kings(kings: u8) -> Architecture {
+    let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % kings);
+    let kings = Kings::new(false, &table).expect("every bucket has a square");
+    let inputs = ArchitectureInputs::of_pieces(Views::Perspective, kings, false);
+    Architecture { inputs, ..net(Views::Perspective, 1) }
+}
+
+/// Lists name the same inputs as others, as often, pairs for two; blanks come last.
+fn assert_same_inputs(short: &Active, lists: &Active, pairs: &Pairs) {
+    let rows = |lists: &Active| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
+    let (inputs, blank) = (pairs.inputs() as u32, pairs.rows() as u32);
+    assert_eq!(short.len(), lists.len());
+    for (short, list) in rows(short).chunks(short.places).zip(rows(lists).chunks(lists.places)) {
+        let named = short.iter().take_while(|row| **row < blank).count();
+        assert!(short[named..].iter().all(|row| *row == blank), "blanks come last: {short:?}");
+        let mut found: Vec<u32> =
+            short[..named].iter().flat_map(|row| inputs_of(*row, pairs)).collect();
+        let mut right: Vec<u32> = list.iter().copied().filter(|row| *row < inputs).collect();
+        (found.sort(), right.sort());
+        assert_eq!(found, right);
+    }
 }
 
 /// What a pair stands for, in the end.
-fn inputs_of(row: u16, pairs: &Pairs) -> Vec<u16> {
-    let inputs = pairs.rows() - pairs.parents().len();
-    match (row as usize).checked_sub(inputs) {
+fn inputs_of(row: u32, pairs: &Pairs) -> Vec<u32> {
+    match (row as usize).checked_sub(pairs.inputs()) {
         None => vec![row],
         Some(pair) => pairs.parents()[pair].iter().flat_map(|it| inputs_of(*it, pairs)).collect(),
     }
@@ -117,27 +142,21 @@ fn inputs_of(row: u16, pairs: &Pairs) -> Vec<u16> {
 /// Lists of other positions than those that the pairs were learnt of, any number of them.
 #[test]
 fn shortened_lists_name_the_same_inputs() {
-    let (lists, places) = lists(&net(Views::Perspective, 1), 900);
-    let (seen, others) = lists.split_at(lists.len() / 2);
-    let pairs = Pairs::learn(ROWS, seen, places, 200);
-    for count in [0, 1, 255, 256, 257, 800] {
-        let mut short = others[..count * places].to_vec();
-        pairs.shorten(&mut short, places, &mut vec![]);
-        let blank = pairs.rows() as u16;
-        let named = |list: &[u16]| list.iter().filter(|it| **it < blank).count();
-        for (list, short) in others.chunks(places).zip(short.chunks(places)) {
-            let behind = &short[named(short)..];
-            assert!(behind.iter().all(|it| *it == blank), "blanks come last: {short:?}");
-            let rows = short.iter().filter(|row| **row < blank);
-            let mut found: Vec<u16> = rows.flat_map(|row| inputs_of(*row, &pairs)).collect();
-            found.sort();
-            let mut right: Vec<u16> = list.iter().copied().filter(|it| *it < ROWS as u16).collect();
-            right.sort();
-            assert_eq!(found, right);
-        }
+    let net = net(Views::Perspective, 1);
+    let lists = lists(&net, 900);
+    let some = |indices: &[u16]| listed::active(&net, indices.to_vec(), lists.places);
+    let (seen, others) = near(&lists).split_at(near(&lists).len() / 2);
+    let pairs = Pairs::learn(&net, &some(seen), 200);
+    for count in [0, 2, 254, 256, 258, 800] {
+        let whole = some(&others[..count * lists.places]);
+        let mut short = whole.clone();
+        pairs.shorten(&mut short, &mut vec![]);
+        assert_same_inputs(&short, &whole, &pairs);
         if count == 800 {
-            let whole = others.iter().take(count * places).filter(|it| **it < ROWS as u16).count();
-            assert!(named(&short) * 5 < whole * 4, "{} of {whole}", named(&short));
+            let there =
+                |lists: &Active, blank| lists.indices.iter().filter(|it| *it < blank).count();
+            let [short, whole] = [there(&short, pairs.rows()), there(&whole, net.rows())];
+            assert!(short * 5 < whole * 4, "{short} of {whole}");
         }
     }
 }
@@ -147,25 +166,25 @@ fn shortened_lists_name_the_same_inputs() {
 fn gradients_of_pairs_reach_their_inputs() {
     for (views, hidden) in [(Views::Perspective, 40), (Views::SideToMove, 24)] {
         let net = net(views, hidden);
-        let (lists, places) = lists(&net, 700);
-        let pairs = Arc::new(Pairs::learn(ROWS, &lists, places, 120));
-        let positions = lists.len() / places / net.views();
+        let lists = lists(&net, 700);
+        let (places, positions) = (lists.places, lists.len());
+        let pairs = Arc::new(Pairs::learn(&net, &lists, 120));
         let targets: Vec<f32> = (0..positions).map(|it| (it % 9) as f32 / 8.0).collect();
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
             let positions = lists.len() / places / net.views();
             let chosen: Vec<u32> = (0..positions as u32).collect();
-            let (mut lists, mut plan) = (lists.to_vec(), ChunkPlan::default());
-            pairs.shorten(&mut lists, places, &mut vec![]);
-            let (rows, views, buckets) = (ROWS, net.views(), Vec::new());
-            let lists = Active { rows, views, places, indices: lists, buckets };
+            let (mut lists, mut plan) =
+                (listed::active(&net, lists.to_vec(), places), ChunkPlan::default());
+            pairs.shorten(&mut lists, &mut vec![]);
             planner.order(&net, &lists, &chosen, &pairs, &mut plan);
             planner.invert(&mut plan);
             assert_eq!(plan.len(), positions, "chunk {number}");
             Arc::new(plan)
         };
         let size = 150 * places * net.views();
-        let planned = Inputs::Planned(lists.chunks(size).enumerate().map(&mut plan).collect());
+        let planned =
+            Inputs::Planned(near(&lists).chunks(size).enumerate().map(&mut plan).collect());
         let device = Backend::Flex.device().expect("flex is always there");
         for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 2e-3)] {
             for level in Level::available() {

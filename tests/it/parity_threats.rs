@@ -1,12 +1,14 @@
 //! Ten losses of a net of pieces and threats, computed here in f64 from the rows of the sets alone.
 
-use nnuance::architecture::{Activation, Architecture, Inputs, Views};
+use nnuance::architecture::{Activation, Architecture, Array, Inputs, Views};
 use nnuance::features::{self, Kings};
 use nnuance::loader::{self, Part, Plan};
+use nnuance::model::{Backend, Compute, Level, Precision};
 use nnuance::sample::Sample;
+use nnuance::weights::Weights;
 use rayon::prelude::*;
 
-use crate::golden::DATA;
+use crate::golden::{DATA, computes, losses_of};
 use crate::need;
 
 /// Neurons.
@@ -136,4 +138,37 @@ fn ten_losses_with_threats() {
             weights[i] = moved.clamp(-1.98, 1.98);
         }
     }
+}
+
+/// Trains on the whole file as one batch.
+fn check(backend: Backend, compute: Compute, apart: f64) {
+    let net = net();
+    let mut left: &[f64] = &start(net.inputs.rows());
+    let mut weights = Weights::default();
+    for array @ Array { name, shape, .. } in &net.arrays() {
+        let values = left.split_off(..array.len()).expect("a number each");
+        weights.insert(name, shape, values.iter().map(|value| *value as f32).collect());
+    }
+    let window = 16_273;
+    let plan = Plan { window, batch: window, ..Plan::reading(vec![DATA.into()]) };
+    let found = losses_of(plan, (&net, weights), 10, backend, compute, false);
+    assert_eq!(found.len(), LOSSES.len());
+    for (found, right) in found.iter().zip(LOSSES) {
+        assert!((found - right).abs() < apart, "{compute:?}: {found:.7}, expected {right:.7}");
+    }
+}
+
+#[test]
+fn trained_losses_with_threats() {
+    if !need::shared(DATA) {
+        return;
+    }
+    for compute in computes() {
+        check(Backend::Flex, compute, 2e-6);
+    }
+    for level in Level::available() {
+        check(Backend::Flex, Compute::Fused { level, precision: Precision::Mixed }, 1e-4);
+    }
+    #[cfg(feature = "ndarray")]
+    check(Backend::NdArray, Compute::Plain, 1e-5);
 }

@@ -16,7 +16,13 @@ impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
         let arrays = whole(arrays);
         let (weights, positions) = (weights(&job, &arrays), job.inputs);
-        let mut gradients = room(&job.kept, &arrays);
+        let touched = job.kernel.touched(positions);
+        let shapes = arrays.iter().zip(job.kernel.gradient_rows(touched.as_ref()));
+        let shapes = shapes.map(|(array, rows)| match rows {
+            None => array.shape(),
+            Some(rows) => Shape::new([rows, job.kernel.net.hidden]),
+        });
+        let mut gradients = room(&job.kept, shapes);
         let into = gradients.iter_mut().map(|it| it.storage_mut());
         let into = Gradients::new(&job.kernel.net, into);
         let value = loss(job.kernel, &weights, positions, job.aim, into, &mut scratch(&job));
@@ -54,17 +60,21 @@ fn kept(kept: &Kept) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
     kept.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tensors in the shapes of these, of any values: those of the step before if they are no longer
-/// shared, as new ones would have to be cleared.
-fn room(of: &Kept, arrays: &[FlexTensor]) -> Vec<FlexTensor> {
+/// Tensors in these shapes, of any values: those of the step before if they are no longer shared, as
+/// new ones would have to be cleared.
+fn room(of: &Kept, shapes: impl Iterator<Item = Shape>) -> Vec<FlexTensor> {
     let before = kept(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
     let mut before = before.into_iter().flat_map(|it| *it);
-    let room = |array: &FlexTensor| {
-        let free = |it: &FlexTensor| it.is_unique() && it.shape() == array.shape();
-        let new = || tensor(vec![0.0; array.shape().num_elements()], array.shape());
-        before.next().filter(free).unwrap_or_else(new)
+    let room = |shape: Shape| match before.next().filter(FlexTensor::is_unique) {
+        Some(free) if free.shape() == shape => free,
+        free => {
+            let values = free.and_then(|it| it.into_data().try_into_vec().ok());
+            let mut values: Vec<f32> = values.unwrap_or_default();
+            values.resize(shape.num_elements(), 0.0);
+            tensor(values, shape)
+        }
     };
-    arrays.iter().map(room).collect()
+    shapes.map(room).collect()
 }
 
 /// The tensor from the start of its storage to the end, row-major: what comes in may be a view.

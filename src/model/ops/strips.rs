@@ -28,18 +28,14 @@ const MOST: usize = 64;
 const NONE: u32 = u32::MAX;
 
 impl Strips {
-    /// From lists of so many places, `[lists, places]`; places that hold `rows` are blank.
-    pub fn new(lists: &[u16], places: usize, rows: usize, kings: usize) -> Self {
-        let inputs = rows / kings;
-        let count = lists.len() / places;
-        let length = length(count);
+    /// From so many lists, and the king bucket of each.
+    pub fn new(lists: usize, groups: &[u8], kings: usize) -> Self {
+        let length = length(lists);
         if kings == 1 {
-            return Self::of_one_king(count);
+            return Self::of_one_king(lists);
         }
-        // A list without inputs may stand anywhere.
-        let king = |list: &[u16]| (usize::from(list[0]) / inputs).min(kings - 1);
         let mut counts = vec![0_usize; kings];
-        lists.chunks_exact(places).for_each(|list| counts[king(list)] += 1);
+        groups.iter().for_each(|king| counts[usize::from(*king)] += 1);
         let (mut starts, mut next, mut strips) = (Vec::with_capacity(kings + 1), Vec::new(), 0);
         for count in counts {
             starts.push(strips as u32);
@@ -48,8 +44,8 @@ impl Strips {
         }
         starts.push(strips as u32);
         let mut order = vec![NONE; strips * length];
-        for (number, list) in lists.chunks_exact(places).enumerate() {
-            let next = &mut next[king(list)];
+        for (number, &king) in groups.iter().enumerate() {
+            let next = &mut next[usize::from(king)];
             order[*next] = number as u32;
             *next += 1;
         }

@@ -7,18 +7,18 @@ use rayon::prelude::*;
 use super::format::{Format, Rho};
 use super::forward::Chunk;
 use super::head::FirstMapBackward;
-use super::net::{Gradients, Kernel};
+use super::net::{FactorRows, Gradients, Kernel, SetOfKernel, Sharing};
 use super::packed::{Aligned, Columns, Packed};
 use super::simd::{Lanes, Task};
-use crate::architecture::{Architecture, PIECES};
-use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, unpack};
-use crate::batch::{ChunkPlan, Pairs};
+use crate::architecture::Architecture;
+use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, Word};
+use crate::batch::{ChunkPlan, Pairs, Touched};
 use crate::prefetch::prefetch;
 
 /// Gradients of a block, accumulated over chunks.
 #[derive(Default)]
 pub(super) struct BlockSums {
-    /// `[rows, columns]`, of inputs, then of pairs
+    /// `[rows, columns]`, of inputs, then of pairs; any numbers where a row is not touched
     rows: Aligned<f32>,
     /// `[columns]`
     bias: Aligned<f32>,
@@ -29,9 +29,15 @@ pub(super) struct BlockSums {
 
 impl BlockSums {
     /// Sets all sums to zero. A block of a deep net is one of `half` 0 or 1.
-    pub fn clear<F>(&mut self, net: &Architecture, rows: usize, packed: &Packed<F>, half: usize) {
+    pub fn clear<F>(
+        &mut self,
+        net: &Architecture,
+        (pairs, touched): (&Pairs, Option<&Touched>),
+        packed: &Packed<F>,
+        half: usize,
+    ) {
         let columns = packed.columns.each;
-        self.rows.resize(rows * columns);
+        self.rows.resize(pairs.rows() * columns);
         self.bias.resize(columns);
         let output = net.buckets * net.views() * columns;
         self.output.resize(match (net.is_deep(), half) {
@@ -39,8 +45,17 @@ impl BlockSums {
             (true, 0) => output * packed.maps.maps[0].width,
             (true, _) => 0,
         });
-        for sums in [&mut self.rows, &mut self.bias, &mut self.output] {
+        for sums in [&mut self.bias, &mut self.output] {
             sums.get_mut().fill(0.0);
+        }
+        let rows = self.rows.get_mut();
+        match touched {
+            None => rows.fill(0.0),
+            Some(touched) => {
+                for &row in touched.rows() {
+                    rows[row as usize * columns..][..columns].fill(0.0);
+                }
+            }
         }
     }
 }
@@ -333,19 +348,20 @@ fn gather<S, const R: usize, const H: usize, F>(
     assert_eq!(fours, plan.holders.len(), "the holders of all runs");
     let mut four = plan.holders.as_ptr();
     for (number, &Run { input, fours }) in plan.runs.iter().enumerate() {
-        let later = plan.runs.get(number + AHEAD).map_or(input, |run| run.input);
+        let later = plan.runs.get(number + AHEAD).map_or(input, |run| run.input) as usize;
+        let input = input as usize;
         for line in 0..R * H {
             let lines = gradients.as_flattened().as_flattened();
-            prefetch(lines, usize::from(later) * R * H + line, true);
+            prefetch(lines, later * R * H + line, true);
         }
-        let mut gradient = gradients[usize::from(input)];
+        let mut gradient = gradients[input];
         // SAFETY: the runs have as many fours as there are, see above, one behind the other.
         // `Planner::invert` wrote in them no offset but those of the lists' rows and of the row
         // behind, which is there, see above. With slices in the place of pointers the loop takes
         // longer.
         unsafe {
             let rows = |four: *const [u16; FOUR]| {
-                unpack(&*four).map(|holder| &*slopes.as_ptr().byte_add(holder * STEP))
+                u16::unpack(&*four).map(|holder| &*slopes.as_ptr().byte_add(holder * STEP))
             };
             let end = four.add(fours.into());
             while four < end {
@@ -374,7 +390,7 @@ fn gather<S, const R: usize, const H: usize, F>(
                 }
             }
         }
-        gradients[usize::from(input)] = gradient;
+        gradients[input] = gradient;
     }
 }
 
@@ -390,55 +406,55 @@ fn of_block(
     sums.chunks_exact(columns.blocks()).map(move |shard| &shard[place])
 }
 
-/// Adds the gradient of each pair to its parents, `[rows, columns]`: later pairs first, as parents
-/// may be pairs.
-fn add_to_parents(rows: &mut [f32], pairs: &Pairs) {
-    let each = rows.len() / pairs.rows();
-    let inputs = pairs.rows() - pairs.parents().len();
-    for (number, parents) in pairs.parents().iter().enumerate().rev() {
-        let (before, pair) = rows.split_at_mut((inputs + number) * each);
-        for parent in parents {
-            let sums = &mut before[usize::from(*parent) * each..][..each];
-            sums.iter_mut().zip(&*pair).for_each(|(sum, term)| *sum += term);
-        }
+/// Adds the gradient of a pair to its parents, `[rows, columns]`.
+fn add_to_parents(rows: &mut [f32], each: usize, pairs: &Pairs, pair: usize) {
+    let (before, pair_and_others) = rows.split_at_mut(pair * each);
+    for parent in pairs.parents()[pair - pairs.inputs()] {
+        let sums = &mut before[parent as usize * each..][..each];
+        sums.iter_mut().zip(&pair_and_others[..each]).for_each(|(sum, term)| *sum += term);
     }
 }
 
 /// Adds up the shards of each block, in order, without the output's bias; in deep nets only the
 /// weights of the first of the maps.
 pub(super) fn reduce<F: Sync>(
-    net: &Architecture,
+    kernel: &Kernel,
     sums: &mut [BlockSums],
     packed: &Packed<F>,
-    pairs: &Pairs,
+    (pairs, touched): (&Pairs, Option<&Touched>),
     gradients: &mut Gradients,
 ) {
-    sums.par_iter_mut().for_each(|sums| add_to_parents(sums.rows.get_mut(), pairs));
+    let (net, columns) = (&kernel.net, packed.columns);
+    let (hidden, each) = (net.hidden, columns.each);
+    // Later pairs first, as parents may be pairs.
+    sums.par_iter_mut().for_each(|sums| {
+        let rows = sums.rows.get_mut();
+        match touched {
+            None => (pairs.inputs()..pairs.rows())
+                .rev()
+                .for_each(|pair| add_to_parents(rows, each, pairs, pair)),
+            Some(touched) => touched
+                .pairs()
+                .iter()
+                .rev()
+                .for_each(|pair| add_to_parents(rows, each, pairs, *pair as usize)),
+        }
+    });
     let shards = &*sums;
-    let (hidden, columns) = (net.hidden, packed.columns);
-    let each = columns.each;
     let Gradients { rows, factors, bias, maps } = gradients;
-    let (accumulator, factoriser) = (&mut *rows[0], &mut *factors[0]);
-    // Some rows at a time, as they lie side by side in a block.
-    const ROWS: usize = 32;
-    accumulator.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {
-        for block in 0..columns.blocks() {
-            let neurons = columns.neurons(block);
-            for (shard, of) in of_block(shards, columns, block).enumerate() {
-                let rows = of.rows.get().chunks_exact(each).skip(part * ROWS);
-                for (sums, row) in sums.chunks_exact_mut(hidden).zip(rows) {
-                    add(&mut sums[neurons.clone()], row, shard == 0);
-                }
+    for ((set, rows), factor) in kernel.sets.iter().zip(rows).zip(factors) {
+        add_shards(shards, columns, hidden, (set, touched), rows);
+        let Some(FactorRows { of, sharing }) = set.factor.as_deref() else { continue };
+        match set.touched(touched) {
+            None => add_sharing(factor, rows, hidden, sharing),
+            Some(touched) => {
+                let first = set.rows.start;
+                let of_touched = touched.iter().map(|row| of[*row as usize - first]);
+                let sharing = Sharing::new(factor.len() / hidden, of_touched);
+                add_sharing(factor, rows, hidden, &sharing);
             }
         }
-    });
-    // The shared rows count in every bucket.
-    let accumulator = &*accumulator;
-    factoriser.par_chunks_mut(hidden).enumerate().for_each(|(row, sums)| {
-        for (bucket, rows) in accumulator.chunks_exact(PIECES * hidden).enumerate() {
-            add(sums, &rows[row * hidden..][..hidden], bucket == 0);
-        }
-    });
+    }
     let [weights, _] = &mut maps[0];
     if net.is_deep() {
         let each = weights.len() / net.buckets;
@@ -456,6 +472,67 @@ pub(super) fn reduce<F: Sync>(
             }
         }
     }
+}
+
+/// Rows whose shards are added up at a time, as they lie side by side in a block.
+const ROWS: usize = 32;
+
+/// Adds up the shards of a set's rows.
+fn add_shards(
+    shards: &[BlockSums],
+    columns: Columns,
+    hidden: usize,
+    (set, touched): (&SetOfKernel, Option<&Touched>),
+    gradients: &mut [f32],
+) {
+    let (each, first) = (columns.each, set.rows.start);
+    let here = touched.map(|touched| touched.within(set.rows.clone()));
+    gradients.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {
+        let start = part * ROWS;
+        // The touched rows of this part, of which a dense set has them at their places.
+        let some = here.map(|rows| match set.is_sparse {
+            true => &rows[start..][..sums.len() / hidden],
+            false => {
+                let place = |row: usize| rows.partition_point(|it| (*it as usize) < first + row);
+                &rows[place(start)..place(start + sums.len() / hidden)]
+            }
+        });
+        if some.is_some() && !set.is_sparse {
+            sums.fill(0.0);
+        }
+        for block in 0..columns.blocks() {
+            let neurons = columns.neurons(block);
+            for (shard, of) in of_block(shards, columns, block).enumerate() {
+                let of = of.rows.get();
+                let Some(some) = some else {
+                    let rows = of[(first + start) * each..].chunks_exact(each);
+                    for (sums, row) in sums.chunks_exact_mut(hidden).zip(rows) {
+                        add(&mut sums[neurons.clone()], row, shard == 0);
+                    }
+                    continue;
+                };
+                for (place, &row) in some.iter().enumerate() {
+                    let row = row as usize;
+                    let place = if set.is_sparse { place } else { row - first - start };
+                    let sums = &mut sums[place * hidden..][..hidden];
+                    add(&mut sums[neurons.clone()], &of[row * each..][..each], shard == 0);
+                }
+            }
+        }
+    });
+}
+
+/// Adds up the gradients of the rows that share each row of a factor, in their order.
+fn add_sharing(factor: &mut [f32], rows: &[f32], hidden: usize, sharing: &Sharing) {
+    factor.par_chunks_mut(hidden).enumerate().for_each(|(row, sums)| {
+        let numbers = sharing.of(row);
+        if numbers.is_empty() {
+            sums.fill(0.0);
+        }
+        for (place, &number) in numbers.iter().enumerate() {
+            add(sums, &rows[number as usize * hidden..][..hidden], place == 0);
+        }
+    });
 }
 
 /// Adds up the gradients of the first map of one output bucket, `[outputs, inputs]`.

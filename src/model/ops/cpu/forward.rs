@@ -8,7 +8,7 @@ use super::head::{Head, Layers};
 use super::net::Kernel;
 use super::packed::{Aligned, Columns, Packed};
 use super::simd::{Lanes, Task};
-use crate::batch::plan::{ABREAST, FOUR, LINE, Planner, STEP, Span, unpack};
+use crate::batch::plan::{ABREAST, Entries, FOUR, LINE, Planner, STEP, Span, Word};
 use crate::batch::{ChunkPlan, OneHot, Pairs};
 use crate::model::Aim;
 use crate::prefetch::prefetch;
@@ -252,14 +252,14 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     let (mut kind, mut weights) = (usize::MAX, [[[unit; H]; R]; TOGETHER]);
     for ((walk, lists), accumulators) in plan.walks().zip(accumulators) {
         for run in ahead.next().unwrap_or_default() {
-            prefetch(block.next, usize::from(run.input) * (LINE / size_of::<F>()), false);
+            prefetch(block.next, run.input as usize * (LINE / size_of::<F>()), false);
         }
         // SAFETY: `Planner::order` wrote no row beyond the blank one, which is there, see above; and
         // so many entries of `ABREAST` lists.
         let sums = unsafe {
-            match plan.step {
-                STEP => sum::<S, R, H, F, STEP>(simd, lists, walk, block),
-                _ => sum::<S, R, H, F, LINE>(simd, lists, walk, block),
+            match &plan.entries {
+                Entries::Near(entries) => sum(simd, &entries[lists], walk, block),
+                Entries::Far(entries) => sum(simd, &entries[lists], walk, block),
             }
         };
         if let (Some(logits), Some(kinds)) = (logits.next(), kinds.next()) {
@@ -291,17 +291,18 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
 ///
 /// # Safety
 /// The lists must have as many entries as `walk`, as [`ChunkPlan::walks`] returns them, and these be
-/// offsets of the block's rows, in units of `UNIT` bytes.
+/// offsets of the block's rows, in units of [`STEP`] bytes.
 #[inline(always)]
-unsafe fn sum<S, const R: usize, const H: usize, F, const UNIT: usize>(
+unsafe fn sum<S, const R: usize, const H: usize, F, E>(
     simd: S,
-    lists: &[[u16; FOUR]],
+    lists: &[[E; FOUR]],
     walk: usize,
     block: &Block<F>,
 ) -> [[F::Vector<S>; R]; ABREAST]
 where
     S: Lanes,
     F: Format<H>,
+    E: Word,
 {
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
     let bias: [F::Vector<S>; R] = F::vectors(block.bias).as_chunks().0[0];
@@ -309,7 +310,7 @@ where
     let mut sums = [bias; ABREAST];
     let add = |sum: &mut [F::Vector<S>; R], entry: usize| {
         // SAFETY: see above.
-        let row = unsafe { &*weights.as_ptr().byte_add(entry * UNIT) };
+        let row = unsafe { &*weights.as_ptr().byte_add(entry * STEP) };
         for r in 0..R {
             sum[r] = F::add_saturating(simd, sum[r], row[r]);
         }
@@ -320,7 +321,7 @@ where
     let fours = walk / FOUR;
     for place in 0..fours {
         for (abreast, sum) in sums.iter_mut().enumerate() {
-            for entry in unpack(four(abreast, place)) {
+            for entry in E::unpack(four(abreast, place)) {
                 add(sum, entry);
             }
         }
@@ -329,7 +330,7 @@ where
     macro_rules! first {
         ($count:literal) => {
             for (abreast, sum) in sums.iter_mut().enumerate() {
-                for &entry in &unpack(four(abreast, fours))[..$count] {
+                for &entry in &E::unpack(four(abreast, fours))[..$count] {
                     add(sum, entry);
                 }
             }

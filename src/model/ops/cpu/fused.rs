@@ -21,7 +21,7 @@ use super::packed::Packed;
 use super::partition::Partition;
 use super::simd::{Lanes, Task};
 use crate::architecture::Activation;
-use crate::batch::{ChunkPlan, OneHot, Pairs};
+use crate::batch::{ChunkPlan, OneHot, Pairs, Touched};
 use crate::model::Aim;
 
 /// Memory that is kept from call to call, for nets and batches of any size.
@@ -74,7 +74,13 @@ pub fn loss(
 ) -> f64 {
     let batch = kernel.check(positions);
     aim.check(batch);
-    dispatch(kernel, weights, positions, Job::Gradients(aim, gradients), scratch)
+    let touched = kernel.touched(positions);
+    for (set, gradients) in kernel.sets.iter().zip(&gradients.rows) {
+        let rows = set.touched(touched.as_ref()).map_or(set.rows.len(), |rows| rows.len());
+        assert_eq!(gradients.len(), rows * kernel.net.hidden, "gradients of rows");
+    }
+    let job = Job::Gradients(aim, gradients);
+    dispatch(kernel, weights, (positions, touched.as_ref()), job, scratch)
 }
 
 /// The logits `y` of a batch, `[batch]`.
@@ -90,7 +96,8 @@ pub fn logits(
 ) {
     let batch = kernel.check(positions);
     assert_eq!(logits.len(), batch, "logits");
-    dispatch(kernel, weights, positions, Job::Logits(logits), scratch);
+    let touched = kernel.touched(positions);
+    dispatch(kernel, weights, (positions, touched.as_ref()), Job::Logits(logits), scratch);
 }
 
 enum Job<'a> {
@@ -102,7 +109,7 @@ enum Job<'a> {
 fn dispatch(
     kernel: &Kernel,
     weights: &Weights,
-    positions: OneHot,
+    (positions, touched): (OneHot, Option<&Touched>),
     job: Job,
     scratch: &mut Scratch,
 ) -> f64 {
@@ -123,9 +130,10 @@ fn dispatch(
             let Buffers { packed, chunks, backward } = $buffers;
             let [each, lanes] = kernel.level.run(Sizes);
             let pairs = &pairs_of(positions, &kernel.net);
-            packed.pack(kernel, weights, pairs, each * $h, lanes);
+            packed.pack(kernel, weights, (pairs, touched), [each * $h, lanes]);
             partition.split(kernel, positions, packed.bytes_of_position(&kernel.net));
-            let pass = Pass { kernel, packed, positions, pairs, partition, chunks, backward };
+            let pass =
+                Pass { kernel, packed, positions, pairs, touched, partition, chunks, backward };
             pass.run::<$rho, $h, $together>(job, sums)
         }};
     }
@@ -143,6 +151,8 @@ struct Pass<'a, F> {
     packed: &'a Packed<F>,
     positions: OneHot<'a>,
     pairs: &'a Arc<Pairs>,
+    /// None: all rows.
+    touched: Option<&'a Touched>,
     partition: &'a Partition,
     chunks: &'a Pool<Vec<Chunk<F>>>,
     backward: &'a Pool<BackwardBuffers<F>>,
@@ -217,12 +227,13 @@ impl<F> Pass<'_, F> {
     where
         F: Format<H>,
     {
-        let Pass { kernel, packed, pairs, partition, .. } = *self;
+        let Pass { kernel, packed, pairs, touched, partition, .. } = *self;
         let (net, blocks) = (&kernel.net, packed.columns.blocks());
-        let bytes = packed.columns.width() * pairs.rows() * size_of::<f32>();
+        let rows = touched.map_or(pairs.rows(), |touched| touched.rows().len());
+        let bytes = packed.columns.width() * rows * size_of::<f32>();
         let count = partition.chunks();
         let shards = MIN_TASKS.div_ceil(blocks).max(MIN_SHARDS);
-        let shards = shards.min(MAX_SHARD_BYTES / bytes).min(count).max(1);
+        let shards = shards.min(MAX_SHARD_BYTES / bytes.max(1)).min(count).max(1);
         let start = |shard: usize| (shard * count).div_ceil(shards);
         sums.resize_with(sums.len().max(blocks * shards), BlockSums::default);
         let sums = &mut sums[..blocks * shards];
@@ -240,7 +251,7 @@ impl<F> Pass<'_, F> {
         });
         let Totals { loss, output_bias, upper } = totals.expect("there is a shard");
 
-        reduce(net, sums, packed, pairs, &mut gradients);
+        reduce(kernel, sums, packed, (pairs, touched), &mut gradients);
         if net.is_deep() {
             packed.maps.spread(&upper, &mut gradients.maps);
         } else {
@@ -261,7 +272,7 @@ impl<F> Pass<'_, F> {
     where
         F: Format<H>,
     {
-        let Pass { kernel, packed, pairs, partition, .. } = *self;
+        let Pass { kernel, packed, pairs, touched, partition, .. } = *self;
         let net = &kernel.net;
         let each = partition.chunks_per_group() * rayon::current_num_threads().div_ceil(shards);
         let upper = if net.is_deep() { packed.maps.upper_len() } else { 0 };
@@ -282,7 +293,7 @@ impl<F> Pass<'_, F> {
                     if group.start == numbers.start {
                         // Here, where it brings them into the cache of the thread that adds to them.
                         for (half, sums) in sums.iter_mut().enumerate() {
-                            sums.clear(net, pairs.rows(), packed, half);
+                            sums.clear(net, (pairs, touched), packed, half);
                         }
                     }
                     let rho = PhantomData::<P>;

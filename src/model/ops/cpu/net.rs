@@ -1,21 +1,86 @@
 //! Inputs of the kernels: a net, its numbers, a batch of positions.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Level;
-use crate::architecture::{Architecture, Array, Part};
-use crate::batch::{Active, ChunkPlan, OneHot, Pairs};
+use crate::architecture::{Architecture, Array, Part, Set};
+use crate::batch::{Active, ChunkPlan, OneHot, Pairs, Touched};
 
 /// A net and how it is computed.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// At most 65,535 rows; beyond 8,191 the kernels are a tenth slower. Any number of neurons;
-    /// multiples of 32 waste nothing.
+    /// Beyond 8,191 rows the kernels are a tenth slower. Any number of neurons; multiples of 32 waste
+    /// nothing.
     pub net: Architecture,
     pub precision: Precision,
     pub level: Level,
+    pub(super) sets: Vec<SetOfKernel>,
+}
+
+/// A feature set of a kernel.
+#[derive(Clone, Debug)]
+pub(super) struct SetOfKernel {
+    /// Numbers of its rows among those of all sets.
+    pub rows: Range<usize>,
+    /// Whether its gradients are those of the rows that a batch touches.
+    pub is_sparse: bool,
+    /// None if it is trained without a factor.
+    pub factor: Option<Arc<FactorRows>>,
+}
+
+impl SetOfKernel {
+    /// The touched rows that gradients have, numbered as those of all sets are; none: all rows.
+    pub fn touched<'a>(&self, touched: Option<&'a Touched>) -> Option<&'a [u32]> {
+        touched.filter(|_| self.is_sparse).map(|touched| touched.within(self.rows.clone()))
+    }
+}
+
+/// The rows of a factor.
+#[derive(Debug)]
+pub(super) struct FactorRows {
+    /// The row of the factor that is added to each row of the set, or [`NO_FACTOR`].
+    pub of: Vec<u32>,
+    /// The rows of the set by the row of the factor that is added to them.
+    pub sharing: Sharing,
+}
+
+/// A row of a set that shares no weights.
+pub(super) const NO_FACTOR: u32 = u32::MAX;
+
+/// Numbers by the row of a factor.
+#[derive(Debug, Default)]
+pub(super) struct Sharing {
+    /// The first number of each row, and behind the last row the end.
+    starts: Vec<usize>,
+    numbers: Vec<u32>,
+}
+
+impl Sharing {
+    /// Sorts the numbers 0, 1, ... of things by the row that each shares.
+    pub fn new(rows: usize, of: impl Iterator<Item = u32> + Clone) -> Self {
+        let mut starts = vec![0; rows + 1];
+        for row in of.clone().filter(|row| *row != NO_FACTOR) {
+            starts[row as usize + 1] += 1;
+        }
+        for row in 1..starts.len() {
+            starts[row] += starts[row - 1];
+        }
+        let (mut next, mut numbers) = (starts.clone(), vec![0; starts[rows]]);
+        for (number, row) in of.enumerate().filter(|(_, row)| *row != NO_FACTOR) {
+            let next = &mut next[row as usize];
+            numbers[*next] = number as u32;
+            *next += 1;
+        }
+        Self { starts, numbers }
+    }
+
+    /// The numbers of what shares a row.
+    pub fn of(&self, row: usize) -> &[u32] {
+        &self.numbers[self.starts[row]..self.starts[row + 1]]
+    }
 }
 
 /// Bits of the numbers in the inner loops.
@@ -71,7 +136,10 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
         for array in net.arrays() {
             let slice = slices.next().unwrap_or_default();
             let Array { part, name, .. } = &array;
-            assert_eq!(slice.as_ref().len(), array.len(), "numbers of {name}");
+            let (found, wanted) = (slice.as_ref().len(), array.len());
+            // Gradients may be those of some rows.
+            let of_some = matches!(part, Part::Rows(_)) && found.is_multiple_of(net.hidden);
+            assert!(found == wanted || of_some && found < wanted, "numbers of {name}");
             match part {
                 Part::Rows(_) => {
                     sorted.rows.push(slice);
@@ -98,21 +166,74 @@ pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<Pairs> {
 }
 
 impl Kernel {
+    pub fn new(net: &Architecture, precision: Precision, level: Level) -> Self {
+        let set = |(place, set): (usize, &Set)| {
+            let first = net.inputs.first_row(place);
+            let factor_rows = net.inputs.factor_rows(place);
+            let of: Vec<u32> = match factor_rows {
+                0 => Vec::new(),
+                _ => (0..set.rows() as u32).map(|it| set.factor(it).unwrap_or(NO_FACTOR)).collect(),
+            };
+            let sharing = Sharing::new(factor_rows, of.iter().copied());
+            SetOfKernel {
+                rows: first..first + set.rows(),
+                is_sparse: net.inputs.is_sparse(place),
+                factor: (factor_rows > 0).then(|| Arc::new(FactorRows { of, sharing })),
+            }
+        };
+        let sets = net.inputs.sets().iter().enumerate().map(set).collect();
+        Self { net: net.clone(), precision, level, sets }
+    }
+
+    /// The same with gradients of all rows.
+    pub fn dense(mut self) -> Self {
+        self.sets.iter_mut().for_each(|set| set.is_sparse = false);
+        self
+    }
+
+    /// Whether it computes with the rows that a batch touches, and not with all.
+    pub fn is_sparse(&self) -> bool {
+        self.sets.iter().any(|set| set.is_sparse)
+    }
+
+    /// The rows that positions touch, if only those are computed with.
+    pub fn touched(&self, positions: OneHot) -> Option<Touched> {
+        self.is_sparse().then(|| Touched::of(positions, &pairs_of(positions, &self.net)))
+    }
+
+    /// The touched rows of each sparse set, by its place and numbered from its first row.
+    pub fn touched_rows(&self, touched: &Touched) -> impl Iterator<Item = (usize, Arc<[u32]>)> {
+        self.sets.iter().enumerate().filter(|(_, set)| set.is_sparse).map(|(place, set)| {
+            let rows = touched.within(set.rows.clone()).iter();
+            (place, rows.map(|row| row - set.rows.start as u32).collect())
+        })
+    }
+
+    /// Of each array the touched rows that its gradients have; none: all of it.
+    pub fn gradient_rows(&self, touched: Option<&Touched>) -> Vec<Option<usize>> {
+        let of = |array: Array| match array.part {
+            Part::Rows(set) => self.sets[set].touched(touched).map(<[u32]>::len),
+            _ => None,
+        };
+        self.net.arrays().into_iter().map(of).collect()
+    }
+
     /// The number of positions, after checks of their shapes.
     ///
     /// # Panics
     /// When a slice does not fit the net.
     pub(super) fn check(&self, positions: OneHot) -> usize {
         let (rows, views, buckets) = (self.net.rows(), self.net.views(), self.net.buckets);
-        assert!((1..=u16::MAX.into()).contains(&rows), "{rows} rows do not fit 16 bits");
         let batch = positions.len();
         match positions {
             OneHot::Lists(lists) => {
-                let &Active { ref indices, buckets: ref of, places, .. } = lists;
+                let &Active { ref indices, ref groups, buckets: ref of, places, .. } = lists;
                 // The padding of another feature set would be an input of this one.
                 assert_eq!((lists.rows, lists.views), (rows, views), "a batch for another net");
-                assert!((1..=128).contains(&places), "{places} places a list");
                 assert_eq!(indices.len() % (views * places), 0, "indices are not whole positions");
+                if self.net.inputs.kings().count() > 1 {
+                    assert_eq!(groups.len(), batch * views, "a king bucket a list");
+                }
                 if buckets > 1 {
                     assert_eq!(of.len(), batch, "a bucket a position");
                     assert!(of.iter().all(|it| usize::from(*it) < buckets), "buckets");

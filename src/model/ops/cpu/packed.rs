@@ -11,16 +11,18 @@ use rayon::prelude::*;
 use super::format::Number;
 use super::forward::Block;
 use super::head::Maps;
-use super::net::{Kernel, Weights};
+use super::net::{FactorRows, Kernel, NO_FACTOR, Weights};
 use super::simd::{Lanes, Task};
-use crate::architecture::{Architecture, PIECES};
-use crate::batch::Pairs;
+use crate::architecture::Architecture;
 use crate::batch::plan::LINE;
+use crate::batch::{Pairs, Touched};
+use crate::prefetch::prefetch;
 
 /// Weights in the layout of the kernels. Columns beyond the hidden neurons hold zeros.
 #[derive(Default)]
 pub(super) struct Packed<F> {
-    /// `[blocks, rows + 1, columns]`: of inputs, then of pairs; each block's last row zero
+    /// `[blocks, rows + 1, columns]`: of inputs, then of pairs; each block's last row zero. Where a
+    /// batch touches some rows only, the others hold any numbers.
     rows: Aligned<F>,
     /// Numbers of a block in that.
     block: usize,
@@ -89,12 +91,10 @@ impl<F: Number> Packed<F> {
         &mut self,
         kernel: &Kernel,
         weights: &Weights,
-        pairs: &Pairs,
-        each: usize,
-        lanes: usize,
+        (pairs, touched): (&Pairs, Option<&Touched>),
+        [each, lanes]: [usize; 2],
     ) {
         let net = &kernel.net;
-        assert_eq!(weights.rows.len(), 1, "feature sets");
         let (hidden, views) = (net.hidden, net.views());
         let columns = Columns::new(net, each);
         self.columns = columns;
@@ -106,8 +106,7 @@ impl<F: Number> Packed<F> {
         let rows = self.rows.get_mut().par_chunks_exact_mut(self.block).enumerate();
         let diverged = rows.map(|(block, rows)| {
             let neurons = columns.neurons(block);
-            let (weights, shared) = (weights.rows[0], weights.factors[0]);
-            kernel.level.run(Rows { rows, each, neurons, weights, shared, hidden, pairs })
+            kernel.level.run(Rows { rows, each, neurons, kernel, weights, pairs, touched })
         });
         // Integers cannot be not-a-number, so it must show elsewhere that a training diverged; and
         // not all machines let it pass through a clamp. No block may be left out once one is found.
@@ -195,49 +194,115 @@ struct Rows<'a, F> {
     rows: &'a mut [F],
     each: usize,
     neurons: Range<usize>,
-    weights: &'a [f32],
-    /// Added to the rows of every king bucket; may be empty.
-    shared: &'a [f32],
-    hidden: usize,
+    kernel: &'a Kernel,
+    weights: &'a Weights<'a>,
     pairs: &'a Pairs,
+    /// None: all rows.
+    touched: Option<&'a Touched>,
 }
+
+/// Rows ahead that the weights of one are prefetched, where a batch touches some.
+const AHEAD: usize = 8;
 
 impl<F: Number> Task for Rows<'_, F> {
     type Output = bool;
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) -> bool {
-        let Rows { rows, each, neurons, weights, shared, hidden, pairs } = self;
-        let mut all = rows.chunks_exact_mut(each);
+        let Rows { rows, each, neurons, kernel, weights, pairs, touched } = self;
+        let hidden = kernel.net.hidden;
         let mut largest = [0; 16];
-        for (i, weights) in weights.chunks_exact(hidden).enumerate() {
-            let row = all.next().expect("a row an input");
-            let weights = &weights[neurons.clone()];
-            find_largest(&mut largest, weights);
-            if shared.is_empty() {
-                take(row, weights, F::weight);
-                continue;
+        for (number, set) in kernel.sets.iter().enumerate() {
+            let (weights, shared) = (weights.rows[number], weights.factors[number]);
+            let shared = SharedRows { weights: shared, rows: set.factor.as_deref(), hidden };
+            let of_set = &mut rows[set.rows.start * each..set.rows.end * each];
+            match touched {
+                None => {
+                    let rows = of_set.chunks_exact_mut(each).zip(weights.chunks_exact(hidden));
+                    for (row, (to, weights)) in rows.enumerate() {
+                        let shared = shared.of(row, &neurons);
+                        pack_row(to, &weights[neurons.clone()], shared, &mut largest);
+                    }
+                }
+                Some(touched) => {
+                    let touched = touched.within(set.rows.clone());
+                    for (place, &row) in touched.iter().enumerate() {
+                        let later = touched.get(place + AHEAD).map_or(row, |row| *row) as usize;
+                        let later = (later - set.rows.start) * hidden + neurons.start;
+                        for column in (0..neurons.len()).step_by(LINE / size_of::<f32>()) {
+                            prefetch(weights, later + column, true);
+                        }
+                        let row = row as usize - set.rows.start;
+                        let to = &mut of_set[row * each..][..each];
+                        let weights = &weights[row * hidden..][neurons.clone()];
+                        pack_row(to, weights, shared.of(row, &neurons), &mut largest);
+                    }
+                }
             }
-            let shared = &shared[i % PIECES * hidden..][neurons.clone()];
-            find_largest(&mut largest, shared);
-            let (there, missing) = row.split_at_mut(weights.len());
-            for ((to, &own), &shared) in there.iter_mut().zip(weights).zip(shared) {
-                *to = F::weight(own + shared);
-            }
-            missing.fill(F::default());
         }
-        let inputs = weights.len() / hidden;
-        for (number, parents) in pairs.parents().iter().enumerate() {
-            let (before, pair) = rows.split_at_mut((inputs + number) * each);
-            let [one, other] = parents.map(|it| &before[usize::from(it) * each..][..each]);
-            for ((sum, &one), &other) in pair.iter_mut().zip(one).zip(other) {
-                *sum = F::sum(one, other);
+        match touched {
+            None => {
+                for pair in pairs.inputs()..pairs.rows() {
+                    add_up(rows, pairs, pair, each);
+                }
+            }
+            Some(touched) => {
+                for &pair in touched.pairs() {
+                    add_up(rows, pairs, pair as usize, each);
+                }
             }
         }
         rows[pairs.rows() * each..].fill(F::default());
         // No finite number has larger bits.
         largest.iter().any(|bits| *bits > f32::MAX.to_bits())
     }
+}
+
+/// Makes the row of a pair of those of its parents.
+#[inline(always)]
+fn add_up<F: Number>(rows: &mut [F], pairs: &Pairs, pair: usize, each: usize) {
+    let (before, pair_and_others) = rows.split_at_mut(pair * each);
+    let parents = pairs.parents()[pair - pairs.inputs()];
+    let [one, other] = parents.map(|it| &before[it as usize * each..][..each]);
+    for ((sum, &one), &other) in pair_and_others[..each].iter_mut().zip(one).zip(other) {
+        *sum = F::sum(one, other);
+    }
+}
+
+/// The weights that rows of a set share.
+struct SharedRows<'a> {
+    /// `[factor rows, N]`; empty where there is none.
+    weights: &'a [f32],
+    rows: Option<&'a FactorRows>,
+    hidden: usize,
+}
+
+impl SharedRows<'_> {
+    /// Those of a row, or none.
+    #[inline(always)]
+    fn of(&self, row: usize, neurons: &Range<usize>) -> Option<&[f32]> {
+        let row = self.rows.map_or(NO_FACTOR, |rows| rows.of[row]);
+        let weights = || &self.weights[row as usize * self.hidden..][neurons.clone()];
+        (row != NO_FACTOR).then(weights)
+    }
+}
+
+/// Writes a row of a block, and raises the largest bits of its weights.
+#[inline(always)]
+fn pack_row<F: Number>(
+    row: &mut [F],
+    weights: &[f32],
+    shared: Option<&[f32]>,
+    largest: &mut [u32; 16],
+) {
+    find_largest(largest, weights);
+    let Some(shared) = shared else { return take(row, weights, F::weight) };
+    find_largest(largest, shared);
+    let (there, missing) = row.split_at_mut(weights.len());
+    for ((to, &own), &shared) in there.iter_mut().zip(weights).zip(shared) {
+        *to = F::weight(own + shared);
+    }
+    missing.fill(F::default());
 }
 
 /// Raises the largest bits of absolute weights so far, by column.

@@ -6,10 +6,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::net::Kernel;
-use crate::architecture::PIECES;
 use crate::batch::plan::MOST;
 use crate::batch::{Active, OneHot};
 
@@ -46,7 +43,7 @@ impl Partition {
         match positions {
             OneHot::Lists(lists) => {
                 self.ends.extend((size..batch + size).step_by(size));
-                self.sort(kernel.net.rows() / PIECES, lists);
+                self.sort(kernel.net.inputs.kings().count(), lists);
             }
             OneHot::Plans(plans) => self.ends.extend(plans.iter().scan(0, |end, plan| {
                 *end += plan.len();
@@ -81,19 +78,13 @@ impl Partition {
 
     /// Puts positions of the same king buckets together, each in the order of the batch.
     fn sort(&mut self, kings: usize, lists: &Active) {
-        let &Active { ref indices, views, places, .. } = lists;
         if kings == 1 {
             return;
         }
-        // All rows of a view are of one king bucket.
-        let king = |list: &[u16]| (usize::from(list[0]) / PIECES).min(kings - 1);
-        indices
-            .par_chunks_exact(views * places)
-            .with_min_len(1 << 10)
-            .map(|lists| {
-                lists.chunks_exact(places).fold(0, |key, it| key * kings + king(it)) as u16
-            })
-            .collect_into_vec(&mut self.keys);
+        let key =
+            |groups: &[u8]| groups.iter().fold(0, |key, it| key * kings as u16 + u16::from(*it));
+        self.keys.clear();
+        self.keys.extend(lists.groups.chunks_exact(lists.views).map(key));
         self.order.sort_by_key(|position| self.keys[*position as usize]);
     }
 }

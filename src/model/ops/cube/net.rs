@@ -22,7 +22,7 @@ use super::pairs::Tables;
 use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
 use crate::architecture::{Architecture, PIECES, Part};
-use crate::batch::{Listed, OneHot};
+use crate::batch::{Active, Indices, Listed, OneHot};
 use crate::loss::Loss;
 
 /// A job on its device.
@@ -139,8 +139,8 @@ impl<'a> Pass<'a> {
             let strips = match job.inputs {
                 OneHot::Plans(_) => Strips::of_one_king(lists.len()),
                 OneHot::Lists(active) => {
-                    let indices = &active.indices[lists.start * places..lists.end * places];
-                    Strips::new(indices, places, rows, net.inputs.kings().count())
+                    let groups = active.groups.get(lists.clone()).unwrap_or_default();
+                    Strips::new(lists.len(), groups, net.inputs.kings().count())
                 }
             };
             if !strips.order.is_empty() {
@@ -152,7 +152,7 @@ impl<'a> Pass<'a> {
         let (batch, lists, pairs) = match job.inputs {
             OneHot::Lists(active) => {
                 let lists = words.len();
-                append(&mut words, &active.indices);
+                append(&mut words, near(active));
                 (gpu.words(words), lists, None)
             }
             OneHot::Plans(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
@@ -367,4 +367,12 @@ fn merged(weight: CubeTensor, shared: CubeTensor) -> CubeTensor {
     let buckets = Cube::float_reshape(weight, Shape::new([shape.num_elements() / width, width]));
     let sum = Cube::float_add(buckets, Cube::float_reshape(shared, Shape::new([1, width])));
     contiguous(Cube::float_reshape(sum, shape))
+}
+
+/// Lists of pieces, whose numbers fit 16 bits.
+fn near(active: &Active) -> &[u16] {
+    match &active.indices {
+        Indices::U16(indices) => indices,
+        Indices::U32(_) => panic!("operations of GPUs take pieces on squares"),
+    }
 }

@@ -31,7 +31,7 @@ pub(super) struct PairSums {
 
 impl PairSums {
     pub fn new(pairs: &Arc<Pairs>) -> Self {
-        let inputs = pairs.rows() - pairs.parents().len();
+        let inputs = pairs.inputs();
         let made = Sums::of_pairs(pairs, inputs);
         let inverse = made.inverted(inputs);
         Self { pairs: pairs.clone(), inputs, made, inverse }
@@ -77,7 +77,7 @@ impl Sums {
         let mut sums =
             Self { starts: (0..=inputs as u32).collect(), of: (0..inputs as u32).collect() };
         for parents in pairs.parents() {
-            for parent in parents.map(usize::from) {
+            for parent in parents.map(|parent| parent as usize) {
                 sums.of.extend_from_within(sums.range(parent));
             }
             sums.starts.push(sums.of.len() as u32);

@@ -1,0 +1,254 @@
+//! Kernels of nets of several feature sets: rows that repeat, factors, rows beyond 16 bits.
+
+use std::sync::Arc;
+
+use nnuance::architecture::{
+    Activation, Architecture, Inputs as ArchitectureInputs, Kings, Layer, LayerActivation, Views,
+};
+use nnuance::batch::{Active, ChunkPlan, Indices, Inputs, OneHot, Pairs, Planner, Touched};
+use nnuance::features::named;
+use nnuance::loader::Encoder;
+use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, loss};
+use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision};
+use nnuance::sample::Sample;
+
+use crate::largest::largest;
+use crate::{drawn, games};
+
+/// Positions of many games.
+fn samples() -> Vec<Sample> {
+    games::recorded(12 * 500).into_iter().step_by(12).collect()
+}
+
+fn kings(count: u8) -> Kings {
+    let table = std::array::from_fn::<u8, 32, _>(|square| square as u8 % count);
+    Kings::new(true, if count == 1 { &[] } else { &table }).expect("every bucket has a square")
+}
+
+fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
+    let sets = sets.iter().map(|name| named(name, kings(buckets)).expect("it is built in"));
+    let inputs = ArchitectureInputs::new(Views::Perspective, sets.collect(), factorised);
+    Architecture { inputs, ..Architecture::simple(Views::Perspective, 20, Activation::SCReLU) }
+}
+
+/// Nets with rows that repeat, with a factor of threats, with king buckets, and with more rows than
+/// 16 bits can name.
+fn nets() -> Vec<Architecture> {
+    let layer = Layer { size: 4, activation: LayerActivation::ReLU };
+    let deep = |net| Architecture { head: vec![layer], buckets: 3, ..net };
+    vec![
+        net(&["pieces", "threat-kinds", "attack-counts"], 1, false),
+        net(&["pieces", "threats"], 1, true),
+        deep(net(&["pieces", "attack-counts", "pawn-pairs"], 4, true)),
+        deep(net(&["pieces", "threats", "threat-kinds"], 5, true)),
+        net(&["halfka-hm", "threats"], 1, false),
+    ]
+}
+
+fn lists(net: &Architecture) -> Active {
+    let Inputs::Active(active) = Encoder::net(net).encode(&samples()).inputs else {
+        panic!("lists")
+    };
+    active
+}
+
+/// Some positions of lists.
+fn some(lists: &Active, positions: std::ops::Range<usize>) -> Active {
+    let (of_position, views) = (lists.views * lists.places, lists.views);
+    let range = positions.start * of_position..positions.end * of_position;
+    let indices = match &lists.indices {
+        Indices::U16(all) => Indices::U16(all[range].to_vec()),
+        Indices::U32(all) => Indices::U32(all[range].to_vec()),
+    };
+    let groups = lists.groups.get(positions.start * views..positions.end * views);
+    let buckets = lists.buckets.get(positions).unwrap_or_default().to_vec();
+    Active { indices, groups: groups.unwrap_or_default().to_vec(), buckets, ..lists.clone() }
+}
+
+/// The same as chunks of 150 positions, whose lists name pairs and multiples of all.
+fn planned(net: &Architecture, lists: &Active) -> Vec<Arc<ChunkPlan>> {
+    let pairs = Arc::new(Pairs::learn(net, lists, 150));
+    assert!(pairs.any());
+    let mut planner = Planner::default();
+    let plan = |start: usize| {
+        let mut lists = some(lists, start..(start + 150).min(lists.len()));
+        let names = lists.indices.iter().filter(|row| *row < lists.rows).count();
+        pairs.shorten(&mut lists, &mut vec![]);
+        let fewer = lists.indices.iter().filter(|row| *row < pairs.rows()).count();
+        assert!(fewer * 10 < names * 9, "{fewer} of {names}");
+        let (chosen, mut plan): (Vec<u32>, _) =
+            ((0..lists.len() as u32).collect(), ChunkPlan::default());
+        planner.order(net, &lists, &chosen, &pairs, &mut plan);
+        planner.invert(&mut plan);
+        Arc::new(plan)
+    };
+    (0..lists.len()).step_by(150).map(plan).collect()
+}
+
+fn targets(lists: &Active) -> Vec<f32> {
+    (0..lists.len()).map(|it| (it % 9) as f32 / 8.0).collect()
+}
+
+fn fused(precision: Precision) -> impl Iterator<Item = Compute> {
+    Level::available().into_iter().map(move |level| Compute::Fused { level, precision })
+}
+
+/// Lists and plans give what Burn's operations give, but for rounding.
+#[test]
+fn gradients_of_several_sets() {
+    let device = Backend::Flex.device().expect("flex is always there");
+    for net in nets() {
+        let lists = lists(&net);
+        let (targets, plans) = (targets(&lists), planned(&net, &lists));
+        let mut weights = drawn::weights(&net, 3);
+        for array in weights.0.values_mut() {
+            // Numbers that fixed point holds too.
+            array.values.iter_mut().for_each(|it| *it = (*it * 0.3 * 128.0).round() / 128.0);
+        }
+        let of = |compute, inputs: &Inputs| {
+            let device =
+                if compute == Compute::Plain { device.clone().autodiff() } else { device.clone() };
+            let model = Model::new(&Kind::Net(net.clone()), &weights, &device, compute);
+            model.expect("the weights fit").gradients(inputs, Aim::Targets(&targets))
+        };
+        let listed = Inputs::Active(lists);
+        let (right_loss, right) = of(Compute::Plain, &listed);
+        for (precision, bound) in [(Precision::F32, 2e-5), (Precision::Mixed, 1e-2)] {
+            for compute in fused(precision) {
+                for inputs in [&listed, &Inputs::Planned(plans.clone())] {
+                    let (loss, got) = of(compute, inputs);
+                    assert!((loss - right_loss).abs() < bound as f32 / 10.0, "{net}: {loss}");
+                    for (name, array) in &right.0 {
+                        let pairs = array.values.iter().zip(&got.0[name].values);
+                        let size = largest(array.values.iter().map(|it| f64::from(it.abs())));
+                        let error = largest(pairs.map(|(a, b)| f64::from((a - b).abs())));
+                        assert!(
+                            size > 0.0 && error < bound * size,
+                            "{net}: {name}: {error:.1e} of {size:.1e}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Loss and gradients of the kernel, array by array: those of touched rows, or of all.
+fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<Vec<f32>>) {
+    let weights = drawn::weights(&kernel.net, 3);
+    let arrays = kernel.net.arrays();
+    let slices = arrays.iter().map(|array| &weights.0[&array.name].values[..]);
+    let touched = kernel.touched(positions);
+    let rows = kernel.gradient_rows(touched.as_ref());
+    let lens = arrays.iter().zip(rows).map(|(array, rows)| match rows {
+        None => array.len(),
+        Some(rows) => rows * kernel.net.hidden,
+    });
+    let mut gradients: Vec<Vec<f32>> = lens.map(|len| vec![f32::NAN; len]).collect();
+    let targets: Vec<f32> = (0..positions.len()).map(|it| (it % 9) as f32 / 8.0).collect();
+    let into = Gradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
+    let slices = Slices::new(&kernel.net, slices);
+    let loss = loss(kernel, &slices, positions, Aim::Targets(&targets), into, scratch);
+    (loss, gradients)
+}
+
+/// The gradients of touched rows are the same as those of all rows, to the last bit where the shards
+/// are the same, and all others are zero.
+#[test]
+fn touched_rows_have_all_gradients() {
+    let mut scratch = Scratch::default();
+    for net in nets().into_iter().filter(|net| net.inputs.is_large()) {
+        let lists = lists(&net);
+        let plans = planned(&net, &lists);
+        for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 1e-5)] {
+            for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
+                let kernel = Kernel::new(&net, precision, Level::detect());
+                let (loss, got) = run(&kernel, positions, &mut scratch);
+                // Twice, since the first call leaves numbers behind.
+                assert!(run(&kernel, positions, &mut scratch) == (loss, got.clone()));
+                let (right_loss, right) = run(&kernel.clone().dense(), positions, &mut scratch);
+                assert!((loss - right_loss).abs() < 1e-9, "{loss} for {right_loss}");
+                let touched = kernel.touched(positions).expect("a sparse net");
+                let rows = kernel.gradient_rows(Some(&touched));
+                let firsts = kernel.touched_rows(&touched).collect::<Vec<_>>();
+                assert!(!firsts.is_empty());
+                let mut firsts = firsts.into_iter();
+                for ((got, right), rows) in got.iter().zip(&right).zip(rows) {
+                    let mut all = vec![0.0; right.len()];
+                    match rows {
+                        None => all.copy_from_slice(got),
+                        Some(_) => {
+                            let (_, touched) = firsts.next().expect("a sparse set");
+                            for (row, got) in touched.iter().zip(got.chunks(net.hidden)) {
+                                all[*row as usize * net.hidden..][..net.hidden]
+                                    .copy_from_slice(got);
+                            }
+                        }
+                    }
+                    let size = largest(right.iter().map(|it| f64::from(it.abs())));
+                    let error =
+                        largest(all.iter().zip(right).map(|(a, b)| f64::from((a - b).abs())));
+                    assert!(error <= bound * size, "{net}: {error:.1e} of {size:.1e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn touched_rows_are_those_of_the_lists() {
+    for net in nets().into_iter().filter(|net| net.inputs.is_large()) {
+        let lists = lists(&net);
+        let mut rows: Vec<u32> = lists.indices.iter().map(|row| row as u32).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows.retain(|row| (*row as usize) < net.rows());
+        let none = Pairs::none(net.rows());
+        assert_eq!(Touched::of(OneHot::Lists(&lists), &none).rows(), rows);
+        let plans = planned(&net, &lists);
+        let of_plans = Touched::of(OneHot::Plans(&plans), plans[0].pairs());
+        assert_eq!(of_plans.within(0..net.rows()), rows);
+    }
+}
+
+#[test]
+fn same_bits_for_any_threads() {
+    for net in nets() {
+        let lists = lists(&net);
+        let plans = planned(&net, &lists);
+        for precision in [Precision::F32, Precision::Mixed] {
+            for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
+                let kernel = Kernel::new(&net, precision, Level::detect());
+                let of = |threads: usize| {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+                    let run = || run(&kernel, positions, &mut Scratch::default());
+                    pool.build().expect("threads").install(run)
+                };
+                let one = of(1);
+                assert!(one.1.iter().flatten().all(|gradient| gradient.is_finite()), "{net}");
+                assert!([2, 5].iter().all(|threads| of(*threads) == one), "{net}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nan_of_a_touched_row_shows_in_the_loss() {
+    for net in nets() {
+        let lists = lists(&net);
+        let row = lists.indices.iter().filter(|row| *row < net.rows()).max().expect("rows");
+        let (set, row) = net.inputs.set_of(row);
+        let name = nnuance::architecture::Part::Rows(set).name(net.inputs.sets());
+        let mut weights = drawn::weights(&net, 3);
+        weights.0.get_mut(&name).expect("rows").values[row * net.hidden + 3] = f32::NAN;
+        let device = Backend::Flex.device().expect("flex is always there");
+        for compute in [Precision::F32, Precision::Mixed].into_iter().flat_map(fused) {
+            let model = Model::new(&Kind::Net(net.clone()), &weights, &device, compute);
+            let inputs = Inputs::Active(lists.clone());
+            let targets = targets(&lists);
+            let (loss, _) =
+                model.expect("the weights fit").gradients(&inputs, Aim::Targets(&targets));
+            assert!(loss.is_nan(), "{net}");
+        }
+    }
+}
