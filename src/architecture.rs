@@ -3,10 +3,12 @@
 mod activation;
 mod buckets;
 mod form;
+mod operation;
 
-pub use activation::{Activation, Curve, LayerActivation};
+pub use activation::{Activation, Curve};
 pub use buckets::{Buckets, OwnBuckets};
 pub use form::{Form, LayerForm, is_pieces, pieces};
+pub use operation::{Arithmetic, Operation, columns, multiply};
 
 pub use crate::features::{Inputs, Integer, Kings, PIECES, Set, Views};
 
@@ -38,7 +40,7 @@ pub struct Architecture {
 pub struct Layer {
     pub size: usize,
     /// The function of their values.
-    pub activation: LayerActivation,
+    pub activation: Activation,
 }
 
 /// The most pieces that a board holds; they number the output buckets.
@@ -98,6 +100,14 @@ impl Architecture {
         }
         maps.push([width, 1]);
         maps
+    }
+
+    /// The arrays of an affine map, weights and biases.
+    pub fn parts_of_map(&self, map: usize) -> [Part; 2] {
+        match map < self.head.len() {
+            true => [Part::Layer(map), Part::LayerBias(map)],
+            false => [Part::Output, Part::OutputBias],
+        }
     }
 
     /// The set of layers that judges a position with so many pieces, unless a function chooses.
@@ -279,6 +289,8 @@ impl Architecture {
             ("factorised", reason.into())
         } else if self.pairwise && hidden % 2 == 1 {
             ("hidden", format!("the pairwise product needs an even number, found {hidden}"))
+        } else if self.activation.curves().len() > 1 {
+            ("activation", format!("`{activation}` is for layers of the head"))
         } else if self.pairwise && self.activation != Activation::CReLU {
             ("activation", format!("the pairwise product is one of `crelu`, not of `{activation}`"))
         } else if !(1..=MOST_PIECES).contains(buckets) {

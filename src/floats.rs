@@ -1,8 +1,9 @@
 //! The floats of a net by what they are for, as engines have them, and the evaluation by them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use crate::architecture::{Architecture, Array, Part};
+use crate::architecture::{self, Architecture, Arithmetic, Array, Curve, Operation, Part};
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
 
@@ -75,9 +76,9 @@ impl<'a> Float<'a> {
 
     /// The logit for the side to move; times SCALE it is centipawns.
     pub fn logit(&self, position: &Position) -> f64 {
-        let x = self.activations(&self.accumulators(position));
         let bucket = self.net.bucket_of(position);
-        self.output(x, bucket, &mut |_, _| ()) * f64::from(self.net.inputs.sign(position))
+        let output = self.output(&self.accumulators(position), bucket, |_, _| ());
+        output * f64::from(self.net.inputs.sign(position))
     }
 
     /// The accumulators of each view, before the activation.
@@ -95,47 +96,62 @@ impl<'a> Float<'a> {
         (0..self.net.views()).map(of_view).collect()
     }
 
-    /// The inputs of the first map, all views side by side, `[features]`.
-    pub fn activations(&self, accumulators: &[Vec<f64>]) -> Vec<f64> {
-        let mut x = Vec::with_capacity(self.net.features());
-        for accumulator in accumulators {
-            let h: Vec<f64> = accumulator.iter().map(|&a| self.net.activation.apply(a)).collect();
-            let (first, second) = h.split_at(self.net.outputs_of_view());
-            match self.net.pairwise {
-                false => x.extend(first),
-                true => x.extend(first.iter().zip(second).map(|(one, other)| one * other)),
-            }
-        }
-        x
-    }
-
-    /// The output from the inputs of the first map; `each_layer` takes the values of each layer of
-    /// the head before its activation, without the skip neuron.
+    /// The output from the accumulators of all views; `see` takes each operation with the values
+    /// before it.
     pub fn output(
         &self,
-        mut x: Vec<f64>,
+        accumulators: &[Vec<f64>],
         bucket: usize,
-        each_layer: &mut dyn FnMut(usize, &[f64]),
+        mut see: impl FnMut(Operation, &[f64]),
     ) -> f64 {
-        let mut skipped = 0.0;
-        for (i, layer) in self.net.head.iter().enumerate() {
-            let mut z = self.map([Part::Layer(i), Part::LayerBias(i)], bucket, &x);
-            if self.net.skip && i == 0 {
-                skipped = z.pop().unwrap_or_default();
-            }
-            each_layer(i, &z);
-            let curves = layer.activation.curves().iter();
-            x = curves.flat_map(|curve| z.iter().map(|&z| curve.value(z))).collect();
-        }
-        self.map([Part::Output, Part::OutputBias], bucket, &x)[0] + skipped
+        let numbers = Numbers { float: self, bucket };
+        self.net.output(&numbers, accumulators.concat(), |operation, x| see(operation, x))[0]
     }
 
-    fn map(&self, [weights, biases]: [Part; 2], bucket: usize, x: &[f64]) -> Vec<f64> {
-        let biases = self.get(biases);
-        let outputs = biases.len() / self.net.buckets;
-        let rows = self.get(weights).chunks_exact(x.len()).skip(bucket * outputs);
+    /// The inputs of the first map, all views side by side, `[features]`.
+    pub fn activations(&self, accumulators: &[Vec<f64>]) -> Vec<f64> {
+        let mut found = Vec::new();
+        self.output(accumulators, 0, |operation, x| {
+            if operation == Operation::Affine(0) {
+                found = x.to_vec();
+            }
+        });
+        found
+    }
+}
+
+/// Numbers in f64.
+struct Numbers<'a> {
+    float: &'a Float<'a>,
+    bucket: usize,
+}
+
+impl Arithmetic for Numbers<'_> {
+    type Values = Vec<f64>;
+
+    fn activate(&self, x: Vec<f64>, curves: &[Curve]) -> Vec<f64> {
+        curves.iter().flat_map(|curve| x.iter().map(|&x| curve.value(x))).collect()
+    }
+
+    fn columns(&self, x: &Vec<f64>, parts: usize, columns: Range<usize>) -> Vec<f64> {
+        architecture::columns(x, parts, columns)
+    }
+
+    fn multiply(&self, x: Vec<f64>, parts: usize, factors: [Range<usize>; 2]) -> Vec<f64> {
+        architecture::multiply(&x, parts, factors, |x, y| x * y)
+    }
+
+    fn add(&self, x: Vec<f64>, y: Vec<f64>) -> Vec<f64> {
+        x.iter().zip(y).map(|(x, y)| x + y).collect()
+    }
+
+    fn affine(&self, map: usize, x: Vec<f64>) -> Vec<f64> {
+        let Self { float, bucket } = *self;
+        let [weights, biases] = float.net.parts_of_map(map).map(|part| float.get(part));
+        let outputs = biases.len() / float.net.buckets;
+        let rows = weights.chunks_exact(x.len()).skip(bucket * outputs);
         let of = |(row, bias): (&[f32], &f32)| {
-            let terms = row.iter().zip(x).map(|(&w, x)| f64::from(w) * x);
+            let terms = row.iter().zip(&x).map(|(&w, x)| f64::from(w) * x);
             f64::from(*bias) + terms.sum::<f64>()
         };
         rows.zip(&biases[bucket * outputs..][..outputs]).map(of).collect()

@@ -180,12 +180,9 @@ impl Net {
         definition::top(&self.architecture, self.scales.qa)
     }
 
-    /// Upper end of an accumulator: QA, or that of i16 for ReLU.
+    /// Upper end of an accumulator: QA, or that of i16 where the activation has none.
     pub fn ceiling(&self) -> i32 {
-        match self.architecture.activation.curve().bounded {
-            true => self.scales.qa,
-            false => i16::MAX.into(),
-        }
+        self.architecture.activation.curve().ceiling(self.scales.qa)
     }
 
     /// Bytes of the file before the padding.
@@ -217,7 +214,7 @@ impl Net {
             if !net.is_deep() {
                 return Err(NetError::NoHead);
             }
-            if net.activation == Activation::ReLU {
+            if !net.activation.curve().bounded {
                 return Err(NetError::Unbounded);
             }
         }

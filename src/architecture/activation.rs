@@ -1,32 +1,61 @@
-//! Activations of neurons.
+//! Activations of neurons. A row of [`Activation::row`] is all that one consists of: values,
+//! derivatives, bounds, integers, kernels and the code for engines follow from its curves.
 
 use serde::{Deserialize, Serialize};
 
-/// What is done to the numbers of an accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
-    /// `max(0, a)`.
-    ReLU,
-    /// `clamp(a, 0, 1)`.
-    CReLU,
-    /// `clamp(a, 0, 1)^2`.
-    SCReLU,
-}
-
-/// What the neurons of a layer of the head do to their values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LayerActivation {
     /// `max(0, x)`.
     ReLU,
     /// `clamp(x, 0, 1)`.
     CReLU,
     /// `clamp(x, 0, 1)^2`.
     SCReLU,
+    /// `max(0, x)^2`.
+    SqrReLU,
     /// `clamp(x, 0, 1)` of all neurons, and behind them `clamp(x^2, 0, 1)` of all: twice as many
-    /// numbers.
+    /// numbers. For layers of the head only.
     Dual,
+}
+
+impl Activation {
+    pub const ALL: [Self; 5] = [Self::ReLU, Self::CReLU, Self::SCReLU, Self::SqrReLU, Self::Dual];
+
+    /// The name, and the functions that the values go through, side by side.
+    fn row(self) -> (&'static str, &'static [Curve]) {
+        const RELU: Curve = Curve { inner: 1, bounded: false, outer: 1 };
+        const CRELU: Curve = Curve { inner: 1, bounded: true, outer: 1 };
+        const SCRELU: Curve = Curve { inner: 1, bounded: true, outer: 2 };
+        const SQRRELU: Curve = Curve { inner: 1, bounded: false, outer: 2 };
+        /// Unlike SCReLU it answers to values below zero.
+        const SQUARE: Curve = Curve { inner: 2, bounded: true, outer: 1 };
+        match self {
+            Self::ReLU => ("relu", &[RELU]),
+            Self::CReLU => ("crelu", &[CRELU]),
+            Self::SCReLU => ("screlu", &[SCRELU]),
+            Self::SqrReLU => ("sqrrelu", &[SQRRELU]),
+            Self::Dual => ("dual", &[CRELU, SQUARE]),
+        }
+    }
+
+    /// Those that accumulators may have: one number a neuron.
+    pub fn of_accumulators() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|it| it.curves().len() == 1)
+    }
+
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    pub fn curves(self) -> &'static [Curve] {
+        self.row().1
+    }
+
+    /// The curve of accumulators.
+    pub fn curve(self) -> Curve {
+        self.curves()[0]
+    }
 }
 
 /// A function of one number: `clamp(x^inner, 0, bound)^outer`.
@@ -36,25 +65,20 @@ pub struct Curve {
     pub inner: u32,
     /// Whether the upper end is 1; else there is none.
     pub bounded: bool,
-    /// 1 or 2.
+    /// 1 or 2; 1 where `inner` is 2.
     pub outer: u32,
 }
 
 impl Curve {
-    pub const RELU: Self = Self { inner: 1, bounded: false, outer: 1 };
-    pub const CRELU: Self = Self { inner: 1, bounded: true, outer: 1 };
-    pub const SCRELU: Self = Self { inner: 1, bounded: true, outer: 2 };
-    /// `clamp(x^2, 0, 1)`: unlike SCReLU it answers to values below zero.
-    pub const SQUARE: Self = Self { inner: 2, bounded: true, outer: 1 };
-
-    pub fn top(self) -> f64 {
-        if self.bounded { 1.0 } else { f64::INFINITY }
+    /// The power of large values: 1 or 2.
+    pub fn degree(self) -> u32 {
+        self.inner * self.outer
     }
 
     /// The value in f64, for oracles and proofs.
     pub fn value(self, x: f64) -> f64 {
         let raised = if self.inner == 2 { x * x } else { x };
-        let clamped = raised.clamp(0.0, self.top());
+        let clamped = raised.clamp(0.0, if self.bounded { 1.0 } else { f64::INFINITY });
         if self.outer == 2 { clamped * clamped } else { clamped }
     }
 
@@ -64,6 +88,20 @@ impl Curve {
         let raised = if self.inner == 2 { x * x } else { x };
         let clamped = raised.clamp(0.0, if self.bounded { 1.0 } else { f32::INFINITY });
         if self.outer == 2 { clamped * clamped } else { clamped }
+    }
+
+    /// The value of an integer in units of `one`, in units of `one^degree`. Engines have their
+    /// integers in i16, so that values without an upper end have that of i16.
+    #[inline(always)]
+    pub fn integer(self, x: i32, one: i32) -> i32 {
+        let size = if self.inner == 2 { x.saturating_abs() } else { x };
+        let clamped = size.clamp(0, self.ceiling(one));
+        if self.degree() == 2 { clamped * clamped } else { clamped }
+    }
+
+    /// The largest integer that is not clamped, in units of `one`.
+    pub fn ceiling(self, one: i32) -> i32 {
+        if self.bounded { one } else { i16::MAX.into() }
     }
 
     /// The derivative; at the ends that of Burn's operations.
@@ -77,58 +115,5 @@ impl Curve {
         let outer = if self.outer == 2 { 2.0 * raised } else { 1.0 };
         let inner = if self.inner == 2 { 2.0 * x } else { 1.0 };
         if inside { outer * inner } else { 0.0 }
-    }
-}
-
-impl Activation {
-    pub const ALL: [Activation; 3] = [Activation::ReLU, Activation::CReLU, Activation::SCReLU];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Activation::ReLU => "relu",
-            Activation::CReLU => "crelu",
-            Activation::SCReLU => "screlu",
-        }
-    }
-
-    pub fn curve(self) -> Curve {
-        match self {
-            Activation::ReLU => Curve::RELU,
-            Activation::CReLU => Curve::CRELU,
-            Activation::SCReLU => Curve::SCRELU,
-        }
-    }
-
-    /// The value in f64, for oracles and proofs.
-    pub fn apply(self, a: f64) -> f64 {
-        self.curve().value(a)
-    }
-}
-
-impl LayerActivation {
-    pub const ALL: [LayerActivation; 4] = [
-        LayerActivation::ReLU,
-        LayerActivation::CReLU,
-        LayerActivation::SCReLU,
-        LayerActivation::Dual,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            LayerActivation::ReLU => "relu",
-            LayerActivation::CReLU => "crelu",
-            LayerActivation::SCReLU => "screlu",
-            LayerActivation::Dual => "dual",
-        }
-    }
-
-    /// The functions that the values go through, side by side.
-    pub fn curves(self) -> &'static [Curve] {
-        match self {
-            LayerActivation::ReLU => &[Curve::RELU],
-            LayerActivation::CReLU => &[Curve::CRELU],
-            LayerActivation::SCReLU => &[Curve::SCRELU],
-            LayerActivation::Dual => &[Curve::CRELU, Curve::SQUARE],
-        }
     }
 }

@@ -4,10 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Activation, Architecture, Buckets, Impossible, Inputs, Kings, Layer, LayerActivation, PIECES,
-    Views,
-};
+use super::{Activation, Architecture, Buckets, Impossible, Inputs, Kings, Layer, PIECES, Views};
 use crate::features;
 use crate::registry::Missing;
 
@@ -46,7 +43,7 @@ pub struct LayerForm {
     pub size: usize,
     /// What they do to their values; the last layer does nothing to its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub activation: Option<LayerActivation>,
+    pub activation: Option<Activation>,
 }
 
 /// The sets of a net whose description names none.
@@ -129,7 +126,8 @@ fn layers(written: &[LayerForm]) -> Result<Vec<Layer>, String> {
         .iter()
         .map(|&LayerForm { size, activation }| {
             let activation = activation.ok_or_else(|| {
-                format!("the layer of {size} needs an activation: relu, crelu, screlu or dual")
+                let names = Activation::ALL.map(Activation::name).join(", ");
+                format!("the layer of {size} needs an activation, one of {names}")
             })?;
             Ok(Layer { size, activation })
         })

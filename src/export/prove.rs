@@ -13,12 +13,15 @@
 //! each partial sum, in any order, lies in `[M, P]`. With an `int8` head that holds for each neuron
 //! of the first map; what is behind it, and all of a `float` head, has no integers.
 
+use std::cell::Cell;
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::architecture::Activation;
+use crate::architecture::{self, Arithmetic, Curve};
 use crate::net::{Net, Numbers};
-use crate::scales::Scales;
+use crate::scales::{HeadFormat, Scales};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
@@ -60,6 +63,14 @@ impl Bounds {
 
     fn hull(self, other: Bounds) -> Bounds {
         Bounds { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+
+    fn times(self, other: Bounds) -> Bounds {
+        let ends = [self.least, self.most];
+        let products = ends.map(|one| [one * other.least, one * other.most]);
+        let products = products.as_flattened().iter().copied();
+        let bounds = products.map(|it| Bounds { least: it, most: it });
+        bounds.reduce(Bounds::hull).expect("there are four")
     }
 
     fn plus(self, other: Bounds) -> Bounds {
@@ -107,78 +118,110 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
         product_fits_i32: true,
         i16_trick: false,
     };
-    match !net.architecture().is_deep() {
-        true => output(net, &neurons, proof),
-        false => Ok(Proof { output: sums_of_bytes(net, &neurons), ..proof }),
-    }
+    behind(net, &neurons, proof)
 }
 
-fn output(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow> {
-    let (hidden, activation) = (net.architecture().hidden, net.architecture().activation);
-    let top = i64::from(net.ceiling());
-    let share = |i: usize| share(net, neurons[i % hidden].legal, i, top);
-    let Scales { qa, scale, .. } = net.scales();
-    let outputs = net.architecture().features();
+/// The bounds of the integers behind the accumulators.
+fn behind(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow> {
+    let (architecture, Scales { scale, head_format, .. }) = (net.architecture(), net.scales());
+    if architecture.is_deep() && head_format == HeadFormat::Float {
+        return Ok(proof);
+    }
+    let views = std::iter::repeat_n(neurons, architecture.views());
+    let accumulators: Vec<Bounds> = views.flatten().map(|neuron| neuron.legal).collect();
     // One bucket judges a position; the bounds are those of all.
     let (mut output, mut sum) = (Bounds::NONE, Bounds::NONE);
-    for (bucket, &bias) in net.map_numbers(0)[1].i16s().iter().enumerate() {
-        let weights = bucket * outputs..(bucket + 1) * outputs;
-        let of_bucket = weights.map(share).fold(Bounds::NONE, Bounds::plus);
-        // CReLU and ReLU add the bias to the sum itself; it must not push it out either.
-        let bias = i64::from(bias);
-        let bias = Bounds { least: bias.min(0), most: bias.max(0) };
-        let divided = match activation {
-            Activation::SCReLU => Bounds {
-                least: of_bucket.least / i64::from(qa),
-                most: of_bucket.most / i64::from(qa),
-            },
-            _ => of_bucket,
-        };
-        (output, sum) = (output.hull(of_bucket), sum.hull(divided.plus(bias)));
+    for bucket in 0..architecture.buckets {
+        let intervals = Intervals { net, bucket, sums: Cell::new(Bounds::NONE) };
+        let last = architecture.output(&intervals, Some(accumulators.clone()), |_, _| ());
+        output = output.hull(intervals.sums.get());
+        sum = sum.hull(last.map_or(Bounds::NONE, |last| last[0]));
     }
     if !output.hull(sum).within(i32::MIN.into(), i32::MAX.into()) {
         return Err(Overflow::Output(output.hull(sum)));
     }
+    let proof = Proof { output, ..proof };
+    if architecture.is_deep() {
+        return Ok(proof);
+    }
     let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
     let product_fits_i32 = product.within(i32::MIN.into(), i32::MAX.into());
     let trick = |&o: &i16| {
-        (i64::from(o) * top) >= i16::MIN.into() && (i64::from(o) * top) <= i16::MAX.into()
+        let product = i64::from(o) * i64::from(net.ceiling());
+        product >= i16::MIN.into() && product <= i16::MAX.into()
     };
     let i16_trick = net.map_numbers(0)[0].i16s().iter().all(trick);
-    Ok(Proof { output, product, product_fits_i32, i16_trick, ..proof })
+    Ok(Proof { product, product_fits_i32, i16_trick, ..proof })
 }
 
-/// Sums of the first map in i8, whose inputs are 127 at most: no net overflows an i32.
-fn sums_of_bytes(net: &Net, neurons: &[Neuron]) -> Bounds {
-    let Numbers::I8(weights) = net.map_numbers(0)[0] else { return Bounds::NONE };
-    let (architecture, (shift, _), qa) = (net.architecture(), net.unit(), net.scales().qa);
-    let each = architecture.outputs_of_view();
-    let clamped = |neuron: usize| neurons[neuron].legal.most.clamp(0, qa.into());
-    let input = |neuron: usize| match (architecture.pairwise, architecture.activation) {
-        (true, _) => (clamped(neuron) * clamped(neuron + each)) >> shift,
-        (false, Activation::SCReLU) => clamped(neuron).pow(2) >> shift,
-        (false, _) => clamped(neuron) >> shift,
-    };
-    let inputs: Vec<i64> = (0..each).map(input).collect();
-    let of_neuron = |weights: &[i8]| {
-        let terms = weights.iter().zip(inputs.iter().cycle());
-        let terms = terms.map(|(&weight, input)| i64::from(weight) * input);
-        terms.fold(Bounds::NONE, |sum, term| {
-            sum.plus(Bounds { least: term.min(0), most: term.max(0) })
-        })
-    };
-    let sums = weights.chunks_exact(architecture.features()).map(of_neuron);
-    sums.fold(Bounds::NONE, Bounds::hull)
+/// Intervals of integers.
+struct Intervals<'a> {
+    net: &'a Net,
+    bucket: usize,
+    /// The bounds of all partial sums of a map.
+    sums: Cell<Bounds>,
 }
 
-/// The terms that one output weight can add to the sum.
-fn share(net: &Net, accumulator: Bounds, i: usize, top: i64) -> Bounds {
-    let activate = |a: i64| match net.architecture().activation {
-        Activation::SCReLU => a.clamp(0, top).pow(2),
-        Activation::ReLU | Activation::CReLU => a.clamp(0, top),
-    };
-    let term = i64::from(net.map_numbers(0)[0].i16s()[i]) * activate(accumulator.most);
-    Bounds { least: term.min(0), most: term.max(0) }
+impl Arithmetic for Intervals<'_> {
+    /// None for floats, which have no bounds.
+    type Values = Option<Vec<Bounds>>;
+
+    fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values {
+        let qa = self.net.scales().qa;
+        let of = |curve: &Curve, x: &Bounds| {
+            // Accumulators fit an i16.
+            let value = |end: i64| i64::from(curve.integer(end as i32, qa));
+            let [one, other] = [x.least, x.most].map(value);
+            let around_zero = x.least <= 0 && x.most >= 0;
+            Bounds { least: if around_zero { 0 } else { one.min(other) }, most: one.max(other) }
+        };
+        x.map(|x| curves.iter().flat_map(|curve| x.iter().map(move |x| of(curve, x))).collect())
+    }
+
+    fn columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>) -> Self::Values {
+        x.as_ref().map(|x| architecture::columns(x, parts, columns))
+    }
+
+    fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values {
+        x.map(|x| architecture::multiply(&x, parts, factors, Bounds::times))
+    }
+
+    fn add(&self, x: Self::Values, y: Self::Values) -> Self::Values {
+        Some(x?.into_iter().zip(y?).map(|(x, y)| x.plus(y)).collect())
+    }
+
+    fn affine(&self, map: usize, x: Self::Values) -> Self::Values {
+        let (x, net) = (x?, self.net);
+        let partial = |weights: &mut dyn Iterator<Item = i64>, shift: u32| {
+            let terms = x.iter().zip(weights).map(|(x, weight)| {
+                let input = Bounds { least: x.least >> shift, most: x.most >> shift };
+                input.times(Bounds { least: weight, most: weight }).hull(Bounds::NONE)
+            });
+            terms.fold(Bounds::NONE, Bounds::plus)
+        };
+        let [weights, biases] = net.map_numbers(map);
+        match weights {
+            Numbers::I8(weights) => {
+                let shift = net.unit().0;
+                let outputs = weights.len() / x.len() / net.architecture().buckets;
+                let rows = weights.chunks_exact(x.len()).skip(self.bucket * outputs).take(outputs);
+                let sums = rows.map(|row| partial(&mut row.iter().map(|&it| it.into()), shift));
+                self.sums.set(sums.fold(Bounds::NONE, Bounds::hull));
+                None
+            }
+            weights => {
+                let weights = &weights.i16s()[self.bucket * x.len()..];
+                let sum = partial(&mut weights.iter().map(|&it| it.into()), 0);
+                self.sums.set(sum);
+                // The bias is added to the sum itself; it must not push it out either.
+                let bias = i64::from(biases.i16s()[self.bucket]);
+                let bias = Bounds { least: bias.min(0), most: bias.max(0) };
+                let unit = net.top() / i64::from(net.scales().qa);
+                let divided = Bounds { least: sum.least / unit, most: sum.most / unit };
+                Some(vec![divided.plus(bias)])
+            }
+        }
+    }
 }
 
 struct Neuron {

@@ -5,7 +5,7 @@ use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
 
 use super::{Golden, Overflow, Proof, prove};
-use crate::architecture::{Activation, Architecture, Curve, Views};
+use crate::architecture::{Architecture, Curve, Views};
 use crate::digest::digest;
 use crate::net::Net;
 use crate::scales::{HeadFormat, Scales};
@@ -80,8 +80,6 @@ impl Language {
 pub enum SnippetError {
     #[error("this net could overflow in an engine: {0}")]
     Overflow(#[from] Overflow),
-    #[error("there is no code for nets whose accumulators go through {0}")]
-    Activation(&'static str),
     #[error(
         "there is no code for output buckets of one's own, `{0}`; build the engine on this library, \
          or train with a number of buckets"
@@ -117,7 +115,7 @@ pub fn snippet(
     let code_file = if plain { code_file } else { language.file_name() };
     let compile = language.compile(code_file, net.architecture().is_deep());
     let compile = Value::from_safe_string(compile);
-    Ok(render(language, &context! { compile, ..facts(net, &proof, net_file, golden)? }))
+    Ok(render(language, &context! { compile, ..facts(net, &proof, net_file, golden) }))
 }
 
 /// Fills in the template of a language. Strings come out as the inside of one of its literals.
@@ -138,16 +136,11 @@ fn render(language: Language, facts: &Value) -> String {
     rendered.expect("templates use known facts only, and the tests render all of them")
 }
 
-fn facts(
-    net: &Net,
-    proof: &Proof,
-    net_file: &str,
-    golden: &[Golden],
-) -> Result<Value, SnippetError> {
+fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
     let architecture = net.architecture();
     let Architecture { inputs, hidden, activation, pairwise, skip, buckets, .. } = architecture;
     let Scales { qa, qb, scale, head_format } = net.scales();
-    let [bounded, squared] = clamps(*activation)?;
+    let Curve { inner, bounded, outer } = activation.curve();
     let floats = architecture.is_deep();
     let bytes_in = floats && head_format == HeadFormat::Int8;
     let file = net.to_bytes();
@@ -157,7 +150,7 @@ fn facts(
         .collect();
     let kings: Vec<String> = (0..64).map(|king| inputs.kings().seen(king).1.to_string()).collect();
     let (shift, _) = net.unit();
-    Ok(context! {
+    context! {
         architecture => Value::from_safe_string(architecture.to_string()),
         floats,
         // Inputs: whose views are kept, how many of them count, whether they hang on kings.
@@ -174,7 +167,7 @@ fn facts(
         // Accumulators: `max(0, acc)`, `clamp(acc, 0, QA)` if bounded, that squared or in pairs.
         hidden,
         bounded,
-        squared,
+        squared => inner * outer == 2,
         pairwise,
         outputs => architecture.outputs_of_view(),
         // What is behind them.
@@ -199,16 +192,6 @@ fn facts(
         sha256 => digest(&file),
         golden,
         version => env!("CARGO_PKG_VERSION"),
-    })
-}
-
-/// Whether accumulators are clamped at QA, and whether they are squared then.
-fn clamps(activation: Activation) -> Result<[bool; 2], SnippetError> {
-    match activation.curve() {
-        Curve::RELU => Ok([false, false]),
-        Curve::CRELU => Ok([true, false]),
-        Curve::SCRELU => Ok([true, true]),
-        _ => Err(SnippetError::Activation(activation.name())),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::by_chunk;
-use crate::architecture::{Curve, PIECES, Part};
+use crate::architecture::{Curve, Operation, PIECES, Part};
 use crate::floats::Float;
 use crate::sample::Sample;
 
@@ -157,8 +157,15 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Vec<Sums>> {
                 false => sums.add(places.map(|place| x[place] * f64::from(output[place])).sum()),
             }
         }
-        float.output(x, bucket, &mut |layer, values| {
-            let curves = net.head[layer].activation.curves();
+        let mut activations = 0;
+        float.output(&accumulators, bucket, |operation, values| {
+            let Operation::Activate(activation) = operation else { return };
+            activations += 1;
+            // The first one is that of the hidden neurons.
+            if activations == 1 {
+                return;
+            }
+            let (layer, curves) = (activations - 2, activation.curves());
             let is_last = layer + 1 == net.head.len();
             for (neuron, &value) in values.iter().enumerate() {
                 let sums = &mut head[layer][bucket * values.len() + neuron];

@@ -67,9 +67,8 @@ fn of_position(float: &Float, scale: f64, position: &Position, worths: &mut Vec<
     for (view, rows) in rows.iter_mut().enumerate() {
         net.inputs.active(position, view, &mut |row| rows.push(row));
     }
-    let value = |accumulators: &[Vec<f64>], bucket: usize| {
-        float.output(float.activations(accumulators), bucket, &mut |_, _| ())
-    };
+    let value =
+        |accumulators: &[Vec<f64>], bucket: usize| float.output(accumulators, bucket, |_, _| ());
     let bucket = net.bucket_of(position);
     let left = if net.own_buckets.is_some() { bucket } else { net.bucket(position.count() - 1) };
     let with = value(&accumulators, bucket);

@@ -5,9 +5,10 @@
 //! ```
 //! Where the output follows the accumulators at once, all is integer:
 //! ```text
-//! ReLU   : v = clamp(acc, 0, 32767)   sum += v * o   eval = (sum + c) * SCALE / (QA * QB)
-//! CReLU  : v = clamp(acc, 0, QA)      sum += v * o   eval = (sum + c) * SCALE / (QA * QB)
-//! SCReLU : v = clamp(acc, 0, QA)^2    sum += v * o   eval = (sum / QA + c) * SCALE / (QA * QB)
+//! ReLU    : v = clamp(acc, 0, 32767)     sum += v * o   eval = (sum + c) * SCALE / (QA * QB)
+//! CReLU   : v = clamp(acc, 0, QA)        sum += v * o   eval = (sum + c) * SCALE / (QA * QB)
+//! SCReLU  : v = clamp(acc, 0, QA)^2      sum += v * o   eval = (sum / QA + c) * SCALE / (QA * QB)
+//! SqrReLU : v = clamp(acc, 0, 32767)^2   sum += v * o   eval = (sum / QA + c) * SCALE / (QA * QB)
 //! ```
 //! Divisions truncate toward zero. In all other nets:
 //! ```text
@@ -31,8 +32,10 @@
 //! use i16 and i32, which gives the same for every net that `export/prove.rs` accepts. ReLU's upper
 //! end is that of the engines' i16, which no proven net reaches.
 
+use std::ops::Range;
+
 use super::{MOST_INPUT, Net};
-use crate::architecture::{Activation, Architecture, Array, Factor, Part};
+use crate::architecture::{self, Architecture, Arithmetic, Array, Curve, Factor, Part};
 use crate::features::Integer;
 use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
@@ -40,14 +43,12 @@ use crate::scales::{HeadFormat, Scales};
 impl Net {
     /// The same as [`Net::evaluate`], straight from the definition.
     pub fn evaluate_slowly(&self, position: &Position) -> i32 {
-        let views: Vec<Vec<i64>> =
-            (0..self.architecture.views()).map(|view| self.accumulators(position, view)).collect();
+        // No activation tells sums apart that are beyond its end.
+        let held = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        let views = (0..self.architecture.views()).flat_map(|it| self.accumulators(position, it));
+        let views: Vec<i32> = views.map(held).collect();
         let bucket = self.architecture.bucket_of(position);
-        let value = match !self.architecture.is_deep() {
-            true => self.integer_output(&views.concat(), bucket),
-            false => self.float_output(&views, bucket),
-        };
-        self.seen_by_mover(value, position)
+        self.seen_by_mover(self.run(&[&views], bucket, true), position)
     }
 
     /// Centipawns of the output as the side to move sees them; saturates at the ends of i32.
@@ -67,100 +68,188 @@ impl Net {
         accumulators
     }
 
-    fn integer_output(&self, accumulators: &[i64], bucket: usize) -> i64 {
-        let (weights, biases, _) = self.map(0, bucket);
-        let weights = &weights.i16s()[bucket * accumulators.len()..];
-        let terms = accumulators.iter().zip(weights).map(|(&a, &o)| {
-            let v = match self.architecture.activation {
-                Activation::ReLU => a.clamp(0, i16::MAX.into()),
-                Activation::CReLU => a.clamp(0, self.scales.qa.into()),
-                Activation::SCReLU => a.clamp(0, self.scales.qa.into()).pow(2),
-            };
-            v * i64::from(o)
-        });
-        self.centipawns_of_sum(terms.sum(), biases.i16s()[bucket])
+    /// Centipawns of the output from the accumulators of all views, side to move's first.
+    pub(super) fn value(&self, views: &[&[i32]], bucket: usize) -> i64 {
+        let curve = self.architecture.activation.curve();
+        if self.architecture.is_deep() || curve.inner > 1 {
+            return self.run(views, bucket, false);
+        }
+        let (weights, bias) = self.output_of(bucket);
+        let weights = weights.chunks_exact(self.architecture.hidden);
+        let shares = views.iter().zip(weights).map(|(view, it)| self.terms(curve, view, it));
+        self.centipawns(self.with_bias(shares.sum(), bias))
+    }
+
+    fn run(&self, views: &[&[i32]], bucket: usize, slowly: bool) -> i64 {
+        let arithmetic = Integers { net: self, bucket, slowly };
+        match self.architecture.output(&arithmetic, Values::Accumulators(views), |_, _| ()) {
+            Values::Sum(sum) => self.centipawns(sum),
+            values => (values.floats()[0] * self.scales.scale as f32) as i64,
+        }
+    }
+
+    /// The output of a net of integers, times QA * QB, from the sum of products with its weights.
+    fn with_bias(&self, sum: i64, bias: i16) -> i64 {
+        sum / (self.top() / i64::from(self.scales.qa)) + i64::from(bias)
     }
 
     /// The last steps of a net of integers.
-    pub(super) fn centipawns_of_sum(&self, sum: i64, bias: i16) -> i64 {
+    fn centipawns(&self, sum: i64) -> i64 {
         let Scales { qa, qb, scale, .. } = self.scales;
-        let sum = match self.architecture.activation {
-            Activation::ReLU | Activation::CReLU => sum,
-            Activation::SCReLU => sum / i64::from(qa),
-        };
-        (sum + i64::from(bias)) * i64::from(scale) / (i64::from(qa) * i64::from(qb))
+        sum.saturating_mul(scale.into()) / (i64::from(qa) * i64::from(qb))
     }
 
-    fn float_output(&self, views: &[Vec<i64>], bucket: usize) -> i64 {
-        let net = &self.architecture;
-        let z = match self.scales.head_format {
-            HeadFormat::Float => {
-                let qa = self.scales.qa as f32;
-                let of_view = |view: &Vec<i64>| -> Vec<f32> {
-                    let curve = net.activation.curve();
-                    let h: Vec<f32> =
-                        view.iter().map(|&a| curve.value_f32(a as f32 / qa)).collect();
-                    let (first, second) = h.split_at(net.outputs_of_view());
-                    match net.pairwise {
-                        false => first.to_vec(),
-                        true => first.iter().zip(second).map(|(a, b)| a * b).collect(),
-                    }
-                };
-                self.affine(0, bucket, &views.iter().flat_map(of_view).collect::<Vec<_>>())
-            }
-            HeadFormat::Int8 => {
-                let (shift, _) = self.unit();
-                let of_view = |view: &Vec<i64>| -> Vec<i64> {
-                    let v: Vec<i64> =
-                        view.iter().map(|&a| a.clamp(0, self.scales.qa.into())).collect();
-                    let (first, second) = v.split_at(net.outputs_of_view());
-                    match (net.pairwise, net.activation) {
-                        (true, _) => first.iter().zip(second).map(|(a, b)| a * b).collect(),
-                        (false, Activation::SCReLU) => first.iter().map(|v| v * v).collect(),
-                        (false, _) => first.to_vec(),
-                    }
-                };
-                let u: Vec<i64> = views.iter().flat_map(of_view).map(|v| v >> shift).collect();
-                self.affine_of_integers(bucket, &u)
-            }
-        };
-        self.layers(z, |map, x| self.affine(map, bucket, x))
+    /// Output weights, `[views * hidden]`, and bias of a net of integers.
+    fn output_of(&self, bucket: usize) -> (&[i16], i16) {
+        let (weights, biases, first) = self.map(0, bucket);
+        let inputs = self.maps[0][0];
+        (&weights.i16s()[first * inputs..][..inputs], biases.i16s()[first])
     }
 
-    /// Centipawns from the first map's values; `affine` computes the maps behind it.
-    fn layers(&self, mut z: Vec<f32>, affine: impl Fn(usize, &[f32]) -> Vec<f32>) -> i64 {
-        let mut skipped = 0.0;
-        for (i, layer) in self.architecture.head.iter().enumerate() {
-            if self.architecture.skip && i == 0 {
-                skipped = z.pop().expect("the skip neuron is the last");
-            }
-            let curves = layer.activation.curves().iter();
-            let x: Vec<f32> =
-                curves.flat_map(|curve| z.iter().map(|&z| curve.value_f32(z))).collect();
-            z = affine(i + 1, &x);
+    /// The share of some accumulators in the sum of a net of integers.
+    #[inline(always)]
+    fn terms(&self, curve: Curve, accumulators: &[i32], weights: &[i16]) -> i64 {
+        let top = curve.ceiling(self.scales.qa);
+        match (curve.degree(), top < NARROW) {
+            (1, _) => sum(accumulators, weights, top, |v, o| (v * o).into()),
+            (_, true) => sum(accumulators, weights, top, |v, o| (v * v * o).into()),
+            _ => sum(accumulators, weights, top, |v, o| i64::from(v * o) * i64::from(v)),
         }
-        ((z[0] + skipped) * self.scales.scale as f32) as i64
     }
+}
 
-    fn affine(&self, map: usize, bucket: usize, x: &[f32]) -> Vec<f32> {
-        let (weights, biases, first) = self.map(map, bucket);
-        let rows = weights.f32s().chunks_exact(x.len()).skip(first);
-        let of = |(row, bias): (&[f32], &f32)| {
-            let mut z = *bias;
-            for (w, x) in row.iter().zip(x) {
-                z += w * x;
-            }
-            z
+/// The squares of values below this times any i16 fit an i32.
+const NARROW: i32 = 256;
+
+#[inline(always)]
+fn sum(accumulators: &[i32], weights: &[i16], top: i32, term: impl Fn(i32, i32) -> i64) -> i64 {
+    accumulators.iter().zip(weights).map(|(&a, &o)| term(a.clamp(0, top), o.into())).sum()
+}
+
+/// The numbers of engines.
+struct Integers<'a> {
+    net: &'a Net,
+    bucket: usize,
+    /// Whether maps of floats are computed in the order of the definition.
+    slowly: bool,
+}
+
+/// The values of a position.
+#[derive(Clone)]
+enum Values<'a> {
+    /// Of each view, times QA.
+    Accumulators(&'a [&'a [i32]]),
+    /// Their activations and the products of these, times QA or its square.
+    Integers(Vec<i32>),
+    /// The output of a net of integers, times QA * QB.
+    Sum(i64),
+    Floats(Vec<f32>),
+}
+
+impl Values<'_> {
+    fn floats(&self) -> &[f32] {
+        let Values::Floats(values) = self else { panic!("integers end at the first map") };
+        values
+    }
+}
+
+impl<'a> Arithmetic for Integers<'a> {
+    type Values = Values<'a>;
+
+    fn activate(&self, x: Values<'a>, curves: &[Curve]) -> Values<'a> {
+        let Scales { qa, head_format, .. } = self.net.scales;
+        let one = qa as f32;
+        let Values::Accumulators(views) = x else {
+            return Values::Floats(side_by_side(curves, &[x.floats()], |curve, x| {
+                curve.value_f32(x)
+            }));
         };
-        rows.zip(&biases.f32s()[first..][..self.maps[map][1]]).map(of).collect()
+        match self.net.architecture.is_deep() && head_format == HeadFormat::Float {
+            true => {
+                Values::Floats(side_by_side(curves, views, |it, a| it.value_f32(a as f32 / one)))
+            }
+            false => Values::Integers(side_by_side(curves, views, |it, a| it.integer(a, qa))),
+        }
     }
 
-    fn affine_of_integers(&self, bucket: usize, u: &[i64]) -> Vec<f32> {
-        let (_, unit) = self.unit();
+    fn columns(&self, x: &Values<'a>, parts: usize, columns: Range<usize>) -> Values<'a> {
+        Values::Floats(architecture::columns(x.floats(), parts, columns))
+    }
+
+    fn multiply(&self, x: Values<'a>, parts: usize, factors: [Range<usize>; 2]) -> Values<'a> {
+        match x {
+            Values::Integers(x) => {
+                Values::Integers(architecture::multiply(&x, parts, factors, |x, y| x * y))
+            }
+            x => Values::Floats(architecture::multiply(x.floats(), parts, factors, |x, y| x * y)),
+        }
+    }
+
+    fn add(&self, x: Values<'a>, y: Values<'a>) -> Values<'a> {
+        Values::Floats(x.floats().iter().zip(y.floats()).map(|(x, y)| x + y).collect())
+    }
+
+    fn affine(&self, map: usize, x: Values<'a>) -> Values<'a> {
+        let Self { net, bucket, .. } = *self;
+        let Values::Integers(x) = x else { return Values::Floats(self.floats(map, x.floats())) };
+        if net.architecture.is_deep() {
+            return Values::Floats(net.affine_of_bytes(bucket, &x));
+        }
+        let (weights, bias) = net.output_of(bucket);
+        let terms = x.iter().zip(weights).map(|(&v, &o)| i64::from(v) * i64::from(o));
+        Values::Sum(net.with_bias(terms.sum(), bias))
+    }
+}
+
+/// The values of each curve side by side.
+fn side_by_side<T: Copy, U>(
+    curves: &[Curve],
+    parts: &[&[T]],
+    value: impl Fn(Curve, T) -> U,
+) -> Vec<U> {
+    let count = parts.iter().map(|part| part.len()).sum::<usize>();
+    let mut values = Vec::with_capacity(curves.len() * count);
+    for &curve in curves {
+        for part in parts {
+            values.extend(part.iter().map(|&x| value(curve, x)));
+        }
+    }
+    values
+}
+
+impl Integers<'_> {
+    /// An affine map in f32: inputs are added in order.
+    fn floats(&self, map: usize, x: &[f32]) -> Vec<f32> {
+        let (weights, biases, first) = self.net.map(map, self.bucket);
+        let outputs = self.net.maps[map][1];
+        let mut z = biases.f32s()[first..][..outputs].to_vec();
+        if self.slowly {
+            let rows = weights.f32s().chunks_exact(x.len()).skip(first);
+            for (z, row) in z.iter_mut().zip(rows) {
+                row.iter().zip(x).for_each(|(w, x)| *z += w * x);
+            }
+            return z;
+        }
+        // What is zero adds nothing.
+        let columns = self.net.columns[map][first * x.len()..].chunks_exact(outputs);
+        for (&x, column) in x.iter().zip(columns).filter(|(x, _)| **x != 0.0) {
+            for (z, w) in z.iter_mut().zip(column) {
+                *z += w * x;
+            }
+        }
+        z
+    }
+}
+
+impl Net {
+    /// The first map of an `int8` head. Sums fit an i32: no net has more than 131,072 features.
+    fn affine_of_bytes(&self, bucket: usize, x: &[i32]) -> Vec<f32> {
+        let (shift, unit) = self.unit();
+        let u: Vec<u8> = x.iter().map(|v| (v >> shift) as u8).collect();
         let (weights, biases, first) = self.map(0, bucket);
         let Numbers::I8(weights) = weights else { panic!("an int8 head has i8 first") };
         let of = |(row, bias): (&[i8], &f32)| {
-            let sum: i64 = row.iter().zip(u).map(|(&w, u)| i64::from(w) * u).sum();
+            let sum: i32 = row.iter().zip(&u).map(|(&w, &u)| i32::from(w) * i32::from(u)).sum();
             sum as f32 * unit + bias
         };
         let rows = weights.chunks_exact(u.len()).skip(first);
@@ -168,15 +257,10 @@ impl Net {
     }
 }
 
-/// With QA below this, `QA^2` times any i16 fits an i32.
-const NARROW_QA: i32 = 256;
-
 /// See [`Net::top`].
 pub(super) fn top(net: &Architecture, qa: i32) -> i64 {
-    match net.pairwise || net.activation == Activation::SCReLU {
-        true => i64::from(qa).pow(2),
-        false => qa.into(),
-    }
+    let factors = if net.pairwise { 2 } else { 1 };
+    i64::from(qa).pow(net.activation.curve().degree() * factors)
 }
 
 /// See [`Net::unit`].
@@ -195,122 +279,6 @@ pub(super) fn columns([inputs, outputs]: [usize; 2], weights: &Numbers) -> Vec<f
         (0..inputs).flat_map(column).copied().collect()
     };
     weights.chunks_exact(inputs * outputs).flat_map(of_bucket).collect()
-}
-
-impl Net {
-    /// Centipawns of the output from the accumulators of all views, side to move's first.
-    pub(super) fn value(&self, views: &[&[i32]], bucket: usize) -> i64 {
-        if !self.architecture.is_deep() {
-            let hidden = self.architecture.hidden;
-            let weights = self.output_weights(bucket).chunks_exact(hidden);
-            let sum = views.iter().zip(weights).map(|(view, weights)| self.terms(view, weights));
-            return self.centipawns_of_sum(sum.sum(), self.output_bias(bucket));
-        }
-        let z = match self.scales.head_format {
-            HeadFormat::Float => self.affine_fast(0, bucket, &self.floats(views)),
-            HeadFormat::Int8 => self.affine_of_bytes(bucket, &self.bytes(views)),
-        };
-        self.layers(z, |map, x| self.affine_fast(map, bucket, x))
-    }
-
-    /// Output weights of a net of integers, `[views * hidden]`.
-    fn output_weights(&self, bucket: usize) -> &[i16] {
-        let outputs = self.maps[0][0];
-        &self.map_numbers(0)[0].i16s()[bucket * outputs..][..outputs]
-    }
-
-    fn output_bias(&self, bucket: usize) -> i16 {
-        self.map_numbers(0)[1].i16s()[bucket]
-    }
-
-    /// The share of some accumulators in the sum of a net of integers.
-    #[inline(always)]
-    fn terms(&self, accumulators: &[i32], weights: &[i16]) -> i64 {
-        let narrow = self.scales.qa < NARROW_QA;
-        let most = self.ceiling();
-        match self.architecture.activation {
-            Activation::ReLU | Activation::CReLU => {
-                sum(accumulators, weights, most, |v, o| (v * o).into())
-            }
-            Activation::SCReLU if narrow => {
-                sum(accumulators, weights, most, |v, o| (v * v * o).into())
-            }
-            Activation::SCReLU => {
-                sum(accumulators, weights, most, |v, o| i64::from(v * o) * i64::from(v))
-            }
-        }
-    }
-
-    /// The inputs of the first map in f32.
-    fn floats(&self, views: &[&[i32]]) -> Vec<f32> {
-        let qa = self.scales.qa as f32;
-        let curve = self.architecture.activation.curve();
-        let value = |a: &i32| curve.value_f32(*a as f32 / qa);
-        let mut x = Vec::with_capacity(self.maps[0][0]);
-        for view in views {
-            let (first, second) = view.split_at(self.architecture.outputs_of_view());
-            match self.architecture.pairwise {
-                false => x.extend(first.iter().map(value)),
-                true => x.extend(first.iter().zip(second).map(|(a, b)| value(a) * value(b))),
-            }
-        }
-        x
-    }
-
-    /// The inputs of the first map in u8.
-    fn bytes(&self, views: &[&[i32]]) -> Vec<u8> {
-        let ((shift, _), qa) = (self.unit(), self.scales.qa);
-        let clamped = |a: &i32| (*a).clamp(0, qa);
-        let mut u = Vec::with_capacity(self.maps[0][0]);
-        for view in views {
-            let (first, second) = view.split_at(self.architecture.outputs_of_view());
-            match (self.architecture.pairwise, self.architecture.activation) {
-                (true, _) => u.extend(
-                    first
-                        .iter()
-                        .zip(second)
-                        .map(|(a, b)| ((clamped(a) * clamped(b)) >> shift) as u8),
-                ),
-                (false, Activation::SCReLU) => {
-                    u.extend(first.iter().map(|a| (clamped(a).pow(2) >> shift) as u8));
-                }
-                (false, _) => u.extend(first.iter().map(|a| (clamped(a) >> shift) as u8)),
-            }
-        }
-        u
-    }
-
-    /// An affine map in f32: inputs are added in order; what is zero adds nothing.
-    fn affine_fast(&self, map: usize, bucket: usize, x: &[f32]) -> Vec<f32> {
-        let (_, biases, first) = self.map(map, bucket);
-        let outputs = self.maps[map][1];
-        let mut z = biases.f32s()[first..][..outputs].to_vec();
-        let columns = self.columns[map][first * x.len()..].chunks_exact(outputs);
-        for (&x, column) in x.iter().zip(columns).filter(|(x, _)| **x != 0.0) {
-            for (z, w) in z.iter_mut().zip(column) {
-                *z += w * x;
-            }
-        }
-        z
-    }
-
-    /// The first map of an `int8` head. Sums fit an i32: no net has more than 131,072 features.
-    fn affine_of_bytes(&self, bucket: usize, u: &[u8]) -> Vec<f32> {
-        let (_, unit) = self.unit();
-        let (weights, biases, first) = self.map(0, bucket);
-        let Numbers::I8(weights) = weights else { panic!("an int8 head has i8 first") };
-        let of = |(row, bias): (&[i8], &f32)| {
-            let sum: i32 = row.iter().zip(u).map(|(&w, &u)| i32::from(w) * i32::from(u)).sum();
-            sum as f32 * unit + bias
-        };
-        let rows = weights.chunks_exact(u.len()).skip(first);
-        rows.zip(&biases.f32s()[first..][..self.maps[0][1]]).map(of).collect()
-    }
-}
-
-#[inline(always)]
-fn sum(accumulators: &[i32], weights: &[i16], top: i32, term: impl Fn(i32, i32) -> i64) -> i64 {
-    accumulators.iter().zip(weights).map(|(&a, &o)| term(a.clamp(0, top), o.into())).sum()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

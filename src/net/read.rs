@@ -26,8 +26,8 @@ pub enum NetError {
     )]
     NotFinite { name: String, place: usize },
     #[error(
-        "an int8 head takes what accumulators hand on as 0 to 127, and relu has no upper end; take \
-         the float head, or train with crelu or screlu"
+        "an int8 head takes what accumulators hand on as 0 to 127, and this activation has no upper \
+         end; take the float head, or train with crelu or screlu"
     )]
     Unbounded,
     #[error(

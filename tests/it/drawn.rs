@@ -3,9 +3,7 @@
 
 use std::sync::LazyLock;
 
-use nnuance::architecture::{
-    Activation, Architecture, Inputs, Kings, Layer, LayerActivation, Views,
-};
+use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Layer, Views};
 use nnuance::export::quantise;
 use nnuance::export::snippet::{Language, snippet};
 use nnuance::model::initial;
@@ -13,7 +11,7 @@ use nnuance::net::Net;
 use nnuance::scales::{HeadFormat, Scales};
 use nnuance::weights::Weights;
 use rand::RngExt;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, IteratorRandom};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 /// A net of up to so many neurons.
@@ -33,14 +31,16 @@ pub fn net(seed: u64, most: usize) -> Architecture {
     let layers = *[0, 0, 1, 2, 3].choose(&mut random).expect("there are lengths");
     let layer = |random: &mut Xoshiro256PlusPlus| Layer {
         size: random.random_range(1..=20),
-        activation: *LayerActivation::ALL.choose(random).expect("there are activations"),
+        activation: *Activation::ALL.choose(random).expect("there are activations"),
     };
     Architecture {
         inputs,
         hidden,
         activation: match pairwise {
             true => Activation::CReLU,
-            false => *Activation::ALL.choose(&mut random).expect("there are activations"),
+            false => {
+                Activation::of_accumulators().choose(&mut random).expect("there are activations")
+            }
         },
         pairwise,
         head: (0..layers).map(|_| layer(&mut random)).collect(),
@@ -107,7 +107,7 @@ impl Drawn {
         let qa = [255, 181][seed as usize % 2];
         let nets = [(HeadFormat::Float, 255), (HeadFormat::Int8, qa)];
         let nets: Vec<Net> = nets.into_iter().filter_map(|(head, qa)| of(head, qa)).collect();
-        let has_bytes = net.is_deep() && net.activation != Activation::ReLU;
+        let has_bytes = net.is_deep() && net.activation.curve().bounded;
         assert_eq!(nets.len(), if has_bytes { 2 } else { 1 }, "{net}");
         Self { seed, net, nets }
     }
@@ -142,14 +142,14 @@ fn twenty_draws_have_everything() {
     some("mirror", &|net| net.inputs.kings().mirror);
     some("king buckets", &|net| net.inputs.kings().count() > 1);
     some("a factoriser", &|net| net.inputs.factorised);
-    for it in Activation::ALL {
+    for it in Activation::of_accumulators() {
         some(&format!("{it:?}"), &|net| net.activation == it);
     }
     some("products", &|net| net.pairwise);
     for it in 0..=3 {
         some(&format!("{it} layers"), &|net| net.head.len() == it);
     }
-    for it in LayerActivation::ALL {
+    for it in Activation::ALL {
         some(&format!("{it:?}"), &|net| net.head.iter().any(|layer| layer.activation == it));
     }
     some("a neuron that skips", &|net| net.skip);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nnuance::architecture::{Activation, Architecture, Layer, LayerActivation, Views};
+use nnuance::architecture::{Activation, Architecture, Layer, Views};
 use nnuance::batch::{Active, ChunkPlan, Indices, Inputs, Listed, Pairs, Planner, lists};
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
@@ -56,7 +56,7 @@ impl Positions {
 
 fn nets() -> Vec<Architecture> {
     let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
-    let layer = Layer { size: 4, activation: LayerActivation::ReLU };
+    let layer = Layer { size: 4, activation: Activation::ReLU };
     vec![
         simple(Views::Perspective, 40),
         simple(Views::SideToMove, 300),

@@ -23,7 +23,7 @@ const HIDDEN: usize = 5;
 fn nets() -> Vec<(Encoder, Kind, Weights)> {
     let mut nets = Vec::new();
     for views in Views::ALL {
-        for activation in Activation::ALL {
+        for activation in Activation::of_accumulators() {
             let net = Architecture::simple(views, HIDDEN, activation);
             let mut weights = initial(&net, 7);
             drawn::shake(&mut weights, 0.3, nets.len() as u64);
@@ -79,7 +79,7 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
                         {
                             a += rows[usize::from(input) * hidden + neuron];
                         }
-                        logit += net.activation.apply(a) * out[view * hidden + neuron];
+                        logit += net.activation.curve().value(a) * out[view * hidden + neuron];
                     }
                 }
                 logits.push(logit);

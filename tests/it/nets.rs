@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nnuance::architecture::{
-    Activation, Architecture, Form, Inputs, Kings, Layer, LayerActivation, LayerForm, Part, Views,
+    Activation, Architecture, Form, Inputs, Kings, Layer, LayerForm, Part, Views,
 };
 use nnuance::export::{self, Manifest, dequantise, factorised_as, import, prove, quantise};
 use nnuance::floats::Float;
@@ -286,7 +286,7 @@ fn bullet_weights_round_trip() {
 pub fn parity(test: u32) -> Architecture {
     let layer = |size, activation| Layer { size, activation };
     let simple = |hidden| Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
-    let screlu = LayerActivation::SCReLU;
+    let screlu = Activation::SCReLU;
     match test {
         2 => {
             let mut kings = vec![1; 32];
@@ -296,7 +296,7 @@ pub fn parity(test: u32) -> Architecture {
                 inputs: Inputs::of_pieces(Views::Perspective, kings, true),
                 activation: Activation::CReLU,
                 pairwise: true,
-                head: vec![layer(15, LayerActivation::Dual), layer(32, screlu)],
+                head: vec![layer(15, Activation::Dual), layer(32, screlu)],
                 skip: true,
                 buckets: 8,
                 ..simple(128)

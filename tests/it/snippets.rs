@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use nnuance::architecture::{Activation, Architecture, Layer, LayerActivation, Views};
+use nnuance::architecture::{Activation, Architecture, Layer, Views};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
 use nnuance::export::{Golden, golden_evaluations, load};
 use nnuance::net::{Net, Number, Numbers, stored};
@@ -298,7 +298,7 @@ fn extremes_leave_the_range_of_i32() {
 #[test]
 fn every_net_has_neat_code() {
     let drawn = (0..40).map(|seed| drawn::net(seed, 6)).flat_map(|net| {
-        let deep = net.is_deep() && net.activation != Activation::ReLU;
+        let deep = net.is_deep() && net.activation.curve().bounded;
         HeadFormat::ALL.into_iter().filter(move |&head| deep || head == HeadFormat::Float).map(
             move |head_format| random(&net, Scales { head_format, ..Scales::default() }, 100, 5),
         )
@@ -404,7 +404,7 @@ fn drawn() -> Vec<Case> {
 /// A net for White whose maps are so many powers of ten larger than others: what comes out is no
 /// number of 32 bits, or none at all.
 fn extreme(powers: [i32; 3]) -> Net {
-    let head = [3, 4].map(|size| Layer { size, activation: LayerActivation::ReLU });
+    let head = [3, 4].map(|size| Layer { size, activation: Activation::ReLU });
     let architecture = Architecture {
         head: head.into(),
         ..Architecture::simple(Views::Plain, 12, Activation::CReLU)

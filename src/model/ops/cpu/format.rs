@@ -174,58 +174,34 @@ pub(super) trait Rho: Copy + Send + Sync {
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s);
 }
 
+/// The curve `clamp(a, 0, bound)^power`, where the bound is 1 or there is none, and the power 2 or 1.
 #[derive(Clone, Copy)]
-pub(super) struct ReLU;
+pub(super) struct Clamped<const BOUNDED: bool, const SQUARED: bool>;
 
-#[derive(Clone, Copy)]
-pub(super) struct CReLU;
-
-#[derive(Clone, Copy)]
-pub(super) struct SCReLU;
-
-impl Rho for ReLU {
-    const STEEPEST: f32 = 1.0;
+impl<const BOUNDED: bool, const SQUARED: bool> Rho for Clamped<BOUNDED, SQUARED> {
+    const STEEPEST: f32 = match (BOUNDED, SQUARED) {
+        (_, false) => 1.0,
+        (true, true) => 2.0,
+        // Fixed point ends at 8.
+        (false, true) => 16.0,
+    };
 
     fn units(one: f32) -> [f32; 2] {
-        [1.0 / one, 1.0]
-    }
-
-    #[inline(always)]
-    fn both<S: Simd>(simd: S, a: S::f32s, _: S::f32s) -> (S::f32s, S::f32s) {
-        let (zero, steep) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
-        let slope = simd.select_f32s(simd.greater_than_f32s(a, zero), steep, zero);
-        // x86's maximum gives its second operand when either is not a number.
-        (simd.max_f32s(zero, a), slope)
-    }
-}
-
-impl Rho for CReLU {
-    const STEEPEST: f32 = 1.0;
-
-    fn units(one: f32) -> [f32; 2] {
-        [1.0 / one, 1.0]
-    }
-
-    #[inline(always)]
-    fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s) {
-        let (zero, steep) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
-        let clamped = simd.min_f32s(one, simd.max_f32s(zero, a));
-        (clamped, simd.select_f32s(simd.equal_f32s(a, clamped), steep, zero))
-    }
-}
-
-impl Rho for SCReLU {
-    const STEEPEST: f32 = 2.0;
-
-    fn units(one: f32) -> [f32; 2] {
-        [1.0 / (one * one), 2.0 / one]
+        if SQUARED { [1.0 / (one * one), 2.0 / one] } else { [1.0 / one, 1.0] }
     }
 
     #[inline(always)]
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s) {
         let zero = simd.splat_f32s(0.0);
-        let clamped = simd.min_f32s(one, simd.max_f32s(zero, a));
-        let slope = simd.select_f32s(simd.equal_f32s(a, clamped), clamped, zero);
-        (simd.mul_f32s(clamped, clamped), slope)
+        // x86's maximum gives its second operand when either is not a number.
+        let positive = simd.max_f32s(zero, a);
+        let clamped = if BOUNDED { simd.min_f32s(one, positive) } else { positive };
+        let inside = match BOUNDED {
+            true => simd.equal_f32s(a, clamped),
+            false => simd.greater_than_f32s(a, zero),
+        };
+        let steep = if SQUARED { clamped } else { simd.splat_f32s(1.0) };
+        let value = if SQUARED { simd.mul_f32s(clamped, clamped) } else { clamped };
+        (value, simd.select_f32s(inside, steep, zero))
     }
 }

@@ -14,13 +14,12 @@ use std::sync::{Arc, Mutex};
 use rayon::prelude::*;
 
 use super::backward::{Backward, BackwardBuffers, BlockSums, reduce};
-use super::format::{CReLU, Format, ReLU, Rho, SCReLU};
+use super::format::{Clamped, Format, Rho};
 use super::forward::{Chunk, Forward, Selection};
 use super::net::{Gradients, Kernel, Precision, Weights, pairs_of};
 use super::packed::Packed;
 use super::partition::Partition;
 use super::simd::{Lanes, Task};
-use crate::architecture::Activation;
 use crate::batch::{ChunkPlan, OneHot, Pairs, Touched};
 use crate::model::Aim;
 
@@ -115,15 +114,20 @@ fn dispatch(
 ) -> f64 {
     let Scratch { single, mixed, sums, partition } = scratch;
     let together = if kernel.net.is_deep() { 1 } else { ChunkPlan::together(&kernel.net) };
+    let curve = kernel.net.activation.curve();
     macro_rules! run {
         ($h:literal, $buffers:expr) => {
-            match (kernel.net.activation, together) {
-                (Activation::ReLU, 1) => run!($h, $buffers, ReLU, 1),
-                (Activation::ReLU, _) => run!($h, $buffers, ReLU, 2),
-                (Activation::CReLU, 1) => run!($h, $buffers, CReLU, 1),
-                (Activation::CReLU, _) => run!($h, $buffers, CReLU, 2),
-                (Activation::SCReLU, 1) => run!($h, $buffers, SCReLU, 1),
-                (Activation::SCReLU, _) => run!($h, $buffers, SCReLU, 2),
+            match (curve.bounded, curve.outer) {
+                (false, 1) => run!($h, $buffers, Clamped<false, false>),
+                (true, 1) => run!($h, $buffers, Clamped<true, false>),
+                (false, _) => run!($h, $buffers, Clamped<false, true>),
+                (true, _) => run!($h, $buffers, Clamped<true, true>),
+            }
+        };
+        ($h:literal, $buffers:expr, $rho:ty) => {
+            match together {
+                1 => run!($h, $buffers, $rho, 1),
+                _ => run!($h, $buffers, $rho, 2),
             }
         };
         ($h:literal, $buffers:expr, $rho:ty, $together:literal) => {{

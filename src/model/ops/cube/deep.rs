@@ -71,8 +71,8 @@ fn logits_of(pass: &Pass, maps: &[Map], accumulators: Tensor<2>, part: &Position
 
 /// Weights and biases of each affine map behind the accumulators.
 fn parts(pass: &Pass) -> Vec<[Part; 2]> {
-    let layers = (0..pass.job.kernel.net.head.len()).map(|i| [Part::Layer(i), Part::LayerBias(i)]);
-    layers.chain([[Part::Output, Part::OutputBias]]).collect()
+    let net = &pass.job.kernel.net;
+    (0..=net.head.len()).map(|map| net.parts_of_map(map)).collect()
 }
 
 fn maps(pass: &Pass) -> Vec<Map> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use crate::architecture::Activation;
+use crate::architecture::Curve;
 
 /// Constants of the kernel of positions, which is compiled for each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,7 +15,8 @@ pub(super) struct Form {
     pub views: usize,
     /// Places a list of active inputs.
     pub places: usize,
-    pub activation: Activation,
+    /// The activation of the accumulators.
+    pub curve: Curve,
     /// Output buckets in the kernel.
     pub buckets: usize,
     pub spread: Spread,

@@ -110,7 +110,7 @@ impl<'a> Pass<'a> {
             rows,
             views,
             places,
-            activation: net.activation,
+            curve: net.activation.curve(),
             buckets: if net.is_deep() { 1 } else { net.buckets },
             spread: Spread::new(net.hidden),
         };

@@ -4,7 +4,7 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::form::{ABREAST, Form, NONE, Spread, TILE, is_nan};
-use crate::architecture::Activation;
+use crate::architecture::Curve;
 use crate::loss::LossShape;
 use crate::model::Judged;
 
@@ -340,25 +340,22 @@ fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32
 /// The activation. What is not a number stays so, and a training that diverges shows it.
 #[cube]
 fn activate(a: f32, #[comptime] form: Form) -> f32 {
-    let positive = select(a <= 0.0f32, 0.0f32, a);
-    let active = match comptime!(form.activation) {
-        Activation::ReLU => positive,
-        Activation::CReLU => select(a >= 1.0f32, 1.0f32, positive),
-        Activation::SCReLU => {
-            let clamped = select(a >= 1.0f32, 1.0f32, positive);
-            clamped * clamped
-        }
-    };
+    let Curve { bounded, outer, .. } = comptime!(form.curve);
+    let mut active = select(a <= 0.0f32, 0.0f32, a);
+    if bounded {
+        active = select(a >= 1.0f32, 1.0f32, active);
+    }
+    if comptime!(outer == 2) {
+        active *= active;
+    }
     select(is_nan(a), a, active)
 }
 
 /// Its derivative; at the kinks that of the CPU's kernels.
 #[cube]
 fn derivative(a: f32, #[comptime] form: Form) -> f32 {
-    let inside = a >= 0.0f32 && a <= 1.0f32;
-    match comptime!(form.activation) {
-        Activation::ReLU => select(a > 0.0f32, 1.0f32, 0.0f32),
-        Activation::CReLU => select(inside, 1.0f32, 0.0f32),
-        Activation::SCReLU => select(inside, a + a, 0.0f32),
-    }
+    let Curve { bounded, outer, .. } = comptime!(form.curve);
+    let steep = if comptime!(outer == 2) { a + a } else { 1.0f32 };
+    let inside = if bounded { a >= 0.0f32 && a <= 1.0f32 } else { a > 0.0f32 };
+    select(inside, steep, 0.0f32)
 }

@@ -1,0 +1,115 @@
+//! The operations behind the accumulators, and one way through them for all number systems.
+//!
+//! An operation is written once, in terms of an [`Arithmetic`]. Those are f64 (`floats`), Burn's
+//! tensors with their autodiff (`model/head`), the integers of engines (`net/definition`) and
+//! intervals, which prove that these do not overflow (`export/prove`).
+
+use std::ops::Range;
+
+use super::{Activation, Architecture, Curve};
+
+/// An operation on the values of a position, which begin with the accumulators of its
+/// perspectives, the side to move's first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// The curves of all values, side by side.
+    Activate(Activation),
+    /// The first half of each perspective times the second.
+    Product,
+    /// An affine map, by output bucket; its number.
+    Affine(usize),
+    /// Sets the last value aside, which is added to the output.
+    Skip,
+}
+
+/// A number system, in which a position has values side by side; or all positions of a batch have.
+pub trait Arithmetic {
+    type Values: Clone;
+
+    /// The values of each curve side by side.
+    fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values;
+
+    /// Some columns of each of so many equal parts.
+    fn columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>) -> Self::Values;
+
+    /// Some columns of each part times others of it, one by one.
+    fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values;
+
+    fn add(&self, x: Self::Values, y: Self::Values) -> Self::Values;
+
+    /// The affine map of this number, with the weights of the position's output bucket.
+    fn affine(&self, map: usize, x: Self::Values) -> Self::Values;
+}
+
+impl Architecture {
+    /// What stands behind the accumulators.
+    pub fn operations(&self) -> impl Iterator<Item = Operation> + use<'_> {
+        let of_layer = |(i, layer): (usize, &super::Layer)| {
+            let skip = (self.skip && i == 0).then_some(Operation::Skip);
+            let first = std::iter::once(Operation::Affine(i)).chain(skip);
+            first.chain([Operation::Activate(layer.activation)])
+        };
+        std::iter::once(Operation::Activate(self.activation))
+            .chain(self.pairwise.then_some(Operation::Product))
+            .chain(self.head.iter().enumerate().flat_map(of_layer))
+            .chain([Operation::Affine(self.head.len())])
+    }
+
+    /// The output from the accumulators. `see` takes each operation with the values before it.
+    #[inline]
+    pub fn output<A: Arithmetic>(
+        &self,
+        arithmetic: &A,
+        accumulators: A::Values,
+        mut see: impl FnMut(Operation, &A::Values),
+    ) -> A::Values {
+        let (mut x, mut kept) = (accumulators, None);
+        for operation in self.operations() {
+            see(operation, &x);
+            x = match operation {
+                Operation::Activate(activation) => arithmetic.activate(x, activation.curves()),
+                Operation::Product => {
+                    let half = self.outputs_of_view();
+                    arithmetic.multiply(x, self.views(), [0..half, half..2 * half])
+                }
+                Operation::Affine(map) => arithmetic.affine(map, x),
+                Operation::Skip => {
+                    let last = self.head[0].size;
+                    kept = Some(arithmetic.columns(&x, 1, last..last + 1));
+                    arithmetic.columns(&x, 1, 0..last)
+                }
+            };
+        }
+        match kept {
+            None => x,
+            Some(kept) => arithmetic.add(x, kept),
+        }
+    }
+
+    /// Whether the fused kernels serve the net; any other is trained by Burn's operations on its
+    /// accumulators.
+    pub fn has_kernels(&self) -> bool {
+        // Their layers take any curve.
+        self.activation.curve().inner == 1
+    }
+}
+
+/// [`Arithmetic::columns`] of numbers in a row.
+pub fn columns<T: Copy>(x: &[T], parts: usize, columns: Range<usize>) -> Vec<T> {
+    x.chunks_exact(x.len() / parts).flat_map(|part| &part[columns.clone()]).copied().collect()
+}
+
+/// [`Arithmetic::multiply`] of numbers in a row.
+pub fn multiply<T: Copy>(
+    x: &[T],
+    parts: usize,
+    [one, other]: [Range<usize>; 2],
+    product: impl Fn(T, T) -> T,
+) -> Vec<T> {
+    let mut products = Vec::with_capacity(parts * one.len());
+    for part in x.chunks_exact(x.len() / parts) {
+        let pairs = part[one.clone()].iter().zip(&part[other.clone()]);
+        products.extend(pairs.map(|(x, y)| product(*x, *y)));
+    }
+    products
+}
