@@ -90,13 +90,16 @@ impl Curve {
         if self.outer == 2 { clamped * clamped } else { clamped }
     }
 
-    /// The value of an integer in units of `one`, in units of `one^degree`. Engines have their
-    /// integers in i16, so that values without an upper end have that of i16.
-    #[inline(always)]
-    pub fn integer(self, x: i32, one: i32) -> i32 {
-        let size = if self.inner == 2 { x.saturating_abs() } else { x };
-        let clamped = size.clamp(0, self.ceiling(one));
-        if self.degree() == 2 { clamped * clamped } else { clamped }
+    /// Appends the values of integers in units of `one`, in units of `one^degree`. Engines have
+    /// their integers in i16, so that what has no upper end has that of i16.
+    pub fn integers(self, x: &[i32], one: i32, to: &mut Vec<i32>) {
+        let top = self.ceiling(one);
+        let squared = |x: i32| x * x;
+        match (self.inner, self.outer) {
+            (1, 1) => to.extend(x.iter().map(|x| (*x).clamp(0, top))),
+            (1, _) => to.extend(x.iter().map(|x| squared((*x).clamp(0, top)))),
+            _ => to.extend(x.iter().map(|x| squared((*x).clamp(-top, top)))),
+        }
     }
 
     /// The largest integer that is not clamped, in units of `one`.

@@ -86,11 +86,12 @@ impl Architecture {
         }
     }
 
-    /// Whether the fused kernels serve the net; any other is trained by Burn's operations on its
-    /// accumulators.
+    /// Whether the fused kernels serve the net. Any other is trained too, by Burn's operations on
+    /// its accumulators.
     pub fn has_kernels(&self) -> bool {
-        // Their layers take any curve.
-        self.activation.curve().inner == 1
+        // Slopes that have no bound do not fit the kernels' fixed point. Layers take any curve.
+        let Curve { inner, bounded, outer } = self.activation.curve();
+        inner == 1 && (bounded || outer == 1)
     }
 }
 

@@ -177,15 +177,22 @@ impl Net {
             unknown.map_or(Ok(()), |name| Err(ConfigError::of("net.start_size", reason(name))))?;
         }
         let sizes = self.sets.iter().map(|set| self.start_size.of(set));
-        let narrow = architecture.is_deep() || architecture.hidden < WIDE;
+        let has_kernels = architecture.has_kernels();
+        let narrow = architecture.is_deep() || architecture.hidden < WIDE || !has_kernels;
         let usual = if narrow { Precision::F32 } else { Precision::Mixed };
+        let precision = *self.precision.get_or_insert(usual);
+        require(
+            has_kernels || precision == Precision::F32,
+            "net.precision",
+            "mixed precision is for the nets that the fused kernels serve; take `\"f32\"`",
+        )?;
         Ok(NetModel {
             architecture,
             start: self.start.clone(),
             start_sizes: sizes.collect(),
             base: self.base.clone(),
             tune_base: self.tune_base,
-            precision: *self.precision.get_or_insert(usual),
+            precision,
             scales,
         })
     }

@@ -170,8 +170,9 @@ impl Arithmetic for Intervals<'_> {
         let qa = self.net.scales().qa;
         let of = |curve: &Curve, x: &Bounds| {
             // Accumulators fit an i16.
-            let value = |end: i64| i64::from(curve.integer(end as i32, qa));
-            let [one, other] = [x.least, x.most].map(value);
+            let (ends, mut values) = ([x.least, x.most].map(|end| end as i32), Vec::new());
+            curve.integers(&ends, qa, &mut values);
+            let [one, other] = [values[0], values[1]].map(i64::from);
             let around_zero = x.least <= 0 && x.most >= 0;
             Bounds { least: if around_zero { 0 } else { one.min(other) }, most: one.max(other) }
         };

@@ -7,6 +7,7 @@ mod aim;
 mod device;
 mod hce;
 mod head;
+mod lists;
 mod net;
 pub mod ops;
 mod sum;

@@ -1,16 +1,18 @@
 //! Nets as Burn modules, which read like their definition, and their fused operations.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use burn::backend::Dispatch;
+use burn::backend::{Dispatch, DispatchTensor};
 use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
+use super::lists::Lists;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
-use super::ops::{Arrays, Done, FusedOps, Job, Kept};
+use super::ops::{Arrays, Done, FusedOps, Job, Kept, lent};
 use super::{Aim, Compute, Slope, TouchedRows, dense, head};
 use crate::architecture::{Architecture, Array, Part, Set};
 use crate::batch::{Active, Inputs, OneHot, Pairs, Touched};
@@ -27,9 +29,19 @@ pub struct NetModel {
     pub output: Affine,
     #[module(skip)]
     net: Architecture,
-    /// None: the plain tensor operations.
     #[module(skip)]
-    fused: Option<Fused>,
+    path: Path,
+}
+
+/// The way from inputs to loss and gradients.
+#[derive(Clone, Debug)]
+enum Path {
+    /// Tensor operations alone: the definition.
+    Plain,
+    /// Lists to accumulators on the host, and tensor operations behind these.
+    Lists,
+    /// Fused operations.
+    Fused(Fused),
 }
 
 /// Weights `[buckets * outputs * inputs]` and biases `[buckets * outputs]`.
@@ -55,20 +67,23 @@ struct Fused {
     room: usize,
 }
 
-impl Fused {
-    fn new(net: &Architecture, compute: Compute) -> Option<Self> {
+impl Path {
+    fn new(net: &Architecture, compute: Compute) -> Self {
         let (level, precision, room) = match compute {
-            Compute::Plain => return None,
+            Compute::Plain => return Path::Plain,
             // The operations of GPUs have a bit for each input of a list.
-            Compute::Gpu { .. } if !net.inputs.is_pieces() => return None,
+            Compute::Gpu { .. } if !net.inputs.is_pieces() => return Path::Lists,
+            _ if !net.has_kernels() => return Path::Lists,
             Compute::Fused { level, precision } => (level, precision, usize::MAX),
             // The level is for the computations of a processor.
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
         let kernel = Kernel::new(net, precision, level);
-        Some(Self { kernel, scratch: Arc::default(), kept: Kept::default(), room })
+        Path::Fused(Fused { kernel, scratch: Arc::default(), kept: Kept::default(), room })
     }
+}
 
+impl Fused {
     fn job<'a>(&'a self, inputs: OneHot<'a>, aim: Aim<'a>, done: Option<Done<'a>>) -> Job<'a> {
         let Self { kernel, room, .. } = self;
         let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
@@ -136,7 +151,7 @@ impl NetModel {
             head: head.collect::<Result<_, _>>()?,
             output: affine(Part::Output, Part::OutputBias)?,
             net: net.clone(),
-            fused: Fused::new(net, compute),
+            path: Path::new(net, compute),
         })
     }
 
@@ -146,11 +161,18 @@ impl NetModel {
 
     /// See [`Model::logits`](super::Model::logits).
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        if let Some(fused) = &self.fused {
-            let job = fused.job(inputs.one_hot(), Aim::Targets(&[]), None);
-            return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
-        }
-        let active = inputs.one_hot().lists();
+        let active = match &self.path {
+            Path::Fused(fused) => {
+                let job = fused.job(inputs.one_hot(), Aim::Targets(&[]), None);
+                return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
+            }
+            Path::Lists => {
+                let active = inputs.one_hot().lists();
+                let sums = self.sums(&Lists::new(&self.net, active));
+                return self.logits_of(sums, &active.buckets);
+            }
+            Path::Plain => inputs.one_hot().lists(),
+        };
         let device = self.output.bias.val().device();
         let accumulators = self.accumulators(active, &device);
         head::logits(&self.net, &self.maps(), accumulators, &active.buckets)
@@ -159,9 +181,13 @@ impl NetModel {
     /// See [`Model::slope`](super::Model::slope). `done` is called after each stage on a GPU; elsewhere
     /// there are none.
     pub fn slope(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> Slope {
-        let Some(fused) = &self.fused else {
-            let loss = aim.of(self.logits(inputs), 0);
-            return Slope::by_autodiff(loss, self);
+        let fused = match &self.path {
+            Path::Fused(fused) => fused,
+            Path::Lists => return self.slope_by_lists(inputs.one_hot().lists(), aim),
+            Path::Plain => {
+                let loss = aim.of(self.logits(inputs), 0);
+                return Slope::by_autodiff(loss, self);
+            }
         };
         let job = fused.job(inputs.one_hot(), aim, done);
         let found = Dispatch::net_gradients(self.arrays(), job);
@@ -180,11 +206,52 @@ impl NetModel {
 
     /// See [`Model::touched`](super::Model::touched).
     pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
-        let Some(fused) = &self.fused else { return TouchedRows::default() };
+        let Path::Fused(fused) = &self.path else { return TouchedRows::default() };
         let Some(touched) = fused.kernel.touched(inputs.one_hot()) else {
             return TouchedRows::default();
         };
         fused.kernel.touched_rows(&touched).map(|(set, rows)| (id(Part::Rows(set)), rows)).collect()
+    }
+
+    /// The sums of weights of each list, `[lists, N]`, without the bias.
+    fn sums(&self, lists: &Lists) -> Tensor<2> {
+        let tensor = |param: &Param<Tensor<2>>| super::inner(param.val()).into_dispatch();
+        let tensors = self
+            .sets
+            .iter()
+            .map(|set| [Some(tensor(&set.weight)), set.factor.as_ref().map(tensor)]);
+        let tensors: Vec<[Option<DispatchTensor>; 2]> = tensors.collect();
+        let weights: Vec<_> = tensors.iter().map(|set| set.each_ref().map(on_host)).collect();
+        let sums = TensorData::new(lists.accumulate(&weights), [lists.len(), self.net.hidden]);
+        Tensor::from_data(sums, &self.output.bias.val().device())
+    }
+
+    /// The logits from sums of weights, `[lists, N]`.
+    fn logits_of(&self, sums: Tensor<2>, buckets: &[u8]) -> Tensor<1> {
+        let accumulators = sums + self.bias.val().unsqueeze();
+        head::logits(&self.net, &self.maps(), accumulators, buckets)
+    }
+
+    /// Loss and gradients by Burn's autodiff down to the accumulators, which are sums of lists.
+    fn slope_by_lists(&self, active: &Active, aim: Aim) -> Slope {
+        let lists = Lists::new(&self.net, active);
+        let sums = self.sums(&lists).require_grad();
+        let loss = aim.of(self.logits_of(sums.clone(), &active.buckets), 0);
+        let found = loss.backward();
+        let slopes = super::to_host(sums.grad(&found).expect("it requires one"));
+        let loss = loss.inner();
+        let mut gradients = GradientsParams::from_grads(found, self);
+        for (set, [rows, factor]) in lists.scatter(&slopes).into_iter().enumerate() {
+            for (part, values) in [(Part::Rows(set), rows), (Part::Factor(set), factor)] {
+                let shape = [values.len() / self.net.hidden, self.net.hidden];
+                if !values.is_empty() {
+                    let values = TensorData::new(values, shape);
+                    let gradient = Tensor::<2>::from_data(values, &loss.device());
+                    gradients.register(id(part).into(), gradient);
+                }
+            }
+        }
+        Slope { loss, gradients, touched: TouchedRows::default() }
     }
 
     /// The arrays in the order of [`Architecture::arrays`], as the fused operations take them.
@@ -255,6 +322,13 @@ impl NetModel {
         let maps = self.head.iter().chain([&self.output]);
         maps.map(|map| [map.weight.val(), map.bias.val()]).collect()
     }
+}
+
+/// The values of a matrix, row-major, if there is one; they are copied where they do not lie so.
+fn on_host(matrix: &Option<DispatchTensor>) -> Cow<'_, [f32]> {
+    let Some(matrix) = matrix else { return Cow::default() };
+    let copied = || super::to_host(Tensor::<2>::from_dispatch(matrix.clone()));
+    lent(matrix).map_or_else(|| Cow::Owned(copied()), Cow::Borrowed)
 }
 
 /// The starting weights of a net: normal with standard deviation `sqrt(2 / fan-in)`; biases, and

@@ -158,18 +158,20 @@ impl<'a> Arithmetic for Integers<'a> {
 
     fn activate(&self, x: Values<'a>, curves: &[Curve]) -> Values<'a> {
         let Scales { qa, head_format, .. } = self.net.scales;
-        let one = qa as f32;
         let Values::Accumulators(views) = x else {
-            return Values::Floats(side_by_side(curves, &[x.floats()], |curve, x| {
-                curve.value_f32(x)
-            }));
+            return Values::Floats(side_by_side(curves, &[x.floats()], |it, x| it.value_f32(x)));
         };
-        match self.net.architecture.is_deep() && head_format == HeadFormat::Float {
-            true => {
-                Values::Floats(side_by_side(curves, views, |it, a| it.value_f32(a as f32 / one)))
-            }
-            false => Values::Integers(side_by_side(curves, views, |it, a| it.integer(a, qa))),
+        if self.net.architecture.is_deep() && head_format == HeadFormat::Float {
+            let one = qa as f32;
+            return Values::Floats(side_by_side(curves, views, |it, a| {
+                it.value_f32(a as f32 / one)
+            }));
         }
+        let mut values = Vec::with_capacity(self.net.architecture.hidden * views.len());
+        for curve in curves {
+            views.iter().for_each(|view| curve.integers(view, qa, &mut values));
+        }
+        Values::Integers(values)
     }
 
     fn columns(&self, x: &Values<'a>, parts: usize, columns: Range<usize>) -> Values<'a> {

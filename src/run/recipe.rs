@@ -343,7 +343,7 @@ pub fn plan_chunks(
     positions: u64,
     some: &[Sample],
 ) {
-    let Some(net) = config.architecture() else { return };
+    let Some(net) = config.architecture().filter(|net| net.has_kernels()) else { return };
     let one = net.inputs.kings().count() == 1;
     let pairs = config.pairs(positions);
     let plans = match compute {

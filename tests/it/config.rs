@@ -334,3 +334,24 @@ fn layers_by_the_names_of_arrays() {
     let said = parse(&terms, &["optimizer.layers.output.clip=1"]);
     assert!(said.is_err_and(|said| said.contains("optimizer.layers")));
 }
+
+#[test]
+fn presets_have_kernels() {
+    let mut nets = 0;
+    for file in std::fs::read_dir("configs").unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        if let Some(net) = parse(&text, &[]).unwrap().architecture() {
+            assert!(net.has_kernels(), "{}: {net}", path.display());
+            nets += 1;
+        }
+    }
+    assert!(nets >= 5, "{nets} nets");
+}
+
+#[test]
+fn mixed_precision_needs_kernels() {
+    let net = "net.activation=\"sqrrelu\"";
+    assert!(!set(&[net]).unwrap().architecture().unwrap().has_kernels());
+    assert!(set(&[net, "net.precision=\"mixed\""]).unwrap_err().contains("net.precision"));
+}

@@ -240,7 +240,11 @@ fn floats_and_integers_agree() {
                 export_with(&weights, &architecture, Provenance::default(), positions.clone());
             let error = exported.manifest.float_error.unwrap();
             assert_eq!(error.positions, positions.len() as u64);
-            assert!(error.mean_cp < 6.0 && error.max_cp < 25.0, "{architecture} {error:?}");
+            let curve = activation.curve();
+            // Squares without an end are large.
+            let most = if curve.bounded || curve.outer == 1 { [6.0, 25.0] } else { [12.0, 80.0] };
+            let fits = error.mean_cp < most[0] && error.max_cp < most[1];
+            assert!(fits, "{architecture} {error:?}");
         }
     }
 }

@@ -174,17 +174,13 @@ pub(super) trait Rho: Copy + Send + Sync {
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s);
 }
 
-/// The curve `clamp(a, 0, bound)^power`, where the bound is 1 or there is none, and the power 2 or 1.
+/// The curve `clamp(a, 0, bound)^power`: the bound is 1, or there is none; the power is 2, only with a
+/// bound, or 1.
 #[derive(Clone, Copy)]
 pub(super) struct Clamped<const BOUNDED: bool, const SQUARED: bool>;
 
 impl<const BOUNDED: bool, const SQUARED: bool> Rho for Clamped<BOUNDED, SQUARED> {
-    const STEEPEST: f32 = match (BOUNDED, SQUARED) {
-        (_, false) => 1.0,
-        (true, true) => 2.0,
-        // Fixed point ends at 8.
-        (false, true) => 16.0,
-    };
+    const STEEPEST: f32 = if SQUARED { 2.0 } else { 1.0 };
 
     fn units(one: f32) -> [f32; 2] {
         if SQUARED { [1.0 / (one * one), 2.0 / one] } else { [1.0 / one, 1.0] }

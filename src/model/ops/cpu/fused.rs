@@ -114,13 +114,13 @@ fn dispatch(
 ) -> f64 {
     let Scratch { single, mixed, sums, partition } = scratch;
     let together = if kernel.net.is_deep() { 1 } else { ChunkPlan::together(&kernel.net) };
+    assert!(kernel.net.has_kernels(), "kernels for {}", kernel.net);
     let curve = kernel.net.activation.curve();
     macro_rules! run {
         ($h:literal, $buffers:expr) => {
             match (curve.bounded, curve.outer) {
-                (false, 1) => run!($h, $buffers, Clamped<false, false>),
+                (false, _) => run!($h, $buffers, Clamped<false, false>),
                 (true, 1) => run!($h, $buffers, Clamped<true, false>),
-                (false, _) => run!($h, $buffers, Clamped<false, true>),
                 (true, _) => run!($h, $buffers, Clamped<true, true>),
             }
         };

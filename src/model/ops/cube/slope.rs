@@ -355,7 +355,13 @@ fn activate(a: f32, #[comptime] form: Form) -> f32 {
 #[cube]
 fn derivative(a: f32, #[comptime] form: Form) -> f32 {
     let Curve { bounded, outer, .. } = comptime!(form.curve);
-    let steep = if comptime!(outer == 2) { a + a } else { 1.0f32 };
-    let inside = if bounded { a >= 0.0f32 && a <= 1.0f32 } else { a > 0.0f32 };
+    let mut steep = 1.0f32;
+    if comptime!(outer == 2) {
+        steep = a + a;
+    }
+    let mut inside = a > 0.0f32;
+    if bounded {
+        inside = a >= 0.0f32 && a <= 1.0f32;
+    }
     select(inside, steep, 0.0f32)
 }
