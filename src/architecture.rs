@@ -29,6 +29,9 @@ pub struct Architecture {
     pub head: Vec<Layer>,
     /// Whether the first layer has one more neuron, added to the output as it is.
     pub skip: bool,
+    /// Whether each row has a value by output bucket besides, "piece-square tables": half of what
+    /// the side to move's rows add up to beyond the other side's is added to the output.
+    pub psqt: bool,
     /// Sets of layers, 1 to 32.
     pub buckets: usize,
     /// The function that chooses one of them; none where the number of pieces does.
@@ -56,6 +59,7 @@ impl Architecture {
             pairwise: false,
             head: Vec::new(),
             skip: false,
+            psqt: false,
             buckets: 1,
             own_buckets: None,
         }
@@ -88,6 +92,11 @@ impl Architecture {
     /// Inputs of all views, side by side, the side to move's first.
     pub fn features(&self) -> usize {
         self.views() * self.outputs_of_view()
+    }
+
+    /// Columns that an accumulator has behind its neurons: the piece-square values by output bucket.
+    pub fn psqt_columns(&self) -> usize {
+        if self.psqt { self.buckets } else { 0 }
     }
 
     /// Inputs and outputs of each affine map; the skip neuron is the first one's last output.
@@ -164,6 +173,8 @@ pub enum Part {
     Output,
     /// `[buckets]`
     OutputBias,
+    /// `[rows, buckets]` of a feature set: piece-square values.
+    Psqt(usize),
 }
 
 /// The powers of QA and QB that one unit of an array's integers stands for.
@@ -187,6 +198,8 @@ impl Part {
             Part::LayerBias(i) => format!("head.{i}.bias"),
             Part::Output => "output.weight".into(),
             Part::OutputBias => "output.bias".into(),
+            Part::Psqt(0) => "psqt.weight".into(),
+            Part::Psqt(set) => format!("psqt.{}.weight", sets[set].name()),
         }
     }
 
@@ -242,6 +255,10 @@ impl Architecture {
         let width = output[0];
         arrays.push(array(Part::Output, of_bucket(&[width]), width, Factor::Qb));
         arrays.push(array(Part::OutputBias, of_bucket(&[]), width, Factor::QaQb));
+        let sets = self.inputs.sets().iter().enumerate().filter(|_| self.psqt);
+        arrays.extend(sets.map(|(place, set)| {
+            array(Part::Psqt(place), vec![set.rows(), self.buckets], PIECES, Factor::QaQb)
+        }));
         arrays
     }
 
@@ -299,6 +316,10 @@ impl Architecture {
             ("head", format!("at most {MOST_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
             ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
+        } else if self.psqt && self.inputs.views != Views::Perspective {
+            let reason = "piece-square values compare both perspectives; take `inputs = \
+                          \"perspective\"`";
+            ("psqt", reason.into())
         } else if self.skip && head.is_empty() {
             ("skip", "the skip neuron is one of the head's first layer, and `head` has none".into())
         } else {

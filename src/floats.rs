@@ -74,6 +74,16 @@ impl<'a> Float<'a> {
         &self.get(Part::Rows(set))[row * self.net.hidden..][..self.net.hidden]
     }
 
+    /// Adds a row to an accumulator, so many times.
+    pub fn add(&self, row: usize, times: f64, accumulator: &mut [f64]) {
+        let (neurons, values) = accumulator.split_at_mut(self.net.hidden);
+        let (set, place) = self.net.inputs.set_of(row);
+        let of_row = self.get(Part::Psqt(set)).chunks(values.len().max(1)).nth(place);
+        for (sums, row) in [(neurons, self.row(row)), (values, of_row.unwrap_or_default())] {
+            sums.iter_mut().zip(row).for_each(|(sum, &term)| *sum += times * f64::from(term));
+        }
+    }
+
     /// The logit for the side to move; times SCALE it is centipawns.
     pub fn logit(&self, position: &Position) -> f64 {
         let bucket = self.net.bucket_of(position);
@@ -81,16 +91,14 @@ impl<'a> Float<'a> {
         output * f64::from(self.net.inputs.sign(position))
     }
 
-    /// The accumulators of each view, before the activation.
+    /// The accumulators of each view, before the activation, and the piece-square values behind.
     pub fn accumulators(&self, position: &Position) -> Vec<Vec<f64>> {
         let of_view = |view| {
             let biases = self.get(Part::AccumulatorBias);
             let mut accumulator: Vec<f64> = biases.iter().map(|&bias| bias.into()).collect();
-            self.net.inputs.active(position, view, &mut |row| {
-                for (a, &w) in accumulator.iter_mut().zip(self.row(row)) {
-                    *a += f64::from(w);
-                }
-            });
+            accumulator.resize(biases.len() + self.net.psqt_columns(), 0.0);
+            let add = &mut |row| self.add(row, 1.0, &mut accumulator);
+            self.net.inputs.active(position, view, add);
             accumulator
         };
         (0..self.net.views()).map(of_view).collect()
@@ -143,6 +151,12 @@ impl Arithmetic for Numbers<'_> {
 
     fn add(&self, x: Vec<f64>, y: Vec<f64>) -> Vec<f64> {
         x.iter().zip(y).map(|(x, y)| x + y).collect()
+    }
+
+    fn piece_squares(&self, x: Vec<f64>) -> [Vec<f64>; 2] {
+        let Self { float: Float { net, .. }, bucket } = *self;
+        let values = self.columns(&x, 2, net.hidden + bucket..net.hidden + bucket + 1);
+        [self.columns(&x, 2, 0..net.hidden), vec![(values[0] - values[1]) / 2.0]]
     }
 
     fn affine(&self, map: usize, x: Vec<f64>) -> Vec<f64> {

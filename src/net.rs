@@ -4,7 +4,8 @@
 //! biases of the accumulators, both times QA; then i16 output weights
 //! `[bucket][view * N + neuron]` times QB and biases times QA * QB, or map by map f32 weights
 //! `[bucket][output][input]` and biases, the first map in i8 times QB where
-//! [`HeadFormat::Int8`](crate::scales::HeadFormat) is chosen, the skip neuron last. The text
+//! [`HeadFormat::Int8`](crate::scales::HeadFormat) is chosen, the skip neuron last; then i32
+//! piece-square values `[row][bucket]` times QA * QB, if the net has them. The text
 //! `bullet` fills it up to a multiple of 64 bytes.
 
 mod accumulator;
@@ -155,6 +156,11 @@ impl Net {
 
     fn sets(&self) -> usize {
         self.architecture.inputs.sets().len()
+    }
+
+    /// The piece-square values of a feature set, `[rows][buckets]`, times QA * QB.
+    pub fn psqt(&self, set: usize) -> &[i32] {
+        self.numbers[self.numbers.len() - self.sets() + set].i32s()
     }
 
     /// Weights and biases of a map, of all buckets.

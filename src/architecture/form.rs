@@ -31,6 +31,8 @@ pub struct Form {
     pub head: Vec<LayerForm>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub psqt: bool,
     #[serde(default, skip_serializing_if = "Buckets::is_one")]
     pub output_buckets: Buckets,
 }
@@ -79,6 +81,7 @@ impl TryFrom<Form> for Architecture {
             pairwise: form.pairwise,
             head,
             skip: form.skip,
+            psqt: form.psqt,
             buckets: form.output_buckets.count(),
             own_buckets: form.output_buckets.own(),
         };
@@ -102,6 +105,7 @@ impl From<Architecture> for Form {
             pairwise: net.pairwise,
             head: net.head.iter().map(layer).chain(last).collect(),
             skip: net.skip,
+            psqt: net.psqt,
             output_buckets: net.own_buckets.map_or(Buckets::Pieces(net.buckets), Buckets::Own),
         }
     }
@@ -136,7 +140,8 @@ fn layers(written: &[LayerForm]) -> Result<Vec<Layer>, String> {
 
 impl Display for Architecture {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { inputs, hidden, activation, pairwise, head, skip, buckets, own_buckets } = self;
+        let Self { inputs, hidden, activation, pairwise, head, skip, psqt, buckets, own_buckets } =
+            self;
         match inputs.views {
             Views::Perspective => write!(f, "({inputs} -> {hidden})x2")?,
             _ => write!(f, "{inputs} -> {hidden}")?,
@@ -160,10 +165,10 @@ impl Display for Architecture {
         }
         write!(f, " {}", activation.name())?;
         let activations: Vec<&str> = head.iter().map(|layer| layer.activation.name()).collect();
-        match activations.is_empty() {
-            true => Ok(()),
-            false => write!(f, ", {}", activations.join(", ")),
+        if !activations.is_empty() {
+            write!(f, ", {}", activations.join(", "))?;
         }
+        f.write_str(if *psqt { ", psqt" } else { "" })
     }
 }
 

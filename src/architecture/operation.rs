@@ -12,6 +12,9 @@ use super::{Activation, Architecture, Curve};
 /// perspectives, the side to move's first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
+    /// Sets aside the piece-square values, which stand behind the neurons of each perspective; half of
+    /// their difference is added to the output.
+    PieceSquares,
     /// The curves of all values, side by side.
     Activate(Activation),
     /// The first half of each perspective times the second.
@@ -37,6 +40,10 @@ pub trait Arithmetic {
 
     fn add(&self, x: Self::Values, y: Self::Values) -> Self::Values;
 
+    /// The accumulators without the piece-square values, and half of what those of the side to move,
+    /// in the position's output bucket, are beyond those of the other side.
+    fn piece_squares(&self, accumulators: Self::Values) -> [Self::Values; 2];
+
     /// The affine map of this number, with the weights of the position's output bucket.
     fn affine(&self, map: usize, x: Self::Values) -> Self::Values;
 }
@@ -49,7 +56,10 @@ impl Architecture {
             let first = std::iter::once(Operation::Affine(i)).chain(skip);
             first.chain([Operation::Activate(layer.activation)])
         };
-        std::iter::once(Operation::Activate(self.activation))
+        let piece_squares = self.psqt.then_some(Operation::PieceSquares);
+        piece_squares
+            .into_iter()
+            .chain([Operation::Activate(self.activation)])
             .chain(self.pairwise.then_some(Operation::Product))
             .chain(self.head.iter().enumerate().flat_map(of_layer))
             .chain([Operation::Affine(self.head.len())])
@@ -64,9 +74,20 @@ impl Architecture {
         mut see: impl FnMut(Operation, &A::Values),
     ) -> A::Values {
         let (mut x, mut kept) = (accumulators, None);
+        let mut keep = |it| {
+            kept = Some(match kept.take() {
+                None => it,
+                Some(kept) => arithmetic.add(kept, it),
+            });
+        };
         for operation in self.operations() {
             see(operation, &x);
             x = match operation {
+                Operation::PieceSquares => {
+                    let [neurons, values] = arithmetic.piece_squares(x);
+                    keep(values);
+                    neurons
+                }
                 Operation::Activate(activation) => arithmetic.activate(x, activation.curves()),
                 Operation::Product => {
                     let half = self.outputs_of_view();
@@ -75,7 +96,7 @@ impl Architecture {
                 Operation::Affine(map) => arithmetic.affine(map, x),
                 Operation::Skip => {
                     let last = self.head[0].size;
-                    kept = Some(arithmetic.columns(&x, 1, last..last + 1));
+                    keep(arithmetic.columns(&x, 1, last..last + 1));
                     arithmetic.columns(&x, 1, 0..last)
                 }
             };
@@ -91,7 +112,7 @@ impl Architecture {
     pub fn has_kernels(&self) -> bool {
         // Slopes that have no bound do not fit the kernels' fixed point. Layers take any curve.
         let Curve { inner, bounded, outer } = self.activation.curve();
-        inner == 1 && (bounded || outer == 1)
+        inner == 1 && (bounded || outer == 1) && !self.psqt
     }
 }
 

@@ -111,6 +111,11 @@ impl Config {
                         layer.rate.get_or_insert(100.0);
                     }
                 }
+                if net.psqt {
+                    // A queen is worth more than weights that are multiplied may be.
+                    let layer = optimizer.layers.0.entry("psqt".into()).or_default();
+                    layer.clip.get_or_insert(0.0);
+                }
                 check_layers(&model.architecture, net.tune_base, &file.optimizer)?;
                 Model::Net(Box::new(model))
             }
@@ -163,6 +168,7 @@ impl Net {
             pairwise: self.pairwise,
             head: self.head.clone(),
             skip: self.skip,
+            psqt: self.psqt,
             output_buckets: self.output_buckets,
         };
         let wrong = |Impossible { key, reason }| ConfigError::of(&format!("net.{key}"), reason);

@@ -113,6 +113,9 @@ pub struct Net {
     /// Whether the first layer of the head has one more neuron, which is added to the output.
     #[serde(default)]
     pub skip: bool,
+    /// Whether each row has a piece-square value by output bucket, which is added to the output.
+    #[serde(default)]
+    pub psqt: bool,
     /// Sets of all layers behind the hidden one: their number, or the name of what chooses them.
     #[serde(default)]
     pub output_buckets: Buckets,

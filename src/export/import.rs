@@ -198,7 +198,7 @@ fn id(net: &Architecture, part: Part) -> String {
     match part {
         Part::Rows(0) => "l0w".into(),
         Part::Factor(0) => "l0f".into(),
-        Part::Rows(_) | Part::Factor(_) => part.name(net.inputs.sets()),
+        Part::Rows(_) | Part::Factor(_) | Part::Psqt(_) => part.name(net.inputs.sets()),
         Part::AccumulatorBias => "l0b".into(),
         Part::Layer(layer) => format!("l{}w", layer + 1),
         Part::LayerBias(layer) => format!("l{}b", layer + 1),

@@ -19,7 +19,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::architecture::{self, Arithmetic, Curve};
+use crate::architecture::{self, Architecture, Arithmetic, Curve};
 use crate::net::{Net, Numbers};
 use crate::scales::{HeadFormat, Scales};
 
@@ -124,16 +124,16 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
 /// The bounds of the integers behind the accumulators.
 fn behind(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow> {
     let (architecture, Scales { scale, head_format, .. }) = (net.architecture(), net.scales());
-    if architecture.is_deep() && head_format == HeadFormat::Float {
-        return Ok(proof);
-    }
-    let views = std::iter::repeat_n(neurons, architecture.views());
-    let accumulators: Vec<Bounds> = views.flatten().map(|neuron| neuron.legal).collect();
+    let is_float = architecture.is_deep() && head_format == HeadFormat::Float;
+    let accumulators = (!is_float).then(|| -> Vec<Bounds> {
+        let views = std::iter::repeat_n(neurons, architecture.views());
+        views.flatten().map(|neuron| neuron.legal).collect()
+    });
     // One bucket judges a position; the bounds are those of all.
     let (mut output, mut sum) = (Bounds::NONE, Bounds::NONE);
     for bucket in 0..architecture.buckets {
         let intervals = Intervals { net, bucket, sums: Cell::new(Bounds::NONE) };
-        let last = architecture.output(&intervals, Some(accumulators.clone()), |_, _| ());
+        let last = architecture.output(&intervals, accumulators.clone(), |_, _| ());
         output = output.hull(intervals.sums.get());
         sum = sum.hull(last.map_or(Bounds::NONE, |last| last[0]));
     }
@@ -158,8 +158,14 @@ fn behind(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow
 struct Intervals<'a> {
     net: &'a Net,
     bucket: usize,
-    /// The bounds of all partial sums of a map.
+    /// The bounds of all partial sums of maps, and of piece-square values.
     sums: Cell<Bounds>,
+}
+
+impl Intervals<'_> {
+    fn see(&self, sums: Bounds) {
+        self.sums.set(self.sums.get().hull(sums));
+    }
 }
 
 impl Arithmetic for Intervals<'_> {
@@ -191,6 +197,21 @@ impl Arithmetic for Intervals<'_> {
         Some(x?.into_iter().zip(y?).map(|(x, y)| x.plus(y)).collect())
     }
 
+    fn piece_squares(&self, accumulators: Self::Values) -> [Self::Values; 2] {
+        let Architecture { inputs, buckets, .. } = self.net.architecture();
+        let sets = inputs.sets().iter().enumerate().map(|(place, set)| {
+            let values = self.net.psqt(place).iter().skip(self.bucket).step_by(*buckets);
+            let [least, most] = set.bounds(&values.copied().collect::<Vec<_>>());
+            Bounds { least, most }
+        });
+        let own = sets.fold(Bounds::NONE, Bounds::plus);
+        let difference = own.plus(own.times(Bounds { least: -1, most: -1 }));
+        self.see(own.hull(difference));
+        let half = Bounds { least: difference.least / 2, most: difference.most / 2 };
+        let values = accumulators.is_some().then(|| vec![half]);
+        [accumulators, values]
+    }
+
     fn affine(&self, map: usize, x: Self::Values) -> Self::Values {
         let (x, net) = (x?, self.net);
         let partial = |weights: &mut dyn Iterator<Item = i64>, shift: u32| {
@@ -207,13 +228,13 @@ impl Arithmetic for Intervals<'_> {
                 let outputs = weights.len() / x.len() / net.architecture().buckets;
                 let rows = weights.chunks_exact(x.len()).skip(self.bucket * outputs).take(outputs);
                 let sums = rows.map(|row| partial(&mut row.iter().map(|&it| it.into()), shift));
-                self.sums.set(sums.fold(Bounds::NONE, Bounds::hull));
+                self.see(sums.fold(Bounds::NONE, Bounds::hull));
                 None
             }
             weights => {
                 let weights = &weights.i16s()[self.bucket * x.len()..];
                 let sum = partial(&mut weights.iter().map(|&it| it.into()), 0);
-                self.sums.set(sum);
+                self.see(sum);
                 // The bias is added to the sum itself; it must not push it out either.
                 let bias = i64::from(biases.i16s()[self.bucket]);
                 let bias = Bounds { least: bias.min(0), most: bias.max(0) };

@@ -72,6 +72,7 @@ fn numbers(floats: &Floats, scales: Scales, stored: &Stored) -> Result<Numbers, 
     let integers = values.iter().filter_map(|&value| integer(value, factor, number));
     Ok(match number {
         Number::I8 => Numbers::I8(integers.map(|it| it as i8).collect()),
+        Number::I32 => Numbers::I32(integers.map(|it| it as i32).collect()),
         Number::I16 => Numbers::I16(integers.map(|it| it as i16).collect()),
         Number::F32 => Numbers::F32(values.to_vec()),
     })

@@ -175,6 +175,7 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         pieces_per_bucket => architecture.pieces_per_bucket(),
         maps => maps(architecture, bytes_in),
         skip,
+        psqt => architecture.psqt,
         bytes_in,
         shift,
         shifted => 1_i64 << shift,

@@ -76,8 +76,7 @@ fn of_position(float: &Float, scale: f64, position: &Position, worths: &mut Vec<
     removed(position, worths, |place| {
         let mut without = accumulators.clone();
         for (accumulator, rows) in without.iter_mut().zip(&rows) {
-            let row = float.row(rows[place]);
-            accumulator.iter_mut().zip(row).for_each(|(sum, weight)| *sum -= f64::from(*weight));
+            float.add(rows[place], -1.0, accumulator);
         }
         sign * (with - value(&without, left))
     });

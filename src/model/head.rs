@@ -14,7 +14,7 @@ pub type Map = [Tensor<1>; 2];
 ///
 /// # Shapes
 /// - `maps`: those of [`Architecture::maps`]
-/// - `accumulators`: `[batch * views, N]`
+/// - `accumulators`: `[batch * views, N]`, the piece-square values behind the neurons
 /// - `buckets`: `[batch]`, or empty where there is one bucket
 /// - output: `[batch]`
 pub fn logits(
@@ -32,11 +32,12 @@ pub fn logits(
     let chosen = TensorData::new(chosen, [batch, net.buckets, 1]);
     let chosen = Tensor::from_data(chosen, &accumulators.device());
     let x = accumulators.reshape([batch, net.views() * columns]);
-    net.output(&Tensors { maps, chosen }, x, |_, _| ()).reshape([batch])
+    net.output(&Tensors { net, maps, chosen }, x, |_, _| ()).reshape([batch])
 }
 
 /// Tensors `[batch, values]`.
 struct Tensors<'a> {
+    net: &'a Architecture,
     maps: &'a [Map],
     /// `[batch, buckets, 1]`, one where the bucket is a position's.
     chosen: Tensor<3>,
@@ -70,6 +71,14 @@ impl Arithmetic for Tensors<'_> {
 
     fn add(&self, x: Tensor<2>, y: Tensor<2>) -> Tensor<2> {
         x + y
+    }
+
+    fn piece_squares(&self, x: Tensor<2>) -> [Tensor<2>; 2] {
+        let (batch, hidden, buckets) = (x.dims()[0], self.net.hidden, self.net.buckets);
+        let values = self.columns(&x, 2, hidden..hidden + buckets).reshape([batch, 2, buckets]);
+        let halved = values.matmul(self.chosen.clone()).reshape([batch, 2]) / 2.0;
+        let [own, other] = [0, 1].map(|view| halved.clone().narrow(1, view, 1));
+        [self.columns(&x, 2, 0..hidden), own - other]
     }
 
     fn affine(&self, map: usize, x: Tensor<2>) -> Tensor<2> {

@@ -36,42 +36,56 @@ impl<'a> Lists<'a> {
         self.rows.len() / self.places
     }
 
-    /// The sums of each list, `[lists, N]`, of the weights of each set and of its factor.
-    pub fn accumulate(&self, weights: &[[Cow<[f32]>; 2]]) -> Vec<f32> {
+    /// The sums of each list, `[lists, columns]`, of each set's weights, factor and piece-square
+    /// values, which are the last columns.
+    pub fn accumulate(&self, weights: &[[Cow<[f32]>; 3]]) -> Vec<f32> {
         let (net, hidden) = (self.net, self.net.hidden);
-        let mut sums = vec![0.0; self.len() * hidden];
+        let columns = hidden + net.psqt_columns();
+        let mut sums = vec![0.0; self.len() * columns];
         let lists = self.rows.par_chunks_exact(self.places);
-        sums.par_chunks_exact_mut(hidden).zip(lists).for_each(|(sums, list)| {
+        sums.par_chunks_exact_mut(columns).zip(lists).for_each(|(sums, list)| {
+            let (neurons, values) = sums.split_at_mut(hidden);
             for row in list.iter().map(|row| *row as usize).filter(|row| *row < net.rows()) {
                 let (set, row) = net.inputs.set_of(row);
-                add(sums, &weights[set][0], row);
+                let [rows, factors, psqt] = &weights[set];
+                add(neurons, rows, row);
                 if let Some(factor) = factor(net, set, row) {
-                    add(sums, &weights[set][1], factor);
+                    add(neurons, factors, factor);
                 }
+                add(values, psqt, row);
             }
         });
         sums
     }
 
-    /// The gradients of the weights of each set, and of its factor if it has one, from those of the
-    /// accumulators, `[lists, N]`.
-    pub fn scatter(&self, slopes: &[f32]) -> Vec<[Vec<f32>; 2]> {
+    /// The gradients of each set's weights, factor and piece-square values from those of the
+    /// accumulators, `[lists, columns]`.
+    pub fn scatter(&self, slopes: &[f32]) -> Vec<[Vec<f32>; 3]> {
         let (inputs, hidden) = (&self.net.inputs, self.net.hidden);
+        let columns = hidden + self.net.psqt_columns();
         let (starts, lists) = self.by_row();
         let of_set = |set: usize| {
             let (first, count) = (inputs.first_row(set), inputs.sets()[set].rows());
-            let mut rows = vec![0.0; count * hidden];
-            rows.par_chunks_exact_mut(hidden).enumerate().for_each(|(row, sums)| {
-                let Range { start, end } = starts[first + row]..starts[first + row + 1];
-                lists[start..end].iter().for_each(|list| add(sums, slopes, *list as usize));
-            });
+            let sums = |part: Range<usize>| {
+                let mut sums = vec![0.0; count * part.len()];
+                let rows = sums.par_chunks_exact_mut(part.len().max(1)).enumerate();
+                rows.for_each(|(row, sums)| {
+                    let Range { start, end } = starts[first + row]..starts[first + row + 1];
+                    for list in &lists[start..end] {
+                        let slopes = &slopes[*list as usize * columns..][..columns];
+                        add(sums, &slopes[part.clone()], 0);
+                    }
+                });
+                sums
+            };
+            let (rows, psqt) = (sums(0..hidden), sums(hidden..columns));
             let mut factors = vec![0.0; inputs.factor_rows(set) * hidden];
             for (row, slopes) in rows.chunks_exact(hidden).enumerate() {
                 if let Some(factor) = factor(self.net, set, row) {
                     add(&mut factors[factor * hidden..][..hidden], slopes, 0);
                 }
             }
-            [rows, factors]
+            [rows, factors, psqt]
         };
         (0..inputs.sets().len()).map(of_set).collect()
     }

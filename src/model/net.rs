@@ -51,11 +51,13 @@ pub struct Affine {
     pub bias: Param<Tensor<1>>,
 }
 
-/// Weights of the rows of a feature set, `[rows, N]`, and of its factor, `[factor rows, N]`.
+/// Weights of the rows of a feature set, `[rows, N]`, and of its factor, `[factor rows, N]`, and its
+/// piece-square values, `[rows, buckets]`.
 #[derive(Module, Debug)]
 pub struct SetRows {
     pub weight: Param<Tensor<2>>,
     pub factor: Option<Param<Tensor<2>>>,
+    pub psqt: Option<Param<Tensor<2>>>,
 }
 
 /// A net as the fused operations take it, and the memory that they work in.
@@ -107,6 +109,7 @@ pub fn id(part: Part) -> u64 {
         Part::Factor(0) => 5,
         Part::Rows(set) => 100 + 2 * set as u64,
         Part::Factor(set) => 101 + 2 * set as u64,
+        Part::Psqt(set) => 500 + set as u64,
         Part::Layer(i) => 6 + 2 * i as u64,
         Part::LayerBias(i) => 7 + 2 * i as u64,
     }
@@ -139,10 +142,11 @@ impl NetModel {
             Ok::<_, WeightsError>(Affine { weight, bias: param(&array(bias), weights, device)? })
         };
         let rows = |set| {
-            let factor = net.array(Part::Factor(set));
-            let factor = factor.map(|array| param(&array, weights, device)).transpose()?;
+            let some =
+                |part| net.array(part).map(|array| param(&array, weights, device)).transpose();
+            let (factor, psqt) = (some(Part::Factor(set))?, some(Part::Psqt(set))?);
             let weight = param(&array(Part::Rows(set)), weights, device)?;
-            Ok::<_, WeightsError>(SetRows { weight, factor })
+            Ok::<_, WeightsError>(SetRows { weight, factor, psqt })
         };
         let head = (0..net.head.len()).map(|i| affine(Part::Layer(i), Part::LayerBias(i)));
         Ok(Self {
@@ -161,21 +165,16 @@ impl NetModel {
 
     /// See [`Model::logits`](super::Model::logits).
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        let active = match &self.path {
+        let inputs = inputs.one_hot();
+        let sums = match &self.path {
             Path::Fused(fused) => {
-                let job = fused.job(inputs.one_hot(), Aim::Targets(&[]), None);
+                let job = fused.job(inputs, Aim::Targets(&[]), None);
                 return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
             }
-            Path::Lists => {
-                let active = inputs.one_hot().lists();
-                let sums = self.sums(&Lists::new(&self.net, active));
-                return self.logits_of(sums, &active.buckets);
-            }
-            Path::Plain => inputs.one_hot().lists(),
+            Path::Lists => self.sums(&Lists::new(&self.net, inputs.lists())),
+            Path::Plain => self.dense_sums(inputs.lists()),
         };
-        let device = self.output.bias.val().device();
-        let accumulators = self.accumulators(active, &device);
-        head::logits(&self.net, &self.maps(), accumulators, &active.buckets)
+        self.logits_of(sums, &inputs.lists().buckets)
     }
 
     /// See [`Model::slope`](super::Model::slope). `done` is called after each stage on a GPU; elsewhere
@@ -213,23 +212,29 @@ impl NetModel {
         fused.kernel.touched_rows(&touched).map(|(set, rows)| (id(Part::Rows(set)), rows)).collect()
     }
 
-    /// The sums of weights of each list, `[lists, N]`, without the bias.
+    /// The sums of weights of each list, `[lists, columns]`, without the bias.
     fn sums(&self, lists: &Lists) -> Tensor<2> {
         let tensor = |param: &Param<Tensor<2>>| super::inner(param.val()).into_dispatch();
-        let tensors = self
-            .sets
-            .iter()
-            .map(|set| [Some(tensor(&set.weight)), set.factor.as_ref().map(tensor)]);
-        let tensors: Vec<[Option<DispatchTensor>; 2]> = tensors.collect();
+        let tensors = self.sets.iter().map(|SetRows { weight, factor, psqt }| {
+            [Some(weight), factor.as_ref(), psqt.as_ref()].map(|param| param.map(tensor))
+        });
+        let tensors: Vec<[Option<DispatchTensor>; 3]> = tensors.collect();
         let weights: Vec<_> = tensors.iter().map(|set| set.each_ref().map(on_host)).collect();
-        let sums = TensorData::new(lists.accumulate(&weights), [lists.len(), self.net.hidden]);
-        Tensor::from_data(sums, &self.output.bias.val().device())
+        let sums = lists.accumulate(&weights);
+        let shape = [lists.len(), sums.len() / lists.len().max(1)];
+        Tensor::from_data(TensorData::new(sums, shape), &self.output.bias.val().device())
     }
 
-    /// The logits from sums of weights, `[lists, N]`.
+    /// The logits from sums of weights, `[lists, columns]`.
     fn logits_of(&self, sums: Tensor<2>, buckets: &[u8]) -> Tensor<1> {
-        let accumulators = sums + self.bias.val().unsqueeze();
-        head::logits(&self.net, &self.maps(), accumulators, buckets)
+        let bias = match self.net.psqt_columns() {
+            0 => self.bias.val(),
+            columns => {
+                let zeros = Tensor::zeros([columns], &sums.device());
+                Tensor::cat(vec![self.bias.val(), zeros], 0)
+            }
+        };
+        head::logits(&self.net, &self.maps(), sums + bias.unsqueeze(), buckets)
     }
 
     /// Loss and gradients by Burn's autodiff down to the accumulators, which are sums of lists.
@@ -241,14 +246,13 @@ impl NetModel {
         let slopes = super::to_host(sums.grad(&found).expect("it requires one"));
         let loss = loss.inner();
         let mut gradients = GradientsParams::from_grads(found, self);
-        for (set, [rows, factor]) in lists.scatter(&slopes).into_iter().enumerate() {
-            for (part, values) in [(Part::Rows(set), rows), (Part::Factor(set), factor)] {
-                let shape = [values.len() / self.net.hidden, self.net.hidden];
-                if !values.is_empty() {
-                    let values = TensorData::new(values, shape);
-                    let gradient = Tensor::<2>::from_data(values, &loss.device());
-                    gradients.register(id(part).into(), gradient);
-                }
+        for (set, found) in lists.scatter(&slopes).into_iter().enumerate() {
+            let parts = [Part::Rows(set), Part::Factor(set), Part::Psqt(set)];
+            for (part, values) in parts.into_iter().zip(found) {
+                let Some(array) = self.net.array(part) else { continue };
+                let gradient = TensorData::new(values, array.shape);
+                let gradient = Tensor::<2>::from_data(gradient, &loss.device());
+                gradients.register(id(part).into(), gradient);
             }
         }
         Slope { loss, gradients, touched: TouchedRows::default() }
@@ -270,51 +274,54 @@ impl NetModel {
             Part::LayerBias(i) => inner(&self.head[i].bias).into_dispatch(),
             Part::Output => inner(&self.output.weight).into_dispatch(),
             Part::OutputBias => inner(&self.output.bias).into_dispatch(),
+            Part::Psqt(_) => unreachable!("no kernel serves piece-square values"),
         };
         Arrays(self.net.arrays().iter().map(|array| of(array.part)).collect())
     }
 
-    /// The accumulators' weights, each row with that of the factor that it shares: `[rows, N]`, or of
-    /// touched rows `[touched, N]`.
+    /// The accumulators' weights, each row with that of the factor that it shares, and behind them the
+    /// piece-square values: `[rows, columns]`, or of touched rows `[touched, columns]`.
     fn rows(&self, touched: Option<&Touched>) -> Tensor<2> {
         let inputs = &self.net.inputs;
         let of_set = |(place, (rows, set)): (usize, (&SetRows, &Set))| {
-            let (weight, first) = (rows.weight.val(), inputs.first_row(place));
-            let device = weight.device();
+            let (first, device) = (inputs.first_row(place), rows.weight.val().device());
             let int = |rows: &[i32]| Tensor::<1, Int>::from_data(rows, &device);
-            let there: Vec<i32> = match touched {
+            let here: Vec<i32> = match touched {
                 None => (0..set.rows() as i32).collect(),
                 Some(touched) => {
                     let here = touched.within(first..first + set.rows()).iter();
                     here.map(|row| *row as i32 - first as i32).collect()
                 }
             };
-            let weight = if touched.is_some() { weight.select(0, int(&there)) } else { weight };
-            let Some(factor) = &rows.factor else { return weight };
-            let row = |row: &i32| set.factor(*row as u32).map_or(-1, |factor| factor as i32);
-            let rows = int(&there.iter().map(row).collect::<Vec<_>>());
-            let there = rows.clone().greater_equal_elem(0).float().unsqueeze_dim(1);
-            weight + factor.val().select(0, rows.clamp_min(0)) * there
+            let chosen = |all: Tensor<2>| match touched {
+                None => all,
+                Some(_) => all.select(0, int(&here)),
+            };
+            let mut weight = chosen(rows.weight.val());
+            if let Some(factor) = &rows.factor {
+                let row = |row: &i32| set.factor(*row as u32).map_or(-1, |factor| factor as i32);
+                let rows = int(&here.iter().map(row).collect::<Vec<_>>());
+                let there = rows.clone().greater_equal_elem(0).float().unsqueeze_dim(1);
+                weight = weight + factor.val().select(0, rows.clamp_min(0)) * there;
+            }
+            let psqt = rows.psqt.as_ref().map(|psqt| chosen(psqt.val()));
+            Tensor::cat([Some(weight), psqt].into_iter().flatten().collect(), 1)
         };
         let sets = self.sets.iter().zip(inputs.sets()).enumerate();
         Tensor::cat(sets.map(of_set).collect(), 0)
     }
 
-    /// `a = H x + b` of each view, `[batch * views, N]`.
-    fn accumulators(&self, active: &Active, device: &Device) -> Tensor<2> {
-        let touched = self
-            .net
-            .inputs
-            .is_large()
-            .then(|| Touched::of(OneHot::Lists(active), &Pairs::none(active.rows)));
-        let (rows, bias) = (self.rows(touched.as_ref()), self.bias.val());
-        let view = |view| {
-            let x = dense(active, view, touched.as_ref(), device); // [batch, rows]
-            x.matmul(rows.clone()) + bias.clone().unsqueeze() // [batch, N]
-        };
-        let (views, hidden) = (self.net.views(), self.net.hidden);
-        let side_by_side = Tensor::cat((0..views).map(view).collect(), 1);
-        side_by_side.reshape([active.len() * views, hidden])
+    /// The sums of weights of each list by matrices, `[batch * views, columns]`, without the bias.
+    fn dense_sums(&self, active: &Active) -> Tensor<2> {
+        let is_large = self.net.inputs.is_large();
+        let touched =
+            is_large.then(|| Touched::of(OneHot::Lists(active), &Pairs::none(active.rows)));
+        let rows = self.rows(touched.as_ref());
+        let [_, columns] = rows.dims();
+        let device = rows.device();
+        let view = |view| dense(active, view, touched.as_ref(), &device).matmul(rows.clone());
+        let side_by_side = Tensor::cat((0..self.net.views()).map(view).collect(), 1);
+        side_by_side.reshape([active.len() * self.net.views(), columns])
     }
 
     /// The affine maps behind the accumulators.

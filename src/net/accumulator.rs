@@ -109,8 +109,7 @@ impl<'a> Accumulator<'a> {
             seen[count] = of(color);
             count += 1;
         }
-        let value = self.net.value(&seen[..count], architecture.bucket_of(position));
-        self.net.seen_by_mover(value, position)
+        self.net.value(&seen[..count], position)
     }
 }
 

@@ -20,6 +20,10 @@
 //! layers : x = activation(z)                              z = bias + w_0 * x_0 + w_1 * x_1 ...
 //! output : eval = truncate((z + skip neuron) * SCALE)
 //! ```
+//! With piece-square values, `p = (those of the side to move's rows - those of the other side's)`, all of
+//! the position's output bucket, the first output is `sum (/ QA) + c + p / 2`, and the second
+//! `z + (p / (2 * QA * QB) + skip neuron)`, `1 / (2 * QA * QB)` rounded to f32 before it is multiplied.
+//!
 //! What an i32 does not hold becomes its end, and what is no number 0.
 //!
 //! All of it in f32, rounded after each operation (no fused products), a sum from the bias on and
@@ -47,12 +51,11 @@ impl Net {
         let held = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
         let views = (0..self.architecture.views()).flat_map(|it| self.accumulators(position, it));
         let views: Vec<i32> = views.map(held).collect();
-        let bucket = self.architecture.bucket_of(position);
-        self.seen_by_mover(self.run(&[&views], bucket, true), position)
+        self.seen_by_mover(self.run(&[&views], position, true), position)
     }
 
     /// Centipawns of the output as the side to move sees them; saturates at the ends of i32.
-    pub(super) fn seen_by_mover(&self, value: i64, position: &Position) -> i32 {
+    fn seen_by_mover(&self, value: i64, position: &Position) -> i32 {
         let seen = value.saturating_mul(self.architecture.inputs.sign(position).into());
         seen.clamp(i32::MIN.into(), i32::MAX.into()) as i32
     }
@@ -68,24 +71,40 @@ impl Net {
         accumulators
     }
 
-    /// Centipawns of the output from the accumulators of all views, side to move's first.
-    pub(super) fn value(&self, views: &[&[i32]], bucket: usize) -> i64 {
-        let curve = self.architecture.activation.curve();
-        if self.architecture.is_deep() || curve.inner > 1 {
-            return self.run(views, bucket, false);
+    /// Centipawns for the side to move from the accumulators of all views, side to move's first.
+    pub(super) fn value(&self, views: &[&[i32]], position: &Position) -> i32 {
+        let Architecture { hidden, activation, psqt, .. } = self.architecture;
+        let curve = activation.curve();
+        if self.architecture.is_deep() || psqt || curve.inner > 1 {
+            return self.seen_by_mover(self.run(views, position, false), position);
         }
-        let (weights, bias) = self.output_of(bucket);
-        let weights = weights.chunks_exact(self.architecture.hidden);
-        let shares = views.iter().zip(weights).map(|(view, it)| self.terms(curve, view, it));
-        self.centipawns(self.with_bias(shares.sum(), bias))
+        let (weights, bias) = self.output_of(self.architecture.bucket_of(position));
+        let shares = views.iter().zip(weights.chunks_exact(hidden));
+        let sum = shares.map(|(view, weights)| self.terms(curve, view, weights)).sum();
+        self.seen_by_mover(self.centipawns(self.with_bias(sum, bias)), position)
     }
 
-    fn run(&self, views: &[&[i32]], bucket: usize, slowly: bool) -> i64 {
-        let arithmetic = Integers { net: self, bucket, slowly };
+    fn run(&self, views: &[&[i32]], position: &Position, slowly: bool) -> i64 {
+        let bucket = self.architecture.bucket_of(position);
+        let piece_squares = self.piece_squares(position, bucket);
+        let arithmetic = Integers { net: self, bucket, piece_squares, slowly };
         match self.architecture.output(&arithmetic, Values::Accumulators(views), |_, _| ()) {
             Values::Sum(sum) => self.centipawns(sum),
             values => (values.floats()[0] * self.scales.scale as f32) as i64,
         }
+    }
+
+    /// The sum of the piece-square values of the side to move's rows without those of the other side's.
+    fn piece_squares(&self, position: &Position, bucket: usize) -> i64 {
+        let Architecture { inputs, buckets, psqt, .. } = &self.architecture;
+        let mut sum = 0;
+        for (view, sign) in [1, -1].into_iter().enumerate().filter(|_| *psqt) {
+            inputs.active(position, view, &mut |row| {
+                let (set, row) = inputs.set_of(row);
+                sum += sign * i64::from(self.psqt(set)[row * buckets + bucket]);
+            });
+        }
+        sum
     }
 
     /// The output of a net of integers, times QA * QB, from the sum of products with its weights.
@@ -130,6 +149,8 @@ fn sum(accumulators: &[i32], weights: &[i16], top: i32, term: impl Fn(i32, i32) 
 struct Integers<'a> {
     net: &'a Net,
     bucket: usize,
+    /// See [`Net::piece_squares`].
+    piece_squares: i64,
     /// Whether maps of floats are computed in the order of the definition.
     slowly: bool,
 }
@@ -188,7 +209,22 @@ impl<'a> Arithmetic for Integers<'a> {
     }
 
     fn add(&self, x: Values<'a>, y: Values<'a>) -> Values<'a> {
-        Values::Floats(x.floats().iter().zip(y.floats()).map(|(x, y)| x + y).collect())
+        match (x, y) {
+            (Values::Sum(x), Values::Sum(y)) => Values::Sum(x + y),
+            (x, y) => {
+                Values::Floats(x.floats().iter().zip(y.floats()).map(|(x, y)| x + y).collect())
+            }
+        }
+    }
+
+    fn piece_squares(&self, accumulators: Values<'a>) -> [Values<'a>; 2] {
+        let Scales { qa, qb, .. } = self.net.scales;
+        let unit = (0.5 / (f64::from(qa) * f64::from(qb))) as f32;
+        let values = match self.net.architecture.is_deep() {
+            true => Values::Floats(vec![self.piece_squares as f32 * unit]),
+            false => Values::Sum(self.piece_squares / 2),
+        };
+        [accumulators, values]
     }
 
     fn affine(&self, map: usize, x: Values<'a>) -> Values<'a> {
@@ -287,6 +323,7 @@ pub(super) fn columns([inputs, outputs]: [usize; 2], weights: &Numbers) -> Vec<f
 pub enum Number {
     I8,
     I16,
+    I32,
     F32,
 }
 
@@ -295,6 +332,7 @@ pub enum Number {
 pub enum Numbers {
     I8(Vec<i8>),
     I16(Vec<i16>),
+    I32(Vec<i32>),
     F32(Vec<f32>),
 }
 
@@ -343,6 +381,7 @@ pub fn stored(net: &Architecture, head: HeadFormat) -> Vec<Stored> {
             Integer::I16 => Number::I16,
         },
         Part::Factor(_) | Part::AccumulatorBias => Number::I16,
+        Part::Psqt(_) => Number::I32,
         _ if !net.is_deep() => Number::I16,
         part if part == first && head == HeadFormat::Int8 => Number::I8,
         _ => Number::F32,
@@ -373,6 +412,7 @@ impl Number {
         match self {
             Number::I8 => "i8",
             Number::I16 => "i16",
+            Number::I32 => "i32",
             Number::F32 => "f32",
         }
     }
@@ -381,7 +421,7 @@ impl Number {
         match self {
             Number::I8 => 1,
             Number::I16 => 2,
-            Number::F32 => 4,
+            Number::I32 | Number::F32 => 4,
         }
     }
 
@@ -390,6 +430,7 @@ impl Number {
         match self {
             Number::I8 => Some([i8::MIN.into(), i8::MAX.into()]),
             Number::I16 => Some([i16::MIN.into(), i16::MAX.into()]),
+            Number::I32 => Some([i32::MIN.into(), i32::MAX.into()]),
             Number::F32 => None,
         }
     }
@@ -398,6 +439,7 @@ impl Number {
         match self {
             Number::I8 => Numbers::I8(bytes.iter().map(|&byte| byte as i8).collect()),
             Number::I16 => Numbers::I16(each(bytes, i16::from_le_bytes)),
+            Number::I32 => Numbers::I32(each(bytes, i32::from_le_bytes)),
             Number::F32 => Numbers::F32(each(bytes, f32::from_le_bytes)),
         }
     }
@@ -412,6 +454,7 @@ impl Numbers {
         match self {
             Numbers::I8(_) => Number::I8,
             Numbers::I16(_) => Number::I16,
+            Numbers::I32(_) => Number::I32,
             Numbers::F32(_) => Number::F32,
         }
     }
@@ -420,6 +463,7 @@ impl Numbers {
         match self {
             Numbers::I8(them) => them.len(),
             Numbers::I16(them) => them.len(),
+            Numbers::I32(them) => them.len(),
             Numbers::F32(them) => them.len(),
         }
     }
@@ -433,6 +477,7 @@ impl Numbers {
         match self {
             Numbers::I8(them) => them[i].into(),
             Numbers::I16(them) => them[i].into(),
+            Numbers::I32(them) => them[i].into(),
             Numbers::F32(them) => them[i].into(),
         }
     }
@@ -449,13 +494,20 @@ impl Numbers {
         match self {
             Numbers::I8(them) => Row::I8(&them[places]),
             Numbers::I16(them) => Row::I16(&them[places]),
-            Numbers::F32(_) => panic!("rows of feature sets are integers"),
+            _ => panic!("rows of feature sets are in i8 or i16"),
         }
     }
 
     pub fn i16s(&self) -> &[i16] {
         match self {
             Numbers::I16(them) => them,
+            _ => panic!("these are {}", self.number().name()),
+        }
+    }
+
+    pub fn i32s(&self) -> &[i32] {
+        match self {
+            Numbers::I32(them) => them,
             _ => panic!("these are {}", self.number().name()),
         }
     }
@@ -470,6 +522,7 @@ impl Numbers {
     pub(super) fn write(&self, bytes: &mut Vec<u8>) {
         match self {
             Numbers::I8(them) => bytes.extend(them.iter().map(|it| *it as u8)),
+            Numbers::I32(them) => bytes.extend(them.iter().flat_map(|it| it.to_le_bytes())),
             Numbers::I16(them) => bytes.extend(them.iter().flat_map(|it| it.to_le_bytes())),
             Numbers::F32(them) => bytes.extend(them.iter().flat_map(|it| it.to_le_bytes())),
         }

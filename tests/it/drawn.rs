@@ -45,6 +45,7 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         pairwise,
         head: (0..layers).map(|_| layer(&mut random)).collect(),
         skip: layers > 0 && random.random(),
+        psqt: views == Views::Perspective && random.random_range(0..3) == 0,
         buckets: *[1, 1, 2, 5, 8, 32].choose(&mut random).expect("there are numbers"),
         own_buckets: None,
     }
@@ -153,6 +154,7 @@ fn twenty_draws_have_everything() {
         some(&format!("{it:?}"), &|net| net.head.iter().any(|layer| layer.activation == it));
     }
     some("a neuron that skips", &|net| net.skip);
+    some("piece-square values", &|net| net.psqt);
     some("output buckets", &|net| net.buckets > 1);
     for format in HeadFormat::ALL {
         let has = |net: &&Net| net.architecture().is_deep() && net.scales().head_format == format;

@@ -263,6 +263,7 @@ pub fn stored_by_bullet(net: &Architecture, weights: &Weights) -> Vec<u8> {
             Part::LayerBias(i) => (format!("l{}b", i + 1), values.clone()),
             Part::Output => (format!("l{}w", layers + 1), affine(values)),
             Part::OutputBias => (format!("l{}b", layers + 1), values.clone()),
+            Part::Psqt(_) => (array.name.clone(), values.clone()),
         };
         bytes.extend(id.bytes().chain(*b"\n").chain((values.len() as u64).to_le_bytes()));
         bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{
-    Activation, Architecture, Inputs as ArchitectureInputs, Kings, Layer, LayerActivation, Views,
+    Activation, Architecture, Inputs as ArchitectureInputs, Kings, Layer, Views,
 };
 use nnuance::batch::{Active, ChunkPlan, Indices, Inputs, OneHot, Pairs, Planner, Touched};
 use nnuance::features::named;
@@ -34,7 +34,7 @@ fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
 /// Nets with rows that repeat, with a factor of threats, with king buckets, and with more rows than
 /// 16 bits can name.
 fn nets() -> Vec<Architecture> {
-    let layer = Layer { size: 4, activation: LayerActivation::ReLU };
+    let layer = Layer { size: 4, activation: Activation::ReLU };
     let deep = |net| Architecture { head: vec![layer], buckets: 3, ..net };
     vec![
         net(&["pieces", "threat-kinds", "attack-counts"], 1, false),

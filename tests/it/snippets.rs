@@ -440,6 +440,9 @@ fn random(net: &Architecture, scales: Scales, most: i16, seed: u64) -> Net {
                 let most = largest[i];
                 Numbers::I16(each.map(|_| random.random_range(-most..=most)).collect())
             }
+            Number::I32 => {
+                Numbers::I32(each.map(|_| random.random_range(-20_000..=20_000)).collect())
+            }
             Number::F32 => {
                 let most = 3.0 / (stored.array.fan_in as f32).sqrt();
                 Numbers::F32(each.map(|_| random.random_range(-most..=most)).collect())

@@ -28,7 +28,7 @@ pub fn grow(
     );
     ensure!(net.hidden <= wanted.hidden, "it has more neurons, {}", net.hidden);
     ensure!(
-        (&net.head, net.skip) == (&wanted.head, wanted.skip),
+        (&net.head, net.skip, net.psqt) == (&wanted.head, wanted.skip, wanted.psqt),
         "it has other layers behind the hidden one"
     );
     let (size, larger) = (net.outputs_of_view(), wanted.outputs_of_view());
@@ -47,6 +47,14 @@ pub fn grow(
                         let to = &mut to[(bucket * PIECES + row) * wanted.hidden..];
                         columns.iter().zip(from).for_each(|(column, it)| to[*column] = *it);
                     }
+                }
+            }
+            Part::Psqt(_) => {
+                let rows = to.chunks_exact_mut(wanted.buckets).enumerate();
+                for (row, to) in rows {
+                    let row = kings[row / PIECES] * PIECES + row % PIECES;
+                    let from = &from[row * net.buckets..][..net.buckets];
+                    to.iter_mut().zip(&buckets).for_each(|(to, old)| *to = from[*old]);
                 }
             }
             Part::AccumulatorBias => {

@@ -147,6 +147,7 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
                 }
                 Part::Factor(set) => sorted.factors[*set] = slice,
                 Part::AccumulatorBias => sorted.bias = slice,
+                Part::Psqt(_) => unreachable!("no kernel serves piece-square values"),
                 Part::Layer(_) | Part::Output => sorted.maps.push([slice, T::default()]),
                 Part::LayerBias(_) | Part::OutputBias => {
                     sorted.maps.last_mut().expect("weights come first")[1] = slice;
