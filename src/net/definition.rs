@@ -73,15 +73,17 @@ impl Net {
 
     /// Centipawns for the side to move from the accumulators of all views, side to move's first.
     pub(super) fn value(&self, views: &[&[i32]], position: &Position) -> i32 {
-        let Architecture { hidden, activation, psqt, .. } = self.architecture;
+        let Architecture { hidden, activation, .. } = self.architecture;
         let curve = activation.curve();
-        if self.architecture.is_deep() || psqt || curve.inner > 1 {
+        if self.architecture.is_deep() || curve.inner > 1 {
             return self.seen_by_mover(self.run(views, position, false), position);
         }
-        let (weights, bias) = self.output_of(self.architecture.bucket_of(position));
+        let bucket = self.architecture.bucket_of(position);
+        let (weights, bias) = self.output_of(bucket);
         let shares = views.iter().zip(weights.chunks_exact(hidden));
         let sum = shares.map(|(view, weights)| self.terms(curve, view, weights)).sum();
-        self.seen_by_mover(self.centipawns(self.with_bias(sum, bias)), position)
+        let sum = self.with_bias(sum, bias) + self.piece_squares(position, bucket) / 2;
+        self.seen_by_mover(self.centipawns(sum), position)
     }
 
     fn run(&self, views: &[&[i32]], position: &Position, slowly: bool) -> i64 {

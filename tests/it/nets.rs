@@ -64,6 +64,43 @@ fn integers_match_the_definition() {
     }
 }
 
+/// A net that only counts the pieces, by values of each output bucket.
+#[test]
+fn piece_square_values_alone() {
+    let simple = Architecture::simple(Views::Perspective, 4, Activation::SCReLU);
+    let net = Architecture { psqt: true, buckets: 4, ..simple };
+    let value = |kind: usize, bucket: usize| -> f32 {
+        [0.25, 0.75, 0.875, 1.25, 2.5, 0.0][kind] * [1.0, 0.5, 2.0, 1.5][bucket]
+    };
+    let mut weights = Weights::default();
+    for array in net.arrays() {
+        let values = match array.part {
+            Part::Psqt(0) => (0..array.len())
+                .map(|i| (i / 4 / 64, i % 4))
+                .map(
+                    |(kind, bucket)| {
+                        if kind < 6 { value(kind, bucket) } else { -value(kind - 6, bucket) }
+                    },
+                )
+                .collect(),
+            _ => vec![0.0; array.len()],
+        };
+        weights.insert(&array.name, &array.shape, values);
+    }
+    let (float, integers) =
+        (Float::new(&weights, &net).unwrap(), quantise(&weights, &net, Scales::default()).unwrap());
+    for position in games::positions(200, 4) {
+        let bucket = (position.count() - 2) / 8;
+        let worths = position.pieces().map(|piece| {
+            let worth = f64::from(value(piece.role as usize - 1, bucket));
+            if piece.color == position.turn() { worth } else { -worth }
+        });
+        let right: f64 = worths.sum();
+        assert_eq!(float.logit(&position), right);
+        assert_eq!(f64::from(integers.evaluate(&position)), (400.0 * right).trunc());
+    }
+}
+
 #[test]
 fn accumulators_follow_games() {
     for net in drawn::nets() {
