@@ -52,6 +52,10 @@ fn larger_nets_evaluate_alike() {
             "inputs = 'plain'\nhidden = 5\nactivation = 'relu'\noutput_buckets = 2".into(),
         ),
         (DEEP.into(), DEEP.replace("hidden = 8", "hidden = 20")),
+        (
+            format!("{SIMPLE}\n{KINGS}\npsqt = true\noutput_buckets = 2"),
+            format!("{wider}\n{FINER}\npsqt = true\noutput_buckets = 8"),
+        ),
         (DEEP.into(), format!("{}\noutput_buckets = 4", DEEP.replace("hidden = 8", "hidden = 12"))),
     ];
     for (seed, (small, large)) in (1..).zip(pairs) {

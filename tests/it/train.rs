@@ -79,6 +79,9 @@ fn killed_and_resumed_with_every_option() {
     for precision in ["f32", "mixed"] {
         killed_and_resumed(&deep(&format!("precision = \"{precision}\"")), 4);
     }
+    // A net without kernels.
+    let unserved = "hidden = 8\nactivation = \"sqrrelu\"\npsqt = true\noutput_buckets = 4\n";
+    killed_and_resumed(&short().replace(hidden, unserved), 3);
     // State other than Adam's means, and means of weights, which checkpoints hold instead.
     for lines in ["name = \"radam\"\naverage_decay = 0.9", "name = \"ranger\""] {
         killed_and_resumed(&format!("{}[optimizer]\n{lines}\n", short()), 4);
@@ -130,6 +133,9 @@ fn same_bits_for_any_threads() {
         "[net]\ninputs = \"plain\"\nstart_size = 1.0\nhidden = 16".to_string(),
         format!("{net} = 40"),
         format!("{net} = 40\nprecision = \"mixed\""),
+        format!(
+            "{net} = 40\npsqt = true\nhead = [{{ size = 4, activation = \"dual\" }}, {{ size = 1 }}]"
+        ),
         format!("{net} = 136"),
     ] {
         let text = format!("{}{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
