@@ -165,7 +165,18 @@ fn proofs_hold_in_games() {
                 }
             }
         }
-        if let Numbers::I8(weights) = &net.numbers()[2] {
+        let Architecture { inputs, buckets, psqt, .. } = net.architecture();
+        for position in games::positions(300, 9).iter().filter(|_| *psqt) {
+            let (mut sums, bucket) = ([0, 0], net.architecture().bucket_of(position));
+            for (view, sum) in sums.iter_mut().enumerate() {
+                let value = |row| i64::from(net.psqt(0)[row * buckets + bucket]);
+                inputs.active(position, view, &mut |row| *sum += value(row));
+            }
+            for sum in [sums[0], sums[1], sums[0] - sums[1]] {
+                assert!((proof.output.least..=proof.output.most).contains(&sum), "{name}");
+            }
+        }
+        if let (Numbers::I8(weights), false) = (&net.numbers()[2], *psqt) {
             let width = net.architecture().features();
             let most = weights
                 .chunks_exact(width)
