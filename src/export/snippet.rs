@@ -1,22 +1,15 @@
 //! Inference code for engines: one source file of one net, from templates.
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Value;
+use minijinja::value::{Value, merge_maps};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
 
 use super::{Golden, Overflow, Proof, prove};
-use crate::architecture::{Architecture, Curve, Views};
+use crate::architecture::{Architecture, Curve, Integer, Views};
 use crate::digest::digest;
+pub use crate::features::Language;
 use crate::net::Net;
 use crate::scales::{HeadFormat, Scales};
-
-/// A language that engines are written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    Rust,
-    /// A header that C++ takes, too.
-    C,
-}
 
 impl Language {
     pub const ALL: [Language; 2] = [Language::Rust, Language::C];
@@ -56,6 +49,14 @@ impl Language {
         }
     }
 
+    /// The part for nets of more than pieces on squares.
+    fn sets(self) -> &'static str {
+        match self {
+            Language::Rust => include_str!("snippet/sets.rs.jinja"),
+            Language::C => include_str!("snippet/sets.h.jinja"),
+        }
+    }
+
     /// A text as the inside of a literal, safe in comments too.
     fn literal(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
@@ -86,6 +87,12 @@ pub enum SnippetError {
     )]
     OwnBuckets(&'static str),
     #[error(
+        "there is no engine code for the feature set {set:?} in {}; it is `FeatureSet::source`, or \
+         train a net without it",
+        language.name()
+    )]
+    Set { set: String, language: Language },
+    #[error(
         "an evaluation may reach {0} centipawns, outside of 32 bits; export with a smaller SCALE"
     )]
     Centipawns(i64),
@@ -115,7 +122,11 @@ pub fn snippet(
     let code_file = if plain { code_file } else { language.file_name() };
     let compile = language.compile(code_file, net.architecture().is_deep());
     let compile = Value::from_safe_string(compile);
-    Ok(render(language, &context! { compile, ..facts(net, &proof, net_file, golden) }))
+    let sets = sets(language, net.architecture())?;
+    Ok(render(
+        language,
+        &merge_maps([context! { compile }, sets, facts(net, &proof, net_file, golden)]),
+    ))
 }
 
 /// Fills in the template of a language. Strings come out as the inside of one of its literals.
@@ -132,6 +143,8 @@ fn render(language: Language, facts: &Value) -> String {
         };
         written.map_err(|_| Error::from(ErrorKind::WriteFailure))
     });
+    let sets = environment.add_template("sets", language.sets());
+    sets.expect("the tests render it");
     let rendered = environment.render_str(language.template(), facts);
     rendered.expect("templates use known facts only, and the tests render all of them")
 }
@@ -193,7 +206,39 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         sha256 => digest(&file),
         golden,
         version => env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// The feature sets with their code; none where pieces on squares are alone, which have their own.
+fn sets(
+    language: Language,
+    Architecture { inputs, .. }: &Architecture,
+) -> Result<Value, SnippetError> {
+    let mut sets = Vec::new();
+    let mut code = String::new();
+    for (place, set) in inputs.sets().iter().enumerate().filter(|_| !inputs.is_pieces()) {
+        let missing = || SnippetError::Set { set: set.name().into(), language };
+        let source = set.source(language).ok_or_else(missing)?;
+        let source = source.trim_matches('\n');
+        let first = inputs.first_row(place);
+        code += source;
+        sets.push(context! {
+            name => Value::from_safe_string(set.name().into()),
+            field => Value::from_safe_string(set.name().replace('-', "_")),
+            source => Value::from_safe_string(format!("{source}\n")),
+            first,
+            end => first + set.rows(),
+            bytes => set.integer() == Integer::I8,
+        });
     }
+    // Code that no set calls would be a warning.
+    Ok(context! {
+        sets,
+        active => inputs.max_active(),
+        attacks => code.contains("attacks"),
+        victims => code.contains("men_on"),
+        flips => code.contains("flip("),
+    })
 }
 
 /// The affine maps behind the accumulators, each with its activation.

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Color, Role, attacks};
 
-use super::{Board, FeatureSet, KINDS, Perspective, bounds};
+use super::{Board, FeatureSet, KINDS, Language, Perspective, bounds};
 
 /// The set. A row for each kind, added once for each square that such a piece attacks: for pieces
 /// other than pawns squares that enemy pawns attack do not count. Two rows behind those for each
@@ -96,5 +96,59 @@ impl FeatureSet for AttackCounts {
                 most(kind, SQUARES[kind % 6]) + beside(0) + beside(1)
             })
         })
+    }
+
+    fn source(&self, language: Language) -> Option<String> {
+        let code = match language {
+            Language::Rust => {
+                r"
+/// Mobility, and attacks on squares beside the kings, by kinds of pieces.
+fn attack_counts(board: &Board, view: usize, rows: &mut Rows) {
+    let beside = [view, 1 - view].map(|side| {
+        let king = board.kings[side];
+        attacks(5, king, 0) | 1 << king
+    });
+    let mut by_pawns = [0; 2];
+    for (kind, square) in board.men(view).filter(|(kind, _)| kind % 6 == 0) {
+        by_pawns[kind / 6] |= board.attacks[square];
+    }
+    for (kind, square) in board.men(view) {
+        let attacked = board.attacks[square];
+        let safe = if kind % 6 == 0 { attacked } else { attacked & !by_pawns[1 - kind / 6] };
+        let [own, other] = beside.map(|squares| squares & attacked);
+        for (row, squares) in [(kind, safe), (12 + 2 * kind, own), (13 + 2 * kind, other)] {
+            (0..squares.count_ones()).for_each(|_| rows.push(row));
+        }
+    }
+}
+"
+            }
+            Language::C => {
+                r"
+/* Mobility, and attacks on squares beside the kings, by kinds of pieces. */
+static inline void nnue_attack_counts(const NnueBoard *board, int view, NnueRows *rows) {
+    uint64_t beside[2], by_pawns[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        int king = board->king[i ^ view];
+        beside[i] = nnue_attacks(5, king, 0) | (uint64_t)1 << king;
+    }
+    for (uint64_t men = board->occupied; men;) {
+        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+        if (kind % 6 == 0) by_pawns[kind / 6] |= board->attacks[square];
+    }
+    for (uint64_t men = board->occupied; men;) {
+        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+        uint64_t attacked = board->attacks[square];
+        uint64_t safe = kind % 6 == 0 ? attacked : attacked & ~by_pawns[kind < 6];
+        for (; safe; nnue_pop(&safe)) nnue_add(rows, kind);
+        for (int i = 0; i < 2; i++)
+            for (uint64_t squares = attacked & beside[i]; squares; nnue_pop(&squares))
+                nnue_add(rows, 12 + 2 * kind + i);
+    }
+}
+"
+            }
+        };
+        Some(code.into())
     }
 }

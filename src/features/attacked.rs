@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Square};
 
-use super::{Board, FeatureSet, KINDS, MAX_ACTIVE, PIECES, Perspective, bounds};
+use super::{Board, FeatureSet, KINDS, Language, MAX_ACTIVE, PIECES, Perspective, bounds};
 
 /// The set: the row of the piece on its square, + 768 where its own side defends it, + 1,536 where
 /// the other side attacks it. Files are flipped where the own king stands on e to h.
@@ -58,5 +58,45 @@ impl FeatureSet for AttackedPieces {
                 (0..4).map(of_state).max().unwrap_or(0)
             })
         })
+    }
+
+    fn source(&self, language: Language) -> Option<String> {
+        let code = match language {
+            Language::Rust => {
+                r"
+/// Pieces on squares, and whether each is attacked and defended.
+fn attacked_pieces(board: &Board, view: usize, rows: &mut Rows) {
+    let flip = board.flip(view);
+    let mut attacked = [0; 2];
+    for (kind, square) in board.men(view) {
+        attacked[kind / 6] |= board.attacks[square];
+    }
+    for (kind, square) in board.men(view) {
+        let [own, other] = [kind / 6, 1 - kind / 6].map(|side| (attacked[side] >> square & 1) as usize);
+        rows.push(768 * (2 * other + own) + 64 * kind + (square ^ flip));
+    }
+}
+"
+            }
+            Language::C => {
+                r"
+/* Pieces on squares, and whether each is attacked and defended. */
+static inline void nnue_attacked_pieces(const NnueBoard *board, int view, NnueRows *rows) {
+    int flip = nnue_flip(board, view);
+    uint64_t attacked[2] = {0, 0};
+    for (uint64_t men = board->occupied; men;) {
+        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+        attacked[kind / 6] |= board->attacks[square];
+    }
+    for (uint64_t men = board->occupied; men;) {
+        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+        int own = attacked[kind / 6] >> square & 1, other = attacked[kind < 6] >> square & 1;
+        nnue_add(rows, 768 * (2 * other + own) + 64 * kind + (square ^ flip));
+    }
+}
+"
+            }
+        };
+        Some(code.into())
     }
 }

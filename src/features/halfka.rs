@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Square};
 
-use super::{Board, FeatureSet, KINDS, MAX_ACTIVE, PIECES, Perspective, bounds};
+use super::{Board, FeatureSet, KINDS, Language, MAX_ACTIVE, PIECES, Perspective, bounds};
 
 /// The set. Files are flipped where the own king stands on a to d: it is seen on e to h.
 pub struct HalfKa;
@@ -68,5 +68,37 @@ impl FeatureSet for HalfKa {
             };
             (0..32).map(of_block).max().unwrap_or(0)
         })
+    }
+
+    fn source(&self, language: Language) -> Option<String> {
+        let code = match language {
+            Language::Rust => {
+                r"
+/// Pieces on squares by the square of the own king, which is seen on files e to h.
+fn halfka_hm(board: &Board, view: usize, rows: &mut Rows) {
+    let flip = board.flip(view) ^ 7;
+    let king = board.kings[view] ^ flip;
+    let block = 768 * (31 - (4 * (king / 8) + king % 8 - 4));
+    for (kind, square) in board.men(view) {
+        rows.push(block + 64 * (2 * (kind % 6) + kind / 6) + (square ^ flip));
+    }
+}
+"
+            }
+            Language::C => {
+                r"
+/* Pieces on squares by the square of the own king, which is seen on files e to h. */
+static inline void nnue_halfka_hm(const NnueBoard *board, int view, NnueRows *rows) {
+    int flip = nnue_flip(board, view) ^ 7, king = board->king[view] ^ flip;
+    int block = 768 * (31 - (4 * (king / 8) + king % 8 - 4));
+    for (uint64_t men = board->occupied; men;) {
+        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+        nnue_add(rows, block + 64 * (2 * (kind % 6) + kind / 6) + (square ^ flip));
+    }
+}
+"
+            }
+        };
+        Some(code.into())
     }
 }

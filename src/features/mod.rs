@@ -19,7 +19,7 @@ use shakmaty::{Color, Role, Square};
 
 pub use moved::Moved;
 pub use pieces::{Kings, PIECES, Pieces, index, piece, pieces};
-pub use set::{Board, FeatureSet, Integer, KINDS, Perspective, Set, Threat};
+pub use set::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Set, Threat};
 pub use views::Views;
 
 use crate::registry::{self, Kind, Missing, Taken};

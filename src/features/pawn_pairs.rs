@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Color, Role, Square};
 
-use super::{Board, FeatureSet, Perspective, bounds};
+use super::{Board, FeatureSet, Language, Perspective, bounds};
 
 /// The set. Files are flipped where the own king stands on e to h.
 pub struct PawnPairs;
@@ -91,5 +91,45 @@ impl FeatureSet for PawnPairs {
             let side = |first: usize| largest((first..first + 48).map(of_pawn).collect(), 8);
             (side(0) + side(48)) / 2
         })
+    }
+
+    fn source(&self, language: Language) -> Option<String> {
+        let code = match language {
+            Language::Rust => {
+                r"
+/// Pairs of pawns on the same or neighbouring files.
+fn pawn_pairs(board: &Board, view: usize, rows: &mut Rows) {
+    let flip = board.flip(view);
+    let pawns = || {
+        let pawns = board.men(view).filter(|(kind, _)| kind % 6 == 0);
+        pawns.map(|(kind, square)| 48 * (kind / 6) + (square ^ flip) - 8)
+    };
+    for high in pawns() {
+        for low in pawns().filter(|&low| low < high && (low % 8).abs_diff(high % 8) <= 1) {
+            rows.push(high * (high - 1) / 2 + low);
+        }
+    }
+}
+"
+            }
+            Language::C => {
+                r"
+/* Pairs of pawns on the same or neighbouring files. */
+static inline void nnue_pawn_pairs(const NnueBoard *board, int view, NnueRows *rows) {
+    int flip = nnue_flip(board, view), count = 0, pawns[64];
+    for (uint64_t men = board->occupied; men;) {
+        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+        if (kind % 6 == 0) pawns[count++] = 48 * (kind / 6) + (square ^ flip) - 8;
+    }
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++) {
+            int high = pawns[i], low = pawns[j], files = high % 8 - low % 8;
+            if (low < high && files >= -1 && files <= 1) nnue_add(rows, high * (high - 1) / 2 + low);
+        }
+}
+"
+            }
+        };
+        Some(code.into())
     }
 }

@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Role, Square};
 
-use super::{Board, FeatureSet, MAX_ACTIVE, Moved, bounds};
+use super::{Board, FeatureSet, Language, MAX_ACTIVE, Moved, bounds};
 use crate::sample::Piece;
 
 /// The pieces on squares of one view: 2 colours x 6 roles x 64 squares.
@@ -60,6 +60,40 @@ impl FeatureSet for Pieces {
 
     fn kings(&self) -> Option<&Kings> {
         Some(&self.0)
+    }
+
+    fn source(&self, language: Language) -> Option<String> {
+        let code = match language {
+            Language::Rust => {
+                r"
+/// Pieces on squares.
+fn pieces(board: &Board, view: usize, rows: &mut Rows) {
+    let origin = ORIGIN;
+    for (kind, square) in board.men(view) {
+        rows.push((origin + 64 * kind) ^ square);
+    }
+}
+"
+            }
+            Language::C => {
+                r"
+/* Pieces on squares. */
+static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows) {
+    int origin = ORIGIN;
+    for (uint64_t men = board->occupied; men;) {
+        int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
+        nnue_add(rows, (origin + 64 * kind) ^ square);
+    }
+}
+"
+            }
+        };
+        let origin = match (self.0.matter(), language) {
+            (false, _) => "56 * view",
+            (true, Language::Rust) => "origin(view, board.kings[view])",
+            (true, Language::C) => "nnue_origin(view, board->king[view])",
+        };
+        Some(code.replace("ORIGIN", origin))
     }
 }
 

@@ -67,10 +67,25 @@ pub trait FeatureSet: Send + Sync + 'static {
         [-most(&|it| -i64::from(*it)), most(&|it| i64::from(*it))]
     }
 
+    /// Engine code: a function that lists the active rows of a view, in terms of what the templates of
+    /// engine code give (`src/export/snippet/sets.*`). It is named as the set, with `_` for hyphens;
+    /// in C it begins with `nnue_`.
+    fn source(&self, _language: Language) -> Option<String> {
+        None
+    }
+
     /// King buckets, where the rows are those of pieces on squares, 768 a bucket.
     fn kings(&self) -> Option<&Kings> {
         None
     }
+}
+
+/// A language that engines are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    Rust,
+    /// A header that C++ takes, too.
+    C,
 }
 
 /// Integer type of a set's weights in a net's file.

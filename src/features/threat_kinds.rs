@@ -2,7 +2,7 @@
 
 use shakmaty::Color;
 
-use super::{Board, FeatureSet, KINDS, Perspective, Threat, bounds};
+use super::{Board, FeatureSet, KINDS, Language, Perspective, Threat, bounds};
 
 /// The set: a row for each kind of attacker and of victim, added once for each attack on an occupied
 /// square.
@@ -61,5 +61,35 @@ impl FeatureSet for ThreatKinds {
                 values[..most].iter().sum()
             })
         })
+    }
+
+    fn source(&self, language: Language) -> Option<String> {
+        let code = match language {
+            Language::Rust => {
+                r"
+/// Who attacks whom, by kinds of pieces.
+fn threat_kinds(board: &Board, view: usize, rows: &mut Rows) {
+    for (attacker, from) in board.men(view) {
+        for (victim, _) in board.men_on(view, board.attacks[from]) {
+            rows.push(12 * attacker + victim);
+        }
+    }
+}
+"
+            }
+            Language::C => {
+                r"
+/* Who attacks whom, by kinds of pieces. */
+static inline void nnue_threat_kinds(const NnueBoard *board, int view, NnueRows *rows) {
+    for (uint64_t men = board->occupied; men;) {
+        int from = nnue_pop(&men), attacker = nnue_kind(board, view, from);
+        for (uint64_t victims = board->attacks[from] & board->occupied; victims;)
+            nnue_add(rows, 12 * attacker + nnue_kind(board, view, nnue_pop(&victims)));
+    }
+}
+"
+            }
+        };
+        Some(code.into())
     }
 }

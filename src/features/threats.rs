@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
 use super::threat_kinds::{self, THREAT_KINDS};
-use super::{Board, FeatureSet, Integer, KINDS, Perspective, Threat, bounds};
+use super::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Threat, bounds};
 
 /// The set. Files are flipped where the own king stands on e to h. Pieces of the same role that
 /// attack each other are one row, that of the attacker on the higher square.
@@ -173,5 +173,83 @@ impl FeatureSet for Threats {
             lines.sort_unstable_by(|a, b| b.cmp(a));
             lines[..MAX_THREATS].iter().sum()
         })
+    }
+
+    fn source(&self, language: Language) -> Option<String> {
+        let code = match language {
+            Language::Rust => {
+                r"
+/// First rows of threats by the kinds of attacker and victim; -1 where there are none.
+const THREATS: [[isize; 12]; 12] = [
+FIRST];
+
+/// By kind of attacker and its square, how many squares it attacks from lower squares on an empty
+/// board; in the place of the king an enemy pawn.
+const BEFORE: [[u16; 64]; 6] = [
+STEPS];
+
+/// Who attacks whom, from where to where.
+fn threats(board: &Board, view: usize, rows: &mut Rows) {
+    let flip = board.flip(view);
+    for (attacker, from) in board.men(view) {
+        for (victim, to) in board.men_on(view, board.attacks[from]) {
+            let (from, to) = (from ^ flip, to ^ flip);
+            let is_twin = attacker % 6 == victim % 6 && from < to;
+            if THREATS[attacker][victim] < 0 || is_twin {
+                continue;
+            }
+            let before = BEFORE[if attacker == 6 { 5 } else { attacker % 6 }][from];
+            let lower = attacks(attacker, from, 0) & ((1 << to) - 1);
+            let step = usize::from(before) + lower.count_ones() as usize;
+            rows.push(THREATS[attacker][victim] as usize + step);
+        }
+    }
+}
+"
+            }
+            Language::C => {
+                r"
+/* First rows of threats by the kinds of attacker and victim; -1 where there are none. */
+static const int nnue_threats_first[12][12] = {
+FIRST};
+
+/* By kind of attacker and its square, how many squares it attacks from lower squares on an empty
+ * board; in the place of the king an enemy pawn. */
+static const uint16_t nnue_threats_before[6][64] = {
+STEPS};
+
+/* Who attacks whom, from where to where. */
+static inline void nnue_threats(const NnueBoard *board, int view, NnueRows *rows) {
+    int flip = nnue_flip(board, view);
+    for (uint64_t men = board->occupied; men;) {
+        int at = nnue_pop(&men), attacker = nnue_kind(board, view, at), from = at ^ flip;
+        for (uint64_t victims = board->attacks[at] & board->occupied; victims;) {
+            int on = nnue_pop(&victims), victim = nnue_kind(board, view, on), to = on ^ flip;
+            int first = nnue_threats_first[attacker][victim];
+            if (first < 0 || (attacker % 6 == victim % 6 && from < to)) continue;
+            int before = nnue_threats_before[attacker == 6 ? 5 : attacker % 6][from];
+            uint64_t lower = nnue_attacks(attacker, from, 0) & (((uint64_t)1 << to) - 1);
+            nnue_add(rows, first + before + nnue_count(lower));
+        }
+    }
+}
+"
+            }
+        };
+        let [open, close] = if language == Language::Rust { ["[", "]"] } else { ["{", "}"] };
+        let lines = |rows: &mut dyn Iterator<Item = Vec<String>>| -> String {
+            let line = |numbers: &[String]| format!("        {},\n", numbers.join(", "));
+            let row = |numbers: Vec<String>| -> String { numbers.chunks(12).map(line).collect() };
+            rows.map(|it| format!("    {open}\n{}    {close},\n", row(it))).collect()
+        };
+        let first = |row: [u32; 12]| row.map(|it| (it as i32).to_string()).to_vec();
+        let before = |kind: usize| -> Vec<String> {
+            let reaches = Square::ALL.map(|from| reach(kind, from).count());
+            let before = |from: usize| reaches[..from].iter().sum::<usize>().to_string();
+            (0..64).map(before).collect()
+        };
+        let first = lines(&mut TABLES.first.into_iter().map(first));
+        let before = lines(&mut [0, 1, 2, 3, 4, 6].into_iter().map(before));
+        Some(code.replace("FIRST", &first).replace("STEPS", &before))
     }
 }

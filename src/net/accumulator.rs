@@ -118,7 +118,11 @@ impl Level {
     fn follow(&mut self, before: &Level, net: &Net) {
         let Level { views, rows, position, pending } = self;
         let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
-        let moved = pending.take().flatten();
+        let Some(Some(moved)) = pending.take() else {
+            views.copy_from_slice(&before.views);
+            rows.clone_from(&before.rows);
+            return;
+        };
         let (pieces, board) = (inputs.pieces(), board(position, net));
         let from = before.views.chunks_exact(hidden).zip(&before.rows);
         for (((color, view), rows), (from, from_rows)) in of_colours(views, net).zip(rows).zip(from)
@@ -126,19 +130,19 @@ impl Level {
             if let Some(board) = &board {
                 list(inputs, board, color, rows);
             }
-            match (pieces, &moved) {
-                (Some((_, kings)), Some(moved)) if kings.refreshes(color, moved) => {
+            match pieces {
+                Some((_, kings)) if kings.refreshes(color, &moved) => {
                     fill(net, position, color, rows, view);
                     continue;
                 }
-                (Some((set, kings)), Some(moved)) => {
+                Some((set, kings)) => {
                     let (weights, king) = (net.numbers[set].i16s(), king(position, color));
                     let row = |piece: &Piece| {
                         &weights[kings.row(color, king, *piece) * hidden..][..hidden]
                     };
-                    shift(moved, row, from, view);
+                    shift(&moved, row, from, view);
                 }
-                _ => view.copy_from_slice(from),
+                None => view.copy_from_slice(from),
             }
             if board.is_some() {
                 change(net, from_rows, rows, view);
@@ -169,20 +173,18 @@ fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], vie
 
 /// Removes the rows of an ordered list that another has not, and adds those that it has besides.
 fn change(net: &Net, before: &[u32], after: &[u32], view: &mut [i32]) {
-    let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
-    loop {
-        match (before.peek(), after.peek()) {
-            (Some(old), Some(new)) if old == new => _ = (before.next(), after.next()),
-            (Some(old), new) if new.is_none_or(|new| old < new) => {
-                net.row(**old as usize).add(-1, view);
-                before.next();
-            }
-            (_, Some(new)) => {
-                net.row(**new as usize).add(1, view);
-                after.next();
-            }
-            (_, None) => return,
+    let (mut i, mut j) = (0, 0);
+    while i < before.len() || j < after.len() {
+        let [removed, added] =
+            [before.get(i), after.get(j)].map(|it| it.map_or(u32::MAX, |it| *it));
+        if removed < added {
+            net.row(removed as usize).add(-1, view);
         }
+        if added < removed {
+            net.row(added as usize).add(1, view);
+        }
+        i += usize::from(removed <= added);
+        j += usize::from(added <= removed);
     }
 }
 

@@ -7,9 +7,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use nnuance::architecture::{Activation, Architecture, Layer, Views};
+use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Layer, Part, Views};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
 use nnuance::export::{Golden, golden_evaluations, load};
+use nnuance::features;
 use nnuance::net::{Net, Number, Numbers, stored};
 use nnuance::sample::{Piece, Position};
 use nnuance::scales::{HeadFormat, Scales};
@@ -91,7 +92,20 @@ fn harness(language: Language, net: &Architecture) -> String {
         Language::C => (HARNESS_C, "nnue_finish(&acc, piece, colour);"),
         Language::Rust => (HARNESS_RUST, "acc.finish(&net, men.iter().copied());"),
     };
-    let harness = harness.replace("FINISH", if net.inputs.kings().matter() { finish } else { "" });
+    let (moved, updated) = match language {
+        Language::C => ("nnue_move(&acc, p, c, from, to)", "nnue_update(&acc, piece, colour);"),
+        Language::Rust => (
+            "acc.shift(&net, piece, colour, n[2].try_into().ok(), n[3].try_into().ok())",
+            "acc.update(&net, men.iter().copied());",
+        ),
+    };
+    assert!(harness.contains(moved));
+    let harness = match net.inputs.is_pieces() {
+        true => harness.replace("FINISH", if net.inputs.kings().matter() { finish } else { "" }),
+        // Changes by a move are found on the board after it.
+        false if language == Language::C => harness.replace(moved, "").replace("FINISH", updated),
+        false => harness.replace(moved, "_ = (piece, colour)").replace("FINISH", updated),
+    };
     harness.replace(", MEN", if net.buckets > 1 { ", men.len()" } else { "" })
 }
 
@@ -230,6 +244,12 @@ fn check(language: Language) {
             }
         }
     }
+    for (i, case) in SETS.iter().enumerate() {
+        let case = std::slice::from_ref(case);
+        Program::harnessed(language, case, i == 0).agrees(0, &case[0].lines);
+    }
+    let net = &SETS[0].net;
+    Program::alone(language, net, "net.bin", &golden_evaluations(net)).selftest(&[]);
     quickstart_agrees(language);
     wrong_golden_fails(language);
 }
@@ -303,7 +323,7 @@ fn every_net_has_neat_code() {
             move |head_format| random(&net, Scales { head_format, ..Scales::default() }, 100, 5),
         )
     });
-    for net in drawn {
+    for net in drawn.chain(SETS.iter().map(|case| case.net.clone())) {
         for language in Language::ALL {
             let golden = golden_evaluations(&net);
             let source = snippet(language, &net, ["net.bin", language.file_name()], &golden);
@@ -343,6 +363,39 @@ static EXTREMES: LazyLock<Vec<Case>> =
 
 /// Those of 20 drawn architectures.
 static DRAWN: LazyLock<Vec<Case>> = LazyLock::new(drawn);
+
+/// Nets of several feature sets, and of each that has code.
+static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
+    let kings = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();
+    let net = |views, names: &[&str], kings| {
+        let sets = names.iter().map(|name| features::named(name, kings).unwrap());
+        let inputs = Inputs::new(views, sets.collect(), false);
+        Architecture { inputs, ..Architecture::simple(views, 16, Activation::SCReLU) }
+    };
+    let deep = Architecture {
+        activation: Activation::CReLU,
+        pairwise: true,
+        head: vec![Layer { size: 3, activation: Activation::Dual }],
+        buckets: 4,
+        psqt: true,
+        ..net(Views::Perspective, &["threats", "halfka-hm"], Kings::NONE)
+    };
+    let plain = net(Views::Plain, &["pieces", "threat-kinds", "attack-counts"], Kings::NONE);
+    let names = features::names();
+    let alone = names[1..].iter().map(|name| net(Views::Perspective, &[name], Kings::NONE));
+    let alone = alone.filter(|net| net.inputs.sets()[0].source(Language::C).is_some());
+    let some = [deep, plain].into_iter().chain(alone);
+    let scales = |net: &Architecture| {
+        let head_format = if net.is_deep() { HeadFormat::Int8 } else { HeadFormat::Float };
+        Scales { head_format, ..Scales::default() }
+    };
+    let some = some.map(|net| random(&net, scales(&net), 100, 8)).collect();
+    let all = net(Views::Perspective, &["pieces", "threats", "pawn-pairs"], kings);
+    let all = random(&all, Scales::default(), 100, 7);
+    let mut cases = cases(vec![all], (10_000, 3), 1000);
+    cases.extend(self::cases(some, (200, 5), 50));
+    cases
+});
 
 /// The net that comes with the program.
 static QUICKSTART: LazyLock<Case> = LazyLock::new(|| {
@@ -430,16 +483,21 @@ fn random_net(views: Views, activation: Activation, most: i16, seed: u64) -> Net
 /// The same for every net. Floats are large enough for all parts of their activations.
 fn random(net: &Architecture, scales: Scales, most: i16, seed: u64) -> Net {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let largest = [120, 200, most, 5000];
-    let arrays = stored(net, scales.head_format).into_iter().enumerate();
-    let numbers = arrays.map(|(i, stored)| {
+    let rows = if net.inputs.is_pieces() { 120 } else { 12 };
+    let numbers = stored(net, scales.head_format).into_iter().map(|stored| {
         let each = 0..stored.array.len();
+        let most = match stored.array.part {
+            Part::Rows(_) => rows,
+            Part::AccumulatorBias => 200,
+            Part::OutputBias => 5000,
+            _ => most,
+        };
         match stored.number {
-            Number::I8 => Numbers::I8(each.map(|_| random.random_range(-127..=127)).collect()),
-            Number::I16 => {
-                let most = largest[i];
-                Numbers::I16(each.map(|_| random.random_range(-most..=most)).collect())
+            Number::I8 if matches!(stored.array.part, Part::Rows(_)) => {
+                Numbers::I8(each.map(|_| random.random_range(-12..=12)).collect())
             }
+            Number::I8 => Numbers::I8(each.map(|_| random.random_range(-127..=127)).collect()),
+            Number::I16 => Numbers::I16(each.map(|_| random.random_range(-most..=most)).collect()),
             Number::I32 => {
                 Numbers::I32(each.map(|_| random.random_range(-20_000..=20_000)).collect())
             }
