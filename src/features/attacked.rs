@@ -72,7 +72,8 @@ fn attacked_pieces(board: &Board, view: usize, rows: &mut Rows) {
         attacked[kind / 6] |= board.attacks[square];
     }
     for (kind, square) in board.men(view) {
-        let [own, other] = [kind / 6, 1 - kind / 6].map(|side| (attacked[side] >> square & 1) as usize);
+        let by = |side: usize| (attacked[side] >> square & 1) as usize;
+        let (own, other) = (by(kind / 6), by(1 - kind / 6));
         rows.push(768 * (2 * other + own) + 64 * kind + (square ^ flip));
     }
 }

@@ -124,7 +124,8 @@ static inline void nnue_pawn_pairs(const NnueBoard *board, int view, NnueRows *r
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++) {
             int high = pawns[i], low = pawns[j], files = high % 8 - low % 8;
-            if (low < high && files >= -1 && files <= 1) nnue_add(rows, high * (high - 1) / 2 + low);
+            bool are_near = files >= -1 && files <= 1;
+            if (low < high && are_near) nnue_add(rows, high * (high - 1) / 2 + low);
         }
 }
 "

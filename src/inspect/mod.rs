@@ -29,7 +29,8 @@ pub struct Inspection {
     pub positions: u64,
     /// The accumulator, then the layers of the head.
     pub layers: Vec<Layer>,
-    /// Weights of the neurons that move the evaluation most, that with the most first.
+    /// Weights of the neurons that move the evaluation most, that with the most first; none without
+    /// the set of pieces on squares.
     pub maps: Vec<Map>,
     /// Positions whose pieces were removed.
     pub removed_from: u64,

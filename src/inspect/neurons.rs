@@ -131,7 +131,8 @@ pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Lay
         let (name, activation) = (format!("head.{number}"), layer.activation.name());
         layers.push(Layer { name, activation, neurons: seen.map(of).collect() });
     }
-    let maps = layers[0].by_use().into_iter().take(MAPS).map(|it| map(float, it.neuron)).collect();
+    let maps = layers[0].by_use().into_iter().take(MAPS);
+    let maps = maps.filter_map(|it| map(float, it.neuron)).collect();
     (layers, maps)
 }
 
@@ -189,12 +190,13 @@ fn weight(float: &Float, neuron: usize) -> f64 {
     (taken.map(|weight| f64::from(*weight).powi(2)).sum::<f64>() / count).sqrt()
 }
 
-fn map(float: &Float, neuron: usize) -> Map {
-    let buckets = float.net.inputs.kings().count();
+fn map(float: &Float, neuron: usize) -> Option<Map> {
+    let (set, kings) = float.net.inputs.pieces()?;
+    let (first, buckets) = (float.net.inputs.first_row(set), kings.count());
     let mean = |input: usize| {
-        let rows = (0..buckets).map(|bucket| float.row(bucket * PIECES + input)[neuron]);
+        let rows = (0..buckets).map(|bucket| float.row(first + bucket * PIECES + input)[neuron]);
         rows.sum::<f32>() / buckets as f32
     };
     let weights: Vec<f32> = (0..PIECES).map(mean).collect();
-    Map { neuron, boards: weights.chunks_exact(64).map(<[f32]>::to_vec).collect() }
+    Some(Map { neuron, boards: weights.chunks_exact(64).map(<[f32]>::to_vec).collect() })
 }

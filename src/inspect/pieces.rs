@@ -74,12 +74,27 @@ fn of_position(float: &Float, scale: f64, position: &Position, worths: &mut Vec<
     let with = value(&accumulators, bucket);
     let sign = scale * f64::from(net.inputs.sign(position));
     removed(position, worths, |place| {
+        if !net.inputs.is_pieces() {
+            // Rows of other pieces change, too.
+            let without = float.accumulators(&without(position, place));
+            return sign * (with - value(&without, left));
+        }
         let mut without = accumulators.clone();
         for (accumulator, rows) in without.iter_mut().zip(&rows) {
             float.add(rows[place], -1.0, accumulator);
         }
         sign * (with - value(&without, left))
     });
+}
+
+/// The board without the piece at a place of [`Position::pieces`].
+fn without(position: &Position, place: usize) -> Position {
+    let nibbles = u128::from_le_bytes(position.nibbles());
+    let below = (1 << (4 * place)) - 1;
+    let left = nibbles & below | nibbles >> 4 & !below;
+    let square = position.pieces().nth(place).map_or(0, |piece| 1 << piece.square as u32);
+    let (occupied, turn) = (position.occupied() & !square, position.turn_and_ep());
+    Position::of_board_and_turn(occupied, left.to_le_bytes(), turn)
 }
 
 /// Adds the pieces of a position; `value` gives centipawns for the side to move, by place.

@@ -136,6 +136,9 @@ impl Inspection {
     }
 
     fn boards(&self) -> Markup {
+        if self.maps.is_empty() {
+            return html! {};
+        }
         html! {
             p {
                 "Weights of the neurons with the most use, a pixel a square, rank 8 at the top: \

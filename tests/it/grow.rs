@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use nnuance::architecture::{Architecture, Form};
+use nnuance::floats::Float;
 use nnuance::loader::Encoder;
 use nnuance::model::{Backend, Compute, Kind, Model, to_host};
 use nnuance::run::train::grow::grow;
@@ -74,6 +75,32 @@ fn larger_nets_evaluate_alike() {
         if small == large {
             assert!(grown == weights);
         }
+    }
+}
+
+#[test]
+fn new_sets_change_nothing() {
+    let sets = |of: &str, names: &str| net(&format!("{of}\nsets = [{names}]"));
+    let wider = SIMPLE.replace("hidden = 6", "hidden = 9");
+    let small = sets(&format!("{SIMPLE}\n{KINGS}"), "'pieces', 'pawn-pairs'");
+    let large = sets(
+        &format!("{wider}\n{FINER}\noutput_buckets = 2"),
+        "'pieces', 'pawn-pairs', 'threat-kinds', 'halfka-hm'",
+    );
+    let weights = drawn::weights(&small, 3);
+    let grown = grow(&weights, &small, &large, 3).expect("it is larger");
+    let before = Float::new(&weights, &small).expect("its weights");
+    let after = Float::new(&grown, &large).expect("its weights");
+    let mut logits = Vec::new();
+    for position in games::positions(200, 3) {
+        logits.push(before.logit(&position));
+        let apart = (before.logit(&position) - after.logit(&position)).abs();
+        assert!(apart < 1e-9, "{apart}");
+    }
+    assert!(logits.iter().any(|it| (it - logits[0]).abs() > 1e-3));
+    for others in ["'pawn-pairs', 'pieces'", "'pieces'", "'pieces', 'threat-kinds', 'pawn-pairs'"] {
+        let others = sets(&format!("{SIMPLE}\n{KINGS}"), others);
+        assert!(grow(&weights, &small, &others, 3).is_err(), "{others}");
     }
 }
 

@@ -1,9 +1,10 @@
 //! A larger net that evaluates as a smaller one, to start from.
 //!
 //! The arrays of the smaller net are copied: to each king bucket and each output bucket that was a
-//! part of one of its own, and to the first neurons of the hidden layer. New neurons begin with random
-//! weights, and what they send to the next layer is multiplied by zero until training changes that
-//! (T. Chen et al., "Net2Net", 2016, copies neurons instead; zeros need no copies to be told apart).
+//! part of one of its own, and to the first neurons of the hidden layer. New feature sets begin with
+//! zeros. New neurons begin with random weights, and what they send to the next layer is multiplied by
+//! zero until training changes that (T. Chen et al., "Net2Net", 2016, copies neurons instead; zeros
+//! need no copies to be told apart).
 
 use anyhow::{Result, ensure};
 
@@ -22,6 +23,11 @@ pub fn grow(
     seed: u64,
 ) -> Result<Weights> {
     let (kings, buckets) = (kings(net, wanted)?, buckets(net, wanted)?);
+    let names = |net: &Architecture| -> Vec<String> {
+        net.inputs.sets().iter().map(|set| set.name().into()).collect()
+    };
+    let (old, new) = (names(net), names(wanted));
+    ensure!(new.starts_with(&old), "it has the feature sets {}, in this order", old.join(", "));
     ensure!(
         (net.activation, net.pairwise) == (wanted.activation, wanted.pairwise),
         "its hidden layer has another activation"
@@ -36,17 +42,25 @@ pub fn grow(
     let inputs = in_blocks(net.views(), size, larger);
     let first = if net.head.is_empty() { Part::Output } else { Part::Layer(0) };
     let mut grown = initial(wanted, seed);
+    for array in wanted.arrays() {
+        if matches!(array.part, Part::Rows(set) if set >= old.len()) {
+            grown.insert(&array.name, &array.shape, vec![0.0; array.len()]);
+        }
+    }
     for Array { part, name, shape, .. } in net.arrays() {
         let from = weights.get(&name, &shape)?;
         let to = &mut grown.0.get_mut(&name).expect("it has the same layers").values;
         match part {
-            Part::Rows(_) => {
-                for (bucket, old) in kings.iter().enumerate() {
-                    for row in 0..PIECES {
-                        let from = &from[(old * PIECES + row) * net.hidden..][..net.hidden];
-                        let to = &mut to[(bucket * PIECES + row) * wanted.hidden..];
-                        columns.iter().zip(from).for_each(|(column, it)| to[*column] = *it);
-                    }
+            Part::Rows(set) => {
+                // Rows of king buckets are those of the bucket that contained them.
+                let is_pieces = net.inputs.sets()[set].kings().is_some();
+                for (row, to) in to.chunks_exact_mut(wanted.hidden).enumerate() {
+                    let old = match is_pieces {
+                        true => kings[row / PIECES] * PIECES + row % PIECES,
+                        false => row,
+                    };
+                    let from = &from[old * net.hidden..][..net.hidden];
+                    columns.iter().zip(from).for_each(|(column, it)| to[*column] = *it);
                 }
             }
             Part::Psqt(_) => {
@@ -88,8 +102,6 @@ fn kings(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
         (net.inputs.views, old.mirror) == (wanted.inputs.views, new.mirror),
         "it has other inputs, or only one of the two is mirrored"
     );
-    let both = [net, wanted].map(|it| it.inputs.is_pieces());
-    ensure!(both == [true; 2], "only nets whose inputs are `pieces` alone can grow");
     let pairs = (0..64).map(|king| (new.seen(king).1, old.seen(king).1));
     parts(new.count(), pairs, "king bucket")
 }

@@ -96,7 +96,8 @@ fn open(
         let grown = grown.with_context(|| {
             format!(
                 "{name} is a net of shape {found}, which cannot grow into {wanted}: a net may get \
-                 more hidden neurons, finer king buckets and finer output buckets than its start"
+                 more hidden neurons, more feature sets behind its own, finer king buckets and finer \
+                 output buckets than its start"
             )
         });
         export::factorised_as(&grown?, &larger, wanted)
