@@ -206,7 +206,7 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         sha256 => digest(&file),
         golden,
         version => env!("CARGO_PKG_VERSION"),
-    })
+    }
 }
 
 /// The feature sets with their code; none where pieces on squares are alone, which have their own.

@@ -5,6 +5,7 @@
 
 mod neurons;
 mod pieces;
+mod rows;
 mod terms;
 mod text;
 
@@ -19,6 +20,7 @@ use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 pub use neurons::{Layer, Map, Neuron};
 pub use pieces::{BANDS, ROLES, Squares, Value, Values};
+pub use rows::RowValue;
 pub use terms::Explained;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,6 +38,8 @@ pub struct Inspection {
     pub removed_from: u64,
     pub values: Values,
     pub squares: Vec<Squares>,
+    /// Rows of small feature sets, by their effect.
+    pub rows: Vec<RowValue>,
     /// `None` where the positions are too few.
     pub terms: Option<Explained>,
 }
@@ -74,6 +78,7 @@ pub fn inspect(
         removed_from: some.len() as u64,
         values: pieces::values(&worths),
         squares: pieces::squares(&worths),
+        rows: rows::rows(&float, scale, &some),
         terms,
     })
 }

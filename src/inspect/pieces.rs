@@ -67,23 +67,22 @@ fn of_position(float: &Float, scale: f64, position: &Position, worths: &mut Vec<
     for (view, rows) in rows.iter_mut().enumerate() {
         net.inputs.active(position, view, &mut |row| rows.push(row));
     }
-    let value =
-        |accumulators: &[Vec<f64>], bucket: usize| float.output(accumulators, bucket, |_, _| ());
-    let bucket = net.bucket_of(position);
-    let left = if net.own_buckets.is_some() { bucket } else { net.bucket(position.count() - 1) };
-    let with = value(&accumulators, bucket);
+    let value = |accumulators: &[Vec<f64>], position: &Position| {
+        float.output(accumulators, net.bucket_of(position), |_, _| ())
+    };
+    let with = value(&accumulators, position);
     let sign = scale * f64::from(net.inputs.sign(position));
     removed(position, worths, |place| {
+        let left = without(position, place);
         if !net.inputs.is_pieces() {
             // Rows of other pieces change, too.
-            let without = float.accumulators(&without(position, place));
-            return sign * (with - value(&without, left));
+            return sign * (with - value(&float.accumulators(&left), &left));
         }
         let mut without = accumulators.clone();
         for (accumulator, rows) in without.iter_mut().zip(&rows) {
             float.add(rows[place], -1.0, accumulator);
         }
-        sign * (with - value(&without, left))
+        sign * (with - value(&without, &left))
     });
 }
 

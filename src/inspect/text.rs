@@ -13,6 +13,8 @@ use crate::draw::{
 use crate::report::Table;
 
 const SHOWN: usize = 10;
+/// Rows with the largest effect, shown.
+const SHOWN_ROWS: usize = 20;
 
 /// A title, a line about it, and a table.
 pub(super) struct Part {
@@ -31,9 +33,10 @@ impl Inspection {
         out
     }
 
-    /// Layers, neurons, pieces and terms.
+    /// Layers, neurons, pieces, rows and terms.
     pub(super) fn parts(&self) -> Vec<Part> {
         let mut parts = vec![self.layer_table(), self.neuron_table(), self.piece_table()];
+        parts.extend(self.row_table());
         parts.extend(self.term_table());
         parts
     }
@@ -74,6 +77,16 @@ impl Inspection {
             false => "use is the standard deviation of the output times the weights on it",
         };
         Part { title: "Neurons", about: about.into(), table }
+    }
+
+    fn row_table(&self) -> Option<Part> {
+        let mut table = Table::titled(&["<row", "active", "cp each"]);
+        for it in self.rows.iter().take(SHOWN_ROWS) {
+            table.row([it.row.clone(), format!("{:.2}", it.active), format!("{:+.1}", it.mean)]);
+        }
+        let about = "how often they are active for a side, and the value for that side each time";
+        let part = Part { title: "Rows", about: about.into(), table };
+        (!self.rows.is_empty()).then_some(part)
     }
 
     fn piece_table(&self) -> Part {

@@ -1,7 +1,7 @@
 //! Inspection of nets: against the definition in f64, hand-made nets, and the quickstart's net.
 
 use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::features::piece;
+use nnuance::features::{self, Kings, piece};
 use nnuance::floats::Float;
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::inspect::{Inspection, ROLES, inspect};
@@ -13,6 +13,7 @@ use shakmaty::{Color, Role};
 
 use crate::draw::stands_alone;
 use crate::program::{nnuance, said};
+use crate::set_nets::net_of;
 use crate::{drawn, games};
 
 /// Seeds of the nets that are drawn.
@@ -74,8 +75,9 @@ fn without(position: &Position, place: usize) -> Position {
 #[test]
 fn piece_values_equal_differences() {
     let samples = games::samples(120, 1);
-    for seed in NETS {
-        let net = drawn::net(seed, 40);
+    let nets: Vec<Architecture> = NETS.map(|seed| drawn::net(seed, 40)).collect();
+    let of_sets = of_sets(&["attacked-pieces", "pieces", "threat-kinds"]);
+    for (seed, net) in (0..).zip(nets.into_iter().chain([of_sets])) {
         let weights = drawn::weights(&net, seed);
         let found = look(&weights, &net, &samples);
         let float = Float::new(&weights, &net).expect("the weights fit");
@@ -100,6 +102,34 @@ fn piece_values_equal_differences() {
             close((squares / count - mean * mean).sqrt(), spread, &format!("{net}"));
         }
     }
+}
+
+fn of_sets(names: &[&str]) -> Architecture {
+    let sets = names.iter().map(|name| features::named(name, Kings::NONE).expect("a set"));
+    net_of(sets.collect(), 8)
+}
+
+/// Of a net that sees attacks of pawns only; Black's pawn attacks two queens.
+#[test]
+fn values_of_rows_equal_differences() {
+    let net = of_sets(&["pieces", "threat-kinds"]);
+    let mut weights = drawn::weights(&net, 3);
+    let rows = &mut weights.0.get_mut("threat-kinds.weight").expect("an array").values;
+    rows.fill(0.0);
+    let [own, enemy] = [10, 12 * 6 + 4];
+    rows[8 * own..][..8].fill(0.3);
+    rows[8 * enemy..][..8].fill(0.1);
+    let position = Position::from_fen("4k3/8/8/3p4/2Q1Q1q1/8/8/4K3 w - - 0 1").expect("legal");
+    let sample = Sample { position, ..games::samples(1, 1)[0].clone() };
+    let found = look(&weights, &net, &[sample]);
+    let with = Float::new(&weights, &net).expect("its weights").logit(&position);
+    weights.0.get_mut("threat-kinds.weight").expect("an array").values.fill(0.0);
+    let without = Float::new(&weights, &net).expect("its weights").logit(&position);
+    let words = "own pawns attack enemy queens";
+    let row = found.rows.iter().find(|it| it.row == words).expect("a row");
+    assert_eq!(row.active, 1.0);
+    close(row.mean, -400.0 * (with - without) / 2.0, words);
+    assert!(with != without && found.text().contains(words));
 }
 
 /// The use of the last neurons is the standard deviation of their contributions.

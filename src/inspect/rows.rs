@@ -1,0 +1,116 @@
+//! Values of rows that count, such as threats by kinds: the evaluation with them minus that without.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::by_chunk;
+use crate::architecture::Inputs;
+use crate::floats::Float;
+use crate::sample::{Position, Sample};
+
+/// Larger sets make no table.
+const MOST_ROWS: usize = 256;
+
+/// The value of a row, which both perspectives have in words of their own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowValue {
+    pub set: String,
+    /// In words of the side that it is counted for.
+    pub row: String,
+    /// Mean number of times that it is active for a side.
+    pub active: f64,
+    /// Centipawns for that side, each time.
+    pub mean: f64,
+}
+
+impl RowValue {
+    /// What it moves, on average.
+    pub fn effect(&self) -> f64 {
+        (self.active * self.mean).abs()
+    }
+}
+
+/// Values of the rows of small sets, those with the largest effect first.
+pub(super) fn rows(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RowValue> {
+    let inputs = &float.net.inputs;
+    let pairs = pairs(inputs);
+    let chunks = by_chunk(samples, |samples| {
+        let mut sums = vec![[0.0; 2]; pairs.len()];
+        samples.iter().for_each(|it| of_position(float, scale, &it.position, &pairs, &mut sums));
+        sums
+    });
+    let mut sums = vec![[0.0; 2]; pairs.len()];
+    for chunk in chunks {
+        for (sum, more) in sums.iter_mut().zip(chunk) {
+            *sum = [sum[0] + more[0], sum[1] + more[1]];
+        }
+    }
+    let active = pairs.iter().zip(sums).filter(|(_, [count, _])| *count > 0.0);
+    let of = |([row, _], [count, sum]): (&[usize; 2], [f64; 2])| RowValue {
+        set: inputs.sets()[inputs.set_of(*row).0].name().into(),
+        row: inputs.describe(*row),
+        active: count / (2 * samples.len()) as f64,
+        mean: sum / count,
+    };
+    let mut values: Vec<RowValue> = active.map(of).collect();
+    values.sort_by(|a, b| b.effect().total_cmp(&a.effect()));
+    values
+}
+
+/// Rows of small sets that differ by side, each with that by which the other side sees the same.
+fn pairs(inputs: &Inputs) -> Vec<[usize; 2]> {
+    fn swapped(word: &str) -> &str {
+        match word {
+            "own" => "enemy",
+            "enemy" => "own",
+            word => word,
+        }
+    }
+    let mut pairs = Vec::new();
+    for (place, set) in inputs.sets().iter().enumerate() {
+        if set.kings().is_some() || set.rows() > MOST_ROWS {
+            continue;
+        }
+        let words: Vec<String> = (0..set.rows()).map(|row| set.describe(row as u32)).collect();
+        let first = inputs.first_row(place);
+        for (row, said) in words.iter().enumerate() {
+            let other = said.split(' ').map(swapped).collect::<Vec<_>>().join(" ");
+            let twin = words.iter().position(|it| *it == other).filter(|twin| row < *twin);
+            pairs.extend(twin.map(|twin| [first + row, first + twin]));
+        }
+    }
+    pairs
+}
+
+/// Adds how often each row is active for either side, and its value for that side.
+fn of_position(
+    float: &Float,
+    scale: f64,
+    position: &Position,
+    pairs: &[[usize; 2]],
+    sums: &mut [[f64; 2]],
+) {
+    let (net, accumulators) = (&float.net, float.accumulators(position));
+    let mut counts = vec![HashMap::new(); net.views()];
+    for (view, counts) in counts.iter_mut().enumerate() {
+        net.inputs.active(position, view, &mut |row| *counts.entry(row).or_insert(0.0) += 1.0);
+    }
+    let value =
+        |accumulators: &[Vec<f64>]| float.output(accumulators, net.bucket_of(position), |_, _| ());
+    let with = value(&accumulators);
+    let sign = scale * f64::from(net.inputs.sign(position));
+    for (pair, sums) in pairs.iter().zip(sums) {
+        for (side, sign) in [(0, sign), (1, -sign)] {
+            let row = |view: usize| pair[(side + view) % 2];
+            let Some(count) = counts[0].get(&row(0)) else { continue };
+            let mut without = accumulators.clone();
+            for (view, (accumulator, counts)) in without.iter_mut().zip(&counts).enumerate() {
+                let times = counts.get(&row(view)).copied().unwrap_or(0.0);
+                float.add(row(view), -times, accumulator);
+            }
+            sums[0] += count;
+            sums[1] += sign * (with - value(&without));
+        }
+    }
+}
