@@ -8,10 +8,10 @@
 use std::process::ExitCode;
 
 use nnuance::App;
-use nnuance::features::{Board, FeatureSet};
+use nnuance::features::{Board, FeatureSet, KINDS, Perspective};
 use nnuance::shakmaty::{Color, Role};
 
-/// Row `48 * (0 own, 1 other) + 8 * role + distance` for each piece but the kings.
+/// Row `8 * kind + distance` for each piece but the kings.
 struct KingDistance;
 
 impl FeatureSet for KingDistance {
@@ -32,18 +32,14 @@ impl FeatureSet for KingDistance {
     }
 
     fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
-        let king = board.king(perspective);
+        let (seen, king) = (Perspective::mirrored(board, perspective), board.king(perspective));
         for piece in board.pieces().filter(|piece| piece.role != Role::King) {
-            let side = u32::from(piece.color != perspective);
-            let role = piece.role as u32 - 1;
-            rows.push(48 * side + 8 * role + king.distance(piece.square));
+            rows.push(8 * seen.kind(piece) as u32 + king.distance(piece.square));
         }
     }
 
     fn describe(&self, row: u32) -> String {
-        let side = ["own", "opposing"][row as usize / 48];
-        let role = Role::ALL[row as usize % 48 / 8];
-        format!("{side} {role:?} {} from the king", row % 8).to_lowercase()
+        format!("{} {} from the king", KINDS[row as usize / 8], row % 8)
     }
 }
 

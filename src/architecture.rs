@@ -284,6 +284,12 @@ const MOST_SIZE: usize = 1024;
 const MOST_LAYERS: usize = 8;
 
 impl Architecture {
+    fn first_repeated_name(&self) -> Option<String> {
+        let mut names: Vec<String> = self.arrays().into_iter().map(|array| array.name).collect();
+        names.sort_unstable();
+        names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
+    }
+
     pub fn check(&self) -> Result<(), Impossible> {
         let Self { inputs, hidden, head, buckets, .. } = self;
         let (kings, sets) = (inputs.kings(), inputs.sets());
@@ -322,6 +328,8 @@ impl Architecture {
             ("psqt", reason.into())
         } else if self.skip && head.is_empty() {
             ("skip", "the skip neuron is one of the head's first layer, and `head` has none".into())
+        } else if let Some(name) = self.first_repeated_name() {
+            ("sets", format!("two arrays would have the name {name:?}; rename a set"))
         } else {
             return Ok(());
         };

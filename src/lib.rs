@@ -22,7 +22,7 @@
 //! - [`report`]: which evaluation is better, and how sure that is; [`inspect`]: what a net has
 //!   learnt; [`draw`]: pictures and pages;
 //! - [`config`]: a run in TOML; [`run`]: what is done with it, from training to a page; [`cli`]: the
-//!   commands, the only place that prints.
+//!   commands, the only place that prints; [`App`]: a program that adds to all of this.
 //!
 //! Score and result are seen by the side to move unless a name says `white`.
 

@@ -240,9 +240,43 @@ impl Inputs {
         for set in &self.sets {
             let start = rows.len();
             set.active(board, color, rows);
+            let largest = rows[start..].iter().fold(0, |largest, row| *row.max(&largest));
+            assert!((largest as usize) < set.rows(), "{} activates row {largest}", set.name());
             rows[start..].iter_mut().for_each(|row| *row += first);
             first += set.rows() as u32;
         }
+    }
+
+    /// Checks that the lists of a position keep what the sets say of themselves.
+    ///
+    /// # Errors
+    /// The first set that does not.
+    pub fn check(&self, position: &Position) -> Result<(), String> {
+        let (board, flipped) = (Board::new(position), Board::new(&position.flipped()));
+        let lists =
+            self.sets.iter().flat_map(|set| self.views_of(position).map(move |it| (set, it)));
+        for (set, color) in lists {
+            let [rows, of_flipped] = [(&board, color), (&flipped, !color)].map(|(board, color)| {
+                let mut rows = Vec::new();
+                set.active(board, color, &mut rows);
+                rows.sort_unstable();
+                rows
+            });
+            let again = rows.windows(2).find(|pair| pair[0] == pair[1] && !set.repeats());
+            let wrong = if let Some(row) = rows.last().filter(|row| **row as usize >= set.rows()) {
+                format!("activates row {row} and has rows 0 to {}", set.rows() - 1)
+            } else if rows.len() > set.max_active() {
+                format!("activates {} rows, and at most {}", rows.len(), set.max_active())
+            } else if let Some([row, _]) = again {
+                format!("activates row {row} twice, and repeats none")
+            } else if self.views != Views::Plain && rows != of_flipped {
+                "has other rows with the colours swapped".into()
+            } else {
+                continue;
+            };
+            return Err(format!("the feature set `{}` {wrong}: {}", set.name(), position.fen()));
+        }
+        Ok(())
     }
 
     /// +1, or -1 where the output is the other side's advantage.

@@ -5,7 +5,7 @@ use nnuance::config::Config;
 use crate::program::{complaint, nnuance, said};
 
 /// Configs that each take some keys which the others refuse, but for what all have.
-const LEAST: [&str; 10] = [
+const LEAST: [&str; 11] = [
     "terms = {}\n target.loss = 'power'",
     "net = { inputs = 'plain', hidden = 8 }",
     "[net]
@@ -22,6 +22,7 @@ const LEAST: [&str; 10] = [
     "terms = {}\n optimizer.name = 'local-search'",
     "terms = {}\n target = { learn = 'moves', force = 100 }",
     "terms = {}\n target.learn = 'moves'",
+    "net = { inputs = 'perspective', hidden = 8, sets = ['pieces', 'threat-kinds'] }",
 ];
 
 fn least(own: &str) -> String {

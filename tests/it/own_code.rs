@@ -5,12 +5,13 @@ use std::process::Command;
 use std::sync::Once;
 
 use nnuance::App;
-use nnuance::architecture::Form;
+use nnuance::architecture::{Activation, Architecture, Form};
+use nnuance::features::{Board, FeatureSet, Inputs, Kings, Pieces, Set, Views};
 use nnuance::format::{self, Format, Source, epd};
 use nnuance::loader::{Plan, Scan, Weighing};
 use nnuance::net::Net;
 use nnuance::sample::Position;
-use nnuance::shakmaty::{Chess, Move, Position as _};
+use nnuance::shakmaty::{Chess, Color, Move, Position as _};
 
 use crate::program::{Workdir, assert_same_bits, complaint, json, nnuance, said};
 
@@ -79,6 +80,28 @@ fn every_command_has_additions() {
         let lacks = ["`no-early-draws`", "`by-queens`"].iter().any(|it| why.contains(it));
         assert!(lacks && why.contains("run the program that registers it"), "{words:?}: {why}");
     }
+}
+
+#[test]
+fn nets_have_own_inputs() {
+    let folder = Workdir::new(
+        &RUN.replace("own = ['no-early-draws']", "")
+            .replace("output_buckets = 'by-queens'", "sets = ['pieces', 'king-distance']")
+            .replace("weights.own = 'late-games'", ""),
+    );
+    let own = |words: &[&str]| {
+        let mut command = example("own_inputs");
+        command.args(words);
+        command
+    };
+    let (config, run) = (folder.name("run.toml"), folder.name("run"));
+    said(&mut own(&["train", &config, "--out", &run]));
+    let net = folder.name("run/net.bin");
+    said(&mut own(&["verify", &net]));
+    said(&mut own(&["compare", &run, &net, "material"]));
+    said(&mut own(&["match", &net, "material", "--pairs", "1", "--nodes", "50"]));
+    let why = complaint(nnuance().args(["eval", &net, START]));
+    assert!(why.contains("`king-distance`"), "{why}");
 }
 
 #[test]
@@ -162,7 +185,7 @@ fn buckets_beyond_the_last_are_the_last() {
     install();
     let text = "inputs = 'perspective'\nhidden = 4\nactivation = 'relu'\n";
     let form: Form = toml::from_str(&format!("{text}output_buckets = 'test-two'")).expect("a form");
-    let net: nnuance::architecture::Architecture = form.clone().try_into().expect("a net");
+    let net: Architecture = form.clone().try_into().expect("a net");
     assert_eq!((net.buckets, net.bucket_of(&Position::from_fen(START).expect("legal"))), (2, 1));
     assert_eq!(Form::from(net), form);
 }
@@ -195,4 +218,62 @@ fn weights_beyond_one_are_refused() {
     let scanned: Result<Scan, _> = nnuance::loader::scan(&plan, 0, &|_| ());
     let why = scanned.expect_err("a weight of 2").to_string();
     assert!(why.contains("`test-heavy`") && why.contains(" 2,"), "{why}");
+}
+
+struct Fixed {
+    name: &'static str,
+    rows: fn(Color) -> &'static [u32],
+}
+
+impl FeatureSet for Fixed {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn rows(&self) -> usize {
+        10
+    }
+
+    fn max_active(&self) -> usize {
+        2
+    }
+
+    fn active(&self, _: &Board, perspective: Color, rows: &mut Vec<u32>) {
+        rows.extend((self.rows)(perspective));
+    }
+
+    fn describe(&self, row: u32) -> String {
+        format!("row {row}")
+    }
+}
+
+#[test]
+fn sets_keep_their_word() {
+    let position = Position::from_fen(START).expect("legal");
+    let of = |views, name, rows| Inputs::new(views, vec![Set::new(Fixed { name, rows })], false);
+    let by_color: fn(Color) -> &'static [u32] = |it| if it.is_white() { &[3] } else { &[4] };
+    for (rows, fault) in [
+        ((|_| &[1, 9]) as fn(Color) -> &'static [u32], None),
+        (|_| &[1, 10], Some("row 10")),
+        (|_| &[1, 2, 3], Some("3 rows")),
+        (|_| &[2, 2], Some("twice")),
+        (by_color, Some("colours")),
+    ] {
+        let checked = of(Views::Perspective, "fixed", rows).check(&position);
+        let expected = match (&checked, fault) {
+            (Ok(()), None) => true,
+            (Err(why), Some(fault)) => why.contains(fault) && why.contains("`fixed`"),
+            _ => false,
+        };
+        assert!(expected, "{fault:?}: {checked:?}");
+    }
+    of(Views::Plain, "fixed", by_color).check(&position).expect("White's rows alone");
+    // Arrays are named by their sets.
+    let pieces = Set::new(Pieces(Kings::NONE));
+    for (name, is_free) in [("outputs", true), ("output", false), ("accumulator", false)] {
+        let sets = vec![pieces.clone(), Set::new(Fixed { name, rows: |_| &[] })];
+        let inputs = Inputs::new(Views::Perspective, sets, false);
+        let simple = Architecture::simple(Views::Perspective, 2, Activation::ReLU);
+        assert_eq!(Architecture { inputs, ..simple }.check().is_ok(), is_free, "{name}");
+    }
 }

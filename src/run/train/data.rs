@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use rayon::prelude::*;
 
 use crate::architecture::Part as ArrayPart;
@@ -66,6 +66,9 @@ const SPREAD: usize = 1 << 14;
 
 /// Positions that validate, about, whose moves are searched.
 const MOST_SEARCHED: usize = 100_000;
+
+/// Positions, about, on which feature sets are checked.
+const CHECKED: usize = 4096;
 
 /// Positions a batch of those that validate.
 const VALIDATION_BATCH: usize = 4096;
@@ -284,6 +287,12 @@ fn net(
     };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
     let mut scan = read(&plan, keep_records(config), None, listener)?;
+    if !net.inputs.is_pieces() {
+        let some = scan.some.iter().step_by((scan.some.len() / CHECKED).max(1));
+        let checked: Result<(), String> =
+            some.map(|sample| net.inputs.check(&sample.position)).collect();
+        checked.map_err(Error::msg)?;
+    }
     let rounds = config.target.learn != Learn::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
     plan.expected = Some(scan.train);
