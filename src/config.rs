@@ -92,6 +92,8 @@ pub struct NetModel {
     pub precision: Precision,
     /// The scales of the net that the run leaves.
     pub scales: Scales,
+    /// Whether the config gives QA.
+    pub has_qa: bool,
 }
 
 impl PartialEq for Config {

@@ -173,7 +173,8 @@ impl Net {
         };
         let wrong = |Impossible { key, reason }| ConfigError::of(&format!("net.{key}"), reason);
         let architecture = Architecture::try_from(form).map_err(wrong)?;
-        let scales = Scales { qa: self.qa, qb: self.qb, scale, head_format: self.head_format };
+        let qa = self.qa.unwrap_or(Scales::default().qa);
+        let scales = Scales { qa, qb: self.qb, scale, head_format: self.head_format };
         net::Net::check(&architecture.merged(), scales)
             .map_err(|error| ConfigError::of("net.head_format", error))?;
         if let StartSize::Sets(sizes) = &self.start_size {
@@ -200,6 +201,7 @@ impl Net {
             tune_base: self.tune_base,
             precision,
             scales,
+            has_qa: self.qa.is_some(),
         })
     }
 }
@@ -338,7 +340,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         rows.extend(
             sizes.into_iter().map(|size| ("net.start_size", Some(size), least, from(10.0))),
         );
-        rows.push(("net.qa", Some(net.qa.into()), one, most));
+        rows.push(("net.qa", net.qa.map(f64::from), one, most));
         rows.push(("net.qb", Some(net.qb.into()), one, most));
     }
     for source in &data.source {

@@ -131,8 +131,8 @@ pub struct Net {
     pub tune_base: bool,
     /// The numbers of fused operations on the CPU.
     pub precision: Option<Precision>,
-    #[serde(default = "qa")]
-    pub qa: i32,
+    /// The factor of accumulators; none for 255, or what is safe below.
+    pub qa: Option<i32>,
     #[serde(default = "qb")]
     pub qb: i32,
     /// The numbers behind the accumulators.
@@ -359,10 +359,6 @@ impl StartSize {
 
 fn rare() -> u64 {
     20
-}
-
-fn qa() -> i32 {
-    Scales::default().qa
 }
 
 fn qb() -> i32 {

@@ -23,7 +23,7 @@ pub use manifest::{
     description, floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
-pub use quantise::{QuantiseError, factorised_as, largest_scales, quantise};
+pub use quantise::{QuantiseError, factorised_as, largest_scales, quantise, round_counts};
 pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, fitted_scale};
 pub use verify::{Check, GOLDEN_FENS, Golden, golden_evaluations, verify};
 

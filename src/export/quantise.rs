@@ -1,9 +1,10 @@
 //! Floats to integers: times the scale in f64, rounded half away from zero, never clamped.
 
 use super::prove;
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Part};
 use crate::floats::Floats;
 use crate::net::{Net, NetError, Number, Numbers, Stored, stored};
+use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 
@@ -57,6 +58,48 @@ pub fn quantise(
         .map(|it| numbers(&floats, scales, it))
         .collect::<Result<_, _>>()?;
     Ok(Net::of(&net, scales, numbers)?)
+}
+
+/// The weights with rows of sets that repeat them as the net of these scales has them. Counts multiply
+/// the errors of rounding; the biases of the accumulators take their mean over some samples.
+pub fn round_counts(
+    weights: &Weights,
+    net: &Architecture,
+    scales: Scales,
+    samples: &[Sample],
+) -> Result<Weights, WeightsError> {
+    let (inputs, mut rounded) = (&net.inputs, weights.clone());
+    if !inputs.repeats() || samples.is_empty() {
+        return Ok(rounded);
+    }
+    let mut counts = vec![0_u64; inputs.rows()];
+    for Sample { position, .. } in samples {
+        for view in 0..net.views() {
+            inputs.active(position, view, &mut |row| counts[row] += 1);
+        }
+    }
+    let lists = (samples.len() * net.views()) as f64;
+    let bias = net.array(Part::AccumulatorBias).expect("every net has it");
+    let mut biases = weights.get(&bias.name, &bias.shape)?.to_vec();
+    for (place, set) in inputs.sets().iter().enumerate() {
+        if !set.repeats() || inputs.factor_rows(place) > 0 {
+            continue;
+        }
+        let array = net.array(Part::Rows(place)).expect("every set has rows");
+        let mut values = weights.get(&array.name, &array.shape)?.to_vec();
+        let counts = &counts[inputs.first_row(place)..];
+        for (row, count) in values.chunks_exact_mut(net.hidden).zip(counts) {
+            for (value, bias) in row.iter_mut().zip(&mut biases) {
+                let near = ((f64::from(*value) * f64::from(scales.qa)).round()
+                    / f64::from(scales.qa)) as f32;
+                *bias += (f64::from(*value - near) * *count as f64 / lists) as f32;
+                *value = near;
+            }
+        }
+        rounded.insert(&array.name, &array.shape, values);
+    }
+    rounded.insert(&bias.name, &bias.shape, biases);
+    Ok(rounded)
 }
 
 fn numbers(floats: &Floats, scales: Scales, stored: &Stored) -> Result<Numbers, QuantiseError> {

@@ -8,16 +8,17 @@ use super::evaluator::{Evaluator, sum};
 use super::inspect;
 use super::measure::truth;
 use super::recipe::{self, Recipe};
+use crate::config::Config;
 use crate::digest::digest;
 use crate::export::{
-    self, Beside, Exported, Imported, Losses, MatchedTo, Provenance, fitted_scale,
+    self, Beside, Exported, Imported, Losses, MatchedTo, Provenance, fitted_scale, largest_scales,
+    round_counts,
 };
 use crate::loader::Plan;
 use crate::model::{Compute, Device};
 use crate::progress::Progress;
 use crate::report::{Matched, Values, match_scale};
 use crate::sample::{Position, Sample};
-use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
 use crate::{input, output};
 
@@ -36,16 +37,20 @@ pub struct Written {
 pub fn checkpoint(
     path: &Path,
     net: &Path,
-    licence: Option<String>,
-    scales: Scales,
+    config: &Config,
     validation: &[Sample],
 ) -> Result<Written> {
     let mut source = read(path)?;
-    source.scales = scales;
+    source.scales = config.scales();
+    let Imported { weights, architecture, scales, .. } = &source;
+    let quantised = export::quantise(weights, architecture, *scales)?;
+    if config.net().is_some_and(|net| !net.has_qa) && export::prove(&quantised).is_err() {
+        source.scales = largest_scales(weights, architecture, *scales).unwrap_or(*scales);
+    }
     let origin = Origin::of(&source)?;
     let samples = validation[..validation.len().min(MEASURED)].to_vec();
     let basis = Basis { samples, on: origin.on(None) };
-    write(&source, Provenance { licence, ..origin.provenance }, &basis, None, net)
+    write(&source, origin.provenance, &basis, None, net)
 }
 
 /// A file of weights, or a quantised net turned back into floats, as the file itself, or the manifest
@@ -190,12 +195,13 @@ pub fn write(
     }
     let base = provenance.base.as_ref().map(recipe::added).transpose()?;
     let positions = samples.iter().map(|sample| sample.position);
-    let quantised = export::quantise(weights, architecture, *scales)?.padded_with(*padding);
+    let rounded = round_counts(weights, architecture, *scales, samples)?;
+    let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
     let mut exported = Exported::of(quantised, weights, architecture, provenance, positions)?;
     let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
     exported.manifest.fitted_scale = fitted_scale(value, samples, on);
     exported.manifest.matched = matched;
-    let paths = exported.write(path, weights, facts)?;
+    let paths = exported.write(path, &rounded, facts)?;
     let measured = !samples.is_empty();
     Ok(Written { exported, kind, paths, measured })
 }

@@ -249,7 +249,7 @@ impl Optimizer {
         model.map(&mut CatchingUp { optimizer: self, touched })
     }
 
-    /// Whether a step with gradient 0 can be taken later.
+    /// The instructions by which rows take steps with gradient 0 later, if they may.
     fn can_wait(&self, device: &Device) -> Option<Level> {
         let Settings { name, average_decay, .. } = &self.settings;
         let waits = *name != Name::Ranger && average_decay.is_none() && !is_gpu(device);

@@ -249,6 +249,7 @@ fn kinds() -> Vec<(&'static str, String)> {
         ("streamed", config("window = 1500", NET, STEPS)),
         ("deep", config("", &deep, STEPS)),
         ("averaged", config("", NET, &averaged)),
+        ("threats", config("", &format!("{NET}\nsets = [\"pieces\", \"threats\"]"), STEPS)),
         ("terms", terms("positions = 51200\nbatch = 512\nlearning_rate = 1.0")),
         ("all terms", terms("epochs = 20\nbatch = \"all\"\nlearning_rate = 1.0")),
     ]

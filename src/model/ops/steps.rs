@@ -398,14 +398,15 @@ impl<F: Formula<N>, const N: usize> Task for Missed<'_, F, N> {
         let (width, last) = (zeros.len(), formulas.len() - 1);
         let place = |row: u32| (row as usize - first) * width;
         for (i, &row) in rows.iter().enumerate() {
-            if let Some(&next) = rows.get(i + 2) {
+            if let Some(&next) = rows.get(i + AHEAD) {
                 for line in (place(next)..place(next) + width).step_by(LINE) {
                     prefetch(parameters, line, true);
                     states.iter().for_each(|it| prefetch(it, line, true));
                 }
             }
             let (start, taken) = (place(row), &mut taken[row as usize - first]);
-            let mut is_still = states.iter().all(|it| are_zeros(&it[start..][..width]));
+            let mut is_still =
+                *taken as usize != last && states.iter().all(|it| are_zeros(&it[start..][..width]));
             for (step, formula) in formulas.iter().enumerate().skip(*taken as usize) {
                 let own = gradients.filter(|_| step == last);
                 let parameters = &mut parameters[start..][..width];
@@ -423,6 +424,9 @@ impl<F: Formula<N>, const N: usize> Task for Missed<'_, F, N> {
         }
     }
 }
+
+/// Rows that are fetched ahead: they lie apart, so that the processor does not do it by itself.
+const AHEAD: usize = 4;
 
 /// Numbers of a cache line.
 const LINE: usize = 16;

@@ -87,7 +87,7 @@ pub fn finish(run: &Run, folder: &RunFolder) -> Result<Finished> {
         None => {
             let net = folder.file(folder::NET);
             let validating = &run.data.scan.validation.samples;
-            let written = export::checkpoint(&path, &net, None, recipe.config.scales(), validating)
+            let written = export::checkpoint(&path, &net, &recipe.config, validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
             let terms = match recipe.base.as_ref().filter(|_| recipe.config.tunes_base()) {
                 None => None,
