@@ -112,8 +112,8 @@ impl<'a> Float<'a> {
         bucket: usize,
         mut see: impl FnMut(Operation, &[f64]),
     ) -> f64 {
-        let numbers = Numbers { float: self, bucket };
-        self.net.output(&numbers, accumulators.concat(), |operation, x| see(operation, x))[0]
+        let doubles = Doubles { float: self, bucket };
+        self.net.output(&doubles, accumulators.concat(), |operation, x| see(operation, x))[0]
     }
 
     /// The inputs of the first map, all views side by side, `[features]`.
@@ -129,12 +129,12 @@ impl<'a> Float<'a> {
 }
 
 /// Numbers in f64.
-struct Numbers<'a> {
+struct Doubles<'a> {
     float: &'a Float<'a>,
     bucket: usize,
 }
 
-impl Arithmetic for Numbers<'_> {
+impl Arithmetic for Doubles<'_> {
     type Values = Vec<f64>;
 
     fn activate(&self, x: Vec<f64>, curves: &[Curve]) -> Vec<f64> {

@@ -11,14 +11,14 @@ use crate::architecture::Architecture;
 use crate::batch::Active;
 
 /// The active rows of a batch, by list and by row.
-pub struct Lists<'a> {
+pub struct RowLists<'a> {
     net: &'a Architecture,
     places: usize,
     /// `[batch * views, places]`
     rows: Vec<u32>,
 }
 
-impl<'a> Lists<'a> {
+impl<'a> RowLists<'a> {
     /// # Panics
     /// If the batch is for another net.
     pub fn new(net: &'a Architecture, active: &Active) -> Self {

@@ -10,7 +10,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
-use super::lists::Lists;
+use super::lists::RowLists;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, Job, Kept, lent};
 use super::{Aim, Compute, Slope, TouchedRows, dense, head};
@@ -30,12 +30,12 @@ pub struct NetModel {
     #[module(skip)]
     net: Architecture,
     #[module(skip)]
-    path: Path,
+    route: Route,
 }
 
 /// The way from inputs to loss and gradients.
 #[derive(Clone, Debug)]
-enum Path {
+enum Route {
     /// Tensor operations alone: the definition.
     Plain,
     /// Lists to accumulators on the host, and tensor operations behind these.
@@ -69,19 +69,19 @@ struct Fused {
     room: usize,
 }
 
-impl Path {
+impl Route {
     fn new(net: &Architecture, compute: Compute) -> Self {
         let (level, precision, room) = match compute {
-            Compute::Plain => return Path::Plain,
+            Compute::Plain => return Route::Plain,
             // The operations of GPUs have a bit for each input of a list.
-            Compute::Gpu { .. } if !net.inputs.is_pieces() => return Path::Lists,
-            _ if !net.has_kernels() => return Path::Lists,
+            Compute::Gpu { .. } if !net.inputs.is_pieces() => return Route::Lists,
+            _ if !net.has_kernels() => return Route::Lists,
             Compute::Fused { level, precision } => (level, precision, usize::MAX),
             // The level is for the computations of a processor.
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
         let kernel = Kernel::new(net, precision, level);
-        Path::Fused(Fused { kernel, scratch: Arc::default(), kept: Kept::default(), room })
+        Route::Fused(Fused { kernel, scratch: Arc::default(), kept: Kept::default(), room })
     }
 }
 
@@ -155,7 +155,7 @@ impl NetModel {
             head: head.collect::<Result<_, _>>()?,
             output: affine(Part::Output, Part::OutputBias)?,
             net: net.clone(),
-            path: Path::new(net, compute),
+            route: Route::new(net, compute),
         })
     }
 
@@ -166,13 +166,13 @@ impl NetModel {
     /// See [`Model::logits`](super::Model::logits).
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         let inputs = inputs.one_hot();
-        let sums = match &self.path {
-            Path::Fused(fused) => {
+        let sums = match &self.route {
+            Route::Fused(fused) => {
                 let job = fused.job(inputs, Aim::Targets(&[]), None);
                 return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
             }
-            Path::Lists => self.sums(&Lists::new(&self.net, inputs.lists())),
-            Path::Plain => self.dense_sums(inputs.lists()),
+            Route::Lists => self.sums(&RowLists::new(&self.net, inputs.lists())),
+            Route::Plain => self.dense_sums(inputs.lists()),
         };
         self.logits_of(sums, &inputs.lists().buckets)
     }
@@ -180,10 +180,10 @@ impl NetModel {
     /// See [`Model::slope`](super::Model::slope). `done` is called after each stage on a GPU; elsewhere
     /// there are none.
     pub fn slope(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> Slope {
-        let fused = match &self.path {
-            Path::Fused(fused) => fused,
-            Path::Lists => return self.slope_by_lists(inputs.one_hot().lists(), aim),
-            Path::Plain => {
+        let fused = match &self.route {
+            Route::Fused(fused) => fused,
+            Route::Lists => return self.slope_by_lists(inputs.one_hot().lists(), aim),
+            Route::Plain => {
                 let loss = aim.of(self.logits(inputs), 0);
                 return Slope::by_autodiff(loss, self);
             }
@@ -205,7 +205,7 @@ impl NetModel {
 
     /// See [`Model::touched`](super::Model::touched).
     pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
-        let Path::Fused(fused) = &self.path else { return TouchedRows::default() };
+        let Route::Fused(fused) = &self.route else { return TouchedRows::default() };
         let Some(touched) = fused.kernel.touched(inputs.one_hot()) else {
             return TouchedRows::default();
         };
@@ -213,7 +213,7 @@ impl NetModel {
     }
 
     /// The sums of weights of each list, `[lists, columns]`, without the bias.
-    fn sums(&self, lists: &Lists) -> Tensor<2> {
+    fn sums(&self, lists: &RowLists) -> Tensor<2> {
         let tensor = |param: &Param<Tensor<2>>| super::inner(param.val()).into_dispatch();
         let tensors = self.sets.iter().map(|SetRows { weight, factor, psqt }| {
             [Some(weight), factor.as_ref(), psqt.as_ref()].map(|param| param.map(tensor))
@@ -239,7 +239,7 @@ impl NetModel {
 
     /// Loss and gradients by Burn's autodiff down to the accumulators, which are sums of lists.
     fn slope_by_lists(&self, active: &Active, aim: Aim) -> Slope {
-        let lists = Lists::new(&self.net, active);
+        let lists = RowLists::new(&self.net, active);
         let sums = self.sums(&lists).require_grad();
         let loss = aim.of(self.logits_of(sums.clone(), &active.buckets), 0);
         let found = loss.backward();
