@@ -318,9 +318,12 @@ fn extremes_leave_the_range_of_i32() {
 #[test]
 fn every_net_has_neat_code() {
     let drawn = (0..40).map(|seed| drawn::net(seed, 6)).flat_map(|net| {
-        let deep = net.is_deep() && net.activation.curve().bounded;
+        let curve = net.activation.curve();
+        let deep = net.is_deep() && curve.bounded;
+        // Squares without an end are large.
+        let most = if curve.bounded || curve.outer == 1 { 100 } else { 10 };
         HeadFormat::ALL.into_iter().filter(move |&head| deep || head == HeadFormat::Float).map(
-            move |head_format| random(&net, Scales { head_format, ..Scales::default() }, 100, 5),
+            move |head_format| random(&net, Scales { head_format, ..Scales::default() }, most, 5),
         )
     });
     for net in drawn.chain(SETS.iter().map(|case| case.net.clone())) {
