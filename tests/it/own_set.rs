@@ -6,7 +6,7 @@ use shakmaty::Color;
 use crate::features_sets::{rows, set};
 use crate::games;
 
-struct AttackKinds;
+pub struct AttackKinds;
 
 impl FeatureSet for AttackKinds {
     fn name(&self) -> &str {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Layer, Part, Views};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
 use nnuance::export::{Golden, golden_evaluations, load};
-use nnuance::features;
+use nnuance::features::{self, Set};
 use nnuance::net::{Net, Number, Numbers, stored};
 use nnuance::sample::{Piece, Position};
 use nnuance::scales::{HeadFormat, Scales};
@@ -19,6 +19,7 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use tempfile::TempDir;
 
 use crate::drawn::{Drawn, TWENTY};
+use crate::own_set::AttackKinds;
 use crate::playouts::{GAMES, Game};
 use crate::{drawn, need, playouts};
 
@@ -352,6 +353,17 @@ fn nets_that_may_overflow_get_none() {
     assert!(matches!(error(&net(2000, 1, default)), SnippetError::Overflow(_)));
     let one = Scales { qa: 1, qb: 1, scale: 32_000, ..default };
     assert!(matches!(error(&net(900, 30, one)), SnippetError::Centipawns(_)));
+}
+
+#[test]
+fn sets_without_code_are_named() {
+    let inputs = Inputs::new(Views::Perspective, vec![Set::new(AttackKinds)], false);
+    let simple = Architecture::simple(Views::Perspective, 2, Activation::CReLU);
+    let net = random(&Architecture { inputs, ..simple }, Scales::default(), 9, 1);
+    for language in Language::ALL {
+        let error = snippet(language, &net, ["net.bin", "nnue.h"], &[]).unwrap_err().to_string();
+        assert!(error.contains("\"attack-kinds\""), "{error}");
+    }
 }
 
 /// A net with lines for the harness, positions and games, and the centipawns at their ends.
