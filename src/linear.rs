@@ -70,6 +70,11 @@ impl Cholesky {
         Some(Self(matrix))
     }
 
+    /// An element of `L`, of a row from its column on.
+    pub fn lower(&self, row: usize, column: usize) -> f64 {
+        self.0[(row, column)]
+    }
+
     /// Solves for as many right sides as `right` has columns.
     pub fn solve(&self, right: &mut Matrix) {
         let (size, columns) = (self.0.rows, right.columns);

@@ -3,6 +3,7 @@
 use super::prove;
 use crate::architecture::{Architecture, Part};
 use crate::floats::Floats;
+use crate::linear::{Cholesky, Matrix};
 use crate::net::{Net, NetError, Number, Numbers, Stored, stored};
 use crate::sample::Sample;
 use crate::scales::Scales;
@@ -60,46 +61,98 @@ pub fn quantise(
     Ok(Net::of(&net, scales, numbers)?)
 }
 
-/// The weights with rows of sets that repeat them as the net of these scales has them. Counts multiply
-/// the errors of rounding; the biases of the accumulators take their mean over some samples.
+/// Rows, at most, that are rounded together.
+const MOST_ROUNDED: usize = 2048;
+/// Positions that these are rounded for, at most.
+const MOST_SAMPLES: usize = 20_000;
+/// A share of a row's activity that ties it to its own value.
+const RIDGE: f64 = 1e-3;
+
+/// The weights of a net that repeats rows, the rows of its small sets rounded as the net has them.
+///
+/// Counts multiply errors of rounding. So the rows are rounded one after the other, those of the last
+/// set first, and each makes up for the errors before it, as far as samples say that they go
+/// together: the errors of the accumulators, `(w - q)^T H (w - q)` with the second moments `H = L L^T`
+/// of the rows' counts, are a sum of squares in the order of `L` (L. Babai, "On Lovasz' Lattice
+/// Reduction and the Nearest Lattice Point Problem", 1986). The biases come last.
 pub fn round_counts(
     weights: &Weights,
     net: &Architecture,
     scales: Scales,
     samples: &[Sample],
 ) -> Result<Weights, WeightsError> {
-    let (inputs, mut rounded) = (&net.inputs, weights.clone());
+    let (inputs, hidden, mut rounded) = (&net.inputs, net.hidden, weights.clone());
     if !inputs.repeats() || samples.is_empty() {
         return Ok(rounded);
     }
-    let mut counts = vec![0_u64; inputs.rows()];
-    for Sample { position, .. } in samples {
-        for view in 0..net.views() {
-            inputs.active(position, view, &mut |row| counts[row] += 1);
+    let (mut places, mut arrays) = (vec![None; inputs.rows()], vec![Part::AccumulatorBias]);
+    let mut size = 1;
+    for (set, it) in inputs.sets().iter().enumerate() {
+        if inputs.factor_rows(set) == 0 && size + it.rows() <= MOST_ROUNDED {
+            let first = inputs.first_row(set);
+            (0..it.rows()).for_each(|row| places[first + row] = Some(size + row));
+            size += it.rows();
+            arrays.push(Part::Rows(set));
         }
     }
-    let lists = (samples.len() * net.views()) as f64;
-    let bias = net.array(Part::AccumulatorBias).expect("every net has it");
-    let mut biases = weights.get(&bias.name, &bias.shape)?.to_vec();
-    for (place, set) in inputs.sets().iter().enumerate() {
-        if !set.repeats() || inputs.factor_rows(place) > 0 {
-            continue;
-        }
-        let array = net.array(Part::Rows(place)).expect("every set has rows");
-        let mut values = weights.get(&array.name, &array.shape)?.to_vec();
-        let counts = &counts[inputs.first_row(place)..];
-        for (row, count) in values.chunks_exact_mut(net.hidden).zip(counts) {
-            for (value, bias) in row.iter_mut().zip(&mut biases) {
-                let near = ((f64::from(*value) * f64::from(scales.qa)).round()
-                    / f64::from(scales.qa)) as f32;
-                *bias += (f64::from(*value - near) * *count as f64 / lists) as f32;
-                *value = near;
-            }
-        }
-        rounded.insert(&array.name, &array.shape, values);
+    let arrays: Vec<_> = arrays.into_iter().filter_map(|part| net.array(part)).collect();
+    let moments = moments(net, samples, &places, size);
+    let factors = Cholesky::new(moments).expect("a ridge makes it positive definite");
+
+    let mut values = Vec::with_capacity(size * hidden);
+    for array in &arrays {
+        let of_array = weights.get(&array.name, &array.shape)?.iter();
+        values.extend(of_array.map(|value| f64::from(*value) * f64::from(scales.qa)));
     }
-    rounded.insert(&bias.name, &bias.shape, biases);
+    let mut errors = vec![0.0; size * hidden];
+    for row in (0..size).rev() {
+        let (_, later) = errors.split_at_mut(row * hidden);
+        let (own, later) = later.split_at_mut(hidden);
+        for (other, errors) in (row + 1..size).zip(later.chunks_exact(hidden)) {
+            let share = factors.lower(other, row) / factors.lower(row, row);
+            own.iter_mut().zip(errors).for_each(|(sum, error)| *sum += share * error);
+        }
+        for (value, own) in values[row * hidden..][..hidden].iter_mut().zip(own) {
+            let near = (*value + *own).round();
+            (*own, *value) = (*value - near, near);
+        }
+    }
+    let mut values = values.into_iter().map(|value| (value / f64::from(scales.qa)) as f32);
+    for array in arrays {
+        let of_array = values.by_ref().take(array.len()).collect();
+        rounded.insert(&array.name, &array.shape, of_array);
+    }
     Ok(rounded)
+}
+
+/// Second moments of the counts of some rows, those that have a place in `1..size`, and of 1, which
+/// has place 0: their lower half.
+fn moments(
+    net: &Architecture,
+    samples: &[Sample],
+    places: &[Option<usize>],
+    size: usize,
+) -> Matrix {
+    let mut moments = Matrix::zeros(size, size);
+    let mut lists = 0.0;
+    for Sample { position, .. } in samples.iter().step_by(samples.len().div_ceil(MOST_SAMPLES)) {
+        for view in 0..net.views() {
+            let mut counts = vec![(0, 1.0)];
+            net.inputs.active(position, view, &mut |row| match (places[row], counts.last_mut()) {
+                (Some(place), Some((last, count))) if *last == place => *count += 1.0,
+                (Some(place), _) => counts.push((place, 1.0)),
+                (None, _) => {}
+            });
+            for &(row, one) in &counts {
+                for &(column, other) in counts.iter().filter(|(column, _)| *column <= row) {
+                    moments[(row, column)] += one * other;
+                }
+            }
+            lists += 1.0;
+        }
+    }
+    (0..size).for_each(|row| moments[(row, row)] += RIDGE * (lists + moments[(row, row)]));
+    moments
 }
 
 fn numbers(floats: &Floats, scales: Scales, stored: &Stored) -> Result<Numbers, QuantiseError> {

@@ -26,7 +26,7 @@ interface: score search
 train: batch input linear log loss model output progress sums terms weights
 data: digits format loss point_of_view sample
 engine: digest format output progress sample score
-export: architecture data_file digest features floats input net output report sample scales
+export: architecture data_file digest features floats input linear net output report sample scales
     sums terms weights
 inspect: architecture digits draw floats hce linear point_of_view report sample scales weights
 loader: architecture batch data_file digest features format hce input net point_of_view
