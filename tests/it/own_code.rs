@@ -9,18 +9,19 @@ use nnuance::architecture::{Activation, Architecture, Form};
 use nnuance::features::{Board, FeatureSet, Inputs, Kings, Pieces, Set, Views};
 use nnuance::format::{self, Format, Source, epd};
 use nnuance::loader::{Plan, Scan, Weighing};
-use nnuance::net::Net;
 use nnuance::sample::Position;
-use nnuance::shakmaty::{Chess, Color, Move, Position as _};
+use nnuance::shakmaty::Color;
 
 use crate::program::{Workdir, assert_same_bits, complaint, json, nnuance, said};
 
 /// An example, as `cargo test` builds it.
-fn example(name: &str) -> Command {
+fn example(name: &str, words: &[&str]) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_nnuance"));
     let program = program.parent().expect("a folder").join("examples").join(name);
     assert!(program.exists(), "no example {name}; add --examples to the command of cargo");
-    Command::new(program)
+    let mut command = Command::new(program);
+    command.args(words);
+    command
 }
 
 const RUN: &str = "version = 3
@@ -45,11 +46,7 @@ learning_rate = 0.005
 #[test]
 fn every_command_has_additions() {
     let folder = Workdir::new(RUN);
-    let own = |words: &[&str]| {
-        let mut command = example("own_filter");
-        command.args(words);
-        command
-    };
+    let own = |words: &[&str]| example("own_filter", words);
     let (config, [one, two]) = (folder.name("run.toml"), ["one", "two"].map(|it| folder.name(it)));
     said(&mut own(&["train", &config, "--out", &one, "--threads", "1"]));
     said(&mut own(&["train", &config, "--out", &two, "--threads", "3"]));
@@ -60,11 +57,9 @@ fn every_command_has_additions() {
     let floats = folder.name("one/best.safetensors");
     said(&mut own(&["compare", "--deep", &floats, &net, "--own", "no-early-draws"]));
     said(&mut own(&["inspect", &floats]));
-    let resumed = ["train", "--resume", &two, "--set", "schedule.epochs=2"];
-    said(&mut own(&resumed));
-    let start = ["--set", &format!("net.start='{net}'"), "--set", "schedule.epochs=2"];
-    let three = folder.name("three");
-    said(&mut own(&[&["train", &config, "--out", &three], &start[..]].concat()));
+    said(&mut own(&["train", "--resume", &two, "--set", "schedule.epochs=2"]));
+    let (start, three) = (format!("net.start='{net}'"), folder.name("three"));
+    said(&mut own(&["train", &config, "--out", &three, "--set", &start]));
     let code = folder.name("net.rs");
     let why = complaint(&mut own(&["export", &net, "--snippet", "rust", "-o", &code]));
     assert!(why.contains("`by-queens`") && !Path::new(&code).exists(), "{why}");
@@ -89,11 +84,7 @@ fn nets_have_own_inputs() {
             .replace("output_buckets = 'by-queens'", "sets = ['pieces', 'king-distance']")
             .replace("weights.own = 'late-games'", ""),
     );
-    let own = |words: &[&str]| {
-        let mut command = example("own_inputs");
-        command.args(words);
-        command
-    };
+    let own = |words: &[&str]| example("own_inputs", words);
     let (config, run) = (folder.name("run.toml"), folder.name("run"));
     said(&mut own(&["train", &config, "--out", &run]));
     let net = folder.name("run/net.bin");
@@ -108,15 +99,15 @@ fn nets_have_own_inputs() {
 fn filters_leave_positions_out() {
     let folder = Workdir::new(RUN);
     let data = "data/selfplay_sf151_200games.pgn";
-    let mut filter = example("own_filter");
-    filter.args(["data", "filter", data, "--own", "no-early-draws", "-o"]);
-    said(filter.arg(folder.path("some.epd")));
+    let some = folder.name("some.epd");
+    let words = ["data", "filter", data, "--own", "no-early-draws", "-o", &some];
+    said(&mut example("own_filter", &words));
     let mut all = Source::open(Path::new(data), None, 0).expect("a file");
     let mut samples = Vec::new();
     while all.next_block(&mut samples).expect("samples") {}
     let early = samples.iter().filter(|it| it.result == 0.5 && it.ply.is_some_and(|ply| ply < 40));
     let (early, all) = (early.count(), samples.len());
-    let left = json(nnuance().args(["data", "stats", "--json"]).arg(folder.path("some.epd")));
+    let left = json(nnuance().args(["data", "stats", "--json", &some]));
     assert!(early > 0);
     assert_eq!(left["positions"], all - early);
 }
@@ -125,29 +116,14 @@ fn filters_leave_positions_out() {
 fn library_trains_and_evaluates() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("run");
-    let mut train = example("train_from_code");
-    train.arg(&out).args(["data.limit=20000", "schedule.epochs=1"]);
-    let [said_of_training, _] = said(&mut train);
+    let mut train = example("train_from_code", &[]);
+    let [values, _] = said(train.arg(&out).args(["data.limit=20000", "schedule.epochs=1"]));
     let net = nnuance::export::load(&out.join("net.bin")).expect("a net").net;
     let start = Position::from_fen(START).expect("legal");
-    assert!(
-        said_of_training.ends_with(&format!("{} cp before the first move\n", net.evaluate(&start)))
-    );
-
-    let [values, _] = said(example("evaluate").arg(out.join("net.bin")));
-    let last = values.lines().last().expect("a line").split(' ').next();
-    let chess = Chess::default();
-    assert_eq!(last, Some(&minimax(&chess, &net, 3).to_string()[..]));
-}
-
-/// The value of a search without accumulators.
-fn minimax(chess: &Chess, net: &Net, depth: u32) -> i32 {
-    if depth == 0 {
-        return net.evaluate(&Position::from_chess(chess));
-    }
-    let after = |played: &Move| chess.clone().play(*played).expect("legal");
-    let moves = chess.legal_moves();
-    moves.iter().map(|it| -minimax(&after(it), net, depth - 1)).max().expect("a move")
+    let value = format!("\n{} cp before the first move\n", net.evaluate(&start));
+    assert!(values.ends_with(&value), "{values}");
+    let [values, _] = said(example("evaluate", &[]).arg(out.join("net.bin")));
+    assert!(values.contains(&format!(": {} cp at once\n", net.evaluate(&start))), "{values}");
 }
 
 fn install() {
