@@ -90,12 +90,27 @@ impl Default for Indices {
 }
 
 impl Indices {
-    /// Lists of so many places, all of them blank.
-    pub fn new(net: &Architecture, lists: usize, places: usize) -> Self {
-        let (rows, len) = (net.rows(), lists * places);
-        match net.inputs.is_large() {
-            true => Indices::U32(vec![rows as u32; len]),
-            false => Indices::U16(vec![rows as u16; len]),
+    /// So many places of lists, all of them blank.
+    pub fn new(net: &Architecture, places: usize) -> Self {
+        let mut indices = match net.inputs.is_large() {
+            true => Indices::U32(Vec::new()),
+            false => Indices::U16(Vec::new()),
+        };
+        indices.clear(net.rows(), places);
+        indices
+    }
+
+    /// Makes these so many blank places of lists of `rows`.
+    pub fn clear(&mut self, rows: usize, places: usize) {
+        match self {
+            Indices::U16(indices) => {
+                indices.clear();
+                indices.resize(places, rows as u16);
+            }
+            Indices::U32(indices) => {
+                indices.clear();
+                indices.resize(places, rows as u32);
+            }
         }
     }
 

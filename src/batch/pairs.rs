@@ -222,8 +222,9 @@ impl Pairs {
             let list = &mut lists[number * places..][..places];
             let mut length = 0;
             for place in 0..places {
-                let row = std::mem::replace(&mut list[place], blank);
-                let Some(&local) = local.get(row.get()) else { continue };
+                let row = list[place];
+                // Blanks come last.
+                let Some(&local) = local.get(row.get()) else { break };
                 if local == OUTSIDE {
                     list[length] = row;
                     length += 1;
@@ -248,6 +249,7 @@ impl Pairs {
                 }
                 bits[usize::from(multiple(count))][number / 64] |= 1 << (number % 64);
             }
+            list[length..].fill(blank);
             lengths[number] = length as u16;
         }
         for (number, parents) in pairs.iter().enumerate() {

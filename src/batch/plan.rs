@@ -27,7 +27,7 @@ pub(crate) const ABREAST: usize = 8;
 pub(crate) const FOUR: usize = 4;
 
 /// The most positions that a plan can hold.
-pub const MOST: usize = 512;
+pub const MOST: usize = 1024;
 
 /// The lists of a chunk, in working order.
 ///
@@ -52,7 +52,10 @@ pub struct ChunkPlan {
     /// Neighbouring places of each output bucket that occurs.
     pub(crate) buckets: Vec<Span>,
     pub(crate) entries: Entries,
-    /// Rows of inputs and pairs.
+    /// Of nets of many rows those that occur, in order: offsets and runs number them by their places
+    /// here, so that a block's lie together. Else empty.
+    pub(crate) named: Vec<u32>,
+    /// Rows of inputs and pairs, or those that occur.
     pub(crate) rows: usize,
     /// The pairs that the lists may name.
     pub(crate) pairs: Arc<Pairs>,
@@ -179,6 +182,7 @@ impl ChunkPlan {
             }
             + size_of_val(&self.holders[..])
             + self.runs.len() * size_of::<Run>()
+            + size_of_val(&self.named[..])
     }
 
     pub(crate) fn lists(&self) -> usize {
@@ -194,7 +198,8 @@ impl ChunkPlan {
     /// # Panics
     /// If it was made for another kind of net.
     pub(crate) fn check(&self, net: &Architecture) {
-        let whole = self.rows == self.pairs.rows();
+        let is_large = net.inputs.is_large();
+        let whole = self.rows == if is_large { self.named.len() } else { self.pairs.rows() };
         let fits = self.pairs.inputs() == net.rows() && self.of == [net.views(), net.buckets];
         assert!(whole && fits, "a plan for another net");
     }
@@ -205,6 +210,8 @@ impl ChunkPlan {
 pub struct Planner {
     keys: Vec<u32>,
     counts: Vec<u32>,
+    /// The place of each row among those that occur.
+    places: Vec<u32>,
     unsorted: Vec<Run>,
 }
 
@@ -345,22 +352,17 @@ impl Planner {
             let items = plan.order.chunks(ABREAST / together).nth(place).unwrap_or_default();
             items.iter().flat_map(|&number| item(usize::from(number)).chunks_exact(places))
         };
-        if (rows + 1) * UNITS <= 1 << 16 {
-            let mut entries = match std::mem::take(&mut plan.entries) {
-                Entries::Near(entries) => entries,
-                Entries::Far(_) => Vec::new(),
-            };
-            write(&mut entries, &plan.walks, rows, lists);
-            plan.entries = Entries::Near(entries);
+        plan.named.clear();
+        if net.inputs.is_large() {
+            let items = (0..plan.order.len()).flat_map(|number| item(number));
+            number_rows(rows, items, &mut plan.named, &mut self.places);
+            let place = |row: usize| self.places[row] as usize;
+            write(&mut plan.entries, &plan.walks, plan.named.len(), lists, place);
+            plan.rows = plan.named.len();
         } else {
-            let mut entries = match std::mem::take(&mut plan.entries) {
-                Entries::Far(entries) => entries,
-                Entries::Near(_) => Vec::new(),
-            };
-            write(&mut entries, &plan.walks, rows, lists);
-            plan.entries = Entries::Far(entries);
+            write(&mut plan.entries, &plan.walks, rows, lists, |row| row);
+            plan.rows = rows;
         }
-        plan.rows = rows;
     }
 
     /// Finds the lists that hold each input, for the backward pass; after [`order`](Planner::order).
@@ -453,13 +455,61 @@ fn walks(walks: &[u16]) -> impl Iterator<Item = (usize, Range<usize>)> {
     })
 }
 
-/// Writes the offsets of lists, which `lists` returns for each walk; blanks fill up the fours.
+/// Finds the rows below `rows` that occur, in order, and the place of each among them; that of a blank
+/// is behind the last.
 #[inline(always)]
-fn write<'a, I: Word + 'a, E: Word, L: Iterator<Item = &'a [I]>>(
+fn number_rows<'a, I: Word + 'a>(
+    rows: usize,
+    items: impl Iterator<Item = &'a I>,
+    named: &mut Vec<u32>,
+    places: &mut Vec<u32>,
+) {
+    const NONE: u32 = u32::MAX;
+    places.clear();
+    places.resize(rows + 1, NONE);
+    for row in items {
+        let place = &mut places[row.get()];
+        if *place == NONE && row.get() < rows {
+            *place = 0;
+            named.push(row.get() as u32);
+        }
+    }
+    named.sort_unstable();
+    for (place, row) in named.iter().enumerate() {
+        places[*row as usize] = place as u32;
+    }
+    places[rows] = named.len() as u32;
+}
+
+/// Writes the offsets of the places of rows in lists, which `lists` returns for each walk; blanks fill
+/// up the fours.
+#[inline(always)]
+fn write<'a, I: Word + 'a, L: Iterator<Item = &'a [I]>>(
+    entries: &mut Entries,
+    walks: &[u16],
+    blank: usize,
+    lists: impl Fn(usize) -> L,
+    place: impl Fn(usize) -> usize,
+) {
+    let is_near = (blank + 1) * UNITS <= 1 << 16;
+    match entries {
+        Entries::Near(_) if !is_near => *entries = Entries::Far(Vec::new()),
+        Entries::Far(_) if is_near => *entries = Entries::Near(Vec::new()),
+        _ => {}
+    }
+    match entries {
+        Entries::Near(entries) => write_entries(entries, walks, blank, lists, place),
+        Entries::Far(entries) => write_entries(entries, walks, blank, lists, place),
+    }
+}
+
+#[inline(always)]
+fn write_entries<'a, I: Word + 'a, E: Word, L: Iterator<Item = &'a [I]>>(
     entries: &mut Vec<[E; FOUR]>,
     walks: &[u16],
     blank: usize,
     lists: impl Fn(usize) -> L,
+    place: impl Fn(usize) -> usize,
 ) {
     entries.clear();
     let fours = walks.iter().map(|walk| usize::from(*walk).div_ceil(FOUR) * ABREAST);
@@ -473,7 +523,7 @@ fn write<'a, I: Word + 'a, E: Word, L: Iterator<Item = &'a [I]>>(
             let entries = entries.iter_mut().skip(abreast).step_by(ABREAST);
             for (list, entries) in list[..walk].chunks(FOUR).zip(entries) {
                 for (&index, entry) in list.iter().zip(entries) {
-                    *entry = E::of(index.get() * UNITS);
+                    *entry = E::of(place(index.get()) * UNITS);
                 }
             }
         }

@@ -10,10 +10,14 @@ pub struct Touched {
     rows: Vec<u32>,
     /// Rows without pairs.
     inputs: usize,
+    /// A bit for each row that there is, 64 a word.
+    bits: Vec<u64>,
+    /// How many there are before each word.
+    before: Vec<u32>,
 }
 
 impl Touched {
-    /// The rows that positions name, whose lists may name these pairs.
+    /// The rows that positions name, whose lists may name these pairs; plans are those of a large net.
     pub fn of(positions: OneHot, pairs: &Pairs) -> Self {
         let mut bits = vec![0_u64; pairs.rows().div_ceil(64)];
         let mut touch = |row: usize| bits[row / 64] |= 1 << (row % 64);
@@ -22,8 +26,8 @@ impl Touched {
                 lists.indices.iter().filter(|row| *row < pairs.rows()).for_each(&mut touch);
             }
             OneHot::Plans(plans) => {
-                for run in plans.iter().flat_map(|plan| &plan.runs) {
-                    touch(run.input as usize);
+                for row in plans.iter().flat_map(|plan| &plan.named) {
+                    touch(*row as usize);
                 }
             }
         }
@@ -33,15 +37,16 @@ impl Touched {
                 parents.iter().for_each(|row| bits[*row as usize / 64] |= 1 << (row % 64));
             }
         }
-        let mut rows = Vec::with_capacity(bits.iter().map(|word| word.count_ones() as usize).sum());
+        let (mut rows, mut before) = (Vec::new(), Vec::with_capacity(bits.len()));
         for (word, &bits) in bits.iter().enumerate() {
+            before.push(rows.len() as u32);
             let mut left = bits;
             while left != 0 {
                 rows.push(64 * word as u32 + left.trailing_zeros());
                 left &= left - 1;
             }
         }
-        Self { rows, inputs: pairs.inputs() }
+        Self { rows, inputs: pairs.inputs(), bits, before }
     }
 
     /// All of them.
@@ -49,16 +54,21 @@ impl Touched {
         &self.rows
     }
 
-    /// The place of a row among them.
-    pub fn place(&self, row: usize) -> Option<usize> {
-        self.rows.binary_search(&(row as u32)).ok()
+    /// The place of a row among them, or of the next one if it is not.
+    #[inline(always)]
+    pub fn place(&self, row: usize) -> usize {
+        match self.bits.get(row / 64) {
+            None => self.rows.len(),
+            Some(bits) => {
+                let here = bits & ((1 << (row % 64)) - 1);
+                self.before[row / 64] as usize + here.count_ones() as usize
+            }
+        }
     }
 
     /// Those of a range.
     pub fn within(&self, range: Range<usize>) -> &[u32] {
-        let [start, end] = [range.start, range.end]
-            .map(|end| self.rows.partition_point(|row| (*row as usize) < end));
-        &self.rows[start..end]
+        &self.rows[self.place(range.start)..self.place(range.end)]
     }
 
     /// The rows of pairs.

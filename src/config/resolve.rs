@@ -26,8 +26,9 @@ pub(crate) const MOST_SCALE: f64 = 1e6;
 const NEARLY: f64 = 0.05;
 /// Upper sanity limit of factors.
 const MOST_FACTOR: f64 = 1e6;
-/// Positions that stay together in large batches by default; half of it in small ones.
-const CHUNK: usize = MOST_IN_CHUNK;
+/// Positions that stay together in large batches by default; half of it in small ones, and twice as
+/// many in nets of so many rows that each of them is used a few times in a chunk.
+const CHUNK: usize = 512;
 /// From here on batches are large: there is work for many threads.
 const LARGE: usize = 8192;
 /// The fewest chunks that a batch mixes.
@@ -93,11 +94,12 @@ impl Config {
                     "target.score_scale",
                     "engines count in whole centipawns; set `target.scale` to those of a logit",
                 )?;
+                let model = net.resolve(scale as i32)?;
                 let batch = batch.unwrap_or(usize::MAX);
                 let usual = if batch < LARGE { CHUNK / 2 } else { CHUNK };
+                let usual = usual << usize::from(model.architecture.inputs.is_large());
                 let chunk = file.data.chunk.unwrap_or(usual);
                 file.data.chunk = Some(if batch >= CHUNKS * chunk { chunk } else { 0 });
-                let model = net.resolve(scale as i32)?;
                 // A base decides, once it has been opened.
                 if net.base.is_none() {
                     file.target.scale = Some(scale);

@@ -389,7 +389,13 @@ fn fill(
         }
         let places = ends.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0).max(1);
         lists.places = places;
-        lists.indices = Indices::new(net, ends.len() - 1, places);
+        match lists.indices {
+            // Of the chunk before.
+            Indices::U16(_) if !net.inputs.is_large() => {}
+            Indices::U32(_) if net.inputs.is_large() => {}
+            _ => lists.indices = Indices::new(net, 0),
+        }
+        lists.indices.clear(net.rows(), (ends.len() - 1) * places);
         for (number, ends) in ends.windows(2).enumerate() {
             lists.indices.write(number * places, &rows[ends[0]..ends[1]]);
         }
@@ -420,7 +426,7 @@ fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Labe
         rows: net.rows(),
         views: net.views(),
         places,
-        indices: Indices::new(net, positions * net.views(), places),
+        indices: Indices::new(net, positions * net.views() * places),
         ..Active::default()
     };
     let (mut labels, mut list) = (Vec::with_capacity(positions), 0);

@@ -319,8 +319,8 @@ fn dense(active: &Active, view: usize, touched: Option<&Touched>, device: &Devic
     for (place, row) in indices.iter().enumerate().filter(|(_, row)| row < rows) {
         let list = place / places;
         if list % views == view {
-            let column = touched.map_or(Some(row), |touched| touched.place(row));
-            dense[list / views * columns + column.expect("it is touched")] += 1.0;
+            let column = touched.map_or(row, |touched| touched.place(row));
+            dense[list / views * columns + column] += 1.0;
         }
     }
     Tensor::from_data(TensorData::new(dense, [active.len(), columns]), device)

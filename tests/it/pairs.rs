@@ -116,7 +116,7 @@ fn of_kings(kings: u8) -> Architecture {
 }
 
 /// Lists name the same inputs as others, as often, pairs for two; blanks come last.
-fn assert_same_inputs(short: &Active, lists: &Active, pairs: &Pairs) {
+pub fn assert_same_inputs(short: &Active, lists: &Active, pairs: &Pairs) {
     let rows = |lists: &Active| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
     let (inputs, blank) = (pairs.inputs() as u32, pairs.rows() as u32);
     assert_eq!(short.len(), lists.len());

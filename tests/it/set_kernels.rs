@@ -13,6 +13,7 @@ use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision};
 use nnuance::sample::Sample;
 
 use crate::largest::largest;
+use crate::pairs::assert_same_inputs;
 use crate::{drawn, games};
 
 /// Positions of many games.
@@ -83,6 +84,19 @@ fn planned(net: &Architecture, lists: &Active) -> Vec<Arc<ChunkPlan>> {
         Arc::new(plan)
     };
     (0..lists.len()).step_by(150).map(plan).collect()
+}
+
+/// Pairs and multiples are learnt of a few positions, and others count more.
+#[test]
+fn counts_beyond_the_multiples_take_several_places() {
+    for net in nets() {
+        let lists = lists(&net);
+        let pairs = Pairs::learn(&net, &some(&lists, 0..12), 40);
+        let mut short = lists.clone();
+        pairs.shorten(&mut short, &mut vec![]);
+        assert_same_inputs(&short, &lists, &pairs);
+        assert!(!net.inputs.repeats() || short.places < lists.places, "{net}");
+    }
 }
 
 fn targets(lists: &Active) -> Vec<f32> {

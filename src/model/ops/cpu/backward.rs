@@ -18,7 +18,7 @@ use crate::prefetch::prefetch;
 /// Gradients of a block, accumulated over chunks.
 #[derive(Default)]
 pub(super) struct BlockSums {
-    /// `[rows, columns]`, of inputs, then of pairs; any numbers where a row is not touched
+    /// `[rows, columns]`, of inputs, then of pairs, or those that a batch touches
     rows: Aligned<f32>,
     /// `[columns]`
     bias: Aligned<f32>,
@@ -29,15 +29,9 @@ pub(super) struct BlockSums {
 
 impl BlockSums {
     /// Sets all sums to zero. A block of a deep net is one of `half` 0 or 1.
-    pub fn clear<F>(
-        &mut self,
-        net: &Architecture,
-        (pairs, touched): (&Pairs, Option<&Touched>),
-        packed: &Packed<F>,
-        half: usize,
-    ) {
+    pub fn clear<F>(&mut self, net: &Architecture, packed: &Packed<F>, half: usize) {
         let columns = packed.columns.each;
-        self.rows.resize(pairs.rows() * columns);
+        self.rows.resize(packed.count * columns);
         self.bias.resize(columns);
         let output = net.buckets * net.views() * columns;
         self.output.resize(match (net.is_deep(), half) {
@@ -45,17 +39,8 @@ impl BlockSums {
             (true, 0) => output * packed.maps.maps[0].width,
             (true, _) => 0,
         });
-        for sums in [&mut self.bias, &mut self.output] {
+        for sums in [&mut self.rows, &mut self.bias, &mut self.output] {
             sums.get_mut().fill(0.0);
-        }
-        let rows = self.rows.get_mut();
-        match touched {
-            None => rows.fill(0.0),
-            Some(touched) => {
-                for &row in touched.rows() {
-                    rows[row as usize * columns..][..columns].fill(0.0);
-                }
-            }
         }
     }
 }
@@ -143,7 +128,8 @@ where
             };
             for (half, sums) in sums.iter_mut().enumerate() {
                 let slopes = rows[half].get();
-                gather::<S, R, H, F>(simd, plan, slopes, &units[half], sums.rows.get_mut());
+                let (places, to) = (&chunk.places[..], sums.rows.get_mut());
+                gather::<S, R, H, F>(simd, (plan, places), slopes, &units[half], to);
             }
         }
     }
@@ -327,12 +313,12 @@ where
 /// Runs ahead that a row of gradients is prefetched.
 const AHEAD: usize = 32;
 
-/// Adds, to the row of each input, the gradients of the accumulators that have it:
+/// Adds, to the row of each input, or of its place if there are places, the gradients of the accumulators that have it:
 /// `[lists + 1, columns]` in `units`, the last row zero.
 #[inline(always)]
 fn gather<S, const R: usize, const H: usize, F>(
     simd: S,
-    plan: &ChunkPlan,
+    (plan, places): (&ChunkPlan, &[u32]),
     slopes: &[F],
     units: &[[S::f32s; H]; R],
     gradients: &mut [f32],
@@ -347,9 +333,11 @@ fn gather<S, const R: usize, const H: usize, F>(
     let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
     assert_eq!(fours, plan.holders.len(), "the holders of all runs");
     let mut four = plan.holders.as_ptr();
+    // Plans of large nets number the rows that occur in a chunk.
+    let row = |input: u32| places.get(input as usize).map_or(input, |place| *place) as usize;
     for (number, &Run { input, fours }) in plan.runs.iter().enumerate() {
-        let later = plan.runs.get(number + AHEAD).map_or(input, |run| run.input) as usize;
-        let input = input as usize;
+        let later = row(plan.runs.get(number + AHEAD).map_or(input, |run| run.input));
+        let input = row(input);
         for line in 0..R * H {
             let lines = gradients.as_flattened().as_flattened();
             prefetch(lines, later * R * H + line, true);
@@ -407,10 +395,10 @@ fn of_block(
 }
 
 /// Adds the gradient of a pair to its parents, `[rows, columns]`.
-fn add_to_parents(rows: &mut [f32], each: usize, pairs: &Pairs, pair: usize) {
+fn add_to_parents(rows: &mut [f32], each: usize, parents: [usize; 2], pair: usize) {
     let (before, pair_and_others) = rows.split_at_mut(pair * each);
-    for parent in pairs.parents()[pair - pairs.inputs()] {
-        let sums = &mut before[parent as usize * each..][..each];
+    for parent in parents {
+        let sums = &mut before[parent * each..][..each];
         sums.iter_mut().zip(&pair_and_others[..each]).for_each(|(sum, term)| *sum += term);
     }
 }
@@ -426,19 +414,19 @@ pub(super) fn reduce<F: Sync>(
 ) {
     let (net, columns) = (&kernel.net, packed.columns);
     let (hidden, each) = (net.hidden, columns.each);
+    let place = |row: usize| touched.map_or(row, |touched| touched.place(row));
+    let of_pairs = |pair: usize| {
+        let parents = pairs.parents()[pair - pairs.inputs()];
+        (parents.map(|row| place(row as usize)), place(pair))
+    };
     // Later pairs first, as parents may be pairs.
+    let named: Vec<([usize; 2], usize)> = match touched {
+        None => (pairs.inputs()..pairs.rows()).rev().map(of_pairs).collect(),
+        Some(touched) => touched.pairs().iter().rev().map(|it| of_pairs(*it as usize)).collect(),
+    };
     sums.par_iter_mut().for_each(|sums| {
         let rows = sums.rows.get_mut();
-        match touched {
-            None => (pairs.inputs()..pairs.rows())
-                .rev()
-                .for_each(|pair| add_to_parents(rows, each, pairs, pair)),
-            Some(touched) => touched
-                .pairs()
-                .iter()
-                .rev()
-                .for_each(|pair| add_to_parents(rows, each, pairs, *pair as usize)),
-        }
+        named.iter().for_each(|(parents, pair)| add_to_parents(rows, each, *parents, *pair));
     });
     let shards = &*sums;
     let Gradients { rows, factors, bias, maps } = gradients;
@@ -485,37 +473,31 @@ fn add_shards(
     (set, touched): (&SetOfKernel, Option<&Touched>),
     gradients: &mut [f32],
 ) {
-    let (each, first) = (columns.each, set.rows.start);
-    let here = touched.map(|touched| touched.within(set.rows.clone()));
+    let (each, start) = (columns.each, set.rows.start);
+    let first = touched.map_or(start, |touched| touched.place(start));
+    // Of a dense set of a large net these have sums, and all others 0.
+    let some = touched.filter(|_| !set.is_sparse).map(|touched| touched.within(set.rows.clone()));
     gradients.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {
-        let start = part * ROWS;
-        // The touched rows of this part, of which a dense set has them at their places.
-        let some = here.map(|rows| match set.is_sparse {
-            true => &rows[start..][..sums.len() / hidden],
-            false => {
-                let place = |row: usize| rows.partition_point(|it| (*it as usize) < first + row);
-                &rows[place(start)..place(start + sums.len() / hidden)]
-            }
-        });
-        if some.is_some() && !set.is_sparse {
+        let begin = part * ROWS;
+        let end = begin + sums.len() / hidden;
+        if some.is_some() {
             sums.fill(0.0);
         }
         for block in 0..columns.blocks() {
             let neurons = columns.neurons(block);
             for (shard, of) in of_block(shards, columns, block).enumerate() {
-                let of = of.rows.get();
+                let of = of.rows.get()[first * each..].chunks_exact(each);
                 let Some(some) = some else {
-                    let rows = of[(first + start) * each..].chunks_exact(each);
-                    for (sums, row) in sums.chunks_exact_mut(hidden).zip(rows) {
+                    for (sums, row) in sums.chunks_exact_mut(hidden).zip(of.skip(begin)) {
                         add(&mut sums[neurons.clone()], row, shard == 0);
                     }
                     continue;
                 };
-                for (place, &row) in some.iter().enumerate() {
-                    let row = row as usize;
-                    let place = if set.is_sparse { place } else { row - first - start };
-                    let sums = &mut sums[place * hidden..][..hidden];
-                    add(&mut sums[neurons.clone()], &of[row * each..][..each], shard == 0);
+                let before = some.partition_point(|row| (*row as usize) < start + begin);
+                let here = some[before..].iter().map(|row| *row as usize - start);
+                for (row, of) in here.take_while(|row| *row < end).zip(of.skip(before)) {
+                    let sums = &mut sums[(row - begin) * hidden..][..hidden];
+                    add(&mut sums[neurons.clone()], of, shard == 0);
                 }
             }
         }

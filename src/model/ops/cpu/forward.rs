@@ -9,7 +9,7 @@ use super::net::Kernel;
 use super::packed::{Aligned, Columns, Packed};
 use super::simd::{Lanes, Task};
 use crate::batch::plan::{ABREAST, Entries, FOUR, LINE, Planner, STEP, Span, Word};
-use crate::batch::{ChunkPlan, OneHot, Pairs};
+use crate::batch::{ChunkPlan, OneHot, Pairs, Touched};
 use crate::model::Aim;
 use crate::prefetch::prefetch;
 
@@ -19,6 +19,10 @@ pub(super) struct Chunk<F> {
     planner: Planner,
     /// Its own, or a cached one.
     pub plan: Arc<ChunkPlan>,
+    /// Of nets of many rows the places of those that the plan names; else empty.
+    pub places: Vec<u32>,
+    /// These of a block, and a blank, `[rows + 1, columns]`
+    rows: Aligned<F>,
     /// `[blocks, lists, columns]`; for logits alone of shallow nets only one block.
     pub accumulators: Aligned<F>,
     /// Partial logits, `[slots, lanes]`; none in deep nets
@@ -49,6 +53,8 @@ pub(super) struct Selection<'a> {
     pub positions: &'a [u32],
     /// Of the batch.
     pub pairs: &'a Arc<Pairs>,
+    /// By the batch; none: all rows.
+    pub touched: Option<&'a Touched>,
     /// None: logits alone.
     pub aim: Option<Aim<'a>>,
 }
@@ -81,6 +87,11 @@ impl<F: Copy + Default> Chunk<F> {
                     self.planner.invert(plan);
                 }
             }
+        }
+        self.places.clear();
+        for &row in &self.plan.named {
+            let place = selection.touched.map_or(row, |it| it.place(row as usize) as u32);
+            self.places.push(place);
         }
         backward
     }
@@ -131,7 +142,7 @@ impl<F: Copy + Default> Chunk<F> {
 pub(super) struct Block<'a, F> {
     /// `[rows + 1, columns]`, the last row zero
     pub rows: &'a [F],
-    /// The rows of the block that is computed next.
+    /// The rows of the block that is computed next; empty where they are not those that a plan numbers.
     pub next: &'a [F],
     /// `[columns]`
     pub bias: &'a [F],
@@ -164,7 +175,9 @@ where
         // A constant where slots have more lists: deep nets have no code there.
         let deep = TOGETHER == 1 && net.is_deep();
         let backward = chunk.order(kernel, selection);
-        let Chunk { plan, accumulators, partial, sums, head, .. } = &mut *chunk;
+        let Chunk { plan, places, rows, accumulators, partial, sums, head, .. } = &mut *chunk;
+        let is_large = net.inputs.is_large();
+        rows.resize(if is_large { (plan.rows + 1) * columns.each } else { 0 });
         let size = plan.lists() * columns.each;
         let keeps_all = backward || deep;
         accumulators.resize(if keeps_all { blocks * size } else { size });
@@ -178,7 +191,11 @@ where
                 let next = if half + of_view < blocks { half + of_view } else { block + 1 };
                 let start = if keeps_all { half * size } else { 0 };
                 let to = &mut accumulators.get_mut()[start..][..size];
-                let weights = packed.block(net, half, next % blocks);
+                let mut weights = packed.block(net, half, next % blocks);
+                if is_large {
+                    gather_rows::<S, R, H, F>(places, weights.rows, rows.get_mut());
+                    (weights.rows, weights.next) = (rows.get(), &[]);
+                }
                 accumulate::<S, R, H, F, P, TOGETHER>(simd, plan, &weights, to, partial.get_mut());
             }
             if deep {
@@ -223,6 +240,29 @@ where
     }
 }
 
+/// Rows ahead that one is prefetched.
+const AHEAD: usize = 24;
+
+/// Copies the rows of a block that a plan names, behind which stands a blank: scattered over all that
+/// a batch touches many would be in pages of their own.
+#[inline(always)]
+fn gather_rows<S, const R: usize, const H: usize, F>(places: &[u32], all: &[F], rows: &mut [F])
+where
+    S: Lanes,
+    F: Format<H>,
+{
+    let each = R * (size_of::<F::Vector<S>>() / size_of::<F>());
+    let (rows, blank) = rows.split_at_mut(places.len() * each);
+    blank.fill(F::default());
+    let to: &mut [[F::Vector<S>; R]] = F::vectors_mut(rows).as_chunks_mut().0;
+    let from: &[[F::Vector<S>; R]] = F::vectors(all).as_chunks().0;
+    for (number, (to, &row)) in to.iter_mut().zip(places).enumerate() {
+        let later = places.get(number + AHEAD).map_or(row, |row| *row) as usize;
+        prefetch(from, later, true);
+        *to = from[row as usize];
+    }
+}
+
 /// Writes the accumulators `[lists, columns]` of a block, and adds each slot's share of the logit to
 /// `logits`, `[slots, lanes]`, if there are any. A slot has `TOGETHER` lists.
 #[inline(always)]
@@ -247,7 +287,8 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
 
     // The rows of the next block that occur are prefetched meanwhile, some for each `ABREAST` lists.
     let each = plan.runs.len().div_ceil(plan.walks.len().max(1)).max(1);
-    let mut ahead = plan.runs.chunks(each);
+    let runs = if block.next.is_empty() { &[] } else { &plan.runs[..] };
+    let mut ahead = runs.chunks(each);
     let unit = simd.splat_f32s(P::units(F::ONE)[0]);
     let (mut kind, mut weights) = (usize::MAX, [[[unit; H]; R]; TOGETHER]);
     for ((walk, lists), accumulators) in plan.walks().zip(accumulators) {

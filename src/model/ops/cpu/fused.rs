@@ -192,12 +192,12 @@ impl<F> Pass<'_, F> {
     ) where
         F: Format<H>,
     {
-        let Pass { kernel, packed, positions: batch, pairs, partition, .. } = *self;
+        let Pass { kernel, packed, positions: batch, pairs, touched, partition, .. } = *self;
         chunks.resize_with(chunks.len().max(numbers.len()), Chunk::default);
         let chunks = chunks.par_iter_mut().with_max_len(1).zip(numbers);
         chunks.for_each(|(chunk, number)| {
             let positions = partition.chunk(number);
-            let selection = Selection { batch, number, positions, pairs, aim };
+            let selection = Selection { batch, number, positions, pairs, touched, aim };
             let rho = PhantomData::<P>;
             let task = Forward::<_, _, H, TOGETHER> { kernel, packed, selection, chunk, rho };
             kernel.level.run(task);
@@ -233,8 +233,7 @@ impl<F> Pass<'_, F> {
     {
         let Pass { kernel, packed, pairs, touched, partition, .. } = *self;
         let (net, blocks) = (&kernel.net, packed.columns.blocks());
-        let rows = touched.map_or(pairs.rows(), |touched| touched.rows().len());
-        let bytes = packed.columns.width() * rows * size_of::<f32>();
+        let bytes = packed.columns.width() * packed.count * size_of::<f32>();
         let count = partition.chunks();
         let shards = MIN_TASKS.div_ceil(blocks).max(MIN_SHARDS);
         let shards = shards.min(MAX_SHARD_BYTES / bytes.max(1)).min(count).max(1);
@@ -276,7 +275,7 @@ impl<F> Pass<'_, F> {
     where
         F: Format<H>,
     {
-        let Pass { kernel, packed, pairs, touched, partition, .. } = *self;
+        let Pass { kernel, packed, partition, .. } = *self;
         let net = &kernel.net;
         let each = partition.chunks_per_group() * rayon::current_num_threads().div_ceil(shards);
         let upper = if net.is_deep() { packed.maps.upper_len() } else { 0 };
@@ -297,7 +296,7 @@ impl<F> Pass<'_, F> {
                     if group.start == numbers.start {
                         // Here, where it brings them into the cache of the thread that adds to them.
                         for (half, sums) in sums.iter_mut().enumerate() {
-                            sums.clear(net, (pairs, touched), packed, half);
+                            sums.clear(net, packed, half);
                         }
                     }
                     let rho = PhantomData::<P>;

@@ -21,9 +21,11 @@ use crate::prefetch::prefetch;
 /// Weights in the layout of the kernels. Columns beyond the hidden neurons hold zeros.
 #[derive(Default)]
 pub(super) struct Packed<F> {
-    /// `[blocks, rows + 1, columns]`: of inputs, then of pairs; each block's last row zero. Where a
-    /// batch touches some rows only, the others hold any numbers.
+    /// `[blocks, rows + 1, columns]`: of inputs, then of pairs, or those that a batch touches; each
+    /// block's last row zero
     rows: Aligned<F>,
+    /// How many rows there are, without the zero.
+    pub count: usize,
     /// Numbers of a block in that.
     block: usize,
     /// `[blocks, columns]`
@@ -99,7 +101,8 @@ impl<F: Number> Packed<F> {
         let columns = Columns::new(net, each);
         self.columns = columns;
         let blocks = columns.blocks();
-        self.block = (pairs.rows() + 1) * each;
+        self.count = touched.map_or(pairs.rows(), |touched| touched.rows().len());
+        self.block = (self.count + 1) * each;
         self.rows.resize(blocks * self.block);
         self.bias.resize(blocks * each);
 
@@ -215,25 +218,26 @@ impl<F: Number> Task for Rows<'_, F> {
         for (number, set) in kernel.sets.iter().enumerate() {
             let (weights, shared) = (weights.rows[number], weights.factors[number]);
             let shared = SharedRows { weights: shared, rows: set.factor.as_deref(), hidden };
-            let of_set = &mut rows[set.rows.start * each..set.rows.end * each];
             match touched {
                 None => {
-                    let rows = of_set.chunks_exact_mut(each).zip(weights.chunks_exact(hidden));
+                    let rows = &mut rows[set.rows.start * each..set.rows.end * each];
+                    let rows = rows.chunks_exact_mut(each).zip(weights.chunks_exact(hidden));
                     for (row, (to, weights)) in rows.enumerate() {
                         let shared = shared.of(row, &neurons);
                         pack_row(to, &weights[neurons.clone()], shared, &mut largest);
                     }
                 }
                 Some(touched) => {
+                    let rows = &mut rows[touched.place(set.rows.start) * each..];
                     let touched = touched.within(set.rows.clone());
-                    for (place, &row) in touched.iter().enumerate() {
+                    let rows = rows.chunks_exact_mut(each).zip(touched);
+                    for (place, (to, &row)) in rows.enumerate() {
                         let later = touched.get(place + AHEAD).map_or(row, |row| *row) as usize;
                         let later = (later - set.rows.start) * hidden + neurons.start;
                         for column in (0..neurons.len()).step_by(LINE / size_of::<f32>()) {
                             prefetch(weights, later + column, true);
                         }
                         let row = row as usize - set.rows.start;
-                        let to = &mut of_set[row * each..][..each];
                         let weights = &weights[row * hidden..][neurons.clone()];
                         pack_row(to, weights, shared.of(row, &neurons), &mut largest);
                     }
@@ -242,17 +246,21 @@ impl<F: Number> Task for Rows<'_, F> {
         }
         match touched {
             None => {
-                for pair in pairs.inputs()..pairs.rows() {
-                    add_up(rows, pairs, pair, each);
+                for (number, parents) in pairs.parents().iter().enumerate() {
+                    let parents = parents.map(|row| row as usize);
+                    add_up(rows, each, parents, pairs.inputs() + number);
                 }
             }
             Some(touched) => {
                 for &pair in touched.pairs() {
-                    add_up(rows, pairs, pair as usize, each);
+                    let parents = pairs.parents()[pair as usize - pairs.inputs()];
+                    let parents = parents.map(|row| touched.place(row as usize));
+                    add_up(rows, each, parents, touched.place(pair as usize));
                 }
             }
         }
-        rows[pairs.rows() * each..].fill(F::default());
+        let blank = rows.len() - each;
+        rows[blank..].fill(F::default());
         // No finite number has larger bits.
         largest.iter().any(|bits| *bits > f32::MAX.to_bits())
     }
@@ -260,10 +268,9 @@ impl<F: Number> Task for Rows<'_, F> {
 
 /// Makes the row of a pair of those of its parents.
 #[inline(always)]
-fn add_up<F: Number>(rows: &mut [F], pairs: &Pairs, pair: usize, each: usize) {
+fn add_up<F: Number>(rows: &mut [F], each: usize, parents: [usize; 2], pair: usize) {
     let (before, pair_and_others) = rows.split_at_mut(pair * each);
-    let parents = pairs.parents()[pair - pairs.inputs()];
-    let [one, other] = parents.map(|it| &before[it as usize * each..][..each]);
+    let [one, other] = parents.map(|it| &before[it * each..][..each]);
     for ((sum, &one), &other) in pair_and_others[..each].iter_mut().zip(one).zip(other) {
         *sum = F::sum(one, other);
     }

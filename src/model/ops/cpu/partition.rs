@@ -7,12 +7,14 @@
 use std::ops::Range;
 
 use super::net::Kernel;
-use crate::batch::plan::MOST;
 use crate::batch::{Active, OneHot};
 
 /// Bytes of accumulators that fit a thread's share of the caches. They are written once and read
 /// once; from memory that would cost as much as all the rest.
 const CACHE: usize = 2 << 20;
+
+/// Positions of a chunk, at most.
+const MOST: usize = 512;
 
 /// Chunks of a group, at most: a block's weights and gradients are fetched once for all of them.
 const CHUNKS_PER_GROUP: usize = 2;
