@@ -24,7 +24,7 @@ pub struct Args {
     device: String,
 }
 
-const STEPS: [(&str, &str); 8] = [
+const STEPS: [(&str, &str); 9] = [
     (
         "Tapered piece-square tables, from material alone, tuned on the games' results.",
         "train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite",
@@ -36,6 +36,10 @@ const STEPS: [(&str, &str); 8] = [
     (
         "A net on the same games, mirrored by its king; it ends in a quantised file for engines.",
         "train configs/net-2-mirrored.toml --out runs/quickstart/mirrored-net --overwrite",
+    ),
+    (
+        "A net that also sees who attacks whom, counted by kinds of pieces.",
+        "train configs/net-6-threats.toml --out runs/quickstart/threats-net --overwrite",
     ),
     (
         "A net on top of the terms: it learns what they leave over, and an engine adds both.",
@@ -55,13 +59,14 @@ const STEPS: [(&str, &str); 8] = [
     (
         "Which one plays best? Short games between each two, all with the same search.",
         "match runs/quickstart/net-on-terms runs/quickstart/quickstart-hce \
-         runs/quickstart/mirrored-net runs/quickstart/hce-pst material --pairs 50 --nodes 200 \
+         runs/quickstart/threats-net runs/quickstart/mirrored-net runs/quickstart/hce-pst material --pairs 50 --nodes 200 \
          --pgn runs/quickstart/match.pgn --overwrite",
     ),
     (
         "Which one predicts best how games end that none of them has seen? With its Elo beside it.",
         "compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
-         runs/quickstart/mirrored-net/net.bin runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn",
+         runs/quickstart/mirrored-net/net.bin runs/quickstart/threats-net/net.bin \
+         runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn",
     ),
 ];
 
@@ -115,11 +120,12 @@ fn words(command: &str) -> Vec<String> {
 }
 
 /// Files that quickstart needs: an installed program has no repository around it.
-const FILES: [(&str, &[u8]); 5] = [
+const FILES: [(&str, &[u8]); 6] = [
     ("data/selfplay-sf15.vf", include_bytes!("../../data/selfplay-sf15.vf")),
     ("configs/hce-pst.toml", include_bytes!("../../configs/hce-pst.toml")),
     ("configs/quickstart-hce.toml", include_bytes!("../../configs/quickstart-hce.toml")),
     ("configs/net-2-mirrored.toml", include_bytes!("../../configs/net-2-mirrored.toml")),
+    ("configs/net-6-threats.toml", include_bytes!("../../configs/net-6-threats.toml")),
     ("configs/net-on-terms.toml", include_bytes!("../../configs/net-on-terms.toml")),
 ];
 

@@ -37,14 +37,15 @@ fn quickstart_prints_the_readme_table() {
     let folder = beside();
     let [printed, _] = said(nnuance().arg("quickstart").current_dir(folder.path()));
     assert!(!printed.contains("NaN") && !printed.contains("FAILED"), "{printed}");
-    for run in ["hce-pst", "quickstart-hce", "mirrored-net", "net-on-terms"] {
+    for run in ["hce-pst", "quickstart-hce", "mirrored-net", "threats-net", "net-on-terms"] {
         let report = folder.path().join(format!("runs/quickstart/{run}/report.html"));
         assert!(report.exists(), "{run}");
     }
     // The comparison is what the story ends with.
     let begin = printed.rfind("\nevaluation ").expect("a table") + 1;
     let table = &printed[begin..];
-    let names = ["net-on-terms", "quickstart-hce", "mirrored-net", "hce-pst", "material", "score"];
+    let names =
+        ["net-on-terms", "quickstart-hce", "threats-net", "mirrored-net", "hce-pst", "score"];
     assert!(names.iter().all(|name| table.contains(name)), "{table}");
 
     let readme = fs::read_to_string("README.md").unwrap();
