@@ -92,8 +92,8 @@ pub struct Inputs {
     sets: Vec<Set>,
     /// Whether each set that has a factor is trained with it.
     pub factorised: bool,
-    /// Of the set `pieces`, if it is the only one.
-    alone: Option<Kings>,
+    /// The place of the set `pieces`, with its king buckets.
+    pieces: Option<(usize, Kings)>,
     rows: usize,
 }
 
@@ -102,9 +102,10 @@ impl Inputs {
     /// Without a set.
     pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
         let rows = sets.iter().map(|set| set.rows()).sum();
-        let alone = if let [set] = &sets[..] { set.kings().copied() } else { None };
+        let kings = sets.iter().map(|set| set.kings().copied()).enumerate();
+        let pieces = kings.filter_map(|(place, kings)| Some((place, kings?))).next();
         assert!(!sets.is_empty(), "a net has inputs");
-        Self { views, sets, factorised, alone, rows }
+        Self { views, sets, factorised, pieces, rows }
     }
 
     /// Pieces on squares in king buckets.
@@ -154,18 +155,17 @@ impl Inputs {
 
     /// King buckets of the pieces; one without mirroring where there is no such set.
     pub fn kings(&self) -> Kings {
-        let kings = self.alone.or_else(|| self.sets.iter().find_map(|set| set.kings()).copied());
-        kings.unwrap_or(Kings::NONE)
+        self.pieces.map_or(Kings::NONE, |(_, kings)| kings)
     }
 
     /// The set of pieces on squares, by its place in the list, with its king buckets.
-    pub fn pieces(&self) -> Option<(usize, &Kings)> {
-        self.sets.iter().enumerate().find_map(|(place, set)| Some((place, set.kings()?)))
+    pub fn pieces(&self) -> Option<&(usize, Kings)> {
+        self.pieces.as_ref()
     }
 
     /// Whether pieces on squares are the only inputs.
     pub fn is_pieces(&self) -> bool {
-        self.alone.is_some()
+        self.pieces.is_some() && self.sets.len() == 1
     }
 
     /// Upper bound of the active rows of a view, repeats counted.
@@ -289,7 +289,8 @@ impl Inputs {
     /// # Panics
     /// If pieces on squares are not the only inputs.
     pub fn write(&self, position: &Position, out: &mut [u16]) {
-        let kings = self.alone.as_ref().expect("lists of pieces");
+        assert!(self.is_pieces(), "lists of pieces");
+        let (_, kings) = self.pieces.as_ref().expect("there are pieces");
         let views = self.views.count();
         assert_eq!(out.len(), views * MAX_ACTIVE, "places for {views} views");
         out.fill(self.rows() as u16);

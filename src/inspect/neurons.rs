@@ -192,7 +192,7 @@ fn weight(float: &Float, neuron: usize) -> f64 {
 
 fn map(float: &Float, neuron: usize) -> Option<Map> {
     let (set, kings) = float.net.inputs.pieces()?;
-    let (first, buckets) = (float.net.inputs.first_row(set), kings.count());
+    let (first, buckets) = (float.net.inputs.first_row(*set), kings.count());
     let mean = |input: usize| {
         let rows = (0..buckets).map(|bucket| float.row(first + bucket * PIECES + input)[neuron]);
         rows.sum::<f32>() / buckets as f32

@@ -5,7 +5,7 @@
 use shakmaty::Color;
 
 use super::Net;
-use crate::architecture::{Inputs, Views};
+use crate::architecture::Views;
 use crate::features::{Board, Moved, king};
 use crate::sample::{Piece, Position};
 
@@ -52,11 +52,8 @@ impl<'a> Accumulator<'a> {
         self.depth = 0;
         let Level { views, rows, position: here, pending } = &mut self.levels[0];
         (*here, *pending) = (*position, None);
-        let board = board(position, self.net);
+        list(self.net, position, rows);
         for ((color, view), rows) in of_colours(views, self.net).zip(rows) {
-            if let Some(board) = &board {
-                list(&self.net.architecture().inputs, board, color, rows);
-            }
             fill(self.net, position, color, rows, view);
         }
     }
@@ -123,20 +120,17 @@ impl Level {
             rows.clone_from(&before.rows);
             return;
         };
-        let (pieces, board) = (inputs.pieces(), board(position, net));
+        list(net, position, rows);
         let from = before.views.chunks_exact(hidden).zip(&before.rows);
         for (((color, view), rows), (from, from_rows)) in of_colours(views, net).zip(rows).zip(from)
         {
-            if let Some(board) = &board {
-                list(inputs, board, color, rows);
-            }
-            match pieces {
+            match inputs.pieces() {
                 Some((_, kings)) if kings.refreshes(color, &moved) => {
                     fill(net, position, color, rows, view);
                     continue;
                 }
                 Some((set, kings)) => {
-                    let (weights, king) = (net.numbers[set].i16s(), king(position, color));
+                    let (weights, king) = (net.numbers[*set].i16s(), king(position, color));
                     let row = |piece: &Piece| {
                         &weights[kings.row(color, king, *piece) * hidden..][..hidden]
                     };
@@ -144,9 +138,7 @@ impl Level {
                 }
                 None => view.copy_from_slice(from),
             }
-            if board.is_some() {
-                change(net, from_rows, rows, view);
-            }
+            change(net, from_rows, rows, view);
         }
     }
 }
@@ -188,24 +180,26 @@ fn change(net: &Net, before: &[u32], after: &[u32], view: &mut [i32]) {
     }
 }
 
-/// The board, where there are sets besides `pieces` that need it.
-fn board(position: &Position, net: &Net) -> Option<Board> {
-    (!net.architecture().inputs.is_pieces()).then(|| Board::new(position))
-}
-
-/// Lists the active rows of all sets but `pieces`, in order.
-fn list(inputs: &Inputs, board: &Board, color: Color, rows: &mut Vec<u32>) {
-    rows.clear();
-    let mut first = 0;
-    for set in inputs.sets() {
-        if set.kings().is_none() {
-            let start = rows.len();
-            set.active(board, color, rows);
-            rows[start..].iter_mut().for_each(|row| *row += first);
-        }
-        first += set.rows() as u32;
+/// Lists the active rows of all sets but `pieces`, by colour, in order.
+fn list(net: &Net, position: &Position, rows: &mut [Vec<u32>; 2]) {
+    let inputs = &net.architecture().inputs;
+    if inputs.is_pieces() {
+        return;
     }
-    rows.sort_unstable();
+    let board = Board::new(position);
+    for (color, rows) in [Color::White, Color::Black].into_iter().zip(rows) {
+        rows.clear();
+        let mut first = 0;
+        for set in inputs.sets() {
+            if set.kings().is_none() {
+                let start = rows.len();
+                set.active(&board, color, rows);
+                rows[start..].iter_mut().for_each(|row| *row += first);
+            }
+            first += set.rows() as u32;
+        }
+        rows.sort_unstable();
+    }
 }
 
 /// The accumulators of each colour's view.
@@ -223,7 +217,7 @@ fn fill(net: &Net, position: &Position, color: Color, rows: &[u32], view: &mut [
     if let Some((set, kings)) = inputs.pieces() {
         let (king, hidden) = (king(position, color), net.architecture().hidden);
         for piece in position.pieces() {
-            net.numbers[set].row(kings.row(color, king, piece), hidden).add(1, view);
+            net.numbers[*set].row(kings.row(color, king, piece), hidden).add(1, view);
         }
     }
     rows.iter().for_each(|row| net.row(*row as usize).add(1, view));
