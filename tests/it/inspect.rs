@@ -119,7 +119,7 @@ fn values_of_rows_equal_differences() {
     let [own, enemy] = [10, 12 * 6 + 4];
     rows[8 * own..][..8].fill(0.3);
     rows[8 * enemy..][..8].fill(0.1);
-    let position = Position::from_fen("4k3/8/8/3p4/2Q1Q1q1/8/8/4K3 w - - 0 1").expect("legal");
+    let position = Position::from_fen("7k/8/8/3p4/2Q1Q1q1/8/8/K7 w - - 0 1").expect("legal");
     let sample = Sample { position, ..games::samples(1, 1)[0].clone() };
     let found = look(&weights, &net, &[sample]);
     let with = Float::new(&weights, &net).expect("its weights").logit(&position);
