@@ -38,7 +38,7 @@ const STEPS: [(&str, &str); 9] = [
         "train configs/net-2-mirrored.toml --out runs/quickstart/mirrored-net --overwrite",
     ),
     (
-        "A net that also sees who attacks whom, counted by kinds of pieces.",
+        "A net that also sees who attacks whom, how far pieces move, and pairs of pawns.",
         "train configs/net-6-threats.toml --out runs/quickstart/threats-net --overwrite",
     ),
     (

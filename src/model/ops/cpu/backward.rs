@@ -129,7 +129,11 @@ where
             for (half, sums) in sums.iter_mut().enumerate() {
                 let slopes = rows[half].get();
                 let (places, to) = (&chunk.places[..], sums.rows.get_mut());
-                gather::<S, R, H, F>(simd, (plan, places), slopes, &units[half], to);
+                // The branch stays out of the loop over runs.
+                match places {
+                    [] => gather::<S, R, H, F, false>(simd, (plan, &[]), slopes, &units[half], to),
+                    _ => gather::<S, R, H, F, true>(simd, (plan, places), slopes, &units[half], to),
+                }
             }
         }
     }
@@ -313,10 +317,11 @@ where
 /// Runs ahead that a row of gradients is prefetched.
 const AHEAD: usize = 32;
 
-/// Adds, to the row of each input, or of its place if there are places, the gradients of the accumulators that have it:
-/// `[lists + 1, columns]` in `units`, the last row zero.
+/// Adds, to the row of each input, the gradients of the accumulators that have it: `[lists + 1, columns]`
+/// in `units`, the last row zero. Plans of large nets number the rows that occur in a chunk, and
+/// these have `places` in the batch.
 #[inline(always)]
-fn gather<S, const R: usize, const H: usize, F>(
+fn gather<S, const R: usize, const H: usize, F, const LARGE: bool>(
     simd: S,
     (plan, places): (&ChunkPlan, &[u32]),
     slopes: &[F],
@@ -333,11 +338,12 @@ fn gather<S, const R: usize, const H: usize, F>(
     let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
     assert_eq!(fours, plan.holders.len(), "the holders of all runs");
     let mut four = plan.holders.as_ptr();
-    // Plans of large nets number the rows that occur in a chunk.
-    let row = |input: u32| places.get(input as usize).map_or(input, |place| *place) as usize;
     for (number, &Run { input, fours }) in plan.runs.iter().enumerate() {
-        let later = row(plan.runs.get(number + AHEAD).map_or(input, |run| run.input));
-        let input = row(input);
+        let mut later = plan.runs.get(number + AHEAD).map_or(input, |run| run.input) as usize;
+        let mut input = input as usize;
+        if LARGE {
+            (later, input) = (places[later] as usize, places[input] as usize);
+        }
         for line in 0..R * H {
             let lines = gradients.as_flattened().as_flattened();
             prefetch(lines, later * R * H + line, true);
