@@ -354,7 +354,7 @@ impl Planner {
         };
         plan.named.clear();
         if net.inputs.is_large() {
-            let items = (0..plan.order.len()).flat_map(|number| item(number));
+            let items = (0..plan.order.len()).flat_map(&item);
             number_rows(rows, items, &mut plan.named, &mut self.places);
             let place = |row: usize| self.places[row] as usize;
             write(&mut plan.entries, &plan.walks, plan.named.len(), lists, place);

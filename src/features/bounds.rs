@@ -24,7 +24,7 @@ pub(super) fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i6
 pub(super) fn squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> + '_ {
     (0..64).filter(move |square| match kind {
         5 => own_kings.contains(square),
-        _ => kind % 6 != 0 || !matches!(square / 8, 0 | 7),
+        _ => !kind.is_multiple_of(6) || !matches!(square / 8, 0 | 7),
     })
 }
 

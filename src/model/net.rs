@@ -35,6 +35,7 @@ pub struct NetModel {
 
 /// The way from inputs to loss and gradients.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a model has one route")]
 enum Route {
     /// Tensor operations alone: the definition.
     Plain,

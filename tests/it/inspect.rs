@@ -120,7 +120,7 @@ fn values_of_rows_equal_differences() {
     rows[8 * own..][..8].fill(0.3);
     rows[8 * enemy..][..8].fill(0.1);
     let position = Position::from_fen("7k/8/8/3p4/2Q1Q1q1/8/8/K7 w - - 0 1").expect("legal");
-    let sample = Sample { position, ..games::samples(1, 1)[0].clone() };
+    let sample = Sample { position, ..games::samples(1, 1)[0] };
     let found = look(&weights, &net, &[sample]);
     let with = Float::new(&weights, &net).expect("its weights").logit(&position);
     weights.0.get_mut("threat-kinds.weight").expect("an array").values.fill(0.0);

@@ -126,7 +126,8 @@ pub fn assert_same_inputs(short: &Active, lists: &Active, pairs: &Pairs) {
         let mut found: Vec<u32> =
             short[..named].iter().flat_map(|row| inputs_of(*row, pairs)).collect();
         let mut right: Vec<u32> = list.iter().copied().filter(|row| *row < inputs).collect();
-        (found.sort(), right.sort());
+        found.sort();
+        right.sort();
         assert_eq!(found, right);
     }
 }

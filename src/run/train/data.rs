@@ -288,10 +288,8 @@ fn net(
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
     let mut scan = read(&plan, keep_records(config), None, listener)?;
     if !net.inputs.is_pieces() {
-        let some = scan.some.iter().step_by((scan.some.len() / CHECKED).max(1));
-        let checked: Result<(), String> =
-            some.map(|sample| net.inputs.check(&sample.position)).collect();
-        checked.map_err(Error::msg)?;
+        let mut some = scan.some.iter().step_by((scan.some.len() / CHECKED).max(1));
+        some.try_for_each(|sample| net.inputs.check(&sample.position)).map_err(Error::msg)?;
     }
     let rounds = config.target.learn != Learn::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
