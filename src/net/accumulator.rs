@@ -16,13 +16,15 @@ pub struct Accumulator<'a> {
     /// The positions on the way; those behind `depth` are room for more.
     levels: Vec<Level>,
     depth: usize,
+    /// By row, zero between calls; empty before the first move.
+    counts: Vec<i16>,
 }
 
 #[derive(Clone, Debug)]
 struct Level {
     /// `[view][hidden]` by colour, White's first; the plain view has White's only.
     views: Vec<i32>,
-    /// By colour, the active rows of all sets but `pieces`, in order.
+    /// By colour, the active rows of all sets but `pieces`.
     rows: [Vec<u32>; 2],
     position: Position,
     /// The move that led here, until the views are updated; a pass moves nothing.
@@ -42,7 +44,7 @@ impl<'a> Accumulator<'a> {
         let views = vec![0; colours * net.architecture().hidden];
         let rows = [const { Vec::new() }; 2];
         let first = Level { views, rows, position: *position, pending: None };
-        let mut new = Self { net, levels: vec![first], depth: 0 };
+        let mut new = Self { net, levels: vec![first], depth: 0, counts: Vec::new() };
         new.refresh(position);
         new
     }
@@ -83,7 +85,7 @@ impl<'a> Accumulator<'a> {
         let last = self.levels[..=self.depth].iter().rposition(settled);
         for depth in last.expect("the first is settled") + 1..=self.depth {
             let (before, behind) = self.levels.split_at_mut(depth);
-            behind[0].follow(&before[depth - 1], self.net);
+            behind[0].follow(&before[depth - 1], self.net, &mut self.counts);
         }
     }
 
@@ -112,7 +114,7 @@ impl<'a> Accumulator<'a> {
 
 impl Level {
     /// Updates or refreshes the views from those of the position before.
-    fn follow(&mut self, before: &Level, net: &Net) {
+    fn follow(&mut self, before: &Level, net: &Net, counts: &mut Vec<i16>) {
         let Level { views, rows, position, pending } = self;
         let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
         let Some(Some(moved)) = pending.take() else {
@@ -138,7 +140,7 @@ impl Level {
                 }
                 None => view.copy_from_slice(from),
             }
-            change(net, from_rows, rows, view);
+            change(net, [from_rows, rows], counts, view);
         }
     }
 }
@@ -163,24 +165,24 @@ fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], vie
     }
 }
 
-/// Removes the rows of an ordered list that another has not, and adds those that it has besides.
-fn change(net: &Net, before: &[u32], after: &[u32], view: &mut [i32]) {
-    let (mut i, mut j) = (0, 0);
-    while i < before.len() || j < after.len() {
-        let [removed, added] =
-            [before.get(i), after.get(j)].map(|it| it.map_or(u32::MAX, |it| *it));
-        if removed < added {
-            net.row(removed as usize).add(-1, view);
+/// Adds the rows that a list has more often than the one before it, and removes those that it has less
+/// often: each once, times the difference.
+fn change(net: &Net, [before, after]: [&[u32]; 2], counts: &mut Vec<i16>, view: &mut [i32]) {
+    if before.is_empty() && after.is_empty() {
+        return;
+    }
+    counts.resize(net.architecture().rows(), 0);
+    after.iter().for_each(|row| counts[*row as usize] += 1);
+    before.iter().for_each(|row| counts[*row as usize] -= 1);
+    for &row in after.iter().chain(before) {
+        match std::mem::take(&mut counts[row as usize]) {
+            0 => {}
+            count => net.row(row as usize).add(count.into(), view),
         }
-        if added < removed {
-            net.row(added as usize).add(1, view);
-        }
-        i += usize::from(removed <= added);
-        j += usize::from(added <= removed);
     }
 }
 
-/// Lists the active rows of all sets but `pieces`, by colour, in order.
+/// Lists the active rows of all sets but `pieces`, by colour.
 fn list(net: &Net, position: &Position, rows: &mut [Vec<u32>; 2]) {
     let inputs = &net.architecture().inputs;
     if inputs.is_pieces() {
@@ -198,7 +200,6 @@ fn list(net: &Net, position: &Position, rows: &mut [Vec<u32>; 2]) {
             }
             first += set.rows() as u32;
         }
-        rows.sort_unstable();
     }
 }
 
