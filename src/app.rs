@@ -12,7 +12,7 @@ use crate::sample::{Position, Sample};
 
 type Addition = Box<dyn FnOnce() -> Result<(), Taken>>;
 
-/// What a program adds by name. Configs, manifests and checkpoints hold the names; a program
+/// Additions of a program, by name. Configs, manifests and checkpoints hold the names; a program
 /// that lacks one says so.
 ///
 /// Functions are called on several threads, perhaps more than once for the same position: their

@@ -49,7 +49,7 @@ pub trait Arithmetic {
 }
 
 impl Architecture {
-    /// What stands behind the accumulators.
+    /// Operations behind the accumulators, in order.
     pub fn operations(&self) -> impl Iterator<Item = Operation> + use<'_> {
         let of_layer = |(i, layer): (usize, &super::Layer)| {
             let skip = (self.skip && i == 0).then_some(Operation::Skip);

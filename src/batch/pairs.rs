@@ -62,7 +62,7 @@ struct Group {
     local: Vec<u16>,
     /// The row of each local number.
     rows: Vec<u32>,
-    /// Of each local input the local number of its double, and its largest multiple, 1 or more.
+    /// By local input, the local number of its double, and its largest multiple, 1 or more.
     multiples: Vec<(u16, u8)>,
     /// The parents of each pair, local.
     pairs: Vec<[u16; 2]>,

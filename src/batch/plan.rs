@@ -52,7 +52,7 @@ pub struct ChunkPlan {
     /// Neighbouring places of each output bucket that occurs.
     pub(crate) buckets: Vec<Span>,
     pub(crate) entries: Entries,
-    /// Of nets of many rows those that occur, in order: offsets and runs number them by their places
+    /// Rows that occur, in order, of nets of many rows: offsets and runs number them by their places
     /// here, so that a block's lie together. Else empty.
     pub(crate) named: Vec<u32>,
     /// Rows of inputs and pairs, or those that occur.
@@ -80,7 +80,7 @@ pub struct ChunkPlan {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entries {
     Near(Vec<[u16; FOUR]>),
-    /// Of nets of so many rows that 16 bits would not do.
+    /// Offsets of nets of so many rows that 16 bits would not do.
     Far(Vec<[u32; FOUR]>),
 }
 

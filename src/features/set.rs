@@ -149,7 +149,7 @@ pub struct Board {
 #[derive(Clone, Copy, Debug)]
 pub struct Threat {
     pub attacker: Piece,
-    /// Of either side, kings included.
+    /// Pieces of either side, kings included.
     pub victim: Piece,
 }
 

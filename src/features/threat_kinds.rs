@@ -1,4 +1,4 @@
-//! Who attacks whom, by kinds of pieces, counted.
+//! Attacks of pieces on each other, counted by kinds.
 
 use shakmaty::Color;
 
@@ -67,7 +67,7 @@ impl FeatureSet for ThreatKinds {
         let code = match language {
             Language::Rust => {
                 r"
-/// Who attacks whom, by kinds of pieces.
+/// Attacks of pieces on each other, by kinds.
 fn threat_kinds(board: &Board, view: usize, rows: &mut Rows) {
     for (attacker, from) in board.men(view) {
         for (victim, _) in board.men_on(view, board.attacks[from]) {

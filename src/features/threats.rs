@@ -1,4 +1,4 @@
-//! Who attacks whom, from where to where, as Stockfish numbers it (Full_Threats, July 2026).
+//! Attacks of pieces on each other, by their squares, as Stockfish numbers it (Full_Threats, July 2026).
 
 use std::sync::LazyLock;
 
@@ -43,7 +43,7 @@ struct Tables {
     blocks: Vec<Block>,
     /// First row by the kinds of attacker and victim.
     first: [[u32; 12]; 12],
-    /// What is added to it, by attacker, square and attacked square.
+    /// Distance from it, by attacker, square and attacked square.
     step: [Box<[[u16; 64]; 64]>; 12],
     /// By row, its square and direction as one number: rows of one number exclude each other.
     lines: Vec<u16>,
@@ -188,7 +188,7 @@ FIRST];
 const BEFORE: [[u16; 64]; 6] = [
 STEPS];
 
-/// Who attacks whom, from where to where.
+/// Attacks of pieces on each other, by their squares.
 fn threats(board: &Board, view: usize, rows: &mut Rows) {
     let flip = board.flip(view);
     for (attacker, from) in board.men(view) {

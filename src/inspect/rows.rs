@@ -25,7 +25,7 @@ pub struct RowValue {
 }
 
 impl RowValue {
-    /// What it moves, on average.
+    /// Mean effect.
     pub fn effect(&self) -> f64 {
         (self.active * self.mean).abs()
     }

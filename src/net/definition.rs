@@ -160,7 +160,7 @@ struct Integers<'a> {
 /// The values of a position.
 #[derive(Clone)]
 enum Values<'a> {
-    /// Of each view, times QA.
+    /// Values of each view, times QA.
     Accumulators(&'a [&'a [i32]]),
     /// Their activations and the products of these, times QA or its square.
     Integers(Vec<i32>),

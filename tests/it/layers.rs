@@ -104,19 +104,22 @@ impl Walk<'_> {
     }
 }
 
+/// Keys of every optimiser that follows gradients.
+pub const OPTIMIZERS: [&str; 8] = [
+    "name = \"adamw\"",
+    "name = \"adamw\"\nbias_correction = false",
+    "name = \"adam\"\nweight_decay = 0.01",
+    "name = \"radam\"",
+    "name = \"ranger\"",
+    "name = \"adagrad\"",
+    "name = \"sgd\"",
+    "name = \"sgd\"\nbeta1 = 0.0",
+];
+
 /// Each array takes the steps that it takes where all have its clip, rate and decay, to the bit; and a
 /// state that was written and read goes on with them.
 pub fn check(device: &Device, compute: Compute) {
-    for optimizer in [
-        "name = \"adamw\"",
-        "name = \"adamw\"\nbias_correction = false",
-        "name = \"adam\"\nweight_decay = 0.01",
-        "name = \"radam\"",
-        "name = \"ranger\"",
-        "name = \"adagrad\"",
-        "name = \"sgd\"",
-        "name = \"sgd\"\nbeta1 = 0.0",
-    ] {
+    for optimizer in OPTIMIZERS {
         let rate = if optimizer.contains("sgd") { 4.0 } else { 0.02 };
         let config_with = |layers, clip| config(layers, optimizer, clip);
         let net = config_with("", 0.0).architecture().expect("a net").clone();

@@ -12,6 +12,7 @@ use nnuance::weights::Weights;
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::layers::OPTIMIZERS;
 use crate::problems::with_threads;
 use crate::steps::{RULES, Rule};
 use crate::{drawn, games, layers};
@@ -219,21 +220,9 @@ fn check_ends(compute: Compute, lines: &str, steps: u64) {
     }
 }
 
-const OPTIMIZERS: [&str; 9] = [
-    "name = \"adamw\"",
-    "name = \"adamw\"\nbias_correction = false",
-    "name = \"adam\"\nweight_decay = 0.01",
-    "name = \"radam\"",
-    "name = \"ranger\"",
-    "name = \"adagrad\"",
-    "name = \"sgd\"",
-    "name = \"sgd\"\nbeta1 = 0.0",
-    "name = \"adamw\"\naverage_decay = 0.9",
-];
-
 #[test]
 fn gradients_of_few_rows() {
-    for lines in OPTIMIZERS {
+    for lines in OPTIMIZERS.into_iter().chain(["name = \"adamw\"\naverage_decay = 0.9"]) {
         for level in Level::available() {
             check_ends(Compute::Fused { level, precision: Precision::F32 }, lines, 14);
         }

@@ -19,7 +19,7 @@ pub(super) struct Chunk<F> {
     planner: Planner,
     /// Its own, or a cached one.
     pub plan: Arc<ChunkPlan>,
-    /// Of nets of many rows the places of those that the plan names; else empty.
+    /// Places of the rows that the plan names, of nets of many rows; else empty.
     pub places: Vec<u32>,
     /// These of a block, and a blank, `[rows + 1, columns]`
     rows: Aligned<F>,

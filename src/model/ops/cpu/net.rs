@@ -210,7 +210,7 @@ impl Kernel {
         })
     }
 
-    /// Of each array the touched rows that its gradients have; none: all of it.
+    /// Touched rows of each array that its gradients have; none: all of it.
     pub fn gradient_rows(&self, touched: Option<&Touched>) -> Vec<Option<usize>> {
         let of = |array: Array| match array.part {
             Part::Rows(set) => self.sets[set].touched(touched).map(<[u32]>::len),
