@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 
 use nnuance::App;
-use nnuance::features::{Board, FeatureSet, KINDS, Perspective};
+use nnuance::features::{Board, FeatureSet, KINDS, Perspective, Rows};
 use nnuance::shakmaty::{Color, Role};
 
 /// Row `8 * kind + distance` for each piece but the kings.
@@ -31,7 +31,7 @@ impl FeatureSet for KingDistance {
         true // two own pawns may be equally far away
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let (seen, king) = (Perspective::mirrored(board, perspective), board.king(perspective));
         for piece in board.pieces().filter(|piece| piece.role != Role::King) {
             rows.push(8 * seen.kind(piece) as u32 + king.distance(piece.square));

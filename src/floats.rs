@@ -97,8 +97,9 @@ impl<'a> Float<'a> {
             let biases = self.get(Part::AccumulatorBias);
             let mut accumulator: Vec<f64> = biases.iter().map(|&bias| bias.into()).collect();
             accumulator.resize(biases.len() + self.net.psqt_columns(), 0.0);
-            let add = &mut |row| self.add(row, 1.0, &mut accumulator);
-            self.net.inputs.active(position, view, add);
+            for row in self.net.inputs.active(position, view).entries() {
+                self.add(row.number as usize, row.times.into(), &mut accumulator);
+            }
             accumulator
         };
         (0..self.net.views()).map(of_view).collect()

@@ -7,7 +7,7 @@ use shakmaty::Color;
 
 use super::{eval, out};
 use crate::config::Config;
-use crate::features::{Board, Inputs, Set, Views};
+use crate::features::{Board, Inputs, Rows, Set, Views};
 use crate::report::wrap;
 use crate::run::export;
 use crate::run::folder::CONFIG;
@@ -87,9 +87,9 @@ fn lists(inputs: &Inputs, position: &Position, words: bool) -> String {
     let mut text = String::new();
     for set in inputs.sets() {
         for perspective in perspectives {
-            let mut rows = Vec::new();
+            let mut rows = Rows::default();
             set.active(&board, *perspective, &mut rows);
-            rows.sort_unstable();
+            let rows = rows.sorted();
             let name = format!("{}, {}:", set.name(), perspective.fold_wb("White", "Black"));
             if words {
                 text += &format!("{name}\n{}", described(set, &rows));

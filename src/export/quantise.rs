@@ -138,11 +138,10 @@ fn moments(
     for Sample { position, .. } in samples.iter().step_by(samples.len().div_ceil(MOST_SAMPLES)) {
         for view in 0..net.views() {
             let mut counts = vec![(0, 1.0)];
-            net.inputs.active(position, view, &mut |row| match (places[row], counts.last_mut()) {
-                (Some(place), Some((last, count))) if *last == place => *count += 1.0,
-                (Some(place), _) => counts.push((place, 1.0)),
-                (None, _) => {}
-            });
+            for row in net.inputs.active(position, view).entries() {
+                let place = places[row.number as usize];
+                counts.extend(place.map(|place| (place, f64::from(row.times))));
+            }
             for &(row, one) in &counts {
                 for &(column, other) in counts.iter().filter(|(column, _)| *column <= row) {
                     moments[(row, column)] += one * other;

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Color, Role, attacks};
 
-use super::{Board, FeatureSet, KINDS, Language, Perspective, bounds};
+use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, bounds};
 
 /// The set. A row for each kind, added once for each square that such a piece attacks: for pieces
 /// other than pawns squares that enemy pawns attack do not count. Two rows behind those for each
@@ -12,8 +12,6 @@ pub struct AttackCounts;
 
 /// Rows.
 const ROWS: usize = 36;
-/// Places that are written at once.
-const RUN: usize = 16;
 
 /// Squares that a pawn to king can attack at once.
 const SQUARES: [usize; 6] = [2, 8, 13, 14, 27, 8];
@@ -37,7 +35,7 @@ impl FeatureSet for AttackCounts {
         bounds::of_material(|kind| (SQUARES[kind % 6] + 2 * BESIDE_KING[kind % 6]) as i64) as usize
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let seen = Perspective::mirrored(board, perspective);
         let near = [perspective, !perspective].map(|color| {
             let king = board.king(color);
@@ -59,16 +57,9 @@ impl FeatureSet for AttackCounts {
                 counts[beside_king(kind, whose)] += (attacked & near).count_ones();
             }
         }
-        let mut at = rows.len();
-        rows.resize(at + counts.iter().sum::<u32>() as usize + RUN, 0);
-        for (row, count) in counts.into_iter().enumerate() {
-            // No branch depends on a short run's length.
-            for end in (0..count.max(1) as usize).step_by(RUN) {
-                rows[at + end..][..RUN].fill(row as u32);
-            }
-            at += count as usize;
+        for (row, times) in counts.into_iter().enumerate() {
+            rows.push_times(row as u32, times);
         }
-        rows.truncate(at);
     }
 
     fn describe(&self, row: u32) -> String {

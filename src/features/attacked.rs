@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Square};
 
-use super::{Board, FeatureSet, KINDS, Language, MAX_ACTIVE, PIECES, Perspective, bounds};
+use super::{Board, FeatureSet, KINDS, Language, MAX_ACTIVE, PIECES, Perspective, Rows, bounds};
 
 /// The set: the row of the piece on its square, + 768 where its own side defends it, + 1,536 where
 /// the other side attacks it. Files are flipped where the own king stands on e to h.
@@ -21,17 +21,17 @@ impl FeatureSet for AttackedPieces {
         MAX_ACTIVE
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let seen = Perspective::mirrored(board, perspective);
         let mut attacked = [0; 2];
         for piece in board.pieces() {
             attacked[piece.color as usize] |= board.attacks(piece.square);
         }
-        rows.extend(board.pieces().map(|piece| {
+        for piece in board.pieces() {
             let by = |color: Color| (attacked[color as usize] >> piece.square as u32 & 1) as usize;
             let state = 2 * by(!piece.color) + by(piece.color);
-            (PIECES * state + 64 * seen.kind(piece) + seen.square(piece.square)) as u32
-        }));
+            rows.push((PIECES * state + 64 * seen.kind(piece) + seen.square(piece.square)) as u32);
+        }
     }
 
     fn describe(&self, row: u32) -> String {

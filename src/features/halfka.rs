@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Square};
 
-use super::{Board, FeatureSet, KINDS, Language, MAX_ACTIVE, PIECES, Perspective, bounds};
+use super::{Board, FeatureSet, KINDS, Language, MAX_ACTIVE, PIECES, Perspective, Rows, bounds};
 
 /// The set. Files are flipped where the own king stands on a to d: it is seen on e to h.
 pub struct HalfKa;
@@ -36,12 +36,12 @@ impl FeatureSet for HalfKa {
         MAX_ACTIVE
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let mut seen = Perspective::mirrored(board, perspective);
         seen.flip ^= 7;
         let block = PIECES * bucket(seen.square(board.king(perspective)));
         let row = |piece| block + first(seen.kind(piece)) + seen.square(piece.square);
-        rows.extend(board.pieces().map(|piece| row(piece) as u32));
+        board.pieces().for_each(|piece| rows.push(row(piece) as u32));
     }
 
     fn describe(&self, row: u32) -> String {

@@ -8,6 +8,7 @@ mod halfka;
 mod moved;
 mod pawn_pairs;
 mod pieces;
+mod rows;
 mod set;
 mod threat_kinds;
 mod threats;
@@ -19,6 +20,7 @@ use shakmaty::{Color, Role, Square};
 
 pub use moved::Moved;
 pub use pieces::{Kings, PIECES, Pieces, index, piece, pieces};
+pub use rows::{Row, Rows};
 pub use set::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Set, Threat};
 pub use views::Views;
 
@@ -225,25 +227,25 @@ impl Inputs {
         self.views_of(position).map(bucket).fold(0, |all, bucket| all * kings.count() + bucket)
     }
 
-    /// Calls `each` with every active row of one view, repeats included.
-    pub fn active(&self, position: &Position, view: usize, each: &mut dyn FnMut(usize)) {
+    /// The active rows of one view.
+    pub fn active(&self, position: &Position, view: usize) -> Rows {
         let color = self.views_of(position).nth(view).expect("these inputs have the view");
-        let board = Board::new(position);
-        let mut rows = Vec::with_capacity(self.max_active());
-        self.rows_of(&board, color, &mut rows);
-        rows.into_iter().for_each(|row| each(row as usize));
+        let mut rows = Rows::default();
+        self.rows_of(&Board::new(position), color, &mut rows);
+        rows
     }
 
     /// Adds the active rows of a colour's view, set after set.
-    pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Vec<u32>) {
+    pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Rows) {
         let mut first = 0;
         for set in &self.sets {
-            let start = rows.len();
+            let start = rows.entries().len();
+            rows.begin(first);
             set.active(board, color, rows);
-            let largest = rows[start..].iter().fold(0, |largest, row| *row.max(&largest));
-            assert!((largest as usize) < set.rows(), "{} activates row {largest}", set.name());
-            rows[start..].iter_mut().for_each(|row| *row += first);
             first += set.rows() as u32;
+            let numbers = rows.entries()[start..].iter().map(|row| row.number);
+            let largest = numbers.fold(0, u32::max);
+            assert!(largest < first, "{} activates row {largest} of the net", set.name());
         }
     }
 
@@ -257,10 +259,9 @@ impl Inputs {
             self.sets.iter().flat_map(|set| self.views_of(position).map(move |it| (set, it)));
         for (set, color) in lists {
             let [rows, of_flipped] = [(&board, color), (&flipped, !color)].map(|(board, color)| {
-                let mut rows = Vec::new();
+                let mut rows = Rows::default();
                 set.active(board, color, &mut rows);
-                rows.sort_unstable();
-                rows
+                rows.sorted()
             });
             let again = rows.windows(2).find(|pair| pair[0] == pair[1] && !set.repeats());
             let wrong = if let Some(row) = rows.last().filter(|row| **row as usize >= set.rows()) {

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Color, Role, Square};
 
-use super::{Board, FeatureSet, Language, Perspective, bounds};
+use super::{Board, FeatureSet, Language, Perspective, Rows, bounds};
 
 /// The set. Files are flipped where the own king stands on e to h.
 pub struct PawnPairs;
@@ -42,7 +42,7 @@ impl FeatureSet for PawnPairs {
         120
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let seen = Perspective::mirrored(board, perspective);
         let [own, enemy] = [perspective, !perspective].map(|color| board.of(color, Role::Pawn));
         let pawn = |square: Square| {
@@ -55,7 +55,7 @@ impl FeatureSet for PawnPairs {
             rest &= rest - 1;
             let first = pawn(square);
             let others = Bitboard(rest & near(square as u32 % 8));
-            rows.extend(others.into_iter().map(|other| row(first, pawn(other)) as u32));
+            others.into_iter().for_each(|other| rows.push(row(first, pawn(other)) as u32));
         }
     }
 

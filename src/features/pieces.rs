@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Role, Square};
 
-use super::{Board, FeatureSet, Language, MAX_ACTIVE, Moved, bounds};
+use super::{Board, FeatureSet, Language, MAX_ACTIVE, Moved, Rows, bounds};
 use crate::sample::Piece;
 
 /// The pieces on squares of one view: 2 colours x 6 roles x 64 squares.
@@ -30,9 +30,9 @@ impl FeatureSet for Pieces {
         MAX_ACTIVE
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let king = board.king(perspective);
-        rows.extend(board.pieces().map(|piece| self.0.row(perspective, king, piece) as u32));
+        board.pieces().for_each(|piece| rows.push(self.0.row(perspective, king, piece) as u32));
     }
 
     fn describe(&self, row: u32) -> String {

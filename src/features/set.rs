@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
-use super::Kings;
+use super::{Kings, Rows};
 use crate::sample::{Piece, Position};
 
 /// A block of sparse inputs: the rows of weights that a position activates for one side.
@@ -25,9 +25,8 @@ pub trait FeatureSet: Send + Sync + 'static {
     /// Upper bound of the active rows of one perspective, repeats counted.
     fn max_active(&self) -> usize;
 
-    /// Adds the active rows of one perspective, each below [`rows`](Self::rows). A row that is added
-    /// more than once counts as often.
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>);
+    /// Adds the active rows of one perspective, each below [`rows`](Self::rows).
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows);
 
     /// A row in words, such as "own knight on f3".
     fn describe(&self, row: u32) -> String;

@@ -2,7 +2,7 @@
 
 use shakmaty::Color;
 
-use super::{Board, FeatureSet, KINDS, Language, Perspective, Threat, bounds};
+use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, Threat, bounds};
 
 /// The set: a row for each kind of attacker and of victim, added once for each attack on an occupied
 /// square.
@@ -33,10 +33,11 @@ impl FeatureSet for ThreatKinds {
         256
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let seen = Perspective::mirrored(board, perspective);
-        let row = |it: &Threat| row(seen.kind(it.attacker), seen.kind(it.victim)) as u32;
-        rows.extend(board.threats().iter().map(row));
+        for Threat { attacker, victim } in board.threats() {
+            rows.push(row(seen.kind(*attacker), seen.kind(*victim)) as u32);
+        }
     }
 
     fn describe(&self, row: u32) -> String {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
 use super::threat_kinds::{self, THREAT_KINDS};
-use super::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Threat, bounds};
+use super::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Rows, Threat, bounds};
 
 /// The set. Files are flipped where the own king stands on e to h. Pieces of the same role that
 /// attack each other are one row, that of the attacker on the higher square.
@@ -121,21 +121,16 @@ impl FeatureSet for Threats {
         MAX_THREATS
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let (tables, seen) = (&*TABLES, Perspective::mirrored(board, perspective));
-        let threats = board.threats();
-        let mut at = rows.len();
-        rows.resize(at + threats.len(), 0);
-        for Threat { attacker, victim } in threats {
+        for Threat { attacker, victim } in board.threats() {
             let [from, to] = [attacker, victim].map(|it| seen.square(it.square));
             let is_twin = attacker.role == victim.role && from < to;
             let [attacker, victim] = [*attacker, *victim].map(|it| seen.kind(it));
             let first = tables.first[attacker][victim];
-            // Written in any case: which of them stay cannot be predicted.
-            rows[at] = first.wrapping_add(tables.step[attacker][from][to].into());
-            at += usize::from((first != NONE) & !is_twin);
+            let row = first.wrapping_add(tables.step[attacker][from][to].into());
+            rows.push_if((first != NONE) & !is_twin, row, 1);
         }
-        rows.truncate(at);
     }
 
     fn describe(&self, row: u32) -> String {

@@ -65,7 +65,7 @@ fn of_position(float: &Float, scale: f64, position: &Position, worths: &mut Vec<
     let accumulators = float.accumulators(position);
     let mut rows = vec![Vec::new(); net.views()];
     for (view, rows) in rows.iter_mut().enumerate() {
-        net.inputs.active(position, view, &mut |row| rows.push(row));
+        rows.extend(net.inputs.active(position, view).repeated().map(|row| row as usize));
     }
     let value = |accumulators: &[Vec<f64>], position: &Position| {
         float.output(accumulators, net.bucket_of(position), |_, _| ())

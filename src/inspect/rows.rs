@@ -94,7 +94,9 @@ fn of_position(
     let (net, accumulators) = (&float.net, float.accumulators(position));
     let mut counts = vec![HashMap::new(); net.views()];
     for (view, counts) in counts.iter_mut().enumerate() {
-        net.inputs.active(position, view, &mut |row| *counts.entry(row).or_insert(0.0) += 1.0);
+        for row in net.inputs.active(position, view).entries() {
+            *counts.entry(row.number as usize).or_insert(0.0) += f64::from(row.times);
+        }
     }
     let value =
         |accumulators: &[Vec<f64>]| float.output(accumulators, net.bucket_of(position), |_, _| ());

@@ -9,7 +9,7 @@ use super::Plan;
 use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{Active, Batch, Bits, ChunkPlan, Indices, Inputs, Pairs, Planner, Terms};
-use crate::features::{Board, MAX_ACTIVE};
+use crate::features::{Board, MAX_ACTIVE, Rows};
 use crate::hce::{self, Coding, HceEvaluator, Trace};
 use crate::net::Net;
 use crate::point_of_view::PointOfView;
@@ -376,12 +376,14 @@ fn fill(
         write(net, positions, &mut indices, &mut lists.groups, &mut lists.buckets);
         lists.indices = Indices::U16(indices);
     } else {
-        let (mut rows, mut ends) = (Vec::new(), vec![0]);
+        let (mut list, mut rows, mut ends) = (Rows::default(), Vec::new(), vec![0]);
         for (number, position) in positions.enumerate() {
             let board = Board::new(&position);
             lists.buckets[number] = net.bucket_of(&position) as u8;
             for (view, color) in net.inputs.views_of(&position).enumerate() {
-                net.inputs.rows_of(&board, color, &mut rows);
+                list.clear();
+                net.inputs.rows_of(&board, color, &mut list);
+                rows.extend(list.repeated());
                 ends.push(rows.len());
                 lists.groups[number * views + view] =
                     net.inputs.king_bucket(&position, color) as u8;

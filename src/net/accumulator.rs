@@ -4,9 +4,9 @@
 
 use shakmaty::Color;
 
-use super::Net;
+use super::{Net, Numbers};
 use crate::architecture::Views;
-use crate::features::{Board, Moved, king};
+use crate::features::{Board, Moved, Rows, king};
 use crate::sample::{Piece, Position};
 
 /// The accumulators of a position and of those that led to it.
@@ -17,15 +17,15 @@ pub struct Accumulator<'a> {
     levels: Vec<Level>,
     depth: usize,
     /// By row, zero between calls; empty before the first move.
-    counts: Vec<i16>,
+    counts: Vec<i32>,
 }
 
 #[derive(Clone, Debug)]
 struct Level {
     /// `[view][hidden]` by colour, White's first; the plain view has White's only.
     views: Vec<i32>,
-    /// By colour, the active rows of all sets but `pieces`.
-    rows: [Vec<u32>; 2],
+    /// By colour, the active rows of all sets but `pieces`, set by set.
+    rows: [Vec<Rows>; 2],
     position: Position,
     /// The move that led here, until the views are updated; a pass moves nothing.
     pending: Option<Option<Moved>>,
@@ -42,7 +42,7 @@ impl<'a> Accumulator<'a> {
     pub fn new(net: &'a Net, position: &Position) -> Self {
         let colours = if net.architecture().inputs.views == Views::Plain { 1 } else { 2 };
         let views = vec![0; colours * net.architecture().hidden];
-        let rows = [const { Vec::new() }; 2];
+        let rows = Default::default();
         let first = Level { views, rows, position: *position, pending: None };
         let mut new = Self { net, levels: vec![first], depth: 0, counts: Vec::new() };
         new.refresh(position);
@@ -114,7 +114,7 @@ impl<'a> Accumulator<'a> {
 
 impl Level {
     /// Updates or refreshes the views from those of the position before.
-    fn follow(&mut self, before: &Level, net: &Net, counts: &mut Vec<i16>) {
+    fn follow(&mut self, before: &Level, net: &Net, counts: &mut Vec<i32>) {
         let Level { views, rows, position, pending } = self;
         let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
         let Some(Some(moved)) = pending.take() else {
@@ -140,7 +140,10 @@ impl Level {
                 }
                 None => view.copy_from_slice(from),
             }
-            change(net, [from_rows, rows], counts, view);
+            counts.resize(inputs.rows(), 0);
+            for ((before, after), weights) in from_rows.iter().zip(rows).zip(&net.numbers) {
+                change(weights, [before, after], counts, view);
+            }
         }
     }
 }
@@ -165,40 +168,39 @@ fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], vie
     }
 }
 
-/// Adds the rows that a list has more often than the one before it, and removes those that it has less
-/// often: each once, times the difference.
-fn change(net: &Net, [before, after]: [&[u32]; 2], counts: &mut Vec<i16>, view: &mut [i32]) {
-    if before.is_empty() && after.is_empty() {
+/// Adds the rows that a set's list has more often than the one before it, and removes those that it has
+/// less often: each once, times the difference.
+fn change(weights: &Numbers, [before, after]: [&Rows; 2], counts: &mut [i32], view: &mut [i32]) {
+    if before == after {
         return;
     }
-    counts.resize(net.architecture().rows(), 0);
-    after.iter().for_each(|row| counts[*row as usize] += 1);
-    before.iter().for_each(|row| counts[*row as usize] -= 1);
-    for &row in after.iter().chain(before) {
-        match std::mem::take(&mut counts[row as usize]) {
+    for (rows, sign) in [(after, 1), (before, -1)] {
+        for row in rows.entries() {
+            counts[row.number as usize] += sign * row.times as i32;
+        }
+    }
+    for row in after.entries().iter().chain(before.entries()) {
+        match std::mem::take(&mut counts[row.number as usize]) {
             0 => {}
-            count => net.row(row as usize).add(count.into(), view),
+            times => weights.row(row.number as usize, view.len()).add(times, view),
         }
     }
 }
 
-/// Lists the active rows of all sets but `pieces`, by colour.
-fn list(net: &Net, position: &Position, rows: &mut [Vec<u32>; 2]) {
+/// Lists the active rows of each set but `pieces`, by colour.
+fn list(net: &Net, position: &Position, rows: &mut [Vec<Rows>; 2]) {
     let inputs = &net.architecture().inputs;
     if inputs.is_pieces() {
         return;
     }
     let board = Board::new(position);
     for (color, rows) in [Color::White, Color::Black].into_iter().zip(rows) {
-        rows.clear();
-        let mut first = 0;
-        for set in inputs.sets() {
+        rows.resize_with(inputs.sets().len(), Rows::default);
+        for (set, rows) in inputs.sets().iter().zip(rows) {
+            rows.clear();
             if set.kings().is_none() {
-                let start = rows.len();
                 set.active(&board, color, rows);
-                rows[start..].iter_mut().for_each(|row| *row += first);
             }
-            first += set.rows() as u32;
         }
     }
 }
@@ -212,7 +214,7 @@ fn of_colours<'a>(
 }
 
 /// Adds up a view anew: pieces on squares, and the listed rows of other sets.
-fn fill(net: &Net, position: &Position, color: Color, rows: &[u32], view: &mut [i32]) {
+fn fill(net: &Net, position: &Position, color: Color, rows: &[Rows], view: &mut [i32]) {
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
     let inputs = &net.architecture().inputs;
     if let Some((set, kings)) = inputs.pieces() {
@@ -221,5 +223,9 @@ fn fill(net: &Net, position: &Position, color: Color, rows: &[u32], view: &mut [
             net.numbers[*set].row(kings.row(color, king, piece), hidden).add(1, view);
         }
     }
-    rows.iter().for_each(|row| net.row(*row as usize).add(1, view));
+    for (rows, weights) in rows.iter().zip(&net.numbers) {
+        for row in rows.entries() {
+            weights.row(row.number as usize, view.len()).add(row.times as i32, view);
+        }
+    }
 }

@@ -64,10 +64,10 @@ impl Net {
     pub fn accumulators(&self, position: &Position, view: usize) -> Vec<i64> {
         let mut accumulators: Vec<i64> =
             self.accumulator_bias().iter().map(|&bias| bias.into()).collect();
-        self.architecture.inputs.active(position, view, &mut |row| {
-            let row = self.row(row);
+        for row in self.architecture.inputs.active(position, view).repeated() {
+            let row = self.row(row as usize);
             accumulators.iter_mut().enumerate().for_each(|(i, a)| *a += i64::from(row.get(i)));
-        });
+        }
         accumulators
     }
 
@@ -101,10 +101,10 @@ impl Net {
         let Architecture { inputs, buckets, psqt, .. } = &self.architecture;
         let mut sum = 0;
         for (view, sign) in [1, -1].into_iter().enumerate().filter(|_| *psqt) {
-            inputs.active(position, view, &mut |row| {
-                let (set, row) = inputs.set_of(row);
+            for row in inputs.active(position, view).repeated() {
+                let (set, row) = inputs.set_of(row as usize);
                 sum += sign * i64::from(self.psqt(set)[row * buckets + bucket]);
-            });
+            }
         }
         sum
     }
@@ -365,7 +365,12 @@ impl Row<'_> {
 
 #[inline(always)]
 fn add<W: Copy + Into<i32>>(row: &[W], times: i32, accumulators: &mut [i32]) {
-    accumulators.iter_mut().zip(row).for_each(|(a, &w)| *a += times * w.into());
+    let both = accumulators.iter_mut().zip(row);
+    match times {
+        1 => both.for_each(|(a, &w)| *a += w.into()),
+        -1 => both.for_each(|(a, &w)| *a -= w.into()),
+        _ => both.for_each(|(a, &w)| *a += times * w.into()),
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

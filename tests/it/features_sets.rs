@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::sync::LazyLock;
 
-use nnuance::features::{self, Board, Kings, Set};
+use nnuance::features::{self, Board, Kings, Rows, Set};
 use nnuance::sample::Position;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -25,10 +25,9 @@ pub fn set(name: &str) -> Set {
 
 /// The active rows of one perspective, sorted.
 pub fn rows(set: &Set, position: &Position, perspective: Color) -> Vec<u32> {
-    let mut rows = Vec::new();
+    let mut rows = Rows::default();
     set.active(&Board::new(position), perspective, &mut rows);
-    rows.sort_unstable();
-    rows
+    rows.sorted()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use nnuance::App;
 use nnuance::architecture::{Activation, Architecture, Form};
-use nnuance::features::{Board, FeatureSet, Inputs, Kings, Pieces, Set, Views};
+use nnuance::features::{Board, FeatureSet, Inputs, Kings, Pieces, Rows, Set, Views};
 use nnuance::format::{self, Format, Source, epd};
 use nnuance::loader::{Plan, Scan, Weighing};
 use nnuance::sample::Position;
@@ -214,8 +214,8 @@ impl FeatureSet for Fixed {
         2
     }
 
-    fn active(&self, _: &Board, perspective: Color, rows: &mut Vec<u32>) {
-        rows.extend((self.rows)(perspective));
+    fn active(&self, _: &Board, perspective: Color, rows: &mut Rows) {
+        (self.rows)(perspective).iter().for_each(|row| rows.push(*row));
     }
 
     fn describe(&self, row: u32) -> String {

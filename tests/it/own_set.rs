@@ -1,6 +1,6 @@
 //! The code of the page "Add an input set": its own set works, the rest is that of the program.
 
-use nnuance::features::{Board, FeatureSet, KINDS, Perspective, Set, Threat};
+use nnuance::features::{Board, FeatureSet, KINDS, Perspective, Rows, Set, Threat};
 use shakmaty::Color;
 
 use crate::features_sets::{rows, set};
@@ -21,7 +21,7 @@ impl FeatureSet for AttackKinds {
         256 // 32 pieces attack at most eight others each
     }
 
-    fn active(&self, board: &Board, perspective: Color, rows: &mut Vec<u32>) {
+    fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
         let seen = Perspective::mirrored(board, perspective);
         for Threat { attacker, victim } in board.threats() {
             rows.push((12 * seen.kind(*attacker) + seen.kind(*victim)) as u32);

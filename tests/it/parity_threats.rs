@@ -58,9 +58,8 @@ struct Entry {
 impl Entry {
     fn of(net: &Architecture, sample: &Sample) -> Self {
         let list = |view| {
-            let mut rows = Vec::new();
-            net.inputs.active(&sample.position, view, &mut |row| rows.push(row));
-            rows
+            let rows = net.inputs.active(&sample.position, view);
+            rows.repeated().map(|row| row as usize).collect::<Vec<usize>>()
         };
         let score = f64::from(sample.score.expect("a score"));
         let target = 0.2 * f64::from(sample.result) + 0.8 * sigmoid(score / 400.0);

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use nnuance::architecture::{Activation, Architecture, Inputs, Integer, Kings, Part, Set, Views};
 use nnuance::config::Config;
 use nnuance::export::{Proof, dequantise, prove, quantise};
-use nnuance::features::{self, Board};
+use nnuance::features::{self, Board, Rows};
 use nnuance::floats::Float;
 use nnuance::net::{Accumulator, Hints, Net, Number};
 use nnuance::sample::Position;
@@ -213,7 +213,7 @@ fn usual_bounds_are_exact() {
         fn max_active(&self) -> usize {
             3
         }
-        fn active(&self, _: &Board, _: Color, _: &mut Vec<u32>) {}
+        fn active(&self, _: &Board, _: Color, _: &mut Rows) {}
         fn describe(&self, row: u32) -> String {
             row.to_string()
         }

@@ -1,0 +1,59 @@
+//! Lists of active rows.
+
+/// The active rows of a perspective, in any order. A row that stands several times counts as often.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    entries: Vec<Row>,
+    /// Added to the numbers of rows that follow.
+    first: u32,
+}
+
+/// A row of weights, and how often it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub number: u32,
+    pub times: u32,
+}
+
+impl Rows {
+    /// Adds a row.
+    pub fn push(&mut self, row: u32) {
+        self.entries.push(Row { number: self.first + row, times: 1 });
+    }
+
+    /// Adds a row that counts so often, 0 included.
+    pub fn push_times(&mut self, row: u32, times: u32) {
+        self.push_if(times != 0, row, times);
+    }
+
+    /// Adds a row if it is active, without a branch: for conditions that cannot be predicted.
+    pub(super) fn push_if(&mut self, is_active: bool, row: u32, times: u32) {
+        self.entries.push(Row { number: self.first.wrapping_add(row), times });
+        self.entries.truncate(self.entries.len() - usize::from(!is_active));
+    }
+
+    /// Begins the rows of the next set, which are numbered from `first`.
+    pub(super) fn begin(&mut self, first: u32) {
+        self.first = first;
+    }
+
+    pub fn entries(&self) -> &[Row] {
+        &self.entries
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// The numbers of the rows, each as often as it counts.
+    pub fn repeated(&self) -> impl Iterator<Item = u32> {
+        self.entries.iter().flat_map(|row| std::iter::repeat_n(row.number, row.times as usize))
+    }
+
+    /// The same, sorted.
+    pub fn sorted(&self) -> Vec<u32> {
+        let mut rows: Vec<u32> = self.repeated().collect();
+        rows.sort_unstable();
+        rows
+    }
+}
