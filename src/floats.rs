@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::architecture::{self, Architecture, Arithmetic, Array, Curve, Operation, Part};
+use crate::features::Rows;
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
 
@@ -78,9 +79,11 @@ impl<'a> Float<'a> {
     pub fn add(&self, row: usize, times: f64, accumulator: &mut [f64]) {
         let (neurons, values) = accumulator.split_at_mut(self.net.hidden);
         let (set, place) = self.net.inputs.set_of(row);
-        let of_row = self.get(Part::Psqt(set)).chunks(values.len().max(1)).nth(place);
-        for (sums, row) in [(neurons, self.row(row)), (values, of_row.unwrap_or_default())] {
-            sums.iter_mut().zip(row).for_each(|(sum, &term)| *sum += times * f64::from(term));
+        for (part, sums) in [(Part::Rows(set), neurons), (Part::Psqt(set), values)] {
+            if !sums.is_empty() {
+                let row = &self.get(part)[place * sums.len()..];
+                sums.iter_mut().zip(row).for_each(|(sum, &term)| *sum += times * f64::from(term));
+            }
         }
     }
 
@@ -93,16 +96,21 @@ impl<'a> Float<'a> {
 
     /// The accumulators of each view, before the activation, and the piece-square values behind.
     pub fn accumulators(&self, position: &Position) -> Vec<Vec<f64>> {
-        let of_view = |view| {
+        self.sums(&self.net.inputs.lists(position))
+    }
+
+    /// The same, of the active rows of each view.
+    pub fn sums(&self, lists: &[Rows]) -> Vec<Vec<f64>> {
+        let of_view = |rows: &Rows| {
             let biases = self.get(Part::AccumulatorBias);
             let mut accumulator: Vec<f64> = biases.iter().map(|&bias| bias.into()).collect();
             accumulator.resize(biases.len() + self.net.psqt_columns(), 0.0);
-            for row in self.net.inputs.active(position, view).entries() {
+            for row in rows.entries() {
                 self.add(row.number as usize, row.times.into(), &mut accumulator);
             }
             accumulator
         };
-        (0..self.net.views()).map(of_view).collect()
+        lists.iter().map(of_view).collect()
     }
 
     /// The output from the accumulators of all views; `see` takes each operation with the values
@@ -139,7 +147,9 @@ impl Arithmetic for Doubles<'_> {
     type Values = Vec<f64>;
 
     fn activate(&self, x: Vec<f64>, curves: &[Curve]) -> Vec<f64> {
-        curves.iter().flat_map(|curve| x.iter().map(|&x| curve.value(x))).collect()
+        let mut values = Vec::with_capacity(curves.len() * x.len());
+        curves.iter().for_each(|curve| values.extend(x.iter().map(|&x| curve.value(x))));
+        values
     }
 
     fn columns(&self, x: &Vec<f64>, parts: usize, columns: Range<usize>) -> Vec<f64> {

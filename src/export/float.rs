@@ -1,5 +1,6 @@
 //! Integers of a net against its floats.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::Architecture;
@@ -21,24 +22,18 @@ pub fn measure(
     weights: &Weights,
     architecture: &Architecture,
     net: &Net,
-    positions: impl IntoIterator<Item = Position>,
+    positions: &[Position],
 ) -> Result<Option<FloatError>, WeightsError> {
     let float = Float::new(weights, architecture)?;
     let scale = f64::from(net.scales().scale);
-    let (mut count, mut sum) = (0_u64, 0.0);
-    let mut worst: Option<(f64, Position)> = None;
-    for position in positions {
-        let error = (f64::from(net.evaluate(&position)) - scale * float.logit(&position)).abs();
-        count += 1;
-        sum += error;
-        if worst.is_none_or(|(most, _)| error > most) {
-            worst = Some((error, position));
-        }
-    }
-    Ok(worst.map(|(max_cp, position)| FloatError {
-        positions: count,
-        mean_cp: sum / count as f64,
+    let error = |it: &Position| (f64::from(net.evaluate(it)) - scale * float.logit(it)).abs();
+    let errors: Vec<f64> = positions.par_iter().map(error).collect();
+    let max_cp = errors.iter().copied().fold(0.0, f64::max);
+    let worst = errors.iter().position(|error| *error == max_cp);
+    Ok(worst.map(|worst| FloatError {
+        positions: errors.len() as u64,
+        mean_cp: errors.iter().sum::<f64>() / errors.len() as f64,
         max_cp,
-        worst_fen: position.fen(),
+        worst_fen: positions[worst].fen(),
     }))
 }

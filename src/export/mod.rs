@@ -69,7 +69,7 @@ impl Exported {
         weights: &Weights,
         architecture: &Architecture,
         provenance: Provenance,
-        positions: impl IntoIterator<Item = Position>,
+        positions: &[Position],
     ) -> Result<Self, ExportError> {
         let proof = prove(&net).map_err(ExportError::Overflow)?;
         let error = measure(weights, architecture, &net, positions)?;

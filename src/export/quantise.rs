@@ -1,7 +1,10 @@
 //! Floats to integers: times the scale in f64, rounded half away from zero, never clamped.
 
+use rayon::prelude::*;
+
 use super::prove;
 use crate::architecture::{Architecture, Part};
+use crate::features::Row;
 use crate::floats::Floats;
 use crate::linear::{Cholesky, Matrix};
 use crate::net::{Net, NetError, Number, Numbers, Stored, stored};
@@ -133,23 +136,36 @@ fn moments(
     places: &[Option<usize>],
     size: usize,
 ) -> Matrix {
-    let mut moments = Matrix::zeros(size, size);
-    let mut lists = 0.0;
-    for Sample { position, .. } in samples.iter().step_by(samples.len().div_ceil(MOST_SAMPLES)) {
-        for view in 0..net.views() {
+    let samples: Vec<&Sample> =
+        samples.iter().step_by(samples.len().div_ceil(MOST_SAMPLES)).collect();
+    // Of whole numbers, so that their order does not matter.
+    let sums = samples.par_chunks(samples.len().div_ceil(rayon::current_num_threads()));
+    let sums = sums.map(|samples| {
+        let mut sums = Matrix::zeros(size, size);
+        for rows in samples.iter().flat_map(|sample| net.inputs.lists(&sample.position)) {
+            let of = |row: &Row| Some((places[row.number as usize]?, f64::from(row.times)));
             let mut counts = vec![(0, 1.0)];
-            for row in net.inputs.active(position, view).entries() {
-                let place = places[row.number as usize];
-                counts.extend(place.map(|place| (place, f64::from(row.times))));
+            counts.extend(rows.entries().iter().filter_map(of));
+            counts.sort_unstable_by_key(|(place, _)| *place);
+            counts.dedup_by(|again, first| {
+                first.1 += if again.0 == first.0 { again.1 } else { 0.0 };
+                again.0 == first.0
+            });
+            for (i, &(row, one)) in counts.iter().enumerate() {
+                let sums = &mut sums.values[row * size..][..=row];
+                counts[..=i].iter().for_each(|(column, other)| sums[*column] += one * other);
             }
-            for &(row, one) in &counts {
-                for &(column, other) in counts.iter().filter(|(column, _)| *column <= row) {
-                    moments[(row, column)] += one * other;
-                }
-            }
-            lists += 1.0;
         }
-    }
+        sums
+    });
+    let mut moments = sums.reduce(
+        || Matrix::zeros(size, size),
+        |mut sums, more| {
+            sums.values.iter_mut().zip(more.values).for_each(|(sum, more)| *sum += more);
+            sums
+        },
+    );
+    let lists = (samples.len() * net.views()) as f64;
     (0..size).for_each(|row| moments[(row, row)] += RIDGE * (lists + moments[(row, row)]));
     moments
 }

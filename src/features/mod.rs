@@ -96,18 +96,23 @@ pub struct Inputs {
     pub factorised: bool,
     /// The place of the set `pieces`, with its king buckets.
     pieces: Option<(usize, Kings)>,
-    rows: usize,
+    /// Behind the last row of each set.
+    ends: Vec<usize>,
 }
 
 impl Inputs {
     /// # Panics
     /// Without a set.
     pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
-        let rows = sets.iter().map(|set| set.rows()).sum();
+        let end = |rows: &mut usize, set: &Set| {
+            *rows += set.rows();
+            Some(*rows)
+        };
+        let ends = sets.iter().scan(0, end).collect();
         let kings = sets.iter().map(|set| set.kings().copied()).enumerate();
         let pieces = kings.filter_map(|(place, kings)| Some((place, kings?))).next();
         assert!(!sets.is_empty(), "a net has inputs");
-        Self { views, sets, factorised, pieces, rows }
+        Self { views, sets, factorised, pieces, ends }
     }
 
     /// Pieces on squares in king buckets.
@@ -131,23 +136,18 @@ impl Inputs {
 
     /// Rows of all sets.
     pub fn rows(&self) -> usize {
-        self.rows
+        self.ends[self.ends.len() - 1]
     }
 
     /// The number of a set's first row.
     pub fn first_row(&self, set: usize) -> usize {
-        self.sets[..set].iter().map(|set| set.rows()).sum()
+        if set == 0 { 0 } else { self.ends[set - 1] }
     }
 
     /// The set of a row, and the row's number in it.
-    pub fn set_of(&self, mut row: usize) -> (usize, usize) {
-        for (place, set) in self.sets.iter().enumerate() {
-            match row.checked_sub(set.rows()) {
-                Some(behind) => row = behind,
-                None => return (place, row),
-            }
-        }
-        panic!("row {row} behind the last");
+    pub fn set_of(&self, row: usize) -> (usize, usize) {
+        let set = self.ends.partition_point(|end| *end <= row);
+        (set, row - self.first_row(set))
     }
 
     /// Rows of a set's factor; 0 if it is trained without.
@@ -183,7 +183,7 @@ impl Inputs {
     /// Whether there are so many rows that a pass over all of them would take longer than a batch, and
     /// that 16 bits would not do for their numbers and those of pairs.
     pub fn is_large(&self) -> bool {
-        !self.is_pieces() && self.rows > MANY
+        !self.is_pieces() && self.rows() > MANY
     }
 
     /// Whether a step moves only the rows of a set that its batch activates.
@@ -227,22 +227,25 @@ impl Inputs {
         self.views_of(position).map(bucket).fold(0, |all, bucket| all * kings.count() + bucket)
     }
 
-    /// The active rows of one view.
-    pub fn active(&self, position: &Position, view: usize) -> Rows {
-        let color = self.views_of(position).nth(view).expect("these inputs have the view");
-        let mut rows = Rows::default();
-        self.rows_of(&Board::new(position), color, &mut rows);
-        rows
+    /// The active rows of each view.
+    pub fn lists(&self, position: &Position) -> Vec<Rows> {
+        let board = Board::new(position);
+        let of_view = |color| {
+            let mut rows = Rows::default();
+            self.rows_of(&board, color, &mut rows);
+            rows
+        };
+        self.views_of(position).map(of_view).collect()
     }
 
     /// Adds the active rows of a colour's view, set after set.
     pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Rows) {
         let mut first = 0;
-        for set in &self.sets {
+        for (set, &end) in self.sets.iter().zip(&self.ends) {
             let start = rows.entries().len();
             rows.begin(first);
             set.active(board, color, rows);
-            first += set.rows() as u32;
+            first = end as u32;
             let numbers = rows.entries()[start..].iter().map(|row| row.number);
             let largest = numbers.fold(0, u32::max);
             assert!(largest < first, "{} activates row {largest} of the net", set.name());

@@ -45,6 +45,27 @@ impl Rows {
         self.entries.clear();
     }
 
+    /// Calls `each` with every row that stands in `after` more often than in `before`, or less often,
+    /// and how much more often. `counts` has a number for each row, 0 before and afterwards.
+    #[inline(always)]
+    pub fn changes(
+        [before, after]: [&Rows; 2],
+        counts: &mut [i32],
+        mut each: impl FnMut(usize, i32),
+    ) {
+        for (rows, sign) in [(after, 1), (before, -1)] {
+            for row in rows.entries() {
+                counts[row.number as usize] += sign * row.times as i32;
+            }
+        }
+        for row in after.entries().iter().chain(before.entries()) {
+            match std::mem::take(&mut counts[row.number as usize]) {
+                0 => {}
+                times => each(row.number as usize, times),
+            }
+        }
+    }
+
     /// The numbers of the rows, each as often as it counts.
     pub fn repeated(&self) -> impl Iterator<Item = u32> {
         self.entries.iter().flat_map(|row| std::iter::repeat_n(row.number, row.times as usize))

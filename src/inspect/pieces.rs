@@ -4,6 +4,7 @@ use serde::Serialize;
 use shakmaty::{Color, Role};
 
 use super::by_chunk;
+use crate::features::Rows;
 use crate::floats::Float;
 use crate::hce::Phase;
 use crate::sample::{Position, Sample};
@@ -54,33 +55,42 @@ pub(super) struct Worth {
 pub(super) fn worths(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<Worth> {
     let chunks = by_chunk(samples, |samples| {
         let mut worths = Vec::with_capacity(24 * samples.len());
-        samples.iter().for_each(|it| of_position(float, scale, &it.position, &mut worths));
+        let mut counts = vec![0; float.net.inputs.rows()];
+        for Sample { position, .. } in samples {
+            of_position(float, scale, position, &mut counts, &mut worths);
+        }
         worths
     });
     chunks.concat()
 }
 
-fn of_position(float: &Float, scale: f64, position: &Position, worths: &mut Vec<Worth>) {
+/// `counts` has a number for each row, 0 before and afterwards.
+fn of_position(
+    float: &Float,
+    scale: f64,
+    position: &Position,
+    counts: &mut [i32],
+    worths: &mut Vec<Worth>,
+) {
     let net = &float.net;
-    let accumulators = float.accumulators(position);
-    let mut rows = vec![Vec::new(); net.views()];
-    for (view, rows) in rows.iter_mut().enumerate() {
-        rows.extend(net.inputs.active(position, view).repeated().map(|row| row as usize));
-    }
+    let lists = net.inputs.lists(position);
+    let accumulators = float.sums(&lists);
     let value = |accumulators: &[Vec<f64>], position: &Position| {
         float.output(accumulators, net.bucket_of(position), |_, _| ())
     };
     let with = value(&accumulators, position);
     let sign = scale * f64::from(net.inputs.sign(position));
     removed(position, worths, |place| {
-        let left = without(position, place);
-        if !net.inputs.is_pieces() {
-            // Rows of other pieces change, too.
-            return sign * (with - value(&float.accumulators(&left), &left));
-        }
-        let mut without = accumulators.clone();
-        for (accumulator, rows) in without.iter_mut().zip(&rows) {
-            float.add(rows[place], -1.0, accumulator);
+        let (left, mut without) = (without(position, place), accumulators.clone());
+        // Rows of other pieces change, too, where there are other sets.
+        let others = if net.inputs.is_pieces() { Vec::new() } else { net.inputs.lists(&left) };
+        for (view, (accumulator, before)) in without.iter_mut().zip(&lists).enumerate() {
+            match others.get(view) {
+                None => float.add(before.entries()[place].number as usize, -1.0, accumulator),
+                Some(after) => Rows::changes([before, after], counts, |row, times| {
+                    float.add(row, times.into(), accumulator);
+                }),
+            }
         }
         sign * (with - value(&without, &left))
     });

@@ -1,7 +1,5 @@
 //! Values of rows that count, such as threats by kinds: the evaluation with them minus that without.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 
 use super::by_chunk;
@@ -37,7 +35,10 @@ pub(super) fn rows(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RowVal
     let pairs = pairs(inputs);
     let chunks = by_chunk(samples, |samples| {
         let mut sums = vec![[0.0; 2]; pairs.len()];
-        samples.iter().for_each(|it| of_position(float, scale, &it.position, &pairs, &mut sums));
+        let mut counts = vec![vec![0.0; inputs.rows()]; float.net.views()];
+        for Sample { position, .. } in samples {
+            of_position(float, scale, position, &pairs, &mut counts, &mut sums);
+        }
         sums
     });
     let mut sums = vec![[0.0; 2]; pairs.len()];
@@ -83,36 +84,42 @@ fn pairs(inputs: &Inputs) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// Adds how often each row is active for either side, and its value for that side.
+/// Adds how often each row is active for either side, and its value for that side. `counts` has a
+/// number for each row of each view, 0 before and afterwards.
 fn of_position(
     float: &Float,
     scale: f64,
     position: &Position,
     pairs: &[[usize; 2]],
+    counts: &mut [Vec<f64>],
     sums: &mut [[f64; 2]],
 ) {
-    let (net, accumulators) = (&float.net, float.accumulators(position));
-    let mut counts = vec![HashMap::new(); net.views()];
-    for (view, counts) in counts.iter_mut().enumerate() {
-        for row in net.inputs.active(position, view).entries() {
-            *counts.entry(row.number as usize).or_insert(0.0) += f64::from(row.times);
-        }
+    let (net, lists) = (&float.net, float.net.inputs.lists(position));
+    let accumulators = float.sums(&lists);
+    for (counts, rows) in counts.iter_mut().zip(&lists) {
+        rows.entries().iter().for_each(|it| counts[it.number as usize] += f64::from(it.times));
     }
     let value =
         |accumulators: &[Vec<f64>]| float.output(accumulators, net.bucket_of(position), |_, _| ());
     let with = value(&accumulators);
     let sign = scale * f64::from(net.inputs.sign(position));
+    let mut without = accumulators.clone();
     for (pair, sums) in pairs.iter().zip(sums) {
         for (side, sign) in [(0, sign), (1, -sign)] {
             let row = |view: usize| pair[(side + view) % 2];
-            let Some(count) = counts[0].get(&row(0)) else { continue };
-            let mut without = accumulators.clone();
-            for (view, (accumulator, counts)) in without.iter_mut().zip(&counts).enumerate() {
-                let times = counts.get(&row(view)).copied().unwrap_or(0.0);
-                float.add(row(view), -times, accumulator);
+            let count = counts[0][row(0)];
+            if count == 0.0 {
+                continue;
+            }
+            without.clone_from(&accumulators);
+            for (view, (accumulator, counts)) in without.iter_mut().zip(&*counts).enumerate() {
+                float.add(row(view), -counts[row(view)], accumulator);
             }
             sums[0] += count;
             sums[1] += sign * (with - value(&without));
         }
+    }
+    for (counts, rows) in counts.iter_mut().zip(&lists) {
+        rows.entries().iter().for_each(|it| counts[it.number as usize] = 0.0);
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn terms(
     });
     let inputs = |sample: &Sample| -> Vec<f64> {
         let mut values = vec![0.0; plain.rows()];
-        plain.active(&sample.position, 0).repeated().for_each(|row| values[row as usize] = 1.0);
+        plain.lists(&sample.position)[0].repeated().for_each(|row| values[row as usize] = 1.0);
         values
     };
     let hidden = explained(&activations, &targets, [&train, &test])?;

@@ -4,7 +4,7 @@
 
 use shakmaty::Color;
 
-use super::{Net, Numbers};
+use super::Net;
 use crate::architecture::Views;
 use crate::features::{Board, Moved, Rows, king};
 use crate::sample::{Piece, Position};
@@ -142,7 +142,11 @@ impl Level {
             }
             counts.resize(inputs.rows(), 0);
             for ((before, after), weights) in from_rows.iter().zip(rows).zip(&net.numbers) {
-                change(weights, [before, after], counts, view);
+                if before != after {
+                    Rows::changes([before, after], counts, |row, times| {
+                        weights.row(row, hidden).add(times, view);
+                    });
+                }
             }
         }
     }
@@ -165,25 +169,6 @@ fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], vie
     }
     for row in moved.removed().iter().map(&row) {
         view.iter_mut().zip(row).for_each(|(a, &w)| *a -= i32::from(w));
-    }
-}
-
-/// Adds the rows that a set's list has more often than the one before it, and removes those that it has
-/// less often: each once, times the difference.
-fn change(weights: &Numbers, [before, after]: [&Rows; 2], counts: &mut [i32], view: &mut [i32]) {
-    if before == after {
-        return;
-    }
-    for (rows, sign) in [(after, 1), (before, -1)] {
-        for row in rows.entries() {
-            counts[row.number as usize] += sign * row.times as i32;
-        }
-    }
-    for row in after.entries().iter().chain(before.entries()) {
-        match std::mem::take(&mut counts[row.number as usize]) {
-            0 => {}
-            times => weights.row(row.number as usize, view.len()).add(times, view),
-        }
     }
 }
 

@@ -64,7 +64,7 @@ impl Net {
     pub fn accumulators(&self, position: &Position, view: usize) -> Vec<i64> {
         let mut accumulators: Vec<i64> =
             self.accumulator_bias().iter().map(|&bias| bias.into()).collect();
-        for row in self.architecture.inputs.active(position, view).repeated() {
+        for row in self.architecture.inputs.lists(position)[view].repeated() {
             let row = self.row(row as usize);
             accumulators.iter_mut().enumerate().for_each(|(i, a)| *a += i64::from(row.get(i)));
         }
@@ -100,8 +100,9 @@ impl Net {
     fn piece_squares(&self, position: &Position, bucket: usize) -> i64 {
         let Architecture { inputs, buckets, psqt, .. } = &self.architecture;
         let mut sum = 0;
-        for (view, sign) in [1, -1].into_iter().enumerate().filter(|_| *psqt) {
-            for row in inputs.active(position, view).repeated() {
+        let lists = if *psqt { inputs.lists(position) } else { Vec::new() };
+        for (rows, sign) in lists.iter().zip([1, -1]) {
+            for row in rows.repeated() {
                 let (set, row) = inputs.set_of(row as usize);
                 sum += sign * i64::from(self.psqt(set)[row * buckets + bucket]);
             }

@@ -194,10 +194,10 @@ pub fn write(
         );
     }
     let base = provenance.base.as_ref().map(recipe::added).transpose()?;
-    let positions = samples.iter().map(|sample| sample.position);
+    let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let rounded = round_counts(weights, architecture, *scales, samples)?;
     let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
-    let mut exported = Exported::of(quantised, weights, architecture, provenance, positions)?;
+    let mut exported = Exported::of(quantised, weights, architecture, provenance, &positions)?;
     let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
     exported.manifest.fitted_scale = fitted_scale(value, samples, on);
     exported.manifest.matched = matched;

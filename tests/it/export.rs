@@ -256,7 +256,7 @@ fn export_with(
     positions: Vec<Position>,
 ) -> export::Exported {
     let net = quantise(weights, architecture, Scales::default()).unwrap();
-    export::Exported::of(net, weights, architecture, provenance, positions).unwrap()
+    export::Exported::of(net, weights, architecture, provenance, &positions).unwrap()
 }
 
 #[test]

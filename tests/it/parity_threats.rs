@@ -57,8 +57,8 @@ struct Entry {
 
 impl Entry {
     fn of(net: &Architecture, sample: &Sample) -> Self {
-        let list = |view| {
-            let rows = net.inputs.active(&sample.position, view);
+        let list = |view: usize| {
+            let rows = &net.inputs.lists(&sample.position)[view];
             rows.repeated().map(|row| row as usize).collect::<Vec<usize>>()
         };
         let score = f64::from(sample.score.expect("a score"));

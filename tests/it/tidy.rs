@@ -14,7 +14,7 @@ log: input output
 progress: log
 batch: architecture sums
 digest: input
-floats: architecture sample weights
+floats: architecture features sample weights
 model: architecture batch loss prefetch sums weights
 terms: input
 format: input output point_of_view registry sample score sums terms
@@ -28,7 +28,7 @@ data: digits format loss point_of_view sample
 engine: digest format output progress sample score
 export: architecture data_file digest features floats input linear net output report sample scales
     sums terms weights
-inspect: architecture digits draw floats hce linear point_of_view report sample scales weights
+inspect: architecture digits draw features floats hce linear point_of_view report sample scales weights
 loader: architecture batch data_file digest features format hce input net point_of_view
     registry sample terms
 config: architecture format input loader loss model net point_of_view scales train
