@@ -22,6 +22,33 @@ const fn beside_king(kind: usize, whose: usize) -> usize {
     12 + 2 * kind + whose
 }
 
+/// How often each row counts.
+#[inline(always)]
+fn counts(board: &Board, perspective: Color) -> [u32; ROWS] {
+    let seen = Perspective::mirrored(board, perspective);
+    let near = [perspective, !perspective].map(|color| {
+        let king = board.king(color);
+        attacks::king_attacks(king).with(king).0
+    });
+    let by_pawns = Color::ALL.map(|color| {
+        let pawns = Bitboard(board.of(color, Role::Pawn)).into_iter();
+        pawns.fold(0, |all, pawn| all | board.attacks(pawn))
+    });
+    let mut counts = [0; ROWS];
+    for piece in board.pieces() {
+        let (kind, attacked) = (seen.kind(piece), board.attacks(piece.square));
+        let unsafe_squares = match piece.role {
+            Role::Pawn => 0,
+            _ => by_pawns[usize::from(piece.color.is_white())],
+        };
+        counts[kind] += (attacked & !unsafe_squares).count_ones();
+        for (whose, near) in near.into_iter().enumerate() {
+            counts[beside_king(kind, whose)] += (attacked & near).count_ones();
+        }
+    }
+    counts
+}
+
 impl FeatureSet for AttackCounts {
     fn name(&self) -> &str {
         "attack-counts"
@@ -36,27 +63,8 @@ impl FeatureSet for AttackCounts {
     }
 
     fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let seen = Perspective::mirrored(board, perspective);
-        let near = [perspective, !perspective].map(|color| {
-            let king = board.king(color);
-            attacks::king_attacks(king).with(king).0
-        });
-        let by_pawns = Color::ALL.map(|color| {
-            let pawns = Bitboard(board.of(color, Role::Pawn)).into_iter();
-            pawns.fold(0, |all, pawn| all | board.attacks(pawn))
-        });
-        let mut counts = [0; ROWS];
-        for piece in board.pieces() {
-            let (kind, attacked) = (seen.kind(piece), board.attacks(piece.square));
-            let unsafe_squares = match piece.role {
-                Role::Pawn => 0,
-                _ => by_pawns[usize::from(piece.color.is_white())],
-            };
-            counts[kind] += (attacked & !unsafe_squares).count_ones();
-            for (whose, near) in near.into_iter().enumerate() {
-                counts[beside_king(kind, whose)] += (attacked & near).count_ones();
-            }
-        }
+        // For the instruction that counts bits, which not all processors have.
+        let counts = pulp::Arch::new().dispatch(|| counts(board, perspective));
         for (row, times) in counts.into_iter().enumerate() {
             rows.push_times(row as u32, times);
         }

@@ -67,6 +67,12 @@ impl Moved {
         self.removes += 1;
     }
 
+    /// Whether a side's king goes from the files a to d to e to h, or back.
+    pub fn mirrors(&self, color: Color) -> bool {
+        let is_right = |square: Square| square as usize & 4 != 0;
+        self.turn == color && self.king.is_some_and(|[from, to]| is_right(from) != is_right(to))
+    }
+
     /// The pieces on their new squares.
     pub fn added(&self) -> &[Piece] {
         &self.added[..self.adds]

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Color, Role, Square};
 
-use super::{Board, FeatureSet, Language, Perspective, Rows, bounds};
+use super::{Board, FeatureSet, Language, Moved, Perspective, Rows, bounds};
 
 /// The set. Files are flipped where the own king stands on e to h.
 pub struct PawnPairs;
@@ -57,6 +57,11 @@ impl FeatureSet for PawnPairs {
             let others = Bitboard(rest & near(square as u32 % 8));
             others.into_iter().for_each(|other| rows.push(row(first, pawn(other)) as u32));
         }
+    }
+
+    fn changes(&self, moved: &Moved, perspective: Color) -> bool {
+        let mut pieces = moved.removed().iter().chain(moved.added());
+        pieces.any(|piece| piece.role == Role::Pawn) || moved.mirrors(perspective)
     }
 
     fn describe(&self, row: u32) -> String {

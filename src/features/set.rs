@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
-use super::{Kings, Rows};
+use super::{Kings, Moved, Rows};
 use crate::sample::{Piece, Position};
 
 /// A block of sparse inputs: the rows of weights that a position activates for one side.
@@ -27,6 +27,12 @@ pub trait FeatureSet: Send + Sync + 'static {
 
     /// Adds the active rows of one perspective, each below [`rows`](Self::rows).
     fn active(&self, board: &Board, perspective: Color, rows: &mut Rows);
+
+    /// Whether a move may change the active rows of one perspective: if not, a search does not list
+    /// them anew.
+    fn changes(&self, _moved: &Moved, _perspective: Color) -> bool {
+        true
+    }
 
     /// A row in words, such as "own knight on f3".
     fn describe(&self, row: u32) -> String;

@@ -6,7 +6,7 @@ use shakmaty::Color;
 
 use super::Net;
 use crate::architecture::Views;
-use crate::features::{Board, Moved, Rows, king};
+use crate::features::{Board, Moved, Rows, Set, king};
 use crate::sample::{Piece, Position};
 
 /// The accumulators of a position and of those that led to it.
@@ -25,11 +25,21 @@ struct Level {
     /// `[view][hidden]` by colour, White's first; the plain view has White's only.
     views: Vec<i32>,
     /// By colour, the active rows of all sets but `pieces`, set by set.
-    rows: [Vec<Rows>; 2],
+    lists: [Vec<List>; 2],
     position: Position,
     /// The move that led here, until the views are updated; a pass moves nothing.
     pending: Option<Option<Moved>>,
 }
+
+/// The active rows of a set. Few rows are counted, four to a word.
+#[derive(Clone, Debug, Default)]
+struct List {
+    rows: Rows,
+    counts: Vec<[i16; 4]>,
+}
+
+/// Rows, at most, that are counted.
+const FEW: usize = 256;
 
 impl Net {
     /// Centipawns for the side to move, see [`definition`](super::definition).
@@ -42,8 +52,8 @@ impl<'a> Accumulator<'a> {
     pub fn new(net: &'a Net, position: &Position) -> Self {
         let colours = if net.architecture().inputs.views == Views::Plain { 1 } else { 2 };
         let views = vec![0; colours * net.architecture().hidden];
-        let rows = Default::default();
-        let first = Level { views, rows, position: *position, pending: None };
+        let lists = Default::default();
+        let first = Level { views, lists, position: *position, pending: None };
         let mut new = Self { net, levels: vec![first], depth: 0, counts: Vec::new() };
         new.refresh(position);
         new
@@ -52,11 +62,11 @@ impl<'a> Accumulator<'a> {
     /// Begins anew at a position; the moves before it are forgotten.
     pub fn refresh(&mut self, position: &Position) {
         self.depth = 0;
-        let Level { views, rows, position: here, pending } = &mut self.levels[0];
+        let Level { views, lists, position: here, pending } = &mut self.levels[0];
         (*here, *pending) = (*position, None);
-        list(self.net, position, rows);
-        for ((color, view), rows) in of_colours(views, self.net).zip(rows) {
-            fill(self.net, position, color, rows, view);
+        list(self.net, position, lists, |_, _, _| None);
+        for ((color, view), lists) in of_colours(views, self.net).zip(lists) {
+            fill(self.net, position, color, lists, view);
         }
     }
 
@@ -115,20 +125,25 @@ impl<'a> Accumulator<'a> {
 impl Level {
     /// Updates or refreshes the views from those of the position before.
     fn follow(&mut self, before: &Level, net: &Net, counts: &mut Vec<i32>) {
-        let Level { views, rows, position, pending } = self;
+        let Level { views, lists, position, pending } = self;
         let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
         let Some(Some(moved)) = pending.take() else {
             views.copy_from_slice(&before.views);
-            rows.clone_from(&before.rows);
+            lists.clone_from(&before.lists);
             return;
         };
-        list(net, position, rows);
-        let from = before.views.chunks_exact(hidden).zip(&before.rows);
-        for (((color, view), rows), (from, from_rows)) in of_colours(views, net).zip(rows).zip(from)
+        list(net, position, lists, |set, place, color| {
+            let stays = !set.changes(&moved, color);
+            stays.then(|| &before.lists[usize::from(color.is_black())][place])
+        });
+        counts.resize(inputs.rows(), 0);
+        let from = before.views.chunks_exact(hidden).zip(&before.lists);
+        for (((color, view), lists), (from, from_lists)) in
+            of_colours(views, net).zip(lists).zip(from)
         {
             match inputs.pieces() {
                 Some((_, kings)) if kings.refreshes(color, &moved) => {
-                    fill(net, position, color, rows, view);
+                    fill(net, position, color, lists, view);
                     continue;
                 }
                 Some((set, kings)) => {
@@ -140,13 +155,41 @@ impl Level {
                 }
                 None => view.copy_from_slice(from),
             }
-            counts.resize(inputs.rows(), 0);
-            for ((before, after), weights) in from_rows.iter().zip(rows).zip(&net.numbers) {
-                if before != after {
-                    Rows::changes([before, after], counts, |row, times| {
-                        weights.row(row, hidden).add(times, view);
-                    });
-                }
+            for ((before, after), weights) in from_lists.iter().zip(lists).zip(&net.numbers) {
+                let add = |row, times| weights.row(row, hidden).add(times, view);
+                List::changes([before, after], counts, add);
+            }
+        }
+    }
+}
+
+impl List {
+    /// Lists the active rows of a set.
+    fn refill(&mut self, set: &Set, board: &Board, color: Color) {
+        self.rows.clear();
+        set.active(board, color, &mut self.rows);
+        if set.rows() > FEW {
+            return;
+        }
+        self.counts.clear();
+        self.counts.resize(set.rows().div_ceil(4), [0; 4]);
+        let counts = self.counts.as_flattened_mut();
+        for row in self.rows.entries() {
+            counts[row.number as usize] += row.times as i16;
+        }
+    }
+
+    /// Calls `each` with the rows that count more often or less often, see [`Rows::changes`].
+    #[inline(always)]
+    fn changes([before, after]: [&List; 2], counts: &mut [i32], mut each: impl FnMut(usize, i32)) {
+        if after.counts.is_empty() && after.rows != before.rows {
+            return Rows::changes([&before.rows, &after.rows], counts, each);
+        }
+        let words = before.counts.iter().zip(&after.counts).enumerate();
+        for (word, (before, after)) in words.filter(|(_, (before, after))| before != after) {
+            for place in (0..4).filter(|place| before[*place] != after[*place]) {
+                let times = i32::from(after[place]) - i32::from(before[place]);
+                each(4 * word + place, times);
             }
         }
     }
@@ -172,19 +215,26 @@ fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], vie
     }
 }
 
-/// Lists the active rows of each set but `pieces`, by colour.
-fn list(net: &Net, position: &Position, rows: &mut [Vec<Rows>; 2]) {
+/// Lists the active rows of each set but `pieces`, by colour, where `same` has no list for a set, its
+/// place and a colour.
+fn list<'a>(
+    net: &Net,
+    position: &Position,
+    lists: &mut [Vec<List>; 2],
+    same: impl Fn(&Set, usize, Color) -> Option<&'a List>,
+) {
     let inputs = &net.architecture().inputs;
     if inputs.is_pieces() {
         return;
     }
     let board = Board::new(position);
-    for (color, rows) in [Color::White, Color::Black].into_iter().zip(rows) {
-        rows.resize_with(inputs.sets().len(), Rows::default);
-        for (set, rows) in inputs.sets().iter().zip(rows) {
-            rows.clear();
-            if set.kings().is_none() {
-                set.active(&board, color, rows);
+    for (color, lists) in [Color::White, Color::Black].into_iter().zip(lists) {
+        lists.resize_with(inputs.sets().len(), List::default);
+        for (place, (set, list)) in inputs.sets().iter().zip(lists).enumerate() {
+            match same(set, place, color) {
+                _ if set.kings().is_some() => {}
+                Some(same) => list.clone_from(same),
+                None => list.refill(set, &board, color),
             }
         }
     }
@@ -199,7 +249,7 @@ fn of_colours<'a>(
 }
 
 /// Adds up a view anew: pieces on squares, and the listed rows of other sets.
-fn fill(net: &Net, position: &Position, color: Color, rows: &[Rows], view: &mut [i32]) {
+fn fill(net: &Net, position: &Position, color: Color, lists: &[List], view: &mut [i32]) {
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
     let inputs = &net.architecture().inputs;
     if let Some((set, kings)) = inputs.pieces() {
@@ -208,8 +258,8 @@ fn fill(net: &Net, position: &Position, color: Color, rows: &[Rows], view: &mut 
             net.numbers[*set].row(kings.row(color, king, piece), hidden).add(1, view);
         }
     }
-    for (rows, weights) in rows.iter().zip(&net.numbers) {
-        for row in rows.entries() {
+    for (list, weights) in lists.iter().zip(&net.numbers) {
+        for row in list.rows.entries() {
             weights.row(row.number as usize, view.len()).add(row.times as i32, view);
         }
     }

@@ -354,7 +354,7 @@ impl Row<'_> {
         }
     }
 
-    /// Adds the row to accumulators so many times, mostly 1 or -1.
+    /// Adds the row to accumulators so many times, an i16, mostly 1 or -1.
     #[inline(always)]
     pub(super) fn add(self, times: i32, accumulators: &mut [i32]) {
         match self {
@@ -365,12 +365,13 @@ impl Row<'_> {
 }
 
 #[inline(always)]
-fn add<W: Copy + Into<i32>>(row: &[W], times: i32, accumulators: &mut [i32]) {
+fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
     let both = accumulators.iter_mut().zip(row);
     match times {
-        1 => both.for_each(|(a, &w)| *a += w.into()),
-        -1 => both.for_each(|(a, &w)| *a -= w.into()),
-        _ => both.for_each(|(a, &w)| *a += times * w.into()),
+        1 => both.for_each(|(a, &w)| *a += i32::from(w.into())),
+        -1 => both.for_each(|(a, &w)| *a -= i32::from(w.into())),
+        // All processors have products of 16 bits.
+        _ => both.for_each(|(a, &w)| *a += i32::from(times as i16) * i32::from(w.into())),
     }
 }
 
