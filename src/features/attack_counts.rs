@@ -22,11 +22,14 @@ const fn beside_king(kind: usize, whose: usize) -> usize {
     12 + 2 * kind + whose
 }
 
-/// How often each row counts.
+/// By kind as White sees it: squares that count as its mobility, attacks beside White's king, beside
+/// Black's.
+pub(super) type Counts = [[u32; 3]; 12];
+
+/// Counts for both sides.
 #[inline(always)]
-fn counts(board: &Board, perspective: Color) -> [u32; ROWS] {
-    let seen = Perspective::mirrored(board, perspective);
-    let near = [perspective, !perspective].map(|color| {
+pub(super) fn counts(board: &Board) -> Counts {
+    let near = Color::ALL.map(|color| {
         let king = board.king(color);
         attacks::king_attacks(king).with(king).0
     });
@@ -34,17 +37,18 @@ fn counts(board: &Board, perspective: Color) -> [u32; ROWS] {
         let pawns = Bitboard(board.of(color, Role::Pawn)).into_iter();
         pawns.fold(0, |all, pawn| all | board.attacks(pawn))
     });
-    let mut counts = [0; ROWS];
+    let mut counts = [[0; 3]; 12];
     for piece in board.pieces() {
-        let (kind, attacked) = (seen.kind(piece), board.attacks(piece.square));
+        let attacked = board.attacks(piece.square);
         let unsafe_squares = match piece.role {
             Role::Pawn => 0,
             _ => by_pawns[usize::from(piece.color.is_white())],
         };
-        counts[kind] += (attacked & !unsafe_squares).count_ones();
-        for (whose, near) in near.into_iter().enumerate() {
-            counts[beside_king(kind, whose)] += (attacked & near).count_ones();
-        }
+        let seen = Perspective { color: Color::White, flip: 0 };
+        let [mobility, white, black] = &mut counts[seen.kind(piece)];
+        *mobility += (attacked & !unsafe_squares).count_ones();
+        *white += (attacked & near[0]).count_ones();
+        *black += (attacked & near[1]).count_ones();
     }
     counts
 }
@@ -63,10 +67,12 @@ impl FeatureSet for AttackCounts {
     }
 
     fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        // For the instruction that counts bits, which not all processors have.
-        let counts = pulp::Arch::new().dispatch(|| counts(board, perspective));
-        for (row, times) in counts.into_iter().enumerate() {
-            rows.push_times(row as u32, times);
+        let side = usize::from(perspective.is_black());
+        for kind in 0..12 {
+            let [mobility, beside @ ..] = board.attack_counts()[(kind + 6 * side) % 12];
+            rows.push_times(kind as u32, mobility);
+            rows.push_times(beside_king(kind, 0) as u32, beside[side]);
+            rows.push_times(beside_king(kind, 1) as u32, beside[1 - side]);
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
-use super::{Kings, Moved, Rows};
+use super::{Kings, Moved, Rows, attack_counts};
 use crate::sample::{Piece, Position};
 
 /// A block of sparse inputs: the rows of weights that a position activates for one side.
@@ -148,6 +148,7 @@ pub struct Board {
     pieces: [[u64; 6]; 2],
     attacks: OnceCell<[u64; 64]>,
     threats: OnceCell<Vec<Threat>>,
+    attack_counts: OnceCell<attack_counts::Counts>,
 }
 
 /// An attack on an occupied square.
@@ -160,8 +161,13 @@ pub struct Threat {
 
 impl Board {
     pub fn new(position: &Position) -> Self {
-        let (attacks, threats) = (OnceCell::new(), OnceCell::new());
-        Self { position: *position, pieces: position.bitboards(), attacks, threats }
+        Self {
+            position: *position,
+            pieces: position.bitboards(),
+            attacks: OnceCell::new(),
+            threats: OnceCell::new(),
+            attack_counts: OnceCell::new(),
+        }
     }
 
     pub fn position(&self) -> &Position {
@@ -225,6 +231,12 @@ impl Board {
             }
             all
         })
+    }
+
+    pub(super) fn attack_counts(&self) -> &attack_counts::Counts {
+        // For the instruction that counts bits, which not all processors have.
+        let counts = || pulp::Arch::new().dispatch(|| attack_counts::counts(self));
+        self.attack_counts.get_or_init(counts)
     }
 }
 

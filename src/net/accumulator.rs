@@ -90,6 +90,7 @@ impl<'a> Accumulator<'a> {
     }
 
     /// Makes the views of the position, and of those on the way to it, what they should be.
+    #[inline(always)]
     fn settle(&mut self) {
         let settled = |level: &Level| level.pending.is_none();
         let last = self.levels[..=self.depth].iter().rposition(settled);
@@ -106,6 +107,13 @@ impl<'a> Accumulator<'a> {
 
     /// The value of [`Net::evaluate`].
     pub fn value(&mut self) -> i32 {
+        pulp::Arch::new().dispatch(|| self.computed())
+    }
+
+    /// What [`value`](Self::value) does, with the processor's vector instructions: as all that it calls,
+    /// it stands in its caller.
+    #[inline(always)]
+    fn computed(&mut self) -> i32 {
         self.settle();
         let Level { views, position, .. } = &self.levels[self.depth];
         let architecture = self.net.architecture();
@@ -124,6 +132,7 @@ impl<'a> Accumulator<'a> {
 
 impl Level {
     /// Updates or refreshes the views from those of the position before.
+    #[inline(always)]
     fn follow(&mut self, before: &Level, net: &Net, counts: &mut Vec<i32>) {
         let Level { views, lists, position, pending } = self;
         let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
@@ -165,6 +174,7 @@ impl Level {
 
 impl List {
     /// Lists the active rows of a set.
+    #[inline(always)]
     fn refill(&mut self, set: &Set, board: &Board, color: Color) {
         self.rows.clear();
         set.active(board, color, &mut self.rows);
@@ -217,6 +227,7 @@ fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], vie
 
 /// Lists the active rows of each set but `pieces`, by colour, where `same` has no list for a set, its
 /// place and a colour.
+#[inline(always)]
 fn list<'a>(
     net: &Net,
     position: &Position,
@@ -249,6 +260,7 @@ fn of_colours<'a>(
 }
 
 /// Adds up a view anew: pieces on squares, and the listed rows of other sets.
+#[inline(always)]
 fn fill(net: &Net, position: &Position, color: Color, lists: &[List], view: &mut [i32]) {
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
     let inputs = &net.architecture().inputs;

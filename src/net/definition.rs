@@ -72,6 +72,7 @@ impl Net {
     }
 
     /// Centipawns for the side to move from the accumulators of all views, side to move's first.
+    #[inline(always)]
     pub(super) fn value(&self, views: &[&[i32]], position: &Position) -> i32 {
         let Architecture { hidden, activation, .. } = self.architecture;
         let curve = activation.curve();
@@ -86,6 +87,7 @@ impl Net {
         self.seen_by_mover(self.centipawns(sum), position)
     }
 
+    #[inline(never)]
     fn run(&self, views: &[&[i32]], position: &Position, slowly: bool) -> i64 {
         let bucket = self.architecture.bucket_of(position);
         let piece_squares = self.piece_squares(position, bucket);
