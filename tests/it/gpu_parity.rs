@@ -1,9 +1,11 @@
-//! The ten losses of bullet's deeper nets on a GPU; where that is software, they take a minute.
+//! The ten losses of bullet's deeper nets, and of a net with threats, on a GPU; where that is software,
+//! they take a minute.
 
 use nnuance::model::Backend;
 
 use crate::gpu::{GPU, gpu};
 use crate::parity::{LOSSES, check};
+use crate::parity_threats;
 
 #[test]
 fn losses_equal_bullet() {
@@ -12,5 +14,12 @@ fn losses_equal_bullet() {
     }
     for test in LOSSES {
         check(test, (Backend::Wgpu, GPU), 1e-5);
+    }
+}
+
+#[test]
+fn losses_with_threats() {
+    if gpu().is_some() {
+        parity_threats::check(Backend::Wgpu, GPU, 1e-5);
     }
 }
