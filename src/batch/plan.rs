@@ -27,7 +27,7 @@ pub(crate) const ABREAST: usize = 8;
 pub(crate) const FOUR: usize = 4;
 
 /// The most positions that a plan can hold.
-pub const MOST: usize = 1024;
+pub const MOST: usize = 2048;
 
 /// The lists of a chunk, in working order.
 ///

@@ -26,8 +26,8 @@ pub(crate) const MOST_SCALE: f64 = 1e6;
 const NEARLY: f64 = 0.05;
 /// Upper sanity limit of factors.
 const MOST_FACTOR: f64 = 1e6;
-/// Positions that stay together in large batches by default; half of it in small ones, and twice as
-/// many in nets of so many rows that each of them is used a few times in a chunk.
+/// Positions that stay together in large batches by default; half of it in small ones, and four times
+/// as many in nets of so many rows that each of them is used a few times in a chunk.
 const CHUNK: usize = 512;
 /// From here on batches are large: there is work for many threads.
 const LARGE: usize = 8192;
@@ -97,7 +97,8 @@ impl Config {
                 let model = net.resolve(scale as i32)?;
                 let batch = batch.unwrap_or(usize::MAX);
                 let usual = if batch < LARGE { CHUNK / 2 } else { CHUNK };
-                let usual = usual << usize::from(model.architecture.inputs.is_large());
+                let is_large = model.architecture.inputs.is_large();
+                let usual = if is_large { 4 * usual } else { usual };
                 let chunk = file.data.chunk.unwrap_or(usual);
                 file.data.chunk = Some(if batch >= CHUNKS * chunk { chunk } else { 0 });
                 // A base decides, once it has been opened.

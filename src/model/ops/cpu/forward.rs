@@ -88,10 +88,9 @@ impl<F: Copy + Default> Chunk<F> {
                 }
             }
         }
-        self.places.clear();
-        for &row in &self.plan.named {
-            let place = selection.touched.map_or(row, |it| it.place(row as usize) as u32);
-            self.places.push(place);
+        self.places.clone_from(&self.plan.named);
+        if let Some(touched) = selection.touched {
+            self.places.iter_mut().for_each(|row| *row = touched.place(*row as usize) as u32);
         }
         backward
     }

@@ -277,7 +277,7 @@ impl<F> Pass<'_, F> {
     {
         let Pass { kernel, packed, partition, .. } = *self;
         let net = &kernel.net;
-        let each = partition.chunks_per_group() * rayon::current_num_threads().div_ceil(shards);
+        let each = partition.chunks_per_group(net) * rayon::current_num_threads().div_ceil(shards);
         let upper = if net.is_deep() { packed.maps.upper_len() } else { 0 };
         let mut totals =
             Totals { loss: 0.0, output_bias: vec![0.0; net.buckets], upper: vec![0.0; upper] };

@@ -106,15 +106,29 @@ impl<F: Number> Packed<F> {
         self.rows.resize(blocks * self.block);
         self.bias.resize(blocks * each);
 
-        let rows = self.rows.get_mut().par_chunks_exact_mut(self.block).enumerate();
-        let diverged = rows.map(|(block, rows)| {
-            let neurons = columns.neurons(block);
-            kernel.level.run(Rows { rows, each, neurons, kernel, weights, pairs, touched })
-        });
+        let neurons: Vec<_> = (0..blocks).map(|block| columns.neurons(block)).collect();
+        let mut left: Vec<_> = self.rows.get_mut().chunks_exact_mut(self.block).collect();
+        let (many, mut pieces) = ((PIECE / hidden).max(1), Vec::new());
+        for (set, of) in kernel.sets.iter().enumerate() {
+            let touched = touched.map(|touched| touched.within(of.rows.clone()));
+            let count = touched.map_or(of.rows.len(), |touched| touched.len());
+            for first in (0..count).step_by(many) {
+                let places = first..count.min(first + many);
+                let size = places.len() * each;
+                let cut = left.iter_mut().map(|it| it.split_off_mut(..size));
+                let blocks = cut.map(|rows| rows.expect("room for all"));
+                let (neurons, blocks) = (&neurons[..], blocks.collect());
+                pieces.push(Rows { kernel, weights, neurons, set, touched, places, blocks });
+            }
+        }
+        let diverged = pieces.into_par_iter().map(|piece| kernel.level.run(piece));
         // Integers cannot be not-a-number, so it must show elsewhere that a training diverged; and
         // not all machines let it pass through a clamp. No block may be left out once one is found.
         let diverged = diverged.reduce(|| false, |one, other| one | other)
             || weights.bias.iter().any(|bias| !bias.is_finite());
+        self.rows.get_mut().par_chunks_exact_mut(self.block).for_each(|rows| {
+            kernel.level.run(Derived { rows, each, pairs, touched });
+        });
         let biases = self.bias.get_mut().chunks_exact_mut(each).enumerate();
         biases.for_each(|(block, row)| {
             take(row, &weights.bias[columns.neurons(block)], F::weight);
@@ -192,58 +206,81 @@ fn part<T>(all: &[T], size: usize, index: usize) -> &[T] {
     &all[index * size..][..size]
 }
 
-/// The rows of one block; whether one of their weights is not a finite number.
+/// Weights of a task.
+const PIECE: usize = 1 << 15;
+
+/// Rows whose blocks are packed in turn, while the weights of as many are fetched.
+const TILE: usize = 8;
+
+/// Some rows of a set, in all blocks; whether one of their weights is not a finite number.
 struct Rows<'a, F> {
-    rows: &'a mut [F],
-    each: usize,
-    neurons: Range<usize>,
     kernel: &'a Kernel,
     weights: &'a Weights<'a>,
-    pairs: &'a Pairs,
-    /// None: all rows.
-    touched: Option<&'a Touched>,
+    /// By block.
+    neurons: &'a [Range<usize>],
+    set: usize,
+    /// Of the set; none: all rows.
+    touched: Option<&'a [u32]>,
+    /// Among those.
+    places: Range<usize>,
+    /// `[rows, columns]` of each block
+    blocks: Vec<&'a mut [F]>,
 }
-
-/// Rows ahead that the weights of one are prefetched, where a batch touches some.
-const AHEAD: usize = 8;
 
 impl<F: Number> Task for Rows<'_, F> {
     type Output = bool;
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) -> bool {
-        let Rows { rows, each, neurons, kernel, weights, pairs, touched } = self;
-        let hidden = kernel.net.hidden;
+        let Rows { kernel, weights, neurons, set: number, touched, places, mut blocks } = self;
+        let (hidden, set) = (kernel.net.hidden, &kernel.sets[number]);
+        let (weights, shared) = (weights.rows[number], weights.factors[number]);
+        let shared = SharedRows { weights: shared, rows: set.factor.as_deref(), hidden };
+        let (first, end) = (places.start, places.end);
         let mut largest = [0; 16];
-        for (number, set) in kernel.sets.iter().enumerate() {
-            let (weights, shared) = (weights.rows[number], weights.factors[number]);
-            let shared = SharedRows { weights: shared, rows: set.factor.as_deref(), hidden };
-            match touched {
-                None => {
-                    let rows = &mut rows[set.rows.start * each..set.rows.end * each];
-                    let rows = rows.chunks_exact_mut(each).zip(weights.chunks_exact(hidden));
-                    for (row, (to, weights)) in rows.enumerate() {
-                        let shared = shared.of(row, &neurons);
-                        pack_row(to, &weights[neurons.clone()], shared, &mut largest);
-                    }
-                }
-                Some(touched) => {
-                    let rows = &mut rows[touched.place(set.rows.start) * each..];
-                    let touched = touched.within(set.rows.clone());
-                    let rows = rows.chunks_exact_mut(each).zip(touched);
-                    for (place, (to, &row)) in rows.enumerate() {
-                        let later = touched.get(place + AHEAD).map_or(row, |row| *row) as usize;
-                        let later = (later - set.rows.start) * hidden + neurons.start;
-                        for column in (0..neurons.len()).step_by(LINE / size_of::<f32>()) {
-                            prefetch(weights, later + column, true);
+        for start in places.step_by(TILE) {
+            let tile = start..end.min(start + TILE);
+            for (neurons, rows) in neurons.iter().zip(&mut blocks) {
+                let each = rows.len() / (end - first);
+                let rows = rows[(start - first) * each..].chunks_exact_mut(each);
+                for (to, place) in rows.zip(tile.clone()) {
+                    let row = match touched {
+                        None => place,
+                        Some(touched) => {
+                            let later = touched.get(place + TILE).unwrap_or(&touched[place]);
+                            let later = (*later as usize - set.rows.start) * hidden;
+                            for column in neurons.clone().step_by(LINE / size_of::<f32>()) {
+                                prefetch(weights, later + column, true);
+                            }
+                            touched[place] as usize - set.rows.start
                         }
-                        let row = row as usize - set.rows.start;
-                        let weights = &weights[row * hidden..][neurons.clone()];
-                        pack_row(to, weights, shared.of(row, &neurons), &mut largest);
-                    }
+                    };
+                    let weights = &weights[row * hidden..][neurons.clone()];
+                    pack_row(to, weights, shared.of(row, neurons), &mut largest);
                 }
             }
         }
+        // No finite number has larger bits.
+        largest.iter().any(|bits| *bits > f32::MAX.to_bits())
+    }
+}
+
+/// The rows of a block that follow from others: those of pairs, and the zero.
+struct Derived<'a, F> {
+    /// `[rows + 1, columns]`
+    rows: &'a mut [F],
+    each: usize,
+    pairs: &'a Pairs,
+    /// None: all rows.
+    touched: Option<&'a Touched>,
+}
+
+impl<F: Number> Task for Derived<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, _: S) {
+        let Derived { rows, each, pairs, touched } = self;
         match touched {
             None => {
                 for (number, parents) in pairs.parents().iter().enumerate() {
@@ -261,8 +298,6 @@ impl<F: Number> Task for Rows<'_, F> {
         }
         let blank = rows.len() - each;
         rows[blank..].fill(F::default());
-        // No finite number has larger bits.
-        largest.iter().any(|bits| *bits > f32::MAX.to_bits())
     }
 }
 

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::net::Kernel;
+use crate::architecture::Architecture;
 use crate::batch::{Active, OneHot};
 
 /// Bytes of accumulators that fit a thread's share of the caches. They are written once and read
@@ -18,6 +19,10 @@ const MOST: usize = 512;
 
 /// Chunks of a group, at most: a block's weights and gradients are fetched once for all of them.
 const CHUNKS_PER_GROUP: usize = 2;
+
+/// The same in nets of many rows, in so many times the memory: a block's gradients are larger than
+/// the accumulators of a chunk, and each chunk adds to most of them.
+const CHUNKS_OF_LARGE: usize = 4;
 
 /// The positions of a batch, chunk after chunk.
 #[derive(Default)]
@@ -63,9 +68,13 @@ impl Partition {
 
     /// Chunks that a thread takes through the forward pass before the backward pass, while their
     /// accumulators are still in its caches.
-    pub fn chunks_per_group(&self) -> usize {
+    pub fn chunks_per_group(&self, net: &Architecture) -> usize {
+        let (room, most) = match net.inputs.is_large() {
+            false => (CACHE, CHUNKS_PER_GROUP),
+            true => (CHUNKS_OF_LARGE * CACHE, CHUNKS_OF_LARGE),
+        };
         let largest = (0..self.chunks()).map(|chunk| self.range(chunk).len()).max().unwrap_or(0);
-        (CACHE / (self.bytes * largest).max(1)).clamp(1, CHUNKS_PER_GROUP)
+        (room / (self.bytes * largest).max(1)).clamp(1, most)
     }
 
     fn range(&self, chunk: usize) -> Range<usize> {
