@@ -16,8 +16,7 @@ pub struct Accumulator<'a> {
     /// The positions on the way; those behind `depth` are room for more.
     levels: Vec<Level>,
     depth: usize,
-    /// By row, zero between calls; empty before the first move.
-    counts: Vec<i32>,
+    scratch: Scratch,
 }
 
 #[derive(Clone, Debug)]
@@ -38,6 +37,14 @@ struct List {
     counts: Vec<[i16; 4]>,
 }
 
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    /// By row, zero between calls; empty before the first move.
+    counts: Vec<i32>,
+    /// Rows that a move changes, and how much more often they count.
+    changed: Vec<(usize, i32)>,
+}
+
 /// Rows, at most, that are counted.
 const FEW: usize = 256;
 
@@ -54,7 +61,7 @@ impl<'a> Accumulator<'a> {
         let views = vec![0; colours * net.architecture().hidden];
         let lists = Default::default();
         let first = Level { views, lists, position: *position, pending: None };
-        let mut new = Self { net, levels: vec![first], depth: 0, counts: Vec::new() };
+        let mut new = Self { net, levels: vec![first], depth: 0, scratch: Scratch::default() };
         new.refresh(position);
         new
     }
@@ -96,7 +103,7 @@ impl<'a> Accumulator<'a> {
         let last = self.levels[..=self.depth].iter().rposition(settled);
         for depth in last.expect("the first is settled") + 1..=self.depth {
             let (before, behind) = self.levels.split_at_mut(depth);
-            behind[0].follow(&before[depth - 1], self.net, &mut self.counts);
+            behind[0].follow(&before[depth - 1], self.net, &mut self.scratch);
         }
     }
 
@@ -133,7 +140,7 @@ impl<'a> Accumulator<'a> {
 impl Level {
     /// Updates or refreshes the views from those of the position before.
     #[inline(always)]
-    fn follow(&mut self, before: &Level, net: &Net, counts: &mut Vec<i32>) {
+    fn follow(&mut self, before: &Level, net: &Net, scratch: &mut Scratch) {
         let Level { views, lists, position, pending } = self;
         let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
         let Some(Some(moved)) = pending.take() else {
@@ -145,6 +152,7 @@ impl Level {
             let stays = !set.changes(&moved, color);
             stays.then(|| &before.lists[usize::from(color.is_black())][place])
         });
+        let Scratch { counts, changed } = scratch;
         counts.resize(inputs.rows(), 0);
         let from = before.views.chunks_exact(hidden).zip(&before.lists);
         for (((color, view), lists), (from, from_lists)) in
@@ -165,8 +173,11 @@ impl Level {
                 None => view.copy_from_slice(from),
             }
             for ((before, after), weights) in from_lists.iter().zip(lists).zip(&net.numbers) {
-                let add = |row, times| weights.row(row, hidden).add(times, view);
-                List::changes([before, after], counts, add);
+                changed.clear();
+                List::changes([before, after], counts, |row, times| changed.push((row, times)));
+                for &(row, times) in &*changed {
+                    weights.row(row, hidden).add(times, view);
+                }
             }
         }
     }
