@@ -1,4 +1,4 @@
-//! Largest sums over legal positions, for the bounds of sets.
+//! Largest sums over legal positions, for [`FeatureSet::bounds`](super::FeatureSet::bounds).
 
 use std::array::from_fn;
 
@@ -7,7 +7,7 @@ const OTHERS: usize = 15;
 
 /// The largest sum of a value of each piece, by kind and square as they are seen: a side has a king
 /// and at most 15 other pieces, one to a square, and no pawns on the first and last rank.
-pub(super) fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i64) -> i64 {
+pub fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i64) -> i64 {
     let side = |side: usize| {
         let king = squares(6 * side + 5, own_kings).map(|square| value(6 * side + 5, square)).max();
         let mut others = [0; 64];
@@ -21,7 +21,7 @@ pub(super) fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i6
 }
 
 /// The squares that a kind of piece can stand on.
-pub(super) fn squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> + '_ {
+pub fn squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> + '_ {
     (0..64).filter(move |square| match kind {
         5 => own_kings.contains(square),
         _ => !kind.is_multiple_of(6) || !matches!(square / 8, 0 | 7),
@@ -30,7 +30,7 @@ pub(super) fn squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = 
 
 /// The largest sum of a value, 0 or more, of each piece by kind: a side has a king, a queen, two
 /// rooks, bishops and knights, and eight pawns or what they were promoted to.
-pub(super) fn of_material(value: impl Fn(usize) -> i64) -> i64 {
+pub fn of_material(value: impl Fn(usize) -> i64) -> i64 {
     let side = |first: usize| {
         let [pawn, knight, bishop, rook, queen, king] = from_fn(|role| value(first + role));
         let promoted = pawn.max(knight).max(bishop).max(rook).max(queen);
@@ -40,7 +40,7 @@ pub(super) fn of_material(value: impl Fn(usize) -> i64) -> i64 {
 }
 
 /// The smallest and the largest sum of weights, by a function that gives the largest.
-pub(super) fn both(weights: &[i32], largest: impl Fn(&dyn Fn(usize) -> i64) -> i64) -> [i64; 2] {
+pub fn both(weights: &[i32], largest: impl Fn(&dyn Fn(usize) -> i64) -> i64) -> [i64; 2] {
     let weight = |row: usize| i64::from(weights[row]);
     [-largest(&|row| -weight(row)), largest(&weight)]
 }

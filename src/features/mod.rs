@@ -3,7 +3,7 @@
 
 mod attack_counts;
 mod attacked;
-mod bounds;
+pub mod bounds;
 mod halfka;
 mod moved;
 mod pawn_pairs;
@@ -279,6 +279,29 @@ impl Inputs {
                 continue;
             };
             return Err(format!("the feature set `{}` {wrong}: {}", set.name(), position.fen()));
+        }
+        Ok(())
+    }
+
+    /// Checks that the bounds of sets hold for a position if its rows weigh 1 and all others nothing.
+    ///
+    /// # Errors
+    /// The first set whose do not.
+    pub fn check_bounds(&self, position: &Position) -> Result<(), String> {
+        let board = Board::new(position);
+        for set in self.sets.iter().filter(|set| set.kings().is_none()) {
+            for color in self.views_of(position) {
+                let (mut rows, mut weights) = (Rows::default(), vec![0; set.rows()]);
+                set.active(&board, color, &mut rows);
+                rows.entries().iter().for_each(|row| weights[row.number as usize] = 1);
+                let (count, [_, most]) = (rows.repeated().count(), set.bounds(&weights));
+                if most < count as i64 {
+                    let (name, fen) = (set.name(), position.fen());
+                    return Err(format!(
+                        "the feature set `{name}` bounds {count} rows that weigh 1 by {most}: {fen}"
+                    ));
+                }
+            }
         }
         Ok(())
     }

@@ -221,6 +221,17 @@ impl FeatureSet for Fixed {
     fn describe(&self, row: u32) -> String {
         format!("row {row}")
     }
+
+    /// Too small for row 0.
+    fn bounds(&self, weights: &[i32]) -> [i64; 2] {
+        let most = |sign: i64| -> i64 {
+            let mut values: Vec<i64> =
+                weights[1..].iter().map(|it| sign * i64::from(*it)).collect();
+            values.sort_unstable();
+            values[values.len() - 2..].iter().map(|value| *value.max(&0)).sum()
+        };
+        [-most(-1), most(1)]
+    }
 }
 
 #[test]
@@ -233,9 +244,11 @@ fn sets_keep_their_word() {
         (|_| &[1, 10], Some("row 10")),
         (|_| &[1, 2, 3], Some("3 rows")),
         (|_| &[2, 2], Some("twice")),
+        (|_| &[0, 5], Some("bounds 2 rows")),
         (by_color, Some("colours")),
     ] {
-        let checked = of(Views::Perspective, "fixed", rows).check(&position);
+        let inputs = of(Views::Perspective, "fixed", rows);
+        let checked = inputs.check(&position).and_then(|()| inputs.check_bounds(&position));
         let expected = match (&checked, fault) {
             (Ok(()), None) => true,
             (Err(why), Some(fault)) => why.contains(fault) && why.contains("`fixed`"),

@@ -69,6 +69,8 @@ const MOST_SEARCHED: usize = 100_000;
 
 /// Positions, about, on which feature sets are checked.
 const CHECKED: usize = 4096;
+/// Positions, about, on which their bounds are checked, which are slower.
+const BOUNDED: usize = 64;
 
 /// Positions a batch of those that validate.
 const VALIDATION_BATCH: usize = 4096;
@@ -290,6 +292,9 @@ fn net(
     if !net.inputs.is_pieces() {
         let mut some = scan.some.iter().step_by((scan.some.len() / CHECKED).max(1));
         some.try_for_each(|sample| net.inputs.check(&sample.position)).map_err(Error::msg)?;
+        let mut some = scan.some.iter().step_by((scan.some.len() / BOUNDED).max(1));
+        some.try_for_each(|sample| net.inputs.check_bounds(&sample.position))
+            .map_err(Error::msg)?;
     }
     let rounds = config.target.learn != Learn::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
