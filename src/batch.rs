@@ -114,16 +114,6 @@ impl Indices {
         }
     }
 
-    /// Writes rows from a place on.
-    pub fn write(&mut self, place: usize, rows: &[u32]) {
-        match self {
-            Indices::U16(to) => {
-                to[place..].iter_mut().zip(rows).for_each(|(to, row)| *to = *row as u16);
-            }
-            Indices::U32(to) => to[place..][..rows.len()].copy_from_slice(rows),
-        }
-    }
-
     /// Copies lists of fewer places to those of `places` from a place on.
     ///
     /// # Panics

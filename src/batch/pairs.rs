@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use super::plan::{UNITS, Word};
 use super::{Active, Indices};
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Row};
 
 /// Pairs of a king bucket, at most, where chunks are planned once: the rows of more would not stay in
 /// the first cache. Lists of several sets are longer and worth twice as many.
@@ -46,8 +46,9 @@ pub type Bits = [u64; WORDS];
 pub struct Pairs {
     /// Rows without pairs.
     inputs: usize,
-    /// Whether lists may name an input more than once.
-    repeats: bool,
+    /// The number of each input's double, and its largest multiple, 1 or more; empty if no list names an
+    /// input more than once.
+    multiples: Vec<(u32, u8)>,
     /// The parents of each pair, inputs or earlier pairs: multiples, then king bucket by king bucket.
     parents: Vec<[u32; 2]>,
     /// By king bucket; empty without pairs.
@@ -58,17 +59,15 @@ pub struct Pairs {
 /// multiples, and of its pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Group {
-    /// The local number of each input, or [`OUTSIDE`].
+    /// The local number of each input and multiple, or [`OUTSIDE`].
     local: Vec<u16>,
     /// The row of each local number.
     rows: Vec<u32>,
-    /// By local input, the local number of its double, and its largest multiple, 1 or more.
-    multiples: Vec<(u16, u8)>,
     /// The parents of each pair, local.
     pairs: Vec<[u16; 2]>,
 }
 
-/// The local number of an input that stays as it is.
+/// The local number of a row that stays as it is.
 const OUTSIDE: u16 = u16::MAX;
 
 impl Pairs {
@@ -90,7 +89,6 @@ impl Pairs {
         names: usize,
     ) -> Self {
         let (inputs, kings) = (net.rows(), net.inputs.kings().count());
-        let repeats = net.inputs.repeats();
         let mut samples = vec![Vec::new(); kings];
         for (number, list) in indices.chunks_exact(lists.places).enumerate() {
             let there = list.iter().map(|row| row.get()).filter(|row| *row < inputs);
@@ -99,11 +97,13 @@ impl Pairs {
                 samples[lists.group(number)].push(there);
             }
         }
-        let times = if repeats { largest_counts(inputs, &samples) } else { Vec::new() };
-        let (mut parents, mut doubles) = (Vec::new(), vec![0; times.len()]);
-        for (row, &times) in times.iter().enumerate() {
-            doubles[row] = (inputs + parents.len()) as u32;
-            for multiple in 2..=u32::from(times) {
+        let (mut parents, mut multiples) = (Vec::new(), Vec::new());
+        if net.inputs.repeats() {
+            multiples.extend(largest_counts(inputs, &samples).into_iter().map(|most| (0, most)));
+        }
+        for (row, (double, most)) in multiples.iter_mut().enumerate() {
+            *double = (inputs + parents.len()) as u32;
+            for multiple in 2..=*most {
                 let before = if multiple == 2 { row } else { inputs + parents.len() - 1 };
                 parents.push([before as u32, row as u32]);
             }
@@ -117,12 +117,12 @@ impl Pairs {
             .into_par_iter()
             .enumerate()
             .map(|(king, lists)| {
-                let group = Group::new(net, king, &lists, &times, &doubles);
-                let learnt = learnt(&group, &lists, most);
+                let group = Group::new(net, king, &lists, &parents);
+                let learnt = learnt(&group, &lists, &multiples, most);
                 (group, learnt)
             })
             .collect();
-        let mut pairs = Self { inputs, repeats, parents, groups: Vec::new() };
+        let mut pairs = Self { inputs, multiples, parents, groups: Vec::new() };
         for (mut group, learnt) in learnt {
             for parents in &learnt {
                 let parents = parents.map(|parent| group.rows[usize::from(parent)]);
@@ -161,119 +161,141 @@ impl Pairs {
         self.inputs + self.parents.len()
     }
 
-    /// Names pairs in lists wherever it can, in the order of their rows, behind the inputs of which
-    /// there are no pairs. Blank places, which come last, then hold the number of all rows.
+    /// Names pairs in lists of pieces wherever it can, in the order of their rows, behind the inputs of
+    /// which there are no pairs. Blank places, which come last, then hold the number of all rows.
     pub fn shorten(&self, lists: &mut Active, bits: &mut Vec<Bits>) {
-        if self.parents.is_empty() {
+        if !self.any() {
             return;
         }
-        let Active { places, indices, groups, .. } = lists;
-        let longest = match indices {
-            Indices::U16(indices) => self.shorten_all(indices, *places, groups, bits),
-            Indices::U32(indices) => self.shorten_all(indices, *places, groups, bits),
-        };
-        if self.repeats {
-            lists.trim(longest);
-        }
+        let Indices::U16(indices) = &mut lists.indices else { panic!("lists of pieces on squares") };
+        let blank = self.rows() as u16;
+        self.name(indices, lists.places, &lists.groups, bits, |group, number, list, bits| {
+            let mut length = 0;
+            for place in 0..list.len() {
+                let row = list[place];
+                // Blanks come last.
+                let Some(&local) = group.local.get(usize::from(row)) else { break };
+                if local == OUTSIDE {
+                    list[length] = row;
+                    length += 1;
+                } else {
+                    bits[usize::from(local)][number / 64 % WORDS] |= 1 << (number % 64);
+                }
+            }
+            list[length..].fill(blank);
+            length
+        });
     }
 
-    /// Returns the length of the longest list.
-    fn shorten_all<I: Word>(
+    /// Fills blank lists with rows, those of each up to its end, and names multiples and pairs
+    /// wherever it can.
+    pub fn list(&self, rows: &[Row], ends: &[usize], lists: &mut Active, bits: &mut Vec<Bits>) {
+        let Active { places, indices, groups, .. } = lists;
+        let longest = match indices {
+            Indices::U16(indices) => self.list_all(rows, ends, (indices, *places, groups), bits),
+            Indices::U32(indices) => self.list_all(rows, ends, (indices, *places, groups), bits),
+        };
+        lists.trim(longest);
+    }
+
+    #[inline(always)]
+    fn list_all<I: Word>(
+        &self,
+        rows: &[Row],
+        ends: &[usize],
+        (lists, places, groups): (&mut [I], usize, &[u8]),
+        bits: &mut Vec<Bits>,
+    ) -> usize {
+        self.name(lists, places, groups, bits, |group, number, list, bits| {
+            let (bit, mut length) = (1 << (number % 64), 0);
+            for row in &rows[if number == 0 { 0 } else { ends[number - 1] }..ends[number]] {
+                let of_row = self.multiples.get(row.number as usize);
+                let (double, most) = of_row.copied().unwrap_or((0, 1));
+                let mut left = row.times;
+                while left > 0 {
+                    let times = left.min(most.into());
+                    let name = (if times == 1 { row.number } else { double + times - 2 }) as usize;
+                    left -= times;
+                    let local = group.local.get(name).copied().unwrap_or(OUTSIDE);
+                    match bits.get_mut(usize::from(local)).map(|it| &mut it[number / 64 % WORDS]) {
+                        Some(word) if *word & bit == 0 => *word |= bit,
+                        // Of no pair, or named again.
+                        _ => {
+                            list[length] = I::of(name);
+                            length += 1;
+                        }
+                    }
+                }
+            }
+            length
+        })
+    }
+
+    /// Names pairs in lists, king bucket by king bucket. `write` sets a bit for each number that may be
+    /// of a pair, and leaves others, as many as it returns, in the list. Returns the length of the
+    /// longest list.
+    #[inline(always)]
+    fn name<I: Word>(
         &self,
         lists: &mut [I],
         places: usize,
-        groups: &[u8],
+        kings: &[u8],
         bits: &mut Vec<Bits>,
+        write: impl Fn(&Group, usize, &mut [I], &mut [Bits]) -> usize,
     ) -> usize {
-        let (most, mut longest) = (64 * WORDS, 0);
-        for (number, lists) in lists.chunks_mut(most * places).enumerate() {
-            let groups = groups.get(number * most..).unwrap_or_default();
-            let of = |list: usize| groups.get(list).map_or(0, |group| usize::from(*group));
+        const MOST: usize = 64 * WORDS;
+        let (none, mut longest) = ([Group::default()], 0);
+        let groups = if self.groups.is_empty() { &none[..] } else { &self.groups };
+        for (block, lists) in lists.chunks_mut(MOST * places).enumerate() {
+            let kings = kings.get(block * MOST..).unwrap_or_default();
+            let of = |list: usize| kings.get(list).map_or(0, |group| usize::from(*group));
             let count = lists.len() / places;
             let there = (0..count).fold(0_u64, |there, list| there | 1 << of(list));
-            for group in (0..self.groups.len()).filter(|group| there >> group & 1 == 1) {
-                let chosen = (0..count).filter(|list| of(*list) == group);
-                longest = longest.max(match self.repeats {
-                    false => self.shorten_those::<I, false>(group, chosen, lists, places, bits),
-                    true => self.shorten_those::<I, true>(group, chosen, lists, places, bits),
-                });
+            for (number, group) in groups.iter().enumerate() {
+                if there >> number & 1 == 0 {
+                    continue;
+                }
+                let Group { rows, pairs, .. } = group;
+                bits.clear();
+                bits.resize(rows.len(), [0; WORDS]);
+                let mut lengths = [0_u16; MOST];
+                for list in (0..count).filter(|list| of(*list) == number) {
+                    let places = &mut lists[list * places..][..places];
+                    lengths[list] = write(group, block * MOST + list, places, bits) as u16;
+                }
+                join(pairs, bits);
+                for (&row, words) in rows.iter().zip(&*bits) {
+                    for (word, &bits) in words.iter().enumerate() {
+                        let mut left = bits;
+                        while left != 0 {
+                            let list = 64 * word + left.trailing_zeros() as usize;
+                            left &= left - 1;
+                            lists[list * places + usize::from(lengths[list])] =
+                                I::of(row as usize);
+                            lengths[list] += 1;
+                        }
+                    }
+                }
+                longest = longest.max(lengths.into_iter().max().unwrap_or(0).into());
             }
         }
         longest
     }
+}
 
-    /// The same for those of one king bucket.
-    fn shorten_those<I: Word, const REPEATS: bool>(
-        &self,
-        group: usize,
-        chosen: impl Iterator<Item = usize>,
-        lists: &mut [I],
-        places: usize,
-        bits: &mut Vec<Bits>,
-    ) -> usize {
-        let Group { local, rows, multiples, pairs } = &self.groups[group];
-        let blank = I::of(self.rows());
-        bits.clear();
-        bits.resize(rows.len(), [0; WORDS]);
-        let mut lengths = [0_u16; 64 * WORDS];
-        let counted_rows = if REPEATS { multiples.len() } else { 0 };
-        let (mut counts, mut counted) = (vec![0_u16; counted_rows], Vec::new());
-        for number in chosen {
-            let list = &mut lists[number * places..][..places];
-            let mut length = 0;
-            for place in 0..places {
-                let row = list[place];
-                // Blanks come last.
-                let Some(&local) = local.get(row.get()) else { break };
-                if local == OUTSIDE {
-                    list[length] = row;
-                    length += 1;
-                } else if REPEATS {
-                    let count = &mut counts[usize::from(local)];
-                    *count += 1;
-                    if *count == 1 {
-                        counted.push(local);
-                    }
-                } else {
-                    bits[usize::from(local)][number / 64] |= 1 << (number % 64);
-                }
-            }
-            for local in counted.drain(..) {
-                let mut count = std::mem::take(&mut counts[usize::from(local)]);
-                let (double, most) = multiples[usize::from(local)];
-                let multiple = |count: u16| if count == 1 { local } else { double + count - 2 };
-                while count > most.into() {
-                    list[length] = I::of(rows[usize::from(multiple(most.into()))] as usize);
-                    length += 1;
-                    count -= u16::from(most);
-                }
-                bits[usize::from(multiple(count))][number / 64] |= 1 << (number % 64);
-            }
-            list[length..].fill(blank);
-            lengths[number] = length as u16;
+/// Replaces the bits of both parents by one of their pair; those of pairs come last.
+#[inline(always)]
+fn join(pairs: &[[u16; 2]], bits: &mut [Bits]) {
+    let first = bits.len() - pairs.len();
+    for (number, parents) in pairs.iter().enumerate() {
+        let [one, other] = parents.map(usize::from);
+        let mut both = [0; WORDS];
+        for (word, both) in both.iter_mut().enumerate() {
+            *both = bits[one][word] & bits[other][word];
+            bits[one][word] &= !*both;
+            bits[other][word] &= !*both;
         }
-        for (number, parents) in pairs.iter().enumerate() {
-            let [one, other] = parents.map(usize::from);
-            let mut both = [0; WORDS];
-            for (word, both) in both.iter_mut().enumerate() {
-                *both = bits[one][word] & bits[other][word];
-                bits[one][word] &= !*both;
-                bits[other][word] &= !*both;
-            }
-            bits[rows.len() - pairs.len() + number] = both;
-        }
-        for (&row, words) in rows.iter().zip(&*bits) {
-            for (word, &bits) in words.iter().enumerate() {
-                let mut left = bits;
-                while left != 0 {
-                    let list = 64 * word + left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    lists[list * places + usize::from(lengths[list])] = I::of(row as usize);
-                    lengths[list] += 1;
-                }
-            }
-        }
-        lengths.into_iter().max().unwrap_or(0).into()
+        bits[first + number] = both;
     }
 }
 
@@ -292,30 +314,23 @@ fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
 }
 
 impl Group {
-    /// The inputs of a king bucket that pairs may name, and multiples of them: `times` each, from
-    /// `doubles` on.
+    /// The inputs of a king bucket that pairs may name, and their multiples, whose parents these are.
     fn new(
         net: &Architecture,
         king: usize,
         lists: &[Vec<u32>],
-        times: &[u8],
-        doubles: &[u32],
+        multiples: &[[u32; 2]],
     ) -> Self {
         let (few, mut local) = (net.inputs.few_rows(king), vec![OUTSIDE; net.rows()]);
         few.iter().for_each(|rows| local[rows.clone()].fill(0));
         for row in most_frequent(net.rows(), lists, &few) {
             local[row] = 0;
         }
+        local.extend(multiples.iter().map(|[_, row]| local[*row as usize]).collect::<Vec<u16>>());
         let mut group = Self { local, ..Self::default() };
         for (row, local) in group.local.iter_mut().enumerate().filter(|(_, local)| **local == 0) {
             *local = group.rows.len() as u16;
             group.rows.push(row as u32);
-        }
-        for input in 0..group.rows.len() {
-            let row = group.rows[input] as usize;
-            let most = times.get(row).copied().unwrap_or(1);
-            group.multiples.push((group.rows.len() as u16, most));
-            group.rows.extend((2..=u32::from(most)).map(|times| doubles[row] + times - 2));
         }
         group
     }
@@ -323,19 +338,18 @@ impl Group {
 
 impl Group {
     /// The local numbers of what a list names, each once: multiples of rows that it names again.
-    fn named(&self, list: &[u32]) -> Vec<u16> {
-        let there = list.iter().map(|row| self.local[*row as usize]);
-        let mut inputs: Vec<u16> = there.filter(|local| *local != OUTSIDE).collect();
-        inputs.sort_unstable();
-        let times = inputs.chunk_by(|one, other| one == other);
-        let multiple = |same: &[u16]| {
-            let (double, most) = self.multiples[usize::from(same[0])];
-            match same.len().min(most.into()) {
-                1 => same[0],
-                times => double + times as u16 - 2,
-            }
+    fn named(&self, list: &[u32], multiples: &[(u32, u8)]) -> Vec<u16> {
+        let mut rows = list.to_vec();
+        rows.sort_unstable();
+        let multiple = |same: &[u32]| {
+            let most = multiples.get(same[0] as usize).map_or(1, |(_, most)| usize::from(*most));
+            self.local[match same.len().min(most) {
+                1 => same[0] as usize,
+                times => multiples[same[0] as usize].0 as usize + times - 2,
+            }]
         };
-        times.map(multiple).collect()
+        let named = rows.chunk_by(|one, other| one == other).map(multiple);
+        named.filter(|local| *local != OUTSIDE).collect()
     }
 }
 
@@ -354,8 +368,13 @@ fn most_frequent(inputs: usize, lists: &[Vec<u32>], few: &[Range<usize>]) -> Vec
 }
 
 /// The pairs that shorten lists of one king bucket most. Returns their parents, local.
-fn learnt(group: &Group, lists: &[Vec<u32>], most: usize) -> Vec<[u16; 2]> {
-    let lists: Vec<Vec<u16>> = lists.iter().map(|list| group.named(list)).collect();
+fn learnt(
+    group: &Group,
+    lists: &[Vec<u32>],
+    multiples: &[(u32, u8)],
+    most: usize,
+) -> Vec<[u16; 2]> {
+    let lists: Vec<Vec<u16>> = lists.iter().map(|list| group.named(list, multiples)).collect();
     // Rows that do not occur take no room.
     let mut is_there = vec![false; group.rows.len()];
     lists.iter().flatten().for_each(|row| is_there[usize::from(*row)] = true);

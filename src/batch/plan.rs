@@ -281,13 +281,11 @@ impl Planner {
         let mut most = I::default();
         for number in 0..chosen.len() << shift {
             let lists = item(number);
-            let mut pieces = 0;
-            for list in lists.chunks_exact(places) {
-                for (place, &index) in list.iter().enumerate() {
-                    most = most.max(index);
-                    pieces = pieces.max(if index == blank { 0 } else { place + 1 });
-                }
-            }
+            most = lists.iter().copied().fold(most, I::max);
+            // Blanks come last.
+            let named = |list: &[I]| list.iter().map(|row| u16::from(*row != blank)).sum::<u16>();
+            let pieces = lists.chunks_exact(places).map(named).max().unwrap_or(0);
+            let pieces = usize::from(pieces);
             let (position, view) = (number >> shift, number & group);
             let kind = match kings {
                 1 => bucket(position),

@@ -27,30 +27,37 @@ const fn beside_king(kind: usize, whose: usize) -> usize {
 pub(super) type Counts = [[u32; 3]; 12];
 
 /// Counts for both sides.
-#[inline(always)]
-pub(super) fn counts(board: &Board) -> Counts {
-    let near = Color::ALL.map(|color| {
-        let king = board.king(color);
-        attacks::king_attacks(king).with(king).0
-    });
-    let by_pawns = Color::ALL.map(|color| {
-        let pawns = Bitboard(board.of(color, Role::Pawn)).into_iter();
-        pawns.fold(0, |all, pawn| all | board.attacks(pawn))
-    });
-    let mut counts = [[0; 3]; 12];
-    for piece in board.pieces() {
-        let attacked = board.attacks(piece.square);
-        let unsafe_squares = match piece.role {
-            Role::Pawn => 0,
-            _ => by_pawns[usize::from(piece.color.is_white())],
-        };
-        let seen = Perspective { color: Color::White, flip: 0 };
-        let [mobility, white, black] = &mut counts[seen.kind(piece)];
-        *mobility += (attacked & !unsafe_squares).count_ones();
-        *white += (attacked & near[0]).count_ones();
-        *black += (attacked & near[1]).count_ones();
+pub(super) struct Count<'a>(pub &'a Board);
+
+/// Inlined where the processor's instruction that counts bits may be used.
+impl pulp::NullaryFnOnce for Count<'_> {
+    type Output = Counts;
+
+    #[inline(always)]
+    fn call(self) -> Counts {
+        let (board, attacks) = (self.0, self.0.all_attacks());
+        let near = Color::ALL.map(|color| {
+            let king = board.king(color);
+            attacks::king_attacks(king).with(king).0
+        });
+        let by_pawns = Color::ALL.map(|color| {
+            let pawns = Bitboard(board.of(color, Role::Pawn)).into_iter();
+            pawns.fold(0, |all, pawn| all | attacks[pawn as usize])
+        });
+        let mut counts = [[0; 3]; 12];
+        for piece in board.pieces() {
+            let attacked = attacks[piece.square as usize];
+            let unsafe_squares = match piece.role {
+                Role::Pawn => 0,
+                _ => by_pawns[usize::from(piece.color.is_white())],
+            };
+            let [mobility, white, black] = &mut counts[Perspective::WHITE.kind(piece)];
+            *mobility += (attacked & !unsafe_squares).count_ones();
+            *white += (attacked & near[0]).count_ones();
+            *black += (attacked & near[1]).count_ones();
+        }
+        counts
     }
-    counts
 }
 
 impl FeatureSet for AttackCounts {

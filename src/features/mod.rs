@@ -238,18 +238,22 @@ impl Inputs {
         self.views_of(position).map(of_view).collect()
     }
 
-    /// Adds the active rows of a colour's view, set after set.
-    pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Rows) {
-        let mut first = 0;
+    /// Adds the active rows of a colour's view, set after set; their number, repeats counted.
+    pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Rows) -> usize {
+        let (mut first, mut all) = (0, 0);
         for (set, &end) in self.sets.iter().zip(&self.ends) {
             let start = rows.entries().len();
             rows.begin(first);
             set.active(board, color, rows);
             first = end as u32;
-            let numbers = rows.entries()[start..].iter().map(|row| row.number);
-            let largest = numbers.fold(0, u32::max);
-            assert!(largest < first, "{} activates row {largest} of the net", set.name());
+            let mut is_beyond = false;
+            for row in &rows.entries()[start..] {
+                is_beyond |= row.number >= first;
+                all += row.times;
+            }
+            assert!(!is_beyond, "{} activates rows behind its last", set.name());
         }
+        all as usize
     }
 
     /// Checks that the lists of a position keep what the sets say of themselves.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
-use super::{Kings, Moved, Rows, attack_counts};
+use super::{Kings, MAX_ACTIVE, Moved, Rows, attack_counts, threat_kinds};
 use crate::sample::{Piece, Position};
 
 /// A block of sparse inputs: the rows of weights that a position activates for one side.
@@ -145,9 +145,12 @@ impl Debug for Set {
 /// A position with the bitboards that sets ask for; attacks are computed once, when first needed.
 pub struct Board {
     position: Position,
-    pieces: [[u64; 6]; 2],
+    /// In order of their squares, and their number.
+    pieces: ([Piece; MAX_ACTIVE], usize),
+    bitboards: [[u64; 6]; 2],
     attacks: OnceCell<[u64; 64]>,
     threats: OnceCell<Vec<Threat>>,
+    threat_kinds: OnceCell<threat_kinds::Counts>,
     attack_counts: OnceCell<attack_counts::Counts>,
 }
 
@@ -161,11 +164,17 @@ pub struct Threat {
 
 impl Board {
     pub fn new(position: &Position) -> Self {
+        let (square, color, role) = (Square::A1, Color::White, Role::Pawn);
+        let none = Piece { square, color, role, castles: false };
+        let mut pieces = ([none; MAX_ACTIVE], position.count());
+        pieces.0.iter_mut().zip(position.pieces()).for_each(|(to, piece)| *to = piece);
         Self {
             position: *position,
-            pieces: position.bitboards(),
+            pieces,
+            bitboards: position.bitboards(),
             attacks: OnceCell::new(),
             threats: OnceCell::new(),
+            threat_kinds: OnceCell::new(),
             attack_counts: OnceCell::new(),
         }
     }
@@ -176,12 +185,13 @@ impl Board {
 
     /// The pieces in order of their squares, a1 first.
     pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
-        self.position.pieces()
+        let (pieces, count) = &self.pieces;
+        pieces[..*count].iter().copied()
     }
 
     /// The squares of the pieces of a colour and role, a1 in the lowest bit.
     pub fn of(&self, color: Color, role: Role) -> u64 {
-        self.pieces[usize::from(color.is_black())][role as usize - 1]
+        self.bitboards[usize::from(color.is_black())][role as usize - 1]
     }
 
     /// The occupied squares.
@@ -191,7 +201,7 @@ impl Board {
 
     /// Where the king of a colour stands; a board without one counts as a1.
     pub fn king(&self, color: Color) -> Square {
-        super::king(&self.position, color)
+        Square::new(self.of(color, Role::King).trailing_zeros() % 64)
     }
 
     /// The squares that the piece on a square attacks, sliders up to the first piece, that one
@@ -200,12 +210,12 @@ impl Board {
         self.all_attacks()[square as usize]
     }
 
-    fn all_attacks(&self) -> &[u64; 64] {
+    pub(super) fn all_attacks(&self) -> &[u64; 64] {
         self.attacks.get_or_init(|| {
             let mut all = [0; 64];
             let occupied = Bitboard(self.occupied());
             // By role, so that the kind of attack changes seldom.
-            for (color, roles) in [Color::White, Color::Black].into_iter().zip(self.pieces) {
+            for (color, roles) in [Color::White, Color::Black].into_iter().zip(self.bitboards) {
                 for (role, squares) in Role::ALL.into_iter().zip(roles) {
                     for square in Bitboard(squares) {
                         let piece = shakmaty::Piece { color, role };
@@ -225,18 +235,24 @@ impl Board {
             let (attacks, occupied) = (self.all_attacks(), self.occupied());
             let mut all = Vec::with_capacity(64);
             for attacker in self.pieces() {
-                let victims = Bitboard(attacks[attacker.square as usize] & occupied).into_iter();
-                let victims = victims.filter_map(|square| on[square as usize]);
-                all.extend(victims.map(|victim| Threat { attacker, victim }));
+                for square in Bitboard(attacks[attacker.square as usize] & occupied) {
+                    if let Some(victim) = on[square as usize] {
+                        all.push(Threat { attacker, victim });
+                    }
+                }
             }
             all
         })
     }
 
+    pub(super) fn threat_kinds(&self) -> &threat_kinds::Counts {
+        let count = || pulp::Arch::new().dispatch(threat_kinds::Count(self));
+        self.threat_kinds.get_or_init(count)
+    }
+
     pub(super) fn attack_counts(&self) -> &attack_counts::Counts {
-        // For the instruction that counts bits, which not all processors have.
-        let counts = || pulp::Arch::new().dispatch(|| attack_counts::counts(self));
-        self.attack_counts.get_or_init(counts)
+        let count = || pulp::Arch::new().dispatch(attack_counts::Count(self));
+        self.attack_counts.get_or_init(count)
     }
 }
 
@@ -266,6 +282,9 @@ pub struct Perspective {
 }
 
 impl Perspective {
+    /// That of White.
+    pub(super) const WHITE: Self = Self { color: Color::White, flip: 0 };
+
     /// Files are flipped where the own king stands on files e to h.
     pub fn mirrored(board: &Board, color: Color) -> Self {
         let flip = if color.is_white() { 0 } else { 56 };

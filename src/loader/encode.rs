@@ -356,11 +356,22 @@ fn write(
     }
 }
 
-/// Fills in the lists of some positions.
+/// Buffers for lists.
+#[derive(Default)]
+struct Listing {
+    rows: Rows,
+    /// Where the rows of each list end.
+    ends: Vec<usize>,
+    bits: Vec<Bits>,
+}
+
+/// Fills in the lists of some positions, which name pairs wherever they can.
 fn fill(
     net: &Architecture,
+    pairs: &Pairs,
     positions: impl ExactSizeIterator<Item = Position>,
     lists: &mut Active,
+    Listing { rows, ends, bits }: &mut Listing,
 ) {
     let (count, views) = (positions.len(), net.views());
     (lists.rows, lists.views) = (net.rows(), views);
@@ -375,21 +386,21 @@ fn fill(
         indices.resize(count * views * MAX_ACTIVE, 0);
         write(net, positions, &mut indices, &mut lists.groups, &mut lists.buckets);
         lists.indices = Indices::U16(indices);
+        pairs.shorten(lists, bits);
     } else {
-        let (mut list, mut rows, mut ends) = (Rows::default(), Vec::new(), vec![0]);
+        rows.clear();
+        ends.clear();
+        let mut places = 1;
         for (number, position) in positions.enumerate() {
             let board = Board::new(&position);
             lists.buckets[number] = net.bucket_of(&position) as u8;
             for (view, color) in net.inputs.views_of(&position).enumerate() {
-                list.clear();
-                net.inputs.rows_of(&board, color, &mut list);
-                rows.extend(list.repeated());
-                ends.push(rows.len());
+                places = places.max(net.inputs.rows_of(&board, color, rows));
+                ends.push(rows.entries().len());
                 lists.groups[number * views + view] =
                     net.inputs.king_bucket(&position, color) as u8;
             }
         }
-        let places = ends.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0).max(1);
         lists.places = places;
         match lists.indices {
             // Of the chunk before.
@@ -397,10 +408,8 @@ fn fill(
             Indices::U32(_) if net.inputs.is_large() => {}
             _ => lists.indices = Indices::new(net, 0),
         }
-        lists.indices.clear(net.rows(), (ends.len() - 1) * places);
-        for (number, ends) in ends.windows(2).enumerate() {
-            lists.indices.write(number * places, &rows[ends[0]..ends[1]]);
-        }
+        lists.indices.clear(pairs.rows(), ends.len() * places);
+        pairs.list(rows.entries(), ends, lists, bits);
     }
     if net.buckets == 1 {
         lists.buckets.clear();
@@ -418,7 +427,8 @@ fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Labe
     let pieces: Vec<(Active, Vec<Label>)> = pieces
         .map(|(records, order)| {
             let (near, mut lists) = (gathered(records, order), Active::default());
-            fill(net, near.iter().map(Packed::position), &mut lists);
+            let (positions, pairs) = (near.iter().map(Packed::position), Pairs::none(net.rows()));
+            fill(net, &pairs, positions, &mut lists, &mut Listing::default());
             (lists, labels_of(net, &near))
         })
         .collect();
@@ -582,7 +592,7 @@ fn learnt(
         return Pairs::none(net.rows());
     }
     let mut lists = Active::default();
-    fill(net, positions, &mut lists);
+    fill(net, &Pairs::none(net.rows()), positions, &mut lists, &mut Listing::default());
     Pairs::learn(net, &lists, most)
 }
 
@@ -600,7 +610,7 @@ struct Workspace {
     records: Vec<Packed>,
     all: Vec<u32>,
     lists: Active,
-    bits: Vec<Bits>,
+    listing: Listing,
 }
 
 impl Workspace {
@@ -614,19 +624,41 @@ impl Workspace {
     ) -> Planned {
         self.records.clear();
         self.records.extend(order.iter().map(|place| part.records[*place as usize]));
-        fill(net, self.records.iter().map(Packed::position), &mut self.lists);
+        let positions = self.records.iter().map(Packed::position);
+        fill(net, &plans.pairs, positions, &mut self.lists, &mut self.listing);
         let labels = labels_of(net, &self.records);
-        plans.pairs.shorten(&mut self.lists, &mut self.bits);
         self.all.clear();
         self.all.extend(0..order.len() as u32);
-        self.planner.order(net, &self.lists, &self.all, &plans.pairs, &mut self.plan);
-        self.planner.invert(&mut self.plan);
+        let Self { planner, plan, lists, all, .. } = self;
+        pulp::Arch::new().dispatch(Planning { net, planner, lists, all, plans, plan });
         // A copy has no unused capacity.
         let plan = self.plan.clone();
         match plans.place(order) {
             Some(place) => plans.keep(place, plan, labels),
             None => (Arc::new(plan), labels.into()),
         }
+    }
+}
+
+/// Plans a chunk.
+struct Planning<'a> {
+    net: &'a Architecture,
+    planner: &'a mut Planner,
+    lists: &'a Active,
+    all: &'a [u32],
+    plans: &'a Plans,
+    plan: &'a mut ChunkPlan,
+}
+
+/// Inlined where the vector instructions of the machine may be used.
+impl pulp::NullaryFnOnce for Planning<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { net, planner, lists, all, plans, plan } = self;
+        planner.order(net, lists, all, &plans.pairs, plan);
+        planner.invert(plan);
     }
 }
 

@@ -6,7 +6,7 @@ use nnuance::architecture::{
     Activation, Architecture, Inputs as ArchitectureInputs, Kings, Layer, Views,
 };
 use nnuance::batch::{Active, ChunkPlan, Indices, Inputs, OneHot, Pairs, Planner, Touched};
-use nnuance::features::named;
+use nnuance::features::{Row, named};
 use nnuance::loader::Encoder;
 use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, loss};
 use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision};
@@ -66,6 +66,24 @@ fn some(lists: &Active, positions: std::ops::Range<usize>) -> Active {
     Active { indices, groups: groups.unwrap_or_default().to_vec(), buckets, ..lists.clone() }
 }
 
+/// Lists that name multiples and pairs.
+fn shortened(pairs: &Pairs, lists: &Active) -> Active {
+    let (mut rows, mut ends) = (Vec::new(), Vec::new());
+    let all: Vec<usize> = lists.indices.iter().collect();
+    for list in all.chunks(lists.places) {
+        let mut list = list.to_vec();
+        list.retain(|row| *row < lists.rows);
+        list.sort_unstable();
+        let row = |same: &[usize]| Row { number: same[0] as u32, times: same.len() as u32 };
+        rows.extend(list.chunk_by(|one, other| one == other).map(row));
+        ends.push(rows.len());
+    }
+    let mut short = lists.clone();
+    short.indices.clear(pairs.rows(), all.len());
+    pairs.list(&rows, &ends, &mut short, &mut vec![]);
+    short
+}
+
 /// The same as chunks of 150 positions, whose lists name pairs and multiples of all.
 fn planned(net: &Architecture, lists: &Active) -> Vec<Arc<ChunkPlan>> {
     let pairs = Arc::new(Pairs::learn(net, lists, 150));
@@ -74,7 +92,7 @@ fn planned(net: &Architecture, lists: &Active) -> Vec<Arc<ChunkPlan>> {
     let plan = |start: usize| {
         let mut lists = some(lists, start..(start + 150).min(lists.len()));
         let names = lists.indices.iter().filter(|row| *row < lists.rows).count();
-        pairs.shorten(&mut lists, &mut vec![]);
+        lists = shortened(&pairs, &lists);
         let fewer = lists.indices.iter().filter(|row| *row < pairs.rows()).count();
         assert!(fewer * 10 < names * 9, "{fewer} of {names}");
         let (chosen, mut plan): (Vec<u32>, _) =
@@ -92,8 +110,7 @@ fn counts_beyond_the_multiples_take_several_places() {
     for net in nets() {
         let lists = lists(&net);
         let pairs = Pairs::learn(&net, &some(&lists, 0..12), 40);
-        let mut short = lists.clone();
-        pairs.shorten(&mut short, &mut vec![]);
+        let short = shortened(&pairs, &lists);
         assert_same_inputs(&short, &lists, &pairs);
         assert!(!net.inputs.repeats() || short.places < lists.places, "{net}");
     }
