@@ -117,8 +117,11 @@ impl Pairs {
             .into_par_iter()
             .enumerate()
             .map(|(king, lists)| {
-                let group = Group::new(net, king, &lists, &parents);
-                let learnt = learnt(&group, &lists, &multiples, most);
+                let mut group = Group::new(net, king, &lists, &parents);
+                let mut learnt = learnt(&group, &lists, &multiples, most);
+                if !net.inputs.is_pieces() {
+                    group.leave_out_others(&mut learnt);
+                }
                 (group, learnt)
             })
             .collect();
@@ -163,6 +166,7 @@ impl Pairs {
 
     /// Names pairs in lists of pieces wherever it can, in the order of their rows, behind the inputs of
     /// which there are no pairs. Blank places, which come last, then hold the number of all rows.
+    #[inline(always)]
     pub fn shorten(&self, lists: &mut Active, bits: &mut Vec<Bits>) {
         if !self.any() {
             return;
@@ -187,9 +191,11 @@ impl Pairs {
         });
     }
 
-    /// Fills blank lists with rows, those of each up to its end, and names multiples and pairs
+    /// Fills lists with rows, those of each up to its end, and names multiples and pairs
     /// wherever it can.
+    #[inline(always)]
     pub fn list(&self, rows: &[Row], ends: &[usize], lists: &mut Active, bits: &mut Vec<Bits>) {
+        lists.indices.clear(self.rows(), ends.len() * lists.places);
         let Active { places, indices, groups, .. } = lists;
         let longest = match indices {
             Indices::U16(indices) => self.list_all(rows, ends, (indices, *places, groups), bits),
@@ -337,6 +343,25 @@ impl Group {
 }
 
 impl Group {
+    /// Leaves out the rows that no pair names: they stay as they are, and lists are named faster.
+    fn leave_out_others(&mut self, pairs: &mut [[u16; 2]]) {
+        let (all, mut is_named) = (self.rows.len(), vec![false; self.rows.len() + pairs.len()]);
+        pairs.iter().flatten().for_each(|parent| is_named[usize::from(*parent)] = true);
+        let mut numbers = vec![OUTSIDE; all];
+        let rows = std::mem::take(&mut self.rows);
+        for (number, row) in rows.into_iter().enumerate().filter(|(number, _)| is_named[*number]) {
+            numbers[number] = self.rows.len() as u16;
+            self.rows.push(row);
+        }
+        let named = self.local.iter_mut().filter(|local| **local != OUTSIDE);
+        named.for_each(|local| *local = numbers[usize::from(*local)]);
+        for parent in pairs.iter_mut().flatten() {
+            let number = usize::from(*parent);
+            let pair = || (self.rows.len() + number - all) as u16;
+            *parent = numbers.get(number).copied().unwrap_or_else(pair);
+        }
+    }
+
     /// The local numbers of what a list names, each once: multiples of rows that it names again.
     fn named(&self, list: &[u32], multiples: &[(u32, u8)]) -> Vec<u16> {
         let mut rows = list.to_vec();

@@ -365,13 +365,24 @@ struct Listing {
     bits: Vec<Bits>,
 }
 
-/// Fills in the lists of some positions, which name pairs wherever they can.
+impl Listing {
+    /// Names pairs in lists wherever it can, after [`fill`].
+    #[inline(always)]
+    fn name(&mut self, net: &Architecture, pairs: &Pairs, lists: &mut Active) {
+        let Self { rows, ends, bits } = self;
+        match net.inputs.is_pieces() {
+            true => pairs.shorten(lists, bits),
+            false => pairs.list(rows.entries(), ends, lists, bits),
+        }
+    }
+}
+
+/// Fills in the lists of some positions, those of all feature sets but for their rows.
 fn fill(
     net: &Architecture,
-    pairs: &Pairs,
     positions: impl ExactSizeIterator<Item = Position>,
     lists: &mut Active,
-    Listing { rows, ends, bits }: &mut Listing,
+    Listing { rows, ends, .. }: &mut Listing,
 ) {
     let (count, views) = (positions.len(), net.views());
     (lists.rows, lists.views) = (net.rows(), views);
@@ -386,7 +397,6 @@ fn fill(
         indices.resize(count * views * MAX_ACTIVE, 0);
         write(net, positions, &mut indices, &mut lists.groups, &mut lists.buckets);
         lists.indices = Indices::U16(indices);
-        pairs.shorten(lists, bits);
     } else {
         rows.clear();
         ends.clear();
@@ -408,8 +418,6 @@ fn fill(
             Indices::U32(_) if net.inputs.is_large() => {}
             _ => lists.indices = Indices::new(net, 0),
         }
-        lists.indices.clear(pairs.rows(), ends.len() * places);
-        pairs.list(rows.entries(), ends, lists, bits);
     }
     if net.buckets == 1 {
         lists.buckets.clear();
@@ -427,8 +435,9 @@ fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Labe
     let pieces: Vec<(Active, Vec<Label>)> = pieces
         .map(|(records, order)| {
             let (near, mut lists) = (gathered(records, order), Active::default());
-            let (positions, pairs) = (near.iter().map(Packed::position), Pairs::none(net.rows()));
-            fill(net, &pairs, positions, &mut lists, &mut Listing::default());
+            let (pairs, mut listing) = (Pairs::none(net.rows()), Listing::default());
+            fill(net, near.iter().map(Packed::position), &mut lists, &mut listing);
+            listing.name(net, &pairs, &mut lists);
             (lists, labels_of(net, &near))
         })
         .collect();
@@ -591,8 +600,9 @@ fn learnt(
     if most == 0 && !net.inputs.repeats() {
         return Pairs::none(net.rows());
     }
-    let mut lists = Active::default();
-    fill(net, &Pairs::none(net.rows()), positions, &mut lists, &mut Listing::default());
+    let (mut lists, mut listing) = (Active::default(), Listing::default());
+    fill(net, positions, &mut lists, &mut listing);
+    listing.name(net, &Pairs::none(net.rows()), &mut lists);
     Pairs::learn(net, &lists, most)
 }
 
@@ -625,12 +635,12 @@ impl Workspace {
         self.records.clear();
         self.records.extend(order.iter().map(|place| part.records[*place as usize]));
         let positions = self.records.iter().map(Packed::position);
-        fill(net, &plans.pairs, positions, &mut self.lists, &mut self.listing);
+        fill(net, positions, &mut self.lists, &mut self.listing);
         let labels = labels_of(net, &self.records);
         self.all.clear();
         self.all.extend(0..order.len() as u32);
-        let Self { planner, plan, lists, all, .. } = self;
-        pulp::Arch::new().dispatch(Planning { net, planner, lists, all, plans, plan });
+        let pairs = &plans.pairs;
+        pulp::Arch::new().dispatch(Planning { net, pairs, workspace: self });
         // A copy has no unused capacity.
         let plan = self.plan.clone();
         match plans.place(order) {
@@ -640,14 +650,11 @@ impl Workspace {
     }
 }
 
-/// Plans a chunk.
+/// Plans a chunk whose lists are filled in.
 struct Planning<'a> {
     net: &'a Architecture,
-    planner: &'a mut Planner,
-    lists: &'a Active,
-    all: &'a [u32],
-    plans: &'a Plans,
-    plan: &'a mut ChunkPlan,
+    pairs: &'a Arc<Pairs>,
+    workspace: &'a mut Workspace,
 }
 
 /// Inlined where the vector instructions of the machine may be used.
@@ -656,8 +663,10 @@ impl pulp::NullaryFnOnce for Planning<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { net, planner, lists, all, plans, plan } = self;
-        planner.order(net, lists, all, &plans.pairs, plan);
+        let Self { net, pairs, workspace } = self;
+        let Workspace { planner, plan, all, lists, listing, .. } = workspace;
+        listing.name(net, pairs, lists);
+        planner.order(net, lists, all, pairs, plan);
         planner.invert(plan);
     }
 }

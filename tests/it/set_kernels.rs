@@ -79,7 +79,6 @@ fn shortened(pairs: &Pairs, lists: &Active) -> Active {
         ends.push(rows.len());
     }
     let mut short = lists.clone();
-    short.indices.clear(pairs.rows(), all.len());
     pairs.list(&rows, &ends, &mut short, &mut vec![]);
     short
 }
