@@ -171,7 +171,9 @@ impl Pairs {
         if !self.any() {
             return;
         }
-        let Indices::U16(indices) = &mut lists.indices else { panic!("lists of pieces on squares") };
+        let Indices::U16(indices) = &mut lists.indices else {
+            panic!("lists of pieces on squares")
+        };
         let blank = self.rows() as u16;
         self.name(indices, lists.places, &lists.groups, bits, |group, number, list, bits| {
             let mut length = 0;
@@ -276,8 +278,7 @@ impl Pairs {
                         while left != 0 {
                             let list = 64 * word + left.trailing_zeros() as usize;
                             left &= left - 1;
-                            lists[list * places + usize::from(lengths[list])] =
-                                I::of(row as usize);
+                            lists[list * places + usize::from(lengths[list])] = I::of(row as usize);
                             lengths[list] += 1;
                         }
                     }
@@ -321,12 +322,7 @@ fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
 
 impl Group {
     /// The inputs of a king bucket that pairs may name, and their multiples, whose parents these are.
-    fn new(
-        net: &Architecture,
-        king: usize,
-        lists: &[Vec<u32>],
-        multiples: &[[u32; 2]],
-    ) -> Self {
+    fn new(net: &Architecture, king: usize, lists: &[Vec<u32>], multiples: &[[u32; 2]]) -> Self {
         let (few, mut local) = (net.inputs.few_rows(king), vec![OUTSIDE; net.rows()]);
         few.iter().for_each(|rows| local[rows.clone()].fill(0));
         for row in most_frequent(net.rows(), lists, &few) {

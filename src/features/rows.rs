@@ -16,6 +16,11 @@ pub struct Row {
 }
 
 impl Rows {
+    /// No rows, with memory for so many.
+    pub(super) fn with_capacity(rows: usize) -> Self {
+        Self { entries: Vec::with_capacity(rows), first: 0 }
+    }
+
     /// Adds a row.
     pub fn push(&mut self, row: u32) {
         self.entries.push(Row { number: self.first + row, times: 1 });
