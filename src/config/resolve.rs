@@ -105,7 +105,7 @@ impl Config {
                 if net.base.is_none() {
                     file.target.scale = Some(scale);
                 }
-                clip_sets(&model, &mut optimizer);
+                fit_sets(&model, &mut optimizer);
                 if net.tune_base {
                     // Centipawns are some hundred times the weights of nets, and have no bounds.
                     for name in ["tempo", "terms"] {
@@ -481,25 +481,28 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
     Ok(loss)
 }
 
-/// Clips the weights of feature sets that are exported in i8, so that they quantise, and of those that
-/// repeat rows, so that the most that they add up to is that of pieces. A row and its factor are
-/// added, and have half of it each.
-fn clip_sets(NetModel { architecture, scales, .. }: &NetModel, optimizer: &mut Settings) {
+/// Clips the weights of feature sets that are exported in i8, so that they quantise; a row and its
+/// factor are added, and have half of it each. Where rows repeat, clip and learning rate are smaller, so
+/// that the most that they add up to, and that a step moves the sum, is that of pieces.
+fn fit_sets(NetModel { architecture, scales, .. }: &NetModel, optimizer: &mut Settings) {
     for array in architecture.arrays() {
         let (Part::Rows(set) | Part::Factor(set)) = array.part else { continue };
         let inputs = &architecture.inputs;
         let parts = if inputs.factor_rows(set) > 0 { 2.0 } else { 1.0 };
         let of = &inputs.sets()[set];
         let mut most = if optimizer.clip > 0.0 { optimizer.clip } else { f64::INFINITY };
-        if of.repeats() {
-            most = most.min(most * MAX_ACTIVE as f64 / of.max_active() as f64);
-        }
+        let share = MAX_ACTIVE as f64 / of.max_active() as f64;
+        let share = if of.repeats() { share.min(1.0) } else { 1.0 };
+        most *= share;
         if of.integer() == Integer::I8 {
             most = most.min(f64::from(i8::MAX) / f64::from(scales.qa) / parts);
         }
-        let is_free = optimizer.layers.of(&array.name).clip.is_none();
-        if most.is_finite() && most != optimizer.clip && is_free {
-            optimizer.layers.0.entry(array.name).or_default().clip = Some(most);
+        let given = optimizer.layers.of(&array.name);
+        if most.is_finite() && most != optimizer.clip && given.clip.is_none() {
+            optimizer.layers.0.entry(array.name.clone()).or_default().clip = Some(most);
+        }
+        if share < 1.0 && given.rate.is_none() {
+            optimizer.layers.0.entry(array.name).or_default().rate = Some(share);
         }
     }
 }
