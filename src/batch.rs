@@ -114,23 +114,6 @@ impl Indices {
         }
     }
 
-    /// Copies lists of fewer places to those of `places` from a place on.
-    ///
-    /// # Panics
-    /// If one is in 16 bits, and the other is not.
-    pub fn copy(&mut self, place: usize, places: usize, from: &Self, fewer: usize) {
-        fn copy<T: Copy>(to: &mut [T], places: usize, from: &[T], fewer: usize) {
-            for (to, from) in to.chunks_mut(places).zip(from.chunks(fewer)) {
-                to[..fewer].copy_from_slice(from);
-            }
-        }
-        match (self, from) {
-            (Indices::U16(to), Indices::U16(from)) => copy(&mut to[place..], places, from, fewer),
-            (Indices::U32(to), Indices::U32(from)) => copy(&mut to[place..], places, from, fewer),
-            _ => panic!("lists of different nets"),
-        }
-    }
-
     pub fn len(&self) -> usize {
         match self {
             Indices::U16(rows) => rows.len(),

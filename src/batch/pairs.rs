@@ -118,9 +118,9 @@ impl Pairs {
             .enumerate()
             .map(|(king, lists)| {
                 let mut group = Group::new(net, king, &lists, &parents);
-                let mut learnt = learnt(&group, &lists, &multiples, most);
+                let learnt = learnt(&group, &lists, &multiples, most);
                 if !net.inputs.is_pieces() {
-                    group.leave_out_others(&mut learnt);
+                    group.leave_out_others(&learnt);
                 }
                 (group, learnt)
             })
@@ -339,22 +339,12 @@ impl Group {
 }
 
 impl Group {
-    /// Leaves out the rows that no pair names: they stay as they are, and lists are named faster.
-    fn leave_out_others(&mut self, pairs: &mut [[u16; 2]]) {
-        let (all, mut is_named) = (self.rows.len(), vec![false; self.rows.len() + pairs.len()]);
+    /// Lets the rows that no pair names stay as they are: lists are named faster.
+    fn leave_out_others(&mut self, pairs: &[[u16; 2]]) {
+        let mut is_named = vec![false; self.rows.len() + pairs.len()];
         pairs.iter().flatten().for_each(|parent| is_named[usize::from(*parent)] = true);
-        let mut numbers = vec![OUTSIDE; all];
-        let rows = std::mem::take(&mut self.rows);
-        for (number, row) in rows.into_iter().enumerate().filter(|(number, _)| is_named[*number]) {
-            numbers[number] = self.rows.len() as u16;
-            self.rows.push(row);
-        }
-        let named = self.local.iter_mut().filter(|local| **local != OUTSIDE);
-        named.for_each(|local| *local = numbers[usize::from(*local)]);
-        for parent in pairs.iter_mut().flatten() {
-            let number = usize::from(*parent);
-            let pair = || (self.rows.len() + number - all) as u16;
-            *parent = numbers.get(number).copied().unwrap_or_else(pair);
+        for local in self.local.iter_mut().filter(|local| **local != OUTSIDE) {
+            *local = if is_named[usize::from(*local)] { *local } else { OUTSIDE };
         }
     }
 

@@ -352,7 +352,7 @@ impl Planner {
         };
         plan.named.clear();
         if net.inputs.is_large() {
-            let items = (0..plan.order.len()).flat_map(&item);
+            let items = (0..plan.order.len()).map(&item);
             number_rows(rows, items, &mut plan.named, &mut self.places);
             let place = |row: usize| self.places[row] as usize;
             write(&mut plan.entries, &plan.walks, plan.named.len(), lists, place);
@@ -458,18 +458,20 @@ fn walks(walks: &[u16]) -> impl Iterator<Item = (usize, Range<usize>)> {
 #[inline(always)]
 fn number_rows<'a, I: Word + 'a>(
     rows: usize,
-    items: impl Iterator<Item = &'a I>,
+    items: impl Iterator<Item = &'a [I]>,
     named: &mut Vec<u32>,
     places: &mut Vec<u32>,
 ) {
     const NONE: u32 = u32::MAX;
     places.clear();
     places.resize(rows + 1, NONE);
-    for row in items {
-        let place = &mut places[row.get()];
-        if *place == NONE && row.get() < rows {
-            *place = 0;
-            named.push(row.get() as u32);
+    for item in items {
+        for row in item {
+            let place = &mut places[row.get()];
+            if *place == NONE && row.get() < rows {
+                *place = 0;
+                named.push(row.get() as u32);
+            }
         }
     }
     named.sort_unstable();

@@ -231,7 +231,7 @@ impl Inputs {
     pub fn lists(&self, position: &Position) -> Vec<Rows> {
         let board = Board::new(position);
         let of_view = |color| {
-            let mut rows = Rows::with_capacity(64 * self.sets.len());
+            let mut rows = Rows::default();
             self.rows_of(&board, color, &mut rows);
             rows
         };

@@ -16,11 +16,6 @@ pub struct Row {
 }
 
 impl Rows {
-    /// No rows, with memory for so many.
-    pub(super) fn with_capacity(rows: usize) -> Self {
-        Self { entries: Vec::with_capacity(rows), first: 0 }
-    }
-
     /// Adds a row.
     pub fn push(&mut self, row: u32) {
         self.entries.push(Row { number: self.first + row, times: 1 });
@@ -40,6 +35,7 @@ impl Rows {
     /// Begins the rows of the next set, which are numbered from `first`.
     pub(super) fn begin(&mut self, first: u32) {
         self.first = first;
+        self.entries.reserve(64);
     }
 
     pub fn entries(&self) -> &[Row] {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
-use super::{Kings, MAX_ACTIVE, Moved, Rows, attack_counts, threat_kinds};
+use super::{Kings, MAX_ACTIVE, Moved, Rows, attack_counts};
 use crate::sample::{Piece, Position};
 
 /// A block of sparse inputs: the rows of weights that a position activates for one side.
@@ -150,7 +150,6 @@ pub struct Board {
     bitboards: [[u64; 6]; 2],
     attacks: OnceCell<[u64; 64]>,
     threats: OnceCell<Vec<Threat>>,
-    threat_kinds: OnceCell<threat_kinds::Counts>,
     attack_counts: OnceCell<attack_counts::Counts>,
 }
 
@@ -174,7 +173,6 @@ impl Board {
             bitboards: position.bitboards(),
             attacks: OnceCell::new(),
             threats: OnceCell::new(),
-            threat_kinds: OnceCell::new(),
             attack_counts: OnceCell::new(),
         }
     }
@@ -243,11 +241,6 @@ impl Board {
             }
             all
         })
-    }
-
-    pub(super) fn threat_kinds(&self) -> &threat_kinds::Counts {
-        let count = || pulp::Arch::new().dispatch(threat_kinds::Count(self));
-        self.threat_kinds.get_or_init(count)
     }
 
     pub(super) fn attack_counts(&self) -> &attack_counts::Counts {

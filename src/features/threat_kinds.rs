@@ -1,8 +1,8 @@
 //! Attacks of pieces on each other, counted by kinds.
 
-use shakmaty::{Color, Role};
+use shakmaty::Color;
 
-use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, bounds};
+use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, Threat, bounds};
 
 /// The set: a row for each kind of attacker and of victim, added once for each attack on an occupied
 /// square.
@@ -17,39 +17,6 @@ const VICTIMS: [usize; 6] = [2, 8, 4, 4, 8, 8];
 /// The row of an attacker and a victim by their kinds.
 pub(super) const fn row(attacker: usize, victim: usize) -> usize {
     12 * attacker + victim
-}
-
-/// Kinds of attackers and victims and their counts, as White sees them, and how many there are.
-pub(super) type Counts = ([[u8; 3]; THREAT_KINDS], usize);
-
-/// Counts for both sides.
-pub(super) struct Count<'a>(pub &'a Board);
-
-/// Inlined where the processor's instruction that counts bits may be used.
-impl pulp::NullaryFnOnce for Count<'_> {
-    type Output = Counts;
-
-    #[inline(always)]
-    fn call(self) -> Counts {
-        let (board, attacks) = (self.0, self.0.all_attacks());
-        let of = |kind| board.of(Color::from_white(kind < 6), Role::ALL[kind % 6]);
-        let (victims, mut counts) = (std::array::from_fn::<u64, 12, _>(of), [[0; 12]; 12]);
-        for piece in board.pieces() {
-            let of_kind = &mut counts[Perspective::WHITE.kind(piece)];
-            for (count, victims) in of_kind.iter_mut().zip(victims) {
-                *count += (attacks[piece.square as usize] & victims).count_ones() as u8;
-            }
-        }
-        let (mut found, mut number) = ([[0; 3]; THREAT_KINDS], 0);
-        for (attacker, counts) in counts.into_iter().enumerate() {
-            for (victim, count) in counts.into_iter().enumerate() {
-                // Written in any case: which of them occur cannot be predicted.
-                found[number] = [attacker as u8, victim as u8, count];
-                number += usize::from(count > 0);
-            }
-        }
-        (found, number)
-    }
 }
 
 impl FeatureSet for ThreatKinds {
@@ -67,12 +34,16 @@ impl FeatureSet for ThreatKinds {
     }
 
     fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let side = 6 * usize::from(perspective.is_black());
-        let (found, number) = board.threat_kinds();
-        for &[attacker, victim, times] in &found[..*number] {
-            let [attacker, victim] = [attacker, victim].map(|it| (usize::from(it) + side) % 12);
-            rows.push_times(row(attacker, victim) as u32, times.into());
+        let seen = Perspective::mirrored(board, perspective);
+        // Each row once, in the order in which they first occur.
+        let (mut counts, mut order, mut found) = ([0; THREAT_KINDS], [0; THREAT_KINDS + 1], 0);
+        for Threat { attacker, victim } in board.threats() {
+            let row = row(seen.kind(*attacker), seen.kind(*victim));
+            counts[row] += 1;
+            order[found] = row as u32;
+            found += usize::from(counts[row] == 1);
         }
+        order[..found].iter().for_each(|row| rows.push_times(*row, counts[*row as usize]));
     }
 
     fn describe(&self, row: u32) -> String {

@@ -432,32 +432,26 @@ fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Labe
     let pieces = parts
         .par_iter()
         .flat_map_iter(|part| part.order.chunks(PIECE).map(move |order| (part.records, order)));
-    let pieces: Vec<(Active, Vec<Label>)> = pieces
+    let pieces: Vec<(Active, Listing, Vec<Label>)> = pieces
         .map(|(records, order)| {
-            let (near, mut lists) = (gathered(records, order), Active::default());
-            let (pairs, mut listing) = (Pairs::none(net.rows()), Listing::default());
+            let (near, mut lists, mut listing) =
+                (gathered(records, order), Active::default(), Listing::default());
             fill(net, near.iter().map(Packed::position), &mut lists, &mut listing);
-            listing.name(net, &pairs, &mut lists);
-            (lists, labels_of(net, &near))
+            (lists, listing, labels_of(net, &near))
         })
         .collect();
-    let places = pieces.iter().map(|(lists, _)| lists.places).max().unwrap_or(1);
-    let positions: usize = pieces.iter().map(|(_, labels)| labels.len()).sum();
-    let mut all = Active {
-        rows: net.rows(),
-        views: net.views(),
-        places,
-        indices: Indices::new(net, positions * net.views() * places),
-        ..Active::default()
-    };
-    let (mut labels, mut list) = (Vec::with_capacity(positions), 0);
-    for (lists, of_piece) in pieces {
-        all.indices.copy(list * places, places, &lists.indices, lists.places);
-        list += of_piece.len() * net.views();
+    let (rows, views, indices) = (net.rows(), net.views(), Indices::new(net, 0));
+    let mut all = Active { rows, views, places: 1, indices, ..Active::default() };
+    let (mut rows, mut ends, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+    for (lists, listing, of_piece) in pieces {
+        all.places = all.places.max(lists.places);
+        ends.extend(listing.ends.iter().map(|end| rows.len() + end));
+        rows.extend_from_slice(listing.rows.entries());
         all.groups.extend(lists.groups);
         all.buckets.extend(lists.buckets);
         labels.extend(of_piece);
     }
+    Pairs::none(net.rows()).list(&rows, &ends, &mut all, &mut Vec::new());
     (all, labels)
 }
 
@@ -639,8 +633,7 @@ impl Workspace {
         let labels = labels_of(net, &self.records);
         self.all.clear();
         self.all.extend(0..order.len() as u32);
-        let pairs = &plans.pairs;
-        pulp::Arch::new().dispatch(Planning { net, pairs, workspace: self });
+        pulp::Arch::new().dispatch(Planning(net, &plans.pairs, self));
         // A copy has no unused capacity.
         let plan = self.plan.clone();
         match plans.place(order) {
@@ -651,11 +644,7 @@ impl Workspace {
 }
 
 /// Plans a chunk whose lists are filled in.
-struct Planning<'a> {
-    net: &'a Architecture,
-    pairs: &'a Arc<Pairs>,
-    workspace: &'a mut Workspace,
-}
+struct Planning<'a>(&'a Architecture, &'a Arc<Pairs>, &'a mut Workspace);
 
 /// Inlined where the vector instructions of the machine may be used.
 impl pulp::NullaryFnOnce for Planning<'_> {
@@ -663,7 +652,7 @@ impl pulp::NullaryFnOnce for Planning<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { net, pairs, workspace } = self;
+        let Self(net, pairs, workspace) = self;
         let Workspace { planner, plan, all, lists, listing, .. } = workspace;
         listing.name(net, pairs, lists);
         planner.order(net, lists, all, pairs, plan);

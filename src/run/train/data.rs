@@ -21,7 +21,7 @@ use crate::report::fit::fit;
 use crate::run::recipe::{self, Recipe};
 use crate::run::terms::RunTerms;
 use crate::run::{objective, summary};
-use crate::sample::{Position, Sample, mix};
+use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 
@@ -290,16 +290,12 @@ fn net(
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
     let mut scan = read(&plan, keep_records(config), None, listener)?;
     if !net.inputs.is_pieces() {
-        type Check<'a> = &'a (dyn Fn(&Position) -> Result<(), String> + Sync);
-        let checks: [(usize, Check); 2] = [
-            (CHECKED, &|position| net.inputs.check(position)),
-            (BOUNDED, &|position| net.inputs.check_bounds(position)),
+        let some = |most: usize| scan.some.par_iter().step_by((scan.some.len() / most).max(1));
+        let errors = [
+            some(CHECKED).find_map_first(|it| net.inputs.check(&it.position).err()),
+            some(BOUNDED).find_map_first(|it| net.inputs.check_bounds(&it.position).err()),
         ];
-        for (most, check) in checks {
-            let some = scan.some.par_iter().step_by((scan.some.len() / most).max(1));
-            let error = some.find_map_first(|sample| check(&sample.position).err());
-            error.map_or(Ok(()), |error| Err(Error::msg(error)))?;
-        }
+        errors.into_iter().flatten().try_for_each(|error| Err(Error::msg(error)))?;
     }
     let rounds = config.target.learn != Learn::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
