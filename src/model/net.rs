@@ -87,10 +87,21 @@ impl Route {
 }
 
 impl Fused {
-    fn job<'a>(&'a self, inputs: OneHot<'a>, aim: Aim<'a>, done: Option<Done<'a>>) -> Job<'a> {
+    fn job<'a>(
+        &'a self,
+        (inputs, touched): (OneHot<'a>, Option<&'a Touched>),
+        aim: Aim<'a>,
+        done: Option<Done<'a>>,
+    ) -> Job<'a> {
         let Self { kernel, room, .. } = self;
         let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
-        Job { kernel, inputs, aim, scratch, kept, room: *room, done }
+        Job { kernel, inputs, touched, aim, scratch, kept, room: *room, done }
+    }
+
+    /// Touched rows by the numbers of their arrays.
+    fn rows(&self, touched: Option<&Touched>) -> TouchedRows {
+        let rows = touched.into_iter().flat_map(|touched| self.kernel.touched_rows(touched));
+        rows.map(|(set, rows)| (id(Part::Rows(set)), rows)).collect()
     }
 }
 
@@ -169,7 +180,7 @@ impl NetModel {
         let inputs = inputs.one_hot();
         let sums = match &self.route {
             Route::Fused(fused) => {
-                let job = fused.job(inputs, Aim::Targets(&[]), None);
+                let job = fused.job((inputs, None), Aim::Targets(&[]), None);
                 return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
             }
             Route::Lists => self.sums(&RowLists::new(&self.net, inputs.lists())),
@@ -189,7 +200,8 @@ impl NetModel {
                 return Slope::by_autodiff(loss, self);
             }
         };
-        let job = fused.job(inputs.one_hot(), aim, done);
+        let touched = fused.kernel.touched(inputs.one_hot());
+        let job = fused.job((inputs.one_hot(), touched.as_ref()), aim, done);
         let found = Dispatch::net_gradients(self.arrays(), job);
         let mut gradients = GradientsParams::new();
         for (array, gradient) in self.net.arrays().iter().zip(found.gradients.0) {
@@ -201,16 +213,17 @@ impl NetModel {
                 _ => gradients.register(id, Tensor::<1>::from_dispatch(gradient)),
             }
         }
-        Slope { loss: Tensor::from_dispatch(found.loss), gradients, touched: self.touched(inputs) }
+        Slope {
+            loss: Tensor::from_dispatch(found.loss),
+            gradients,
+            touched: fused.rows(touched.as_ref()),
+        }
     }
 
     /// See [`Model::touched`](super::Model::touched).
     pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
         let Route::Fused(fused) = &self.route else { return TouchedRows::default() };
-        let Some(touched) = fused.kernel.touched(inputs.one_hot()) else {
-            return TouchedRows::default();
-        };
-        fused.kernel.touched_rows(&touched).map(|(set, rows)| (id(Part::Rows(set)), rows)).collect()
+        fused.rows(fused.kernel.touched(inputs.one_hot()).as_ref())
     }
 
     /// The sums of weights of each list, `[lists, columns]`, without the bias.

@@ -143,7 +143,7 @@ impl Case {
         let loss = loss(
             &self.kernel,
             &weights,
-            positions,
+            (positions, None),
             Aim::Targets(&self.targets),
             gradients,
             scratch,

@@ -178,6 +178,7 @@ fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<V
     let targets: Vec<f32> = (0..positions.len()).map(|it| (it % 9) as f32 / 8.0).collect();
     let into = Gradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
     let slices = Slices::new(&kernel.net, slices);
+    let positions = (positions, touched.as_ref());
     let loss = loss(kernel, &slices, positions, Aim::Targets(&targets), into, scratch);
     (loss, gradients)
 }

@@ -15,9 +15,8 @@ use super::{Arrays, FusedOps, Job, Kept, Slope};
 impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
         let arrays = whole(arrays);
-        let (weights, positions) = (weights(&job, &arrays), job.inputs);
-        let touched = job.kernel.touched(positions);
-        let shapes = arrays.iter().zip(job.kernel.gradient_rows(touched.as_ref()));
+        let (weights, positions) = (weights(&job, &arrays), (job.inputs, job.touched));
+        let shapes = arrays.iter().zip(job.kernel.gradient_rows(job.touched));
         let shapes = shapes.map(|(array, rows)| match rows {
             None => array.shape(),
             Some(rows) => Shape::new([rows, job.kernel.net.hidden]),

@@ -25,7 +25,7 @@ use burn::backend::{
 use burn::tensor::Tensor;
 
 use super::aim::Aim;
-use crate::batch::OneHot;
+use crate::batch::{OneHot, Touched};
 use cpu::{Kernel, Level, Scratch};
 pub use flex::{lent, lent_mut};
 use steps::Step;
@@ -35,6 +35,8 @@ use steps::Step;
 pub struct Job<'a> {
     pub kernel: &'a Kernel,
     pub inputs: OneHot<'a>,
+    /// Of the inputs, for gradients; none: all rows.
+    pub touched: Option<&'a Touched>,
     /// Numbers `[batch]`; none for logits.
     pub aim: Aim<'a>,
     pub scratch: Arc<Mutex<Scratch>>,

@@ -58,7 +58,7 @@ impl<T: Default> Pool<T> {
 /// The mean over the batch of the losses, and its gradients; or those of the sum of
 /// `force * y`, whose own value is not computed.
 ///
-/// The aim has `[batch]` numbers. The loss of an empty batch is not a number. The result has the
+/// The positions come with the rows that they [touch](Kernel::touched). The aim has `[batch]` numbers. The loss of an empty batch is not a number. The result has the
 /// same bits for any number of rayon's threads.
 ///
 /// # Panics
@@ -66,20 +66,19 @@ impl<T: Default> Pool<T> {
 pub fn loss(
     kernel: &Kernel,
     weights: &Weights,
-    positions: OneHot,
+    (positions, touched): (OneHot, Option<&Touched>),
     aim: Aim,
     gradients: Gradients,
     scratch: &mut Scratch,
 ) -> f64 {
     let batch = kernel.check(positions);
     aim.check(batch);
-    let touched = kernel.touched(positions);
     for (set, gradients) in kernel.sets.iter().zip(&gradients.rows) {
-        let rows = set.touched(touched.as_ref()).map_or(set.rows.len(), |rows| rows.len());
+        let rows = set.touched(touched).map_or(set.rows.len(), |rows| rows.len());
         assert_eq!(gradients.len(), rows * kernel.net.hidden, "gradients of rows");
     }
     let job = Job::Gradients(aim, gradients);
-    dispatch(kernel, weights, (positions, touched.as_ref()), job, scratch)
+    dispatch(kernel, weights, (positions, touched), job, scratch)
 }
 
 /// The logits `y` of a batch, `[batch]`.
