@@ -495,6 +495,11 @@ fn add_shards(
                 let of = of.rows.get()[first * each..].chunks_exact(each);
                 let Some(some) = some else {
                     for (sums, row) in sums.chunks_exact_mut(hidden).zip(of.skip(begin)) {
+                        // Those of the next part, where they are more than the caches hold.
+                        let lines = if touched.is_some() { 0..each } else { 0..0 };
+                        for line in lines.step_by(LINE / size_of::<f32>()) {
+                            prefetch(row, ROWS * each + line, true);
+                        }
                         add(&mut sums[neurons.clone()], row, shard == 0);
                     }
                     continue;

@@ -240,7 +240,7 @@ where
 }
 
 /// Rows ahead that one is prefetched.
-const AHEAD: usize = 24;
+const AHEAD: usize = 48;
 
 /// Copies the rows of a block that a plan names, behind which stands a blank: scattered over all that
 /// a batch touches many would be in pages of their own.
