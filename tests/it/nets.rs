@@ -170,7 +170,7 @@ fn proofs_hold_in_games() {
             let (mut sums, bucket) = ([0, 0], net.architecture().bucket_of(position));
             for (view, sum) in sums.iter_mut().enumerate() {
                 let value = |row: u32| i64::from(net.psqt(0)[row as usize * buckets + bucket]);
-                *sum += inputs.lists(&position)[view].repeated().map(value).sum::<i64>();
+                *sum += inputs.lists(position)[view].repeated().map(value).sum::<i64>();
             }
             for sum in [sums[0], sums[1], sums[0] - sums[1]] {
                 assert!((proof.output.least..=proof.output.most).contains(&sum), "{name}");
