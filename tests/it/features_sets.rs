@@ -380,6 +380,57 @@ fn bounds_hold() {
     }
 }
 
+/// All positions of two kings and two other pieces on nine squares, on both sides of the line at which
+/// files are mirrored: the proof of a sum holds for weights of which few are not 0.
+#[test]
+fn bounds_hold_on_a_small_board() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(8);
+    let sets: Vec<(Set, Vec<i32>, [i64; 2])> = SETS
+        .into_iter()
+        .map(|name| {
+            let set = set(name);
+            let mut weight =
+                || if random.random_bool(0.02) { random.random_range(-9..=9) } else { 0 };
+            let weights: Vec<i32> = (0..set.rows()).map(|_| weight()).collect();
+            let bounds = set.bounds(&weights);
+            (set, weights, bounds)
+        })
+        .collect();
+    let squares: Vec<Square> = (0..9).map(|it| Square::new(8 * (it / 3) + it % 3 + 3)).collect();
+    let kinds = || {
+        Color::ALL
+            .into_iter()
+            .flat_map(|color| Role::ALL[..5].iter().map(move |&role| Piece { color, role }))
+    };
+    let mut count = 0;
+    for (&white, &black) in squares.iter().flat_map(|a| squares.iter().map(move |b| (a, b))) {
+        for (i, &one) in squares.iter().enumerate() {
+            for &other in &squares[..i] {
+                for (first, second) in kinds().flat_map(|a| kinds().map(move |b| (a, b))) {
+                    let mut setup = shakmaty::Setup::empty();
+                    setup.board.set_piece_at(one, first);
+                    setup.board.set_piece_at(other, second);
+                    setup.board.set_piece_at(white, Color::White.king());
+                    setup.board.set_piece_at(black, Color::Black.king());
+                    let Ok(position) = Position::from_setup(setup) else { continue };
+                    let board = Board::new(&position);
+                    count += 1;
+                    for (set, weights, [least, most]) in &sets {
+                        for perspective in Color::ALL {
+                            let mut rows = Rows::default();
+                            set.active(&board, perspective, &mut rows);
+                            let sum: i64 =
+                                rows.repeated().map(|row| i64::from(weights[row as usize])).sum();
+                            assert!((*least..=*most).contains(&sum), "{}", position.fen());
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 50_000, "{count} positions");
+}
+
 /// The most squares that pieces attack within one step of a king, by which sums are bounded.
 #[test]
 fn attacks_beside_kings_are_bounded() {
