@@ -64,7 +64,7 @@ fn check(what: &str, got: &(f32, Weights), right: &(f32, Weights)) {
 
 pub fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), room: f64) {
     let apart = f64::from((got.0 / right.0 - 1.0).abs());
-    assert!(apart < room * 2e-5, "{what}: loss {} for {}", got.0, right.0);
+    assert!(apart < room * 1e-5, "{what}: loss {} for {}", got.0, right.0);
     for (name, array) in &right.1.0 {
         let apart = distance(&got.1.0[name].values, &array.values);
         // A single number may be what is left of many that cancel.
