@@ -114,16 +114,24 @@ impl<'a> Accumulator<'a> {
 
     /// The value of [`Net::evaluate`].
     pub fn value(&mut self) -> i32 {
-        pulp::Arch::new().dispatch(|| self.computed())
+        pulp::Arch::new().dispatch(Value(self))
     }
+}
 
-    /// What [`value`](Self::value) does, with the processor's vector instructions: as all that it calls,
-    /// it stands in its caller.
+/// The value of the last position.
+struct Value<'a, 'net>(&'a mut Accumulator<'net>);
+
+/// Inlined, with all that it calls, where the vector instructions of the machine may be used; a closure
+/// would not be.
+impl pulp::NullaryFnOnce for Value<'_, '_> {
+    type Output = i32;
+
     #[inline(always)]
-    fn computed(&mut self) -> i32 {
-        self.settle();
-        let Level { views, position, .. } = &self.levels[self.depth];
-        let architecture = self.net.architecture();
+    fn call(self) -> i32 {
+        self.0.settle();
+        let Accumulator { net, levels, depth, .. } = self.0;
+        let Level { views, position, .. } = &levels[*depth];
+        let architecture = net.architecture();
         let of = |color: Color| {
             let hidden = architecture.hidden;
             &views[usize::from(color.is_black()) * hidden..][..hidden]
@@ -133,7 +141,7 @@ impl<'a> Accumulator<'a> {
             seen[count] = of(color);
             count += 1;
         }
-        self.net.value(&seen[..count], position)
+        net.value(&seen[..count], position)
     }
 }
 
