@@ -26,11 +26,6 @@ pub enum Compute {
 pub const ROOM: usize = 512 << 20;
 
 impl Compute {
-    /// Whether inner loops move 16 bits a number.
-    pub fn is_mixed(self) -> bool {
-        matches!(self, Compute::Fused { precision: Precision::Mixed, .. })
-    }
-
     /// The level of operations of our own on parameters; none for Burn's. On GPUs it has no effect.
     pub fn level(self) -> Option<Level> {
         match self {
