@@ -256,11 +256,12 @@ impl Inputs {
         all as usize
     }
 
-    /// Checks that the lists of a position keep what the sets say of themselves.
+    /// Checks that the lists of a position keep what the sets say of themselves; `bounds`, which take
+    /// longer, hold if its rows weigh 1 and all others nothing.
     ///
     /// # Errors
     /// The first set that does not.
-    pub fn check(&self, position: &Position) -> Result<(), String> {
+    pub fn check(&self, position: &Position, bounds: bool) -> Result<(), String> {
         let (board, flipped) = (Board::new(position), Board::new(&position.flipped()));
         let lists =
             self.sets.iter().flat_map(|set| self.views_of(position).map(move |it| (set, it)));
@@ -270,6 +271,11 @@ impl Inputs {
                 set.active(board, color, &mut rows);
                 rows.sorted()
             });
+            let most = |rows: &[u32]| {
+                let mut weights = vec![0; set.rows()];
+                rows.iter().for_each(|row| weights[*row as usize] = 1);
+                set.bounds(&weights)[1]
+            };
             let again = rows.windows(2).find(|pair| pair[0] == pair[1] && !set.repeats());
             let wrong = if let Some(row) = rows.last().filter(|row| **row as usize >= set.rows()) {
                 format!("activates row {row} and has rows 0 to {}", set.rows() - 1)
@@ -279,33 +285,12 @@ impl Inputs {
                 format!("activates row {row} twice, and repeats none")
             } else if self.views != Views::Plain && rows != of_flipped {
                 "has other rows with the colours swapped".into()
+            } else if bounds && set.kings().is_none() && most(&rows) < rows.len() as i64 {
+                format!("bounds {} rows that weigh 1 by {}", rows.len(), most(&rows))
             } else {
                 continue;
             };
             return Err(format!("the feature set `{}` {wrong}: {}", set.name(), position.fen()));
-        }
-        Ok(())
-    }
-
-    /// Checks that the bounds of sets hold for a position if its rows weigh 1 and all others nothing.
-    ///
-    /// # Errors
-    /// The first set whose do not.
-    pub fn check_bounds(&self, position: &Position) -> Result<(), String> {
-        let board = Board::new(position);
-        for set in self.sets.iter().filter(|set| set.kings().is_none()) {
-            for color in self.views_of(position) {
-                let (mut rows, mut weights) = (Rows::default(), vec![0; set.rows()]);
-                set.active(&board, color, &mut rows);
-                rows.entries().iter().for_each(|row| weights[row.number as usize] = 1);
-                let (count, [_, most]) = (rows.repeated().count(), set.bounds(&weights));
-                if most < count as i64 {
-                    let (name, fen) = (set.name(), position.fen());
-                    return Err(format!(
-                        "the feature set `{name}` bounds {count} rows that weigh 1 by {most}: {fen}"
-                    ));
-                }
-            }
         }
         Ok(())
     }

@@ -248,7 +248,7 @@ fn sets_keep_their_word() {
         (by_color, Some("colours")),
     ] {
         let inputs = of(Views::Perspective, "fixed", rows);
-        let checked = inputs.check(&position).and_then(|()| inputs.check_bounds(&position));
+        let checked = inputs.check(&position, true);
         let expected = match (&checked, fault) {
             (Ok(()), None) => true,
             (Err(why), Some(fault)) => why.contains(fault) && why.contains("`fixed`"),
@@ -256,7 +256,7 @@ fn sets_keep_their_word() {
         };
         assert!(expected, "{fault:?}: {checked:?}");
     }
-    of(Views::Plain, "fixed", by_color).check(&position).expect("White's rows alone");
+    of(Views::Plain, "fixed", by_color).check(&position, true).expect("White's rows alone");
     // Arrays are named by their sets.
     let pieces = Set::new(Pieces(Kings::NONE));
     for (name, is_free) in [("outputs", true), ("output", false), ("accumulator", false)] {

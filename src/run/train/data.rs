@@ -69,7 +69,7 @@ const MOST_SEARCHED: usize = 100_000;
 
 /// Positions, about, on which feature sets are checked.
 const CHECKED: usize = 4096;
-/// Positions, about, on which their bounds are checked, which are slower.
+/// One of so many of these on which their bounds are checked, which takes longer.
 const BOUNDED: usize = 64;
 
 /// Positions a batch of those that validate.
@@ -290,12 +290,9 @@ fn net(
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
     let mut scan = read(&plan, keep_records(config), None, listener)?;
     if !net.inputs.is_pieces() {
-        let some = |most: usize| scan.some.par_iter().step_by((scan.some.len() / most).max(1));
-        let errors = [
-            some(CHECKED).find_map_first(|it| net.inputs.check(&it.position).err()),
-            some(BOUNDED).find_map_first(|it| net.inputs.check_bounds(&it.position).err()),
-        ];
-        errors.into_iter().flatten().try_for_each(|error| Err(Error::msg(error)))?;
+        let some = scan.some.par_iter().step_by((scan.some.len() / CHECKED).max(1)).enumerate();
+        let check = |(i, it): (usize, &Sample)| net.inputs.check(&it.position, i % BOUNDED == 0);
+        some.find_map_first(|it| check(it).err()).map_or(Ok(()), |it| Err(Error::msg(it)))?;
     }
     let rounds = config.target.learn != Learn::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
