@@ -8,7 +8,7 @@ mod chain;
 use std::io::Read;
 
 use super::Holds::{Always, Sometimes};
-use super::{BadRecord, Facts, Fault, Format, Input, Reader, View, Writer, fill};
+use super::{BadRecord, Cut, Facts, Fault, Format, Input, Place, Reader, View, Writer, fill};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use chain::Chain;
@@ -33,8 +33,21 @@ pub static FORMAT: Format = Format {
     view: View::Fixed(PointOfView::SideToMove),
     recognises: |head| head.starts_with(MAGIC),
     reader: |input| Box::new(BinpackReader::new(input)),
+    cut: Some(Cut { bytes: CHUNK as u64, border }),
     writer: Some(|| Box::new(BinpackWriter::default())),
 };
+
+/// The beginning of a chunk and of its first chain.
+fn border(bytes: &[u8]) -> Option<usize> {
+    let begins = |at: &usize| {
+        let (header, chunk) = bytes[*at..].split_at(HEADER);
+        header.starts_with(MAGIC) && chain::begins(chunk)
+    };
+    (0..bytes.len().saturating_sub(HEADER)).find(begins)
+}
+
+/// Bytes in front of a chunk: magic and length.
+const HEADER: usize = 8;
 
 struct BinpackReader {
     input: Input,
@@ -43,7 +56,9 @@ struct BinpackReader {
     at: usize,
     /// Whether the file ends before the chunk does.
     cut: bool,
-    chunks: u64,
+    /// Where the chunk begins in the file, and the next one.
+    from: u64,
+    next: u64,
     chains: u64,
     ended: bool,
 }
@@ -51,18 +66,18 @@ struct BinpackReader {
 impl BinpackReader {
     fn new(input: Input) -> Self {
         let (chunk, at) = (Vec::new(), 0);
-        Self { input, chunk, at, cut: false, chunks: 0, chains: 0, ended: false }
+        Self { input, chunk, at, cut: false, from: 0, next: 0, chains: 0, ended: false }
     }
 
     /// Goes to the next chunk; false at the end of the file.
     fn next_chunk(&mut self) -> Result<bool, Fault> {
-        let mut header = [0; 8];
+        let mut header = [0; HEADER];
         let length = fill(&mut *self.input, &mut header)?;
         self.ended = length < header.len();
         if length == 0 {
             return Ok(false);
         }
-        self.chunks += 1;
+        self.from = self.next;
         let [magic @ .., _, _, _, _] = header;
         let size = u32::from_le_bytes(*header.last_chunk().expect("8 bytes"));
         let reason = if self.ended {
@@ -76,11 +91,15 @@ impl BinpackReader {
             // Grows with what is there: the length may lie.
             let read = (&mut self.input).take(size.into()).read_to_end(&mut self.chunk)?;
             (self.at, self.chains, self.cut) = (0, 0, read < size as usize);
+            self.next += (HEADER + read) as u64;
             return Ok(true);
         };
         self.ended = true;
-        let place = format!("chunk {}", self.chunks);
-        Err(Fault::CutOff(BadRecord { place, reason }))
+        Err(Fault::CutOff(BadRecord { place: self.place(String::new()), reason }))
+    }
+
+    fn place(&self, rest: String) -> Place {
+        Place::Byte("chunk", self.from, rest)
     }
 
     fn chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
@@ -95,10 +114,10 @@ impl BinpackReader {
         };
         out.truncate(kept);
         let (moves, reason) = broken;
-        let place = match moves {
-            0 => format!("chunk {}, chain {}", self.chunks, self.chains),
-            _ => format!("chunk {}, chain {}, move {moves}", self.chunks, self.chains),
-        };
+        let place = self.place(match moves {
+            0 => format!(", chain {}", self.chains),
+            _ => format!(", chain {}, move {moves}", self.chains),
+        });
         let lost = self.chunk.len() - self.at;
         self.at = self.chunk.len();
         if std::mem::take(&mut self.cut) {
@@ -115,9 +134,8 @@ impl Reader for BinpackReader {
         if self.at < self.chunk.len() {
             self.chain(out)?;
         } else if std::mem::take(&mut self.cut) {
-            let place = format!("chunk {}", self.chunks);
             let reason = "the file ends within the chunk".to_string();
-            return Err(Fault::CutOff(BadRecord { place, reason }));
+            return Err(Fault::CutOff(BadRecord { place: self.place(String::new()), reason }));
         } else {
             return Ok(!self.ended && self.next_chunk()?);
         }

@@ -19,6 +19,7 @@ pub static FORMAT: Format = Format {
     view: View::Fixed(PointOfView::SideToMove),
     recognises: |head| record::recognises(head, decode),
     reader: |input| Box::new(Records::new(input, decode)),
+    cut: Some(record::CUT),
     writer: Some(|| Box::new(BulletWriter)),
 };
 

@@ -2,8 +2,12 @@
 
 use std::io::{self, BufRead as _, Read as _};
 
-use super::{BadRecord, Fault, Input, Reader};
+use super::{BadRecord, Cut, Fault, Input, Place, Reader};
 use crate::sample::Sample;
+
+/// A line begins behind the end of another one.
+pub const CUT: Cut =
+    Cut { bytes: 1 << 18, border: |bytes| Some(1 + bytes.iter().position(|byte| *byte == b'\n')?) };
 
 /// No line of a position is longer.
 pub const LONGEST: usize = 4096;
@@ -47,7 +51,7 @@ impl Text {
 
     /// The line at hand is not what it should be.
     pub fn bad(&self, reason: String) -> BadRecord {
-        BadRecord { place: format!("line {}", self.number), reason }
+        BadRecord { place: Place::Line(self.number), reason }
     }
 }
 

@@ -23,6 +23,7 @@ pub static FORMAT: Format = Format {
         !games && record::recognises(head, plausible)
     },
     reader: |input| Box::new(Records::new(input, decode)),
+    cut: Some(record::CUT),
     writer: Some(|| Box::new(MarlinWriter)),
 };
 

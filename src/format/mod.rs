@@ -10,6 +10,7 @@ mod fields;
 mod lines;
 pub mod marlinformat;
 pub mod pgn;
+mod pieces;
 pub mod plain;
 mod record;
 mod sink;
@@ -20,6 +21,7 @@ pub mod unpack;
 pub mod view;
 pub mod viriformat;
 
+pub use pieces::{Cut, Pieces};
 pub use sink::{Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
 pub use view::View;
@@ -67,6 +69,9 @@ pub struct Format {
     /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
     pub recognises: fn(&[u8]) -> bool,
     pub reader: fn(Input) -> Box<dyn Reader>,
+    /// Where records begin, so that pieces of a file can be read by themselves; of formats that are
+    /// built in. None: a file is read from its beginning.
+    pub cut: Option<Cut>,
     /// None where samples do not hold what the format wants.
     pub writer: Option<fn() -> Box<dyn Writer>>,
 }
@@ -160,9 +165,30 @@ pub trait Writer: Send {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRecord {
-    /// `line 7`, `record 12`, `game 3 at byte 5120, move 17`; all count from 1, bytes from 0.
-    pub place: String,
+    pub place: Place,
     pub reason: String,
+}
+
+/// Place of a record in what a reader reads. Lines and records count from 1, bytes from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    Line(u64),
+    Record(u64),
+    /// A game or chunk, where it begins, and what follows in words.
+    Byte(&'static str, u64, String),
+    /// `game 3, line 17`
+    Words(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line(line) => write!(f, "line {line}"),
+            Place::Record(record) => write!(f, "record {record}"),
+            Place::Byte(what, byte, rest) => write!(f, "{what} at byte {byte}{rest}"),
+            Place::Words(words) => f.write_str(words),
+        }
+    }
 }
 
 impl fmt::Display for BadRecord {

@@ -5,7 +5,7 @@ use shakmaty::uci::UciMove;
 
 use super::Holds::{Always, Never, Sometimes};
 use super::lines::{self, Text};
-use super::{BadRecord, Facts, Fault, Format, Reader, View, Writer, fields};
+use super::{BadRecord, Cut, Facts, Fault, Format, Reader, View, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Played, Position, Sample};
 
@@ -26,9 +26,22 @@ pub static FORMAT: Format = Format {
         lines::first(head)
             .any(|line| line.strip_prefix("fen ").is_some_and(|fen| fields::text_fen(fen).is_ok()))
     },
+    cut: Some(Cut { bytes: 1 << 18, border }),
     reader: |input| Box::new(PlainReader { text: Text::new(input, lines::LONGEST) }),
     writer: Some(|| Box::new(PlainWriter)),
 };
+
+/// A record begins behind the line `e` of another one.
+fn border(bytes: &[u8]) -> Option<usize> {
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let mut end = lines.next()?.len();
+    let is_end = |line: &&[u8]| {
+        end += line.len();
+        line.ends_with(b"\n") && line.trim_ascii() == b"e"
+    };
+    lines.find(is_end)?;
+    Some(end)
+}
 
 struct PlainReader {
     text: Text,

@@ -1,9 +1,11 @@
 //! Formats of one record of 32 bytes a position.
 
-use super::{BLOCK, BadRecord, Fault, Input, Reader, fill};
+use super::{BLOCK, BadRecord, Cut, Fault, Input, Place, Reader, fill};
 use crate::sample::Sample;
 
 pub const LENGTH: usize = 32;
+
+pub const CUT: Cut = Cut { bytes: 1 << 17, border: |_| Some(0) };
 
 type Decode = fn(&[u8; LENGTH]) -> Result<Sample, String>;
 
@@ -29,7 +31,7 @@ impl Reader for Records {
                 return Ok(false);
             }
             self.records += 1;
-            let place = || format!("record {}", self.records);
+            let place = || Place::Record(self.records);
             if length < LENGTH {
                 let reason = format!("the file ends after {length} of its {LENGTH} bytes");
                 return Err(Fault::CutOff(BadRecord { place: place(), reason }));

@@ -1,11 +1,15 @@
 //! A file of samples: opened, unpacked, recognised, and read block by block.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use shakmaty::Color;
 
-use super::{BLOCK, BadRecord, Fault, Format, Input, Reader, View, all, fields, names, unpack};
+use super::record::LENGTH;
+use super::{
+    BLOCK, BadRecord, Fault, Format, Input, Pieces, Place, Reader, View, all, fields, names, unpack,
+};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -72,6 +76,8 @@ pub struct Source {
     view: PointOfView,
     limit: u64,
     bad: BadRecords,
+    /// Where the piece begins that is read of the file.
+    from: u64,
     /// Whether any sample was read.
     some: bool,
     ended: bool,
@@ -85,16 +91,28 @@ impl Source {
         limit: u64,
     ) -> Result<Self, ReadError> {
         let (format, input) = opened(path, format)?;
-        Ok(Self {
-            path: path.to_path_buf(),
-            format,
-            reader: (format.reader)(input),
-            view: format.view.usual(),
-            limit,
-            bad: BadRecords::default(),
-            some: false,
-            ended: false,
-        })
+        Ok(Self::new(path, format, (format.reader)(input), limit))
+    }
+
+    pub(super) fn new(
+        path: &Path,
+        format: &'static Format,
+        reader: Box<dyn Reader>,
+        limit: u64,
+    ) -> Self {
+        let (path, view, bad) = (path.to_path_buf(), format.view.usual(), BadRecords::default());
+        Self { path, format, reader, view, limit, bad, from: 0, some: false, ended: false }
+    }
+
+    /// Says that a piece of the file is read, which may have no samples, and how.
+    pub(super) fn piece_at(self, from: u64, view: PointOfView) -> Self {
+        Self { from, view, some: true, ..self }
+    }
+
+    /// The pieces in which several threads may read the file; none where it can be read from its
+    /// beginning only.
+    pub fn pieces(&self) -> Option<Pieces> {
+        Pieces::of(&self.path, self.format, self.view)
     }
 
     /// Takes scores and results as seen by `view`; an error if the format fixes another view.
@@ -124,7 +142,8 @@ impl Source {
                     self.ended = !more;
                     Ok(())
                 }
-                Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => {
+                Err(Fault::Skipped(mut bad) | Fault::CutOff(mut bad)) => {
+                    bad.place = in_file(bad.place, &self.path, self.from);
                     self.bad.skip(bad, &self.path, self.limit)
                 }
                 Err(Fault::Io(error)) => Err(ReadError::Io { path: self.path.clone(), error }),
@@ -161,6 +180,30 @@ impl Source {
 
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
+    }
+}
+
+/// A place in a file that was found in a piece of it.
+fn in_file(place: Place, path: &Path, from: u64) -> Place {
+    match place {
+        Place::Line(line) if from > 0 => Place::Line(line + lines_before(path, from).unwrap_or(0)),
+        Place::Record(record) => Place::Record(record + from / LENGTH as u64),
+        Place::Byte(what, byte, rest) => Place::Byte(what, byte + from, rest),
+        place => place,
+    }
+}
+
+/// Counts the lines that end before a place.
+fn lines_before(path: &Path, place: u64) -> io::Result<u64> {
+    let (mut file, mut lines) = (BufReader::new(File::open(path)?).take(place), 0);
+    loop {
+        let bytes = file.fill_buf()?;
+        let count = bytes.len();
+        lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        match count {
+            0 => return Ok(lines),
+            _ => file.consume(count),
+        }
     }
 }
 

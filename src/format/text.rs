@@ -13,6 +13,7 @@ pub static FORMAT: Format = Format {
     facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Always },
     view: View::Usual(PointOfView::White),
     recognises: |head| lines::recognises(head, parse),
+    cut: Some(lines::CUT),
     reader: |input| Box::new(lines::Lines::new(input, parse)),
     writer: Some(|| Box::new(TextWriter)),
 };

@@ -46,6 +46,7 @@ pub static FORMAT: Format = Format {
     },
     view: View::Fixed(PointOfView::White),
     recognises: |head| lines::first(head).next().is_some_and(|line| line.starts_with(BEGIN)),
+    cut: None,
     reader: |input| Box::new(Traces::new(input, None)),
     writer: None,
 };

@@ -17,6 +17,12 @@ const HEAD: usize = 1 << 16;
 /// The largest window of zstd, as a power of two: `zstd --long=31` would take 2 GiB a file.
 const ZSTD_WINDOW: u32 = 27;
 
+/// Whether a file that begins with these four bytes is unpacked before it is read.
+pub fn is_packed(head: &[u8]) -> bool {
+    let starts: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"];
+    starts.iter().any(|start| head.starts_with(start))
+}
+
 /// Opens a file, `-` for standard input, and unpacks it.
 pub fn open(path: &Path) -> io::Result<Input> {
     if path == Path::new("-") {

@@ -7,7 +7,9 @@ use shakmaty::{Chess, Position as _};
 use super::Holds::Always;
 use super::fields::{Chain, GAMELESS};
 use super::marlinformat::Record;
-use super::{BadRecord, Facts, Fault, Format, Input, Reader, View, Writer, fields, fill};
+use super::{
+    BadRecord, Cut, Facts, Fault, Format, Input, Place, Reader, View, Writer, fields, fill,
+};
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, Played, Position, Sample};
 
@@ -25,7 +27,8 @@ pub static FORMAT: Format = Format {
     facts: Facts { scores: Always, plies: Always, moves: Always, games: Always, colours: Always },
     view: View::Fixed(PointOfView::White),
     recognises,
-    reader: |input| Box::new(ViriReader { input, games: 0, at: 0 }),
+    reader: |input| Box::new(ViriReader { input, at: 0 }),
+    cut: Some(Cut { bytes: 1 << 16, border }),
     writer: Some(|| Box::new(ViriWriter::default())),
 };
 
@@ -54,9 +57,21 @@ fn opens(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
         .all(|entry| legal(entry, &chess).map(|(_, played)| chess.play_unchecked(played)).is_ok())
 }
 
+/// The end of a game that is surely one. Four zero bytes may also stand in the start of a game, which
+/// the end of another one is then in front of, by a start's length at most.
+fn border(bytes: &[u8]) -> Option<usize> {
+    let (words, _) = bytes.as_chunks::<MOVE>();
+    let mut without = 0;
+    let end = words.iter().position(|word| {
+        let is_end = *word == END && without >= START / MOVE;
+        without = if *word == END { 0 } else { without + 1 };
+        is_end
+    });
+    Some((end? + 1) * MOVE)
+}
+
 struct ViriReader {
     input: Input,
-    games: u64,
     at: u64,
 }
 
@@ -77,12 +92,9 @@ impl ViriReader {
         if length == 0 {
             return Ok(false);
         }
-        self.games += 1;
-        let number = self.games;
         let bad = |moves: usize, reason: String| {
-            let place = format!("game {number} at byte {from}");
-            let place = if moves == 0 { place } else { format!("{place}, move {moves}") };
-            BadRecord { place, reason }
+            let rest = if moves == 0 { String::new() } else { format!(", move {moves}") };
+            BadRecord { place: Place::Byte("game", from, rest), reason }
         };
         if length < START {
             let reason = format!("the file ends after {length} of the start's {START} bytes");

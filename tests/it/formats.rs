@@ -269,11 +269,11 @@ fn viriformat_cut_anywhere() {
 fn viriformat_skips_framed_games() {
     let sound = hex(VIRI_EXAMPLE);
     for (at, byte, place) in [
-        (8, 0x67, "game 2 at byte 56: nibble 7"),
-        (24, 0x41, "game 2 at byte 56: en passant square number 65"),
-        (30, 7, "game 2 at byte 56: result byte 7"),
-        (37, 0x0f, "game 2 at byte 56, move 2: move 0x0f34 is not legal"),
-        (44, 0x38, "game 2 at byte 56, move 4: move"),
+        (8, 0x67, "game at byte 56: nibble 7"),
+        (24, 0x41, "game at byte 56: en passant square number 65"),
+        (30, 7, "game at byte 56: result byte 7"),
+        (37, 0x0f, "game at byte 56, move 2: move 0x0f34 is not legal"),
+        (44, 0x38, "game at byte 56, move 4: move"),
     ] {
         let mut bytes = sound.repeat(3);
         bytes[56 + at] = byte;
@@ -441,7 +441,7 @@ fn wrong_lines_are_named() {
         let mut samples = Vec::new();
         while source.next_block(&mut samples).unwrap() {}
         assert_eq!((samples.len(), source.bad_records().count), (3, 1));
-        assert_eq!(source.bad_records().first[0].place, "line 3");
+        assert_eq!(source.bad_records().first[0].place, nnuance::format::Place::Line(3));
     }
 }
 
@@ -474,7 +474,7 @@ fn files_of_other_kinds() {
     let mut bytes = hex(VIRI_EXAMPLE).repeat(2);
     bytes[37] = 0x0f;
     let error = read_bytes(&bytes).unwrap_err().to_string();
-    assert!(error.contains("game 1 at byte 0, move 2"), "{error}");
+    assert!(error.contains("game at byte 0, move 2"), "{error}");
     // A given format is checked.
     let error = read_as(&text::FORMAT, &hex(VIRI_EXAMPLE)).unwrap_err().to_string();
     assert!(error.contains("viriformat"), "{error}");

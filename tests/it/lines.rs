@@ -17,7 +17,7 @@ fn read(bytes: &[u8], piece: usize) -> (usize, Vec<String>) {
         match reader.read(&mut samples) {
             Ok(true) => {}
             Ok(false) => return (samples.len(), faults),
-            Err(Fault::Skipped(bad)) => faults.push(bad.place),
+            Err(Fault::Skipped(bad)) => faults.push(bad.place.to_string()),
             Err(fault) => panic!("{fault:?}"),
         }
     }

@@ -92,6 +92,7 @@ mod pairs;
 mod parity;
 mod parity_threats;
 mod pgn;
+mod pieces;
 mod plain;
 mod played;
 mod playouts;

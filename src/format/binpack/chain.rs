@@ -78,6 +78,15 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     Ok(LEAST + bits.bytes_taken())
 }
 
+/// Whether bytes begin with a stem.
+pub fn begins(bytes: &[u8]) -> bool {
+    let stem = |stem: &[u8; LEAST]| {
+        let position = stem.first_chunk().expect("34 bytes");
+        Board::unpack(position, 0).is_ok()
+    };
+    bytes.first_chunk().is_some_and(stem)
+}
+
 /// The move of a stem: kind, from, to, promotion, highest bits first; all zero for none.
 fn stem_move(bits: u16) -> Result<Option<Played>, String> {
     let (from, to) = (bits >> 8 & 63, bits >> 2 & 63);

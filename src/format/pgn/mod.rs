@@ -17,7 +17,7 @@ use shakmaty::{
 use text::{Frame, Frames, Outcome, Tags, Token, Tokens, Wrong, tag_name};
 
 use super::Holds::{Always, Sometimes};
-use super::{BadRecord, Facts, Fault, Format, Input, Reader, View};
+use super::{BadRecord, Facts, Fault, Format, Input, Place, Reader, View};
 use crate::format::fields;
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, Played, Position, Sample};
@@ -37,6 +37,7 @@ pub static FORMAT: Format = Format {
     },
     view: View::Fixed(PointOfView::White),
     recognises,
+    cut: None,
     reader: |input| Box::new(PgnReader::new(input)),
     writer: Some(|| Box::new(write::PgnWriter::default())),
 };
@@ -66,7 +67,7 @@ impl PgnReader {
             let dots = if turn == Color::White { "." } else { "..." };
             place = format!("{place}, move {number}{dots}");
         }
-        let bad = BadRecord { place, reason: wrong.reason };
+        let bad = BadRecord { place: Place::Words(place), reason: wrong.reason };
         if self.frame.last && wrong.at_end { Fault::CutOff(bad) } else { Fault::Skipped(bad) }
     }
 }

@@ -1,0 +1,79 @@
+//! Pieces of a file: ranges of bytes that begin where a record does, so that several threads read one
+//! file.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::{ALL, Format, ReadError, Source, unpack};
+use crate::point_of_view::PointOfView;
+
+/// Where the records of a format begin.
+#[derive(Clone, Copy)]
+pub struct Cut {
+    /// Bytes of a piece: its records begin in the range of these.
+    pub bytes: u64,
+    /// The place of the first record that surely begins in these bytes, which stand at a place of the
+    /// file that is a multiple of `bytes`; none where more bytes may tell.
+    pub border: fn(&[u8]) -> Option<usize>,
+}
+
+/// A file that is read in pieces.
+#[derive(Clone)]
+pub struct Pieces {
+    path: PathBuf,
+    format: &'static Format,
+    view: PointOfView,
+    cut: Cut,
+    /// Bytes of the file.
+    pub length: u64,
+}
+
+impl Pieces {
+    /// None of files that can be read from their beginning only.
+    pub(super) fn of(path: &Path, format: &'static Format, view: PointOfView) -> Option<Self> {
+        // A program's own reader may need what stands before.
+        let cut = format.cut.filter(|_| ALL.iter().any(|it| std::ptr::eq(*it, format)))?;
+        let mut file = File::open(path).ok()?;
+        let metadata = file.metadata().ok().filter(|it| it.is_file())?;
+        let mut head = Vec::new();
+        (&mut file).take(4).read_to_end(&mut head).ok()?;
+        let (path, length) = (path.to_path_buf(), metadata.len());
+        (!unpack::is_packed(&head)).then_some(Self { path, format, view, cut, length })
+    }
+
+    pub fn count(&self) -> u64 {
+        self.length.div_ceil(self.cut.bytes)
+    }
+
+    /// Opens a piece, as if it were a file; bad records are named by their places in the file.
+    pub fn open(&self, number: u64, limit: u64) -> Result<Source, ReadError> {
+        let failed = |error| ReadError::Io { path: self.path.clone(), error };
+        let (from, bytes) = self.read(number).map_err(failed)?;
+        let reader = (self.format.reader)(Box::new(Cursor::new(bytes)));
+        Ok(Source::new(&self.path, self.format, reader, limit).piece_at(from, self.view))
+    }
+
+    /// The bytes of a piece, and where they begin.
+    fn read(&self, number: u64) -> io::Result<(u64, Vec<u8>)> {
+        let (from, size) = (number * self.cut.bytes, self.cut.bytes as usize);
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(from))?;
+        let (mut bytes, mut more) = (Vec::with_capacity(size + MARGIN), size + MARGIN);
+        let mut end = None;
+        while end.is_none() {
+            let read = (&mut file).take(more as u64).read_to_end(&mut bytes)?;
+            let next = bytes.get(size..).and_then(self.cut.border).map(|end| size + end);
+            end = next.or((read < more).then_some(bytes.len()));
+            more = bytes.len();
+        }
+        bytes.truncate(end.unwrap_or(0));
+        let start = if number == 0 { Some(0) } else { (self.cut.border)(&bytes) };
+        let start = start.unwrap_or(bytes.len());
+        bytes.drain(..start);
+        Ok((from + start as u64, bytes))
+    }
+}
+
+/// Bytes behind the range of a piece that are read with it: the last record ends there.
+const MARGIN: usize = 1 << 12;
