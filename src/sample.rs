@@ -1,13 +1,16 @@
 //! One training position. Facts that a format lacks are `None`, never a default.
 
 mod fen;
+pub mod planes;
+
+pub use planes::Planes;
 
 use std::num::{NonZeroU16, NonZeroU64};
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{
     Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move,
-    Position as _, PositionError, Role, Setup, Square, attacks, fen::Fen,
+    Position as _, PositionError, Role, Setup, Square, fen::Fen,
 };
 
 /// A board and its state, packed into 28 bytes the way marlinformat packs it, as White sees it.
@@ -67,7 +70,6 @@ impl Position {
     }
 
     pub fn from_chess(chess: &Chess) -> Self {
-        // Replaying games spends most of its time here: four bitboards give the bits of nibbles.
         let board = chess.board();
         let castling = chess.castles().castling_rights() & board.rooks();
         let (knights, bishops, queens, kings) =
@@ -79,15 +81,11 @@ impl Position {
             board.black(),
         ]
         .map(u64::from);
-        let mut nibbles = 0u128;
-        for (i, square) in board.occupied().into_iter().enumerate().take(32) {
-            let bit = |k: usize| bits[k] >> square as u32 & 1;
-            let nibble = bit(0) | bit(1) << 1 | bit(2) << 2 | bit(3) << 3;
-            nibbles |= u128::from(nibble) << (4 * i);
-        }
+        let occupied = board.occupied().into();
+        let nibbles = Planes { occupied, bits }.nibbles();
         let ep = chess.pseudo_legal_ep_square().map_or(NO_EP, |square| square as u8);
         Self {
-            occupied: board.occupied().into(),
+            occupied,
             nibbles: nibbles.to_le_bytes(),
             turn_ep: ep | (chess.turn().is_black() as u8) << 7,
             halfmove: chess.halfmoves().min(255) as u8,
@@ -202,70 +200,31 @@ impl Position {
 
     /// The squares of the pieces of each colour, White first, by role, pawn to king.
     pub fn bitboards(&self) -> [[u64; 6]; 2] {
-        let sets = self.sets();
-        [0, 8].map(|colour| {
-            let mut pieces = std::array::from_fn(|role| sets[colour + role]);
-            pieces[Role::Rook as usize - 1] |= sets[colour + usize::from(CASTLING_ROOK)];
-            pieces
-        })
+        let planes = self.planes();
+        let white = planes.of_color(Color::White);
+        let roles = [
+            planes.pawns(),
+            planes.knights(),
+            planes.bishops(),
+            planes.rooks(),
+            planes.queens(),
+            planes.kings(),
+        ];
+        [white, planes.bits[3]].map(|side| roles.map(|pieces| pieces & side))
     }
 
-    /// The rooks that may castle, of both sides.
-    pub fn castling_rooks(&self) -> Bitboard {
-        let sets = self.sets();
-        Bitboard(sets[6] | sets[14])
+    pub fn planes(&self) -> Planes {
+        Planes::of(self.occupied, u128::from_le_bytes(self.nibbles))
     }
 
     /// Checks the rules that evaluations rely on, as [`Position::to_chess`] does.
     pub fn check(&self) -> Result<(), String> {
-        let sets = self.bitboards();
-        for ([.., king], side) in sets.iter().zip(["White", "Black"]) {
-            if king.count_ones() != 1 {
-                return Err(format!("{side} has {} kings, expected 1", king.count_ones()));
-            }
-        }
-        if Bitboard(sets[0][0] | sets[1][0]).intersects(Bitboard::BACKRANKS) {
-            return Err("a pawn stands on the first or last rank".to_string());
-        }
-        match self.is_king_attacked(!self.turn()) {
-            true => Err("the side that just moved is in check".to_string()),
-            false => Ok(()),
-        }
+        self.planes().check(self.turn())
     }
 
     /// Whether the side to move is in check.
     pub fn in_check(&self) -> bool {
-        self.is_king_attacked(self.turn())
-    }
-
-    /// Whether the king of a colour is attacked.
-    fn is_king_attacked(&self, color: Color) -> bool {
-        let (sets, occupied) = (self.bitboards(), Bitboard(self.occupied));
-        let [own, other] = color.fold_wb([0, 1], [1, 0]);
-        let [pawns, knights, bishops, rooks, queens, kings] = sets[other].map(Bitboard);
-        let attacks = |king| {
-            attacks::rook_attacks(king, occupied) & (rooks | queens)
-                | attacks::bishop_attacks(king, occupied) & (bishops | queens)
-                | attacks::knight_attacks(king) & knights
-                | attacks::king_attacks(king) & kings
-                | attacks::pawn_attacks(color, king) & pawns
-        };
-        Bitboard(sets[own][5]).first().is_some_and(|king| attacks(king).any())
-    }
-
-    fn sets(&self) -> [u64; 16] {
-        let mut sets = [0u64; 16];
-        let mut rest = self.occupied;
-        // Half of the nibbles at a time: shifting 128 bits takes longer.
-        for half in self.nibbles.chunks_exact(8) {
-            let mut nibbles = u64::from_le_bytes(half.try_into().expect("chunks of eight"));
-            for _ in 0..rest.count_ones().min(16) {
-                sets[(nibbles & 15) as usize] |= rest & rest.wrapping_neg();
-                rest &= rest - 1;
-                nibbles >>= 4;
-            }
-        }
-        sets
+        self.planes().is_king_attacked(self.turn())
     }
 
     pub fn turn(&self) -> Color {
@@ -296,20 +255,11 @@ impl Position {
 
     /// The same position with colours swapped and the board mirrored top to bottom.
     pub fn flipped(&self) -> Self {
-        let (mut nibbles, mut turned) = (u128::from_le_bytes(self.nibbles), 0u128);
-        // The pieces of a rank stay together and in order; the last rank comes first.
-        for rank in self.occupied.to_le_bytes() {
-            let bits = 4 * rank.count_ones();
-            turned = turned << bits | nibbles & ((1 << bits) - 1);
-            nibbles >>= bits;
-        }
-        let pieces = self.occupied.count_ones().min(32);
-        let of_pieces = u128::MAX.checked_shr(128 - 4 * pieces).unwrap_or(0);
-        turned ^= (8 * LOWEST) & of_pieces;
+        let turned = self.planes().flipped();
         let ep = self.ep_square().map_or(NO_EP, |square| square.flip_vertical() as u8);
         Self {
-            occupied: self.occupied.swap_bytes(),
-            nibbles: turned.to_le_bytes(),
+            occupied: turned.occupied,
+            nibbles: turned.nibbles().to_le_bytes(),
             turn_ep: ep | (self.turn().is_white() as u8) << 7,
             ..*self
         }

@@ -1,7 +1,7 @@
 //! bulletformat: 32 bytes a position, the board turned to the side to move; docs/formats.md has the
 //! layout. Bytes 29-31 are not checked: some tools keep data of their own there.
 
-use shakmaty::Color;
+use shakmaty::{Bitboard, Color};
 
 use super::Holds::{Always, Never};
 use super::record::{self, LENGTH, Records};
@@ -39,12 +39,13 @@ fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
 
 /// The rules, as far as they can be asked in little time, and the bytes of the kings.
 fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
+    let planes = position.planes();
     // A rook that may castle has a nibble in other formats, never in this one.
-    if let Some(square) = position.castling_rooks().first() {
+    if let Some(square) = Bitboard(planes.castling_rooks()).first() {
         return Err(format!("the nibble of {square} stands for no piece"));
     }
-    position.check()?;
-    let king = |color| position.king(color).map_or(64, |square| square as u8);
+    planes.check(Color::White)?;
+    let king = |color| planes.king(color).map_or(64, |square| square as u8);
     let (our_king, their_king) = (king(Color::White), king(Color::Black) ^ 56);
     if (own, theirs) != (our_king, their_king) {
         return Err(format!(

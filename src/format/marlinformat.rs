@@ -6,7 +6,7 @@ use super::Holds::{Always, Never};
 use super::record::{self, LENGTH, Records};
 use super::{Facts, Format, View, Writer, fields};
 use crate::point_of_view::PointOfView;
-use crate::sample::{Position, Sample};
+use crate::sample::{Planes, Position, Sample};
 
 const NO_EP: u8 = 64;
 
@@ -34,8 +34,9 @@ fn decode(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
 
 /// A sound position, without castling rights and en passant squares that the board contradicts.
 fn sound(position: Position) -> Result<Position, String> {
-    position.check()?;
-    if position.ep_square().is_none() && castling_is_plain(&position) {
+    let planes = position.planes();
+    planes.check(position.turn())?;
+    if position.ep_square().is_none() && castling_is_plain(&planes) {
         return Ok(position);
     }
     let chess = position.to_chess().map_err(|error| error.to_string())?;
@@ -43,18 +44,18 @@ fn sound(position: Position) -> Result<Position, String> {
 }
 
 /// Whether rooks that may castle stand on their king's back rank, one a side of it.
-fn castling_is_plain(position: &Position) -> bool {
-    let castling = position.castling_rooks();
+fn castling_is_plain(planes: &Planes) -> bool {
+    let castling = Bitboard(planes.castling_rooks());
     castling.is_empty()
         || Color::ALL.into_iter().all(|color| {
-            let rooks = castling & Bitboard(position.bitboards()[color.fold_wb(0, 1)][3]);
+            let rooks = castling & Bitboard(planes.of_color(color));
             let rank = Bitboard::from_rank(color.backrank());
-            let Some(king) = position.king(color).filter(|_| rooks.any()) else { return true };
+            let Some(king) = planes.king(color).filter(|_| rooks.any()) else { return true };
             let right = rooks & Bitboard(u64::MAX << king as u32);
             rank.contains(king)
                 && rank.is_superset(rooks)
-                && right.count() <= 1
-                && (rooks ^ right).count() <= 1
+                && !right.more_than_one()
+                && !(rooks ^ right).more_than_one()
         })
 }
 

@@ -1,5 +1,7 @@
 //! Formats of one record of 32 bytes a position.
 
+use std::io::{BufRead as _, ErrorKind};
+
 use super::{BLOCK, BadRecord, Cut, Fault, Input, Place, Reader, fill};
 use crate::sample::Sample;
 
@@ -7,38 +9,63 @@ pub const LENGTH: usize = 32;
 
 pub const CUT: Cut = Cut { bytes: 1 << 17, border: |_| Some(0) };
 
-type Decode = fn(&[u8; LENGTH]) -> Result<Sample, String>;
-
 /// Reads records, with what turns one into a sample.
-pub struct Records {
+pub struct Records<D> {
     input: Input,
-    decode: Decode,
+    decode: D,
     records: u64,
 }
 
-impl Records {
-    pub fn new(input: Input, decode: Decode) -> Self {
+impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String>> Records<D> {
+    pub fn new(input: Input, decode: D) -> Self {
         Self { input, decode, records: 0 }
+    }
+
+    fn bad(&self, reason: String) -> BadRecord {
+        BadRecord { place: Place::Record(self.records), reason }
+    }
+
+    /// Reads a record across the border of two slices of the input; false at the end.
+    fn across(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        let mut record = [0; LENGTH];
+        let length = fill(&mut *self.input, &mut record)?;
+        if length == 0 {
+            return Ok(false);
+        }
+        self.records += 1;
+        if length < LENGTH {
+            let reason = format!("the file ends after {length} of its {LENGTH} bytes");
+            return Err(Fault::CutOff(self.bad(reason)));
+        }
+        out.push((self.decode)(&record).map_err(|reason| Fault::Skipped(self.bad(reason)))?);
+        Ok(true)
     }
 }
 
-impl Reader for Records {
+impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String> + Send> Reader for Records<D> {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        for _ in 0..BLOCK {
-            let mut record = [0; LENGTH];
-            let length = fill(&mut *self.input, &mut record)?;
-            if length == 0 {
-                return Ok(false);
+        let mut left = BLOCK;
+        while left > 0 {
+            let (records, _) = match self.input.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                bytes => bytes?.as_chunks(),
+            };
+            if records.is_empty() {
+                if !self.across(out)? {
+                    return Ok(false);
+                }
+                left -= 1;
+                continue;
             }
-            self.records += 1;
-            let place = || Place::Record(self.records);
-            if length < LENGTH {
-                let reason = format!("the file ends after {length} of its {LENGTH} bytes");
-                return Err(Fault::CutOff(BadRecord { place: place(), reason }));
-            }
-            match (self.decode)(&record) {
-                Ok(sample) => out.push(sample),
-                Err(reason) => return Err(Fault::Skipped(BadRecord { place: place(), reason })),
+            let before = out.len();
+            let decoded = records.iter().take(left).map(&self.decode);
+            let fault = decoded.map(|it| it.map(|sample| out.push(sample))).find_map(Result::err);
+            let read = out.len() - before + usize::from(fault.is_some());
+            self.input.consume(read * LENGTH);
+            self.records += read as u64;
+            left -= read;
+            if let Some(reason) = fault {
+                return Err(Fault::Skipped(self.bad(reason)));
             }
         }
         Ok(true)
@@ -46,7 +73,7 @@ impl Reader for Records {
 }
 
 /// Whether most of the first records are sound.
-pub fn recognises(head: &[u8], decode: Decode) -> bool {
+pub fn recognises(head: &[u8], decode: impl Fn(&[u8; LENGTH]) -> Result<Sample, String>) -> bool {
     let (records, _) = head.as_chunks::<LENGTH>();
     let first = &records[..records.len().min(1024)];
     let sound = first.iter().filter(|record| decode(record).is_ok()).count();

@@ -34,7 +34,6 @@ pub use store::{Store, push, read_traces};
 pub use stream::Stream;
 
 use crate::format::ReadError;
-use crate::sample::Sample;
 
 /// Positions to read, and how.
 #[derive(Clone, Debug, Default)]
@@ -137,12 +136,12 @@ impl Plan {
         })
     }
 
-    /// Purpose of the game of a position of `files`.
-    pub fn subset(&self, sample: &Sample) -> Subset {
-        match self.split.holds_out(sample) {
-            true if !self.validation.is_empty() || self.test.takes(sample) => Subset::Test,
+    /// Purpose of the game of a [group](crate::sample::Sample::group) in `files`.
+    pub fn subset(&self, group: u64) -> Subset {
+        match self.split.holds_out(group) {
+            true if !self.validation.is_empty() || self.test.takes(group) => Subset::Test,
             true => Subset::Validation,
-            false if self.share.takes(sample) => Subset::Train,
+            false if self.share.takes(group) => Subset::Train,
             false => Subset::Unused,
         }
     }

@@ -207,7 +207,8 @@ fn read_file<'a>(
         for sample in block {
             scan.games += u64::from(sample.game.is_some() && sample.game != last_game);
             last_game = sample.game;
-            match plan.subset(sample) {
+            let group = sample.group();
+            match plan.subset(group) {
                 Subset::Validation => validation.push(*sample),
                 Subset::Test => test.push(*sample),
                 Subset::Train => {
@@ -219,7 +220,7 @@ fn read_file<'a>(
                     continue;
                 }
             }
-            scan.sketch.add(sample);
+            scan.sketch.add(group);
         }
         shared.validation.add(number, &mut validation);
         shared.test.add(number, &mut test);
@@ -371,7 +372,7 @@ pub fn collect(
     let of_file = |path: &PathBuf| {
         let mut samples = Vec::new();
         each_block(path, plan, seen, |block| {
-            samples.extend(block.iter().filter(|it| part.has(plan.subset(it))));
+            samples.extend(block.iter().filter(|it| part.has(plan.subset(it.group()))));
         })?;
         Ok(samples)
     };

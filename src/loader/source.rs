@@ -166,7 +166,7 @@ fn read_ahead(path: PathBuf, plan: Arc<Plan>) -> Receiver<Result<Vec<Sample>, Lo
             while more {
                 let mut block = Vec::new();
                 more = file.next(&mut block)?;
-                block.retain(|it| plan.subset(it) == Subset::Train);
+                block.retain(|it| plan.subset(it.group()) == Subset::Train);
                 if sender.send(Ok(block)).is_err() {
                     break;
                 }

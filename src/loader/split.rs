@@ -17,8 +17,9 @@ pub struct Split {
 }
 
 impl Split {
-    pub fn holds_out(&self, sample: &Sample) -> bool {
-        draw(mix(0, self.seed), sample) <= self.share && self.share > 0.0
+    /// Whether the game of a [group](Sample::group) is held out.
+    pub fn holds_out(&self, group: u64) -> bool {
+        draw(mix(0, self.seed), group) <= self.share && self.share > 0.0
     }
 }
 
@@ -33,10 +34,11 @@ impl Test {
     /// The default of a config.
     pub const DEFAULT: Self = Self(0.5);
 
-    pub fn takes(&self, sample: &Sample) -> bool {
+    /// Whether it takes the game of a [group](Sample::group).
+    pub fn takes(&self, group: u64) -> bool {
         // Far from any salt of a split, but for one seed in 2^64, and from that of a share.
         const SALT: u64 = 0x7465_7374_2067_616d;
-        draw(SALT, sample) < self.0
+        draw(SALT, group) < self.0
     }
 }
 
@@ -50,10 +52,11 @@ pub struct Share(pub f64);
 impl Share {
     pub const ALL: Self = Self(1.0);
 
-    pub fn takes(&self, sample: &Sample) -> bool {
+    /// Whether it takes the game of a [group](Sample::group).
+    pub fn takes(&self, group: u64) -> bool {
         // Far from any salt of a split, but for one seed in 2^64.
         const SALT: u64 = 0x7368_6172_6520_6f66;
-        draw(SALT, sample) < self.0
+        draw(SALT, group) < self.0
     }
 }
 
@@ -63,9 +66,9 @@ impl Default for Share {
     }
 }
 
-/// An exact number from 0 to below 1, of 53 bits, that a position's game has with this salt.
-fn draw(salt: u64, sample: &Sample) -> f64 {
-    (mix(salt, sample.group()) >> 11) as f64 / (1u64 << 53) as f64
+/// An exact number from 0 to below 1, of 53 bits, that a game has with this salt.
+fn draw(salt: u64, group: u64) -> f64 {
+    (mix(salt, group) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// The smallest hashes of games (of positions, where games are unknown). Two sets of data that
@@ -79,8 +82,8 @@ pub struct Sketch(BTreeSet<u64>);
 impl Sketch {
     const SIZE: usize = 2048;
 
-    pub fn add(&mut self, sample: &Sample) {
-        let group = sample.group();
+    /// Adds the game of a [group](Sample::group).
+    pub fn add(&mut self, group: u64) {
         if self.0.len() < Self::SIZE {
             self.0.insert(group);
         } else if self.0.last().is_some_and(|last| group < *last) && self.0.insert(group) {
@@ -105,8 +108,8 @@ impl Sketch {
         self.0.is_empty()
     }
 
-    pub fn contains(&self, sample: &Sample) -> bool {
-        self.0.contains(&sample.group())
+    pub fn contains(&self, group: u64) -> bool {
+        self.0.contains(&group)
     }
 }
 

@@ -219,7 +219,7 @@ fn read(
             return;
         }
         left -= 1;
-        match plan.subset(&traced.sample) {
+        match plan.subset(traced.sample.group()) {
             Subset::Train => {
                 for Entry { term, white, black } in &traced.entries {
                     let times = u64::from(white.unsigned_abs()) + u64::from(black.unsigned_abs());

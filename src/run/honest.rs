@@ -79,7 +79,7 @@ pub fn honest(
         }
     }
     let mut seen = known.clone();
-    seen.retain(|(.., recipe)| found.samples.iter().any(|it| recipe.sketch.contains(it)));
+    seen.retain(|(.., recipe)| found.samples.iter().any(|it| recipe.sketch.contains(it.group())));
     let is_seen = |place: usize| seen.iter().any(|it| it.0 == place);
     for &(place, name, recipe) in &known {
         if is_seen(place) {
@@ -127,7 +127,8 @@ pub fn honest(
         let test = Test(tests.reduce(f64::min).unwrap_or(Test::DEFAULT.0));
         let filter = &recipe.config.data.filter;
         found.samples.retain(|it| {
-            split.holds_out(it) && test.takes(it) && (chosen || filter.rejects(it).is_none())
+            let is_test = split.holds_out(it.group()) && test.takes(it.group());
+            is_test && (chosen || filter.rejects(it).is_none())
         });
         found.is_test = true;
         ensure!(
@@ -149,7 +150,8 @@ pub fn honest(
     }
     for (place, name, recipe) in known {
         let kept_none = is_seen(place) && recipe.config.test.0 == 0.0 && !all;
-        if kept_none || found.samples.iter().any(|it| recipe.validation_sketch.contains(it)) {
+        if kept_none || found.samples.iter().any(|it| recipe.validation_sketch.contains(it.group()))
+        {
             found.doubt(place, chosen_on_these(name));
         }
     }

@@ -149,7 +149,7 @@ pub fn of_ended(
         Model::Traces(_) => Page::of(&runs, &[], None, place, listener),
         _ => {
             // A run without a test is measured on the games on which others are.
-            let others = validation.iter().filter(|it| Test::DEFAULT.takes(it));
+            let others = validation.iter().filter(|it| Test::DEFAULT.takes(it.group()));
             let chosen_on = test.is_empty();
             let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
             let positions = Positions {

@@ -339,7 +339,7 @@ impl<'a> Sweep<'a> {
         };
         let mut truth = Truth { targets, ..truth(samples, "test games") };
         let chosen_on = &self.scan.validating.sketch;
-        let mut doubt = samples.iter().any(|it| chosen_on.contains(it));
+        let mut doubt = samples.iter().any(|it| chosen_on.contains(it.group()));
         let mut measured = Vec::new();
         for (member, _) in all.iter().filter(|(_, spread)| spread.is_ok()) {
             let mut seeds = Vec::new();

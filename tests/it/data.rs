@@ -281,7 +281,7 @@ fn samples_equal_splits_of_training() {
     fine(&[&sample[..], &["--seed", "5"]].concat());
     let rule = Split { share: 0.3, seed: 5 };
     let games = read(GAMES).unwrap();
-    let (held, others): (Vec<_>, Vec<_>) = games.iter().partition(|it| rule.holds_out(it));
+    let (held, others): (Vec<_>, Vec<_>) = games.iter().partition(|it| rule.holds_out(it.group()));
     assert_eq!(folder.samples("drawn.pgn"), held);
     assert_eq!(folder.samples("rest.pgn"), others);
     // Whole games, and positions where games are unknown: 3,000 expected, 52 the deviation.

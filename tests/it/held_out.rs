@@ -72,7 +72,7 @@ fn subsets(path: &Path, plan: &Plan) -> Vec<Subset> {
     {
         let (before, sample): (Option<&Sample>, &Sample) = pair;
         if before.is_none_or(|before| before.game != sample.game) {
-            subsets.push(plan.subset(sample));
+            subsets.push(plan.subset(sample.group()));
         }
     }
     subsets
@@ -139,16 +139,17 @@ fn test_is_independent_of_other_draws() {
     let (mut counts, mut of) = ([[0u32; 2]; 2], [[0u32; 2]; 2]);
     for number in 1..=200_000 {
         sample.game = std::num::NonZeroU64::new(mix(7, number));
-        let taken = Test(0.5).takes(sample);
-        let draws = [SPLIT.holds_out(sample), Share(0.5).takes(sample)];
+        let group = sample.group();
+        let taken = Test(0.5).takes(group);
+        let draws = [SPLIT.holds_out(group), Share(0.5).takes(group)];
         for (i, draw) in draws.into_iter().enumerate() {
             counts[i][usize::from(draw)] += u32::from(taken);
             of[i][usize::from(draw)] += 1;
         }
-        let part = Test(0.3).takes(sample);
+        let part = Test(0.3).takes(group);
         assert!(taken || !part, "a smaller test is a part of a larger one");
         smaller += u32::from(part);
-        assert!(Test(1.0).takes(sample) && !Test(0.0).takes(sample));
+        assert!(Test(1.0).takes(group) && !Test(0.0).takes(group));
     }
     assert!((f64::from(smaller) / 200_000.0 - 0.3).abs() < 0.005, "{smaller}");
     for (count, of) in counts.iter().flatten().zip(of.iter().flatten()) {
@@ -219,7 +220,7 @@ fn split_depends_on_its_seed() {
     let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
     let held = |seed| -> BTreeSet<u64> {
         let split = Split { seed, ..SPLIT };
-        samples.iter().filter(|it| split.holds_out(it)).map(Sample::group).collect()
+        samples.iter().map(Sample::group).filter(|group| split.holds_out(*group)).collect()
     };
     let games: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
     let [one, other] = [held(0), held(1)];
@@ -235,13 +236,13 @@ fn sketch_has_the_smallest_hashes() {
     let smallest: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
     let smallest: BTreeSet<u64> = smallest.into_iter().take(2048).collect();
     let mut sketch = Sketch::default();
-    samples.iter().for_each(|sample| sketch.add(sample));
-    assert!(samples.iter().all(|it| sketch.contains(it) == smallest.contains(&it.group())));
+    samples.iter().for_each(|sample| sketch.add(sample.group()));
+    assert!(samples.iter().all(|it| sketch.contains(it.group()) == smallest.contains(&it.group())));
     // In halves too.
     let (mut joined, mut half) = (Sketch::default(), Sketch::default());
     let (one, other) = samples.split_at(samples.len() / 2);
-    one.iter().for_each(|sample| joined.add(sample));
-    other.iter().for_each(|sample| half.add(sample));
+    one.iter().for_each(|sample| joined.add(sample.group()));
+    other.iter().for_each(|sample| half.add(sample.group()));
     joined.join(&half);
     assert!(joined == sketch);
 }

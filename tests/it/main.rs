@@ -94,6 +94,7 @@ mod parity_threats;
 mod pgn;
 mod pieces;
 mod plain;
+mod planes;
 mod played;
 mod playouts;
 mod point_of_view;

@@ -1,6 +1,8 @@
 //! marlinformat, and what tells it from bulletformat.
 
-use nnuance::format::{bulletformat, marlinformat, viriformat};
+use std::io::{BufReader, Cursor};
+
+use nnuance::format::{BLOCK, bulletformat, marlinformat, viriformat};
 
 use crate::formats::{START, exhaust, hex, read_as, read_bytes, real, samples, write};
 
@@ -38,6 +40,31 @@ fn contradicted_castling_rights_are_dropped() {
     let mut bytes = write(&marlinformat::FORMAT, &[moved]).unwrap();
     (bytes[8], bytes[9]) = (0x66, 0xd5);
     assert_eq!(read_bytes(&bytes).unwrap(), [moved]);
+}
+
+#[test]
+fn slices_of_any_length_give_the_same() {
+    // Two blocks and some records, of which two are bad, and a part of one.
+    let mut bytes = hex(EXAMPLE).repeat(BLOCK * 2 + 100);
+    for record in [7, BLOCK + 3] {
+        bytes[record * 32 + 8] = 0x73;
+    }
+    bytes.truncate(bytes.len() - 5);
+    let calls = |slice: usize| {
+        let input = BufReader::with_capacity(slice, Cursor::new(bytes.clone()));
+        let mut reader = (marlinformat::FORMAT.reader)(Box::new(input));
+        let mut samples = Vec::new();
+        let calls = std::iter::repeat_with(|| {
+            let read = reader.read(&mut samples);
+            (samples.len(), read.map_err(|fault| format!("{fault:?}")))
+        });
+        calls.take_while(|(_, read)| *read != Ok(false)).collect::<Vec<_>>()
+    };
+    let whole = calls(bytes.len());
+    assert_eq!(whole.len(), 4);
+    for slice in [1, 31, 33, 1000] {
+        assert!(calls(slice) == whole, "{slice}");
+    }
 }
 
 #[test]

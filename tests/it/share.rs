@@ -31,11 +31,11 @@ fn smaller_shares_are_parts_of_larger() {
     assert!(all.len() > 10_000, "{} games", all.len());
     let mut smaller = BTreeSet::new();
     for share in SHARES.map(Share) {
-        let taken = games(&|sample| share.takes(sample));
+        let taken = games(&|sample| share.takes(sample.group()));
         assert!(taken.is_superset(&smaller), "{share:?}");
         // Within four standard deviations of a binomial draw, on both sides of the split.
         for held_out in [false, true] {
-            let side = games(&|sample| SPLIT.holds_out(sample) == held_out);
+            let side = games(&|sample| SPLIT.holds_out(sample.group()) == held_out);
             let (found, of) = (taken.intersection(&side).count() as f64, side.len() as f64);
             let spread = (of * share.0 * (1.0 - share.0)).sqrt();
             assert!((found - share.0 * of).abs() <= 4.0 * spread, "{share:?}: {found} of {of}");
@@ -64,11 +64,11 @@ fn training_sees_its_share_alone() {
     let slow: Vec<Sample> = collect(&plan(), Part::All, &|_| {})
         .expect("games")
         .into_iter()
-        .filter(|it| !SPLIT.holds_out(it) && share.takes(it))
+        .filter(|it| !SPLIT.holds_out(it.group()) && share.takes(it.group()))
         .collect();
     let found = scanned(&Plan { share, ..plan() });
     assert_eq!(found.train, slow.len() as u64);
-    assert!(slow.iter().all(|sample| found.sketch.contains(sample) || slow.len() > 2048));
+    assert!(slow.iter().all(|sample| found.sketch.contains(sample.group()) || slow.len() > 2048));
     let sorted = |mut scores: Vec<i32>| {
         scores.sort_unstable();
         scores
@@ -108,7 +108,8 @@ fn same_bits_for_any_threads() {
 #[test]
 fn positions_are_drawn_evenly() {
     let samples = collect(&plan(), Part::All, &|_| {}).expect("games");
-    let trained: Vec<Sample> = samples.into_iter().filter(|it| !SPLIT.holds_out(it)).collect();
+    let trained: Vec<Sample> =
+        samples.into_iter().filter(|it| !SPLIT.holds_out(it.group())).collect();
     let some = scanned(&plan()).some;
     assert!((60_000..=131_072).contains(&some.len()), "{}", some.len());
     // In the order of the file.

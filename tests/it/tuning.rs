@@ -38,7 +38,7 @@ fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     let split = Split { share, seed: 0 };
     let plan = Plan { split, ..Plan::reading(vec![POSITIONS.into()]).limited(limit) };
     let mut samples = collect(&plan, Part::All, &|_| ()).unwrap();
-    samples.retain(|sample| !split.holds_out(sample));
+    samples.retain(|sample| !split.holds_out(sample.group()));
     samples
 }
 
@@ -212,7 +212,7 @@ fn memory_holds_what_the_files_say() {
         assert!(on_the_way.all() == store.all());
     }
     let mut samples = collect(&plan, Part::All, &|_| ()).unwrap();
-    samples.retain(|sample| !split.holds_out(sample));
+    samples.retain(|sample| !split.holds_out(sample.group()));
     let streamed = Encoder::Hce(Arc::new(encoder())).encode(&samples);
     let stored = store.all();
     assert_eq!((stored.len(), store.len()), (samples.len(), samples.len()));

@@ -187,7 +187,7 @@ pub fn sample(SampleArgs { files, share, rest, seed }: SampleArgs) -> Result<Exi
     let (written, mut tally) = files.each("sample", written, |_, block, written| {
         for sample in block {
             match &mut others {
-                _ if split.holds_out(sample) => written.write(sample)?,
+                _ if split.holds_out(sample.group()) => written.write(sample)?,
                 Some(others) => others.write(sample)?,
                 None => {}
             }

@@ -1,0 +1,179 @@
+//! Nibbles of pieces as four bitboards, one a bit, and back.
+
+use shakmaty::{Bitboard, Color, Square, attacks};
+
+/// The lowest bit of each nibble.
+const LOWEST: u64 = u64::MAX / 15;
+
+/// Squares of pieces by the bits of their nibbles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planes {
+    pub occupied: u64,
+    /// The lowest bit first. The highest is set for Black's pieces.
+    pub bits: [u64; 4],
+}
+
+impl Planes {
+    /// The planes of a nibble a square, in order of squares.
+    pub fn of(occupied: u64, nibbles: u128) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if *bmi::IS_FAST {
+            // SAFETY: the instructions are there.
+            return Self { occupied, bits: unsafe { bmi::spread(occupied, nibbles) } };
+        }
+        Self { occupied, bits: spread(occupied, nibbles) }
+    }
+
+    /// The nibbles of the occupied squares, of 32 at most.
+    pub fn nibbles(&self) -> u128 {
+        #[cfg(target_arch = "x86_64")]
+        if *bmi::IS_FAST {
+            // SAFETY: the instructions are there.
+            return unsafe { bmi::gather(self.occupied, self.bits) };
+        }
+        gather(self.occupied, self.bits)
+    }
+
+    pub fn kings(&self) -> u64 {
+        self.bits[0] & self.bits[2]
+    }
+
+    pub fn queens(&self) -> u64 {
+        self.bits[2] & !(self.bits[0] | self.bits[1])
+    }
+
+    /// Rooks, those that may castle among them.
+    pub fn rooks(&self) -> u64 {
+        self.bits[1] & (self.bits[0] | self.bits[2])
+    }
+
+    pub fn castling_rooks(&self) -> u64 {
+        self.bits[1] & self.bits[2]
+    }
+
+    pub fn bishops(&self) -> u64 {
+        self.bits[1] & !(self.bits[0] | self.bits[2])
+    }
+
+    pub fn knights(&self) -> u64 {
+        self.bits[0] & !(self.bits[1] | self.bits[2])
+    }
+
+    pub fn pawns(&self) -> u64 {
+        self.occupied & !(self.bits[0] | self.bits[1] | self.bits[2])
+    }
+
+    /// The pieces of a colour.
+    pub fn of_color(&self, color: Color) -> u64 {
+        color.fold_wb(self.occupied & !self.bits[3], self.bits[3])
+    }
+
+    pub fn king(&self, color: Color) -> Option<Square> {
+        Bitboard(self.kings() & self.of_color(color)).first()
+    }
+
+    /// Those of the board mirrored top to bottom, with colours swapped.
+    pub fn flipped(&self) -> Self {
+        let mut bits = self.bits.map(u64::swap_bytes);
+        let occupied = self.occupied.swap_bytes();
+        bits[3] ^= occupied;
+        Self { occupied, bits }
+    }
+
+    /// Checks the rules of [`Position::check`](super::Position::check).
+    pub fn check(&self, turn: Color) -> Result<(), String> {
+        for color in Color::ALL {
+            let kings = Bitboard(self.kings() & self.of_color(color));
+            if kings.single_square().is_none() {
+                return Err(format!("{color:?} has {} kings, expected 1", kings.count()));
+            }
+        }
+        if Bitboard(self.pawns()).intersects(Bitboard::BACKRANKS) {
+            return Err("a pawn stands on the first or last rank".to_string());
+        }
+        match self.is_king_attacked(!turn) {
+            true => Err("the side that just moved is in check".to_string()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the king of a colour is attacked.
+    pub fn is_king_attacked(&self, color: Color) -> bool {
+        let Some(king) = self.king(color) else { return false };
+        let (occupied, other) = (Bitboard(self.occupied), Bitboard(self.of_color(!color)));
+        let attackers = attacks::rook_attacks(king, occupied) & (self.rooks() | self.queens())
+            | attacks::bishop_attacks(king, occupied) & (self.bishops() | self.queens())
+            | attacks::knight_attacks(king) & self.knights()
+            | attacks::king_attacks(king) & self.kings()
+            | attacks::pawn_attacks(color, king) & self.pawns();
+        attackers.intersects(other)
+    }
+}
+
+/// [`Planes::of`], one piece after the other.
+pub fn spread(occupied: u64, nibbles: u128) -> [u64; 4] {
+    let (mut sets, mut rest) = ([0u64; 16], occupied);
+    // Half of the nibbles at a time: shifting 128 bits takes longer.
+    for mut half in [nibbles as u64, (nibbles >> 64) as u64] {
+        for _ in 0..rest.count_ones().min(16) {
+            sets[(half & 15) as usize] |= rest & rest.wrapping_neg();
+            rest &= rest - 1;
+            half >>= 4;
+        }
+    }
+    std::array::from_fn(|bit| {
+        let has = |nibble: &usize| nibble >> bit & 1 == 1;
+        (0..16).filter(has).fold(0, |plane, nibble| plane | sets[nibble])
+    })
+}
+
+/// [`Planes::nibbles`], one piece after the other.
+pub fn gather(occupied: u64, bits: [u64; 4]) -> u128 {
+    let (mut halves, mut rest) = ([0u64; 2], occupied);
+    for half in &mut halves {
+        for place in 0..rest.count_ones().min(16) {
+            let square = rest.trailing_zeros();
+            rest &= rest - 1;
+            let bit = |k: usize| (bits[k] >> square & 1) << k;
+            *half |= (bit(0) | bit(1) | bit(2) | bit(3)) << (4 * place);
+        }
+    }
+    u128::from(halves[0]) | u128::from(halves[1]) << 64
+}
+
+/// The instructions `pdep` and `pext`.
+#[cfg(target_arch = "x86_64")]
+mod bmi {
+    use std::arch::x86_64::{__cpuid, _pdep_u64, _pext_u64};
+    use std::sync::LazyLock;
+
+    use super::LOWEST;
+
+    /// Whether the machine has them, and not as loops in microcode, as AMD before Zen 3.
+    pub static IS_FAST: LazyLock<bool> = LazyLock::new(|| {
+        let version = __cpuid(1).eax;
+        let family = (version >> 8 & 15) + (version >> 20 & 255);
+        let is_intel = __cpuid(0).ecx.to_le_bytes() == *b"ntel";
+        std::is_x86_feature_detected!("bmi2") && (is_intel || family >= 0x19)
+    });
+
+    #[target_feature(enable = "bmi2")]
+    pub(super) fn spread(occupied: u64, nibbles: u128) -> [u64; 4] {
+        let (low, high) = (nibbles as u64, (nibbles >> 64) as u64);
+        std::array::from_fn(|bit| {
+            let packed = |half| _pext_u64(half, LOWEST << bit);
+            _pdep_u64(packed(low) | packed(high) << 16, occupied)
+        })
+    }
+
+    #[target_feature(enable = "bmi2")]
+    pub(super) fn gather(occupied: u64, bits: [u64; 4]) -> u128 {
+        let (mut low, mut high) = (0, 0);
+        for (bit, plane) in bits.into_iter().enumerate() {
+            let packed = _pext_u64(plane, occupied);
+            low |= _pdep_u64(packed, LOWEST << bit);
+            high |= _pdep_u64(packed >> 16, LOWEST << bit);
+        }
+        u128::from(low) | u128::from(high) << 64
+    }
+}
