@@ -10,7 +10,7 @@ use std::num::{NonZeroU16, NonZeroU64};
 use serde::{Deserialize, Serialize};
 use shakmaty::{
     Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move,
-    Position as _, PositionError, Role, Setup, Square, fen::Fen,
+    Position as _, PositionError, Role, Setup, Square, attacks, fen::Fen,
 };
 
 /// A board and its state, packed into 28 bytes the way marlinformat packs it, as White sees it.
@@ -100,6 +100,7 @@ impl Position {
     }
 
     /// The raw parts, checked only for nibbles that stand for no piece or square.
+    #[inline(always)]
     pub fn from_parts(
         occupied: u64,
         nibbles: [u8; 16],
@@ -108,18 +109,12 @@ impl Position {
         halfmove: u8,
         fullmove: u16,
     ) -> Result<Self, Impossible> {
-        let count = occupied.count_ones() as usize;
-        at_most_32(count)?;
-        let packed = u128::from_le_bytes(nibbles);
+        let (count, packed) = (occupied.count_ones(), u128::from_le_bytes(nibbles));
         // The lowest bit of each nibble whose low three bits are all set, the only role too many.
         let wrong = packed & packed >> 1 & packed >> 2 & LOWEST;
-        if wrong != 0 {
-            let nibble = (packed >> wrong.trailing_zeros()) as u8 & 15;
-            return Err(Impossible(format!("nibble {nibble} stands for no piece")));
-        }
-        if count < 32 && packed >> (4 * count) != 0 {
-            let reason = format!("{count} squares are occupied, but more pieces are listed");
-            return Err(Impossible(reason));
+        let beyond = packed.checked_shr(4 * count).unwrap_or(0);
+        if count > 32 || wrong != 0 || beyond != 0 {
+            return Err(parts_error(count as usize, packed, wrong));
         }
         let ep = ep.map_or(NO_EP, |square| square as u8);
         let turn_ep = ep | (turn.is_black() as u8) << 7;
@@ -302,11 +297,56 @@ pub(crate) fn legal(setup: Setup) -> Result<Chess, Impossible> {
         .map_err(|error| Impossible(error.to_string()))
 }
 
+#[cold]
+fn parts_error(count: usize, packed: u128, wrong: u128) -> Impossible {
+    let error = at_most_32(count).err().unwrap_or_else(|| {
+        let nibble = (packed >> wrong.trailing_zeros().min(127)) as u8 & 15;
+        Impossible(match wrong {
+            0 => format!("{count} squares are occupied, but more pieces are listed"),
+            _ => format!("nibble {nibble} stands for no piece"),
+        })
+    });
+    error
+}
+
 fn at_most_32(pieces: usize) -> Result<(), Impossible> {
     match pieces <= 32 {
         true => Ok(()),
         false => Err(Impossible(format!("{pieces} pieces on the board, at most 32 fit"))),
     }
+}
+
+/// Whether a move is legal, without the list of those that are.
+fn is_legal(chess: &Chess, played: Move) -> bool {
+    let Move::Normal { role, from, to, promotion, .. } = played else {
+        return chess.is_legal(played);
+    };
+    let (board, us) = (chess.board(), chess.turn());
+    let (own, occupied) = (chess.us(), board.occupied());
+    let targets = match role {
+        Role::Pawn => attacks::pawn_attacks(us, from) & chess.them() | steps(from, us, occupied),
+        _ => attacks::attacks(from, role.of(us), occupied) & !own,
+    };
+    let promotes = role == Role::Pawn && Bitboard::BACKRANKS.contains(to);
+    if !own.contains(from) || !targets.contains(to) || promotes != promotion.is_some() {
+        return false;
+    }
+    let king = if role == Role::King { Some(to) } else { board.king_of(us) };
+    let after = occupied.without(from).with(to);
+    king.is_some_and(|king| board.attacks_to(king, !us, after).without(to).is_empty())
+}
+
+/// The empty squares before a pawn, two where it stands on its first rank.
+pub(crate) fn steps(from: Square, color: Color, occupied: Bitboard) -> Bitboard {
+    let free = !occupied.0;
+    let pawn = 1u64 << from as u32;
+    Bitboard(if color.is_white() {
+        let one = pawn << 8 & free;
+        one | (one & 0xff_0000) << 8 & free
+    } else {
+        let one = pawn >> 8 & free;
+        one | (one & 0xff00_0000_0000) >> 8 & free
+    })
 }
 
 /// One position to learn from. Score and result are seen by the side to move.
@@ -463,6 +503,6 @@ impl Played {
             let (from, to, promotion) = (self.from(), self.to(), self.promotion());
             Move::Normal { role, from, capture, to, promotion }
         };
-        chess.is_legal(played).then_some(played)
+        is_legal(chess, played).then_some(played)
     }
 }

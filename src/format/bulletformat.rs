@@ -23,6 +23,7 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(BulletWriter)),
 };
 
+#[inline(always)]
 fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
     let occupied = u64::from_le_bytes(*record.first_chunk().expect("32 bytes"));
     let nibbles = *record[8..].first_chunk().expect("24 bytes follow");

@@ -27,12 +27,14 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(MarlinWriter)),
 };
 
+#[inline(always)]
 fn decode(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     let Record { position, white_score, white_result } = Record::decode(bytes)?;
     fields::seen_by_white(sound(position)?, Some(white_score), white_result)
 }
 
 /// A sound position, without castling rights and en passant squares that the board contradicts.
+#[inline(always)]
 fn sound(position: Position) -> Result<Position, String> {
     let planes = position.planes();
     planes.check(position.turn())?;
@@ -77,6 +79,7 @@ pub(super) struct Record {
 }
 
 impl Record {
+    #[inline(always)]
     pub fn decode(bytes: &[u8; LENGTH]) -> Result<Self, String> {
         let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("32 bytes"));
         let nibbles = *bytes[8..].first_chunk().expect("24 bytes follow");

@@ -213,6 +213,20 @@ impl From<io::Error> for Fault {
     }
 }
 
+/// [`fill`] for a few bytes, which mostly lie together.
+pub fn fill_array<const N: usize>(
+    input: &mut dyn BufRead,
+    buffer: &mut [u8; N],
+) -> io::Result<usize> {
+    match input.fill_buf() {
+        Ok(bytes) if bytes.len() >= N => buffer.copy_from_slice(&bytes[..N]),
+        Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+        _ => return fill(input, buffer),
+    }
+    input.consume(N);
+    Ok(N)
+}
+
 /// Fills `buffer` as far as the input reaches and says how far that is.
 pub fn fill(input: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;

@@ -8,7 +8,7 @@ use super::Holds::Always;
 use super::fields::{Chain, GAMELESS};
 use super::marlinformat::Record;
 use super::{
-    BadRecord, Cut, Facts, Fault, Format, Input, Place, Reader, View, Writer, fields, fill,
+    BadRecord, Cut, Facts, Fault, Format, Input, Place, Reader, View, Writer, fields, fill_array,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, Played, Position, Sample};
@@ -87,7 +87,7 @@ impl ViriReader {
     fn game(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let (first, from) = (out.len(), self.at);
         let mut record = [0; START];
-        let length = fill(&mut *self.input, &mut record)?;
+        let length = fill_array(&mut *self.input, &mut record)?;
         self.at += length as u64;
         if length == 0 {
             return Ok(false);
@@ -150,7 +150,7 @@ impl ViriReader {
     /// The next four bytes, or none where the file ends before them.
     fn entry(&mut self) -> Result<Option<[u8; MOVE]>, Fault> {
         let mut entry = [0; MOVE];
-        let length = fill(&mut *self.input, &mut entry)?;
+        let length = fill_array(&mut *self.input, &mut entry)?;
         self.at += length as u64;
         Ok((length == MOVE).then_some(entry))
     }

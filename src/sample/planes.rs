@@ -15,6 +15,7 @@ pub struct Planes {
 
 impl Planes {
     /// The planes of a nibble a square, in order of squares.
+    #[inline(always)]
     pub fn of(occupied: u64, nibbles: u128) -> Self {
         #[cfg(target_arch = "x86_64")]
         if *bmi::IS_FAST {
@@ -110,6 +111,20 @@ impl Planes {
     }
 }
 
+/// The square with so many of a set below it.
+#[inline]
+pub fn nth(set: u64, number: u32) -> Option<Square> {
+    let rest = 'rest: {
+        #[cfg(target_arch = "x86_64")]
+        if *bmi::IS_FAST && number < 64 {
+            // SAFETY: the instructions are there.
+            break 'rest unsafe { bmi::spread_bits(1 << number, set) };
+        }
+        (0..number.min(64)).fold(set, |rest, _| rest & rest.wrapping_sub(1))
+    };
+    Bitboard(rest).first()
+}
+
 /// [`Planes::of`], one piece after the other.
 pub fn spread(occupied: u64, nibbles: u128) -> [u64; 4] {
     let (mut sets, mut rest) = ([0u64; 16], occupied);
@@ -156,6 +171,11 @@ mod bmi {
         let is_intel = __cpuid(0).ecx.to_le_bytes() == *b"ntel";
         std::is_x86_feature_detected!("bmi2") && (is_intel || family >= 0x19)
     });
+
+    #[target_feature(enable = "bmi2")]
+    pub(super) fn spread_bits(bits: u64, set: u64) -> u64 {
+        _pdep_u64(bits, set)
+    }
 
     #[target_feature(enable = "bmi2")]
     pub(super) fn spread(occupied: u64, nibbles: u128) -> [u64; 4] {

@@ -31,7 +31,6 @@ mod export_scales;
 mod extract;
 mod features_sets;
 mod fen;
-mod first_views;
 mod forged;
 mod formats;
 mod fuzz;

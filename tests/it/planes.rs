@@ -1,8 +1,11 @@
-//! Nibbles as bitboards: instructions against one piece after the other.
+//! Boards as bitboards, and legal moves: fast ways against slow ones.
 
-use nnuance::sample::planes::{gather, spread};
-use nnuance::sample::{Planes, Position, mix};
-use shakmaty::{Color, Position as _, Square};
+use std::collections::HashSet;
+use std::num::NonZeroU16;
+
+use nnuance::sample::planes::{gather, nth, spread};
+use nnuance::sample::{Planes, Played, Position, mix};
+use shakmaty::{Bitboard, Color, Position as _, Square};
 
 use crate::games;
 
@@ -22,6 +25,10 @@ fn instructions_equal_loops() {
         let places = 4 * occupied.count_ones().min(32);
         let held = nibbles & u128::MAX.checked_shr(128 - places).unwrap_or(0);
         assert_eq!(planes.nibbles(), held, "{occupied:x} {nibbles:x}");
+        for number in [0, 5, 31, 63, 64, u32::MAX] {
+            let square = Bitboard(occupied).into_iter().nth(number as usize);
+            assert_eq!(nth(occupied, number), square, "{occupied:x} {number}");
+        }
     }
 }
 
@@ -83,4 +90,21 @@ fn checks_equal_rules() {
         1,
     );
     assert_eq!(king.unwrap().check(), Err("Black has 0 kings, expected 1".to_string()));
+}
+
+#[test]
+fn legal_moves_equal_lists() {
+    let mut checks = 0;
+    for position in games::positions(40_000, 14).into_iter().step_by(97) {
+        let chess = position.to_chess().unwrap();
+        checks += usize::from(chess.is_check());
+        let (legal, mut found) = (chess.legal_moves(), HashSet::new());
+        for played in (1..=u16::MAX).filter_map(NonZeroU16::new).map(Played) {
+            let Some(legal_move) = played.legal_move(&chess) else { continue };
+            assert!(legal.contains(&legal_move), "{legal_move:?} in {position:?}");
+            found.insert(Played::from_move(&legal_move).unwrap().0);
+        }
+        assert_eq!(found.len(), legal.len(), "{position:?}");
+    }
+    assert!(checks > 10, "{checks}");
 }

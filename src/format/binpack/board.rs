@@ -7,7 +7,8 @@ use shakmaty::{
 };
 
 use super::super::fields;
-use crate::sample::{Played, Position, legal};
+use crate::sample::planes::nth;
+use crate::sample::{Played, Position, legal, steps};
 
 /// Side, king and rook of the rights to castle. The long one is counted first where a side has both.
 const CASTLINGS: [(Color, Square, Square); 4] = [
@@ -80,6 +81,7 @@ impl Board {
     }
 
     /// The position, its move number that of the half-move.
+    #[inline]
     pub fn position(&self, ply: u16) -> Position {
         Position::from_chess(&self.chess).numbered(ply / 2 + 1)
     }
@@ -94,7 +96,7 @@ impl Board {
         let (board, own) = (self.chess.board(), self.chess.us());
         let count = own.count() as u32;
         let number = bits.take(width(count)).ok_or_else(ends)?;
-        let from = nth(own, number).ok_or_else(|| format!("piece {number} of {count}"))?;
+        let from = nth(own.0, number).ok_or_else(|| format!("piece {number} of {count}"))?;
         let role = board.role_at(from).expect("the square is occupied");
         let (squares, choices) = self.choices(from, role);
         let number = bits.take(width(choices)).ok_or_else(ends)?;
@@ -111,7 +113,7 @@ impl Board {
             true => (number / 4, Some(Role::ALL[1 + number as usize % 4])),
             false => (number, None),
         };
-        let to = nth(squares, number).ok_or_else(wrong)?;
+        let to = nth(squares.0, number).ok_or_else(wrong)?;
         let capture = board.role_at(to);
         Ok(match role == Role::Pawn && capture.is_none() && from.file() != to.file() {
             true => Move::EnPassant { from, to },
@@ -154,6 +156,9 @@ impl Board {
         let attacked = |king| board.attacks_to(king, !us, board.occupied()).any();
         if board.king_of(us).is_none_or(attacked) {
             return Err(illegal(from, to));
+        }
+        if self.rights == 0 {
+            return Ok(());
         }
         for (place, (_, king, rook)) in CASTLINGS.iter().enumerate() {
             if [*king, *rook].iter().any(|square| [from, to].contains(square)) {
@@ -226,24 +231,6 @@ fn behind(square: Square) -> Square {
     Square::new(square as u32 ^ 8)
 }
 
-/// The empty squares before a pawn, two where it stands on its first rank.
-fn steps(from: Square, color: Color, occupied: Bitboard) -> Bitboard {
-    let free = !occupied.0;
-    let pawn = 1u64 << from as u32;
-    Bitboard(if color.is_white() {
-        let one = pawn << 8 & free;
-        one | (one & 0xff_0000) << 8 & free
-    } else {
-        let one = pawn >> 8 & free;
-        one | (one & 0xff00_0000_0000) >> 8 & free
-    })
-}
-
-/// The square with so many below it.
-fn nth(squares: Bitboard, number: u32) -> Option<Square> {
-    squares.into_iter().nth(number as usize)
-}
-
 /// Takes bits off bytes.
 pub struct BitReader<'a> {
     bytes: &'a [u8],
@@ -257,15 +244,17 @@ impl<'a> BitReader<'a> {
 
     /// The next bits, at most 8 of them; none where the bytes end before them.
     pub fn take(&mut self, count: u32) -> Option<u32> {
-        let first = self.at / 8;
-        let shift = self.at % 8;
+        let (first, shift) = (self.at / 8, self.at % 8);
         self.at += count as usize;
         if self.at > 8 * self.bytes.len() {
             return None;
         }
-        let byte = |at: usize| u32::from(self.bytes.get(at).copied().unwrap_or(0));
-        let two = byte(first) << 8 | byte(first + 1);
-        Some((two << shift & 0xffff) >> (16 - count))
+        let two = match self.bytes[first.min(self.bytes.len())..] {
+            [one, two, ..] => u16::from_be_bytes([one, two]),
+            [one] => u16::from(one) << 8,
+            [] => 0,
+        };
+        Some(u32::from(two << shift) >> (16 - count))
     }
 
     /// A number in blocks of four bits, the lowest first, each after a bit for another one.
