@@ -10,7 +10,9 @@ pub use buckets::{Buckets, OwnBuckets};
 pub use form::{Form, LayerForm, is_pieces, pieces};
 pub use operation::{Arithmetic, Operation, columns, multiply};
 
-pub use crate::features::{Inputs, Integer, Kings, MAX_ACTIVE, PIECES, Row, Set, Views};
+pub use crate::features::{
+    FirstView, Inputs, Integer, Kings, MAX_ACTIVE, PIECES, Row, Set, Views, flipped,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -2,6 +2,7 @@
 
 mod choices;
 mod columns;
+mod first;
 mod listed;
 mod pairs;
 pub(crate) mod plan;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 pub use choices::{Choices, Verdict, first};
 pub use columns::{COLUMN, Column, Head, SUMS};
+pub use first::FirstPlanner;
 pub use listed::{Listed, lists};
 pub use pairs::{Bits, Pairs, most_pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use super::plan::{UNITS, Word};
 use super::{Active, Indices};
-use crate::architecture::{Architecture, Row};
+use crate::architecture::{Architecture, PIECES, Row, flipped};
 
 /// Pairs of a king bucket, at most, where chunks are planned once: the rows of more would not stay in
 /// the first cache. Lists of several sets are longer and worth twice as many.
@@ -74,9 +74,24 @@ impl Pairs {
     /// The pairs that shorten these lists most, so many at most for each king bucket; and, if a list
     /// may name a row more than once, the multiples that occur.
     pub fn learn(net: &Architecture, lists: &Active, most: usize) -> Self {
+        Self::learn_any(net, lists, most, false)
+    }
+
+    /// The same, but behind each pair stands the one of [`flipped`] rows, for
+    /// [plans of first views](super::FirstPlanner). A pair of two flipped rows stands there twice.
+    ///
+    /// # Panics
+    /// If the lists are not those of both views.
+    pub fn learn_flipped(net: &Architecture, lists: &Active, most: usize) -> Self {
+        assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
+        Self::learn_any(net, lists, most, true)
+    }
+
+    fn learn_any(net: &Architecture, lists: &Active, most: usize, flip: bool) -> Self {
+        let (near, far) = (u16::MAX.into(), u32::MAX as usize);
         match &lists.indices {
-            Indices::U16(indices) => Self::learn_of(net, lists, indices, most, u16::MAX.into()),
-            Indices::U32(indices) => Self::learn_of(net, lists, indices, most, u32::MAX as usize),
+            Indices::U16(indices) => Self::learn_of(net, lists, indices, (most, near), flip),
+            Indices::U32(indices) => Self::learn_of(net, lists, indices, (most, far), flip),
         }
     }
 
@@ -85,8 +100,8 @@ impl Pairs {
         net: &Architecture,
         lists: &Active,
         indices: &[I],
-        most: usize,
-        names: usize,
+        (most, names): (usize, usize),
+        flip: bool,
     ) -> Self {
         let (inputs, kings) = (net.rows(), net.inputs.kings().count());
         let mut samples = vec![Vec::new(); kings];
@@ -118,7 +133,7 @@ impl Pairs {
             .enumerate()
             .map(|(king, lists)| {
                 let mut group = Group::new(net, king, &lists, &parents);
-                let learnt = learnt(&group, &lists, &multiples, most);
+                let learnt = learnt(&group, &lists, &multiples, most, flip);
                 if !net.inputs.is_pieces() {
                     group.leave_out_others(&learnt);
                 }
@@ -152,6 +167,16 @@ impl Pairs {
     /// inputs.
     pub fn parents(&self) -> &[[u32; 2]] {
         &self.parents
+    }
+
+    /// Whether each pair is followed by the one of flipped rows.
+    pub(super) fn are_flipped(&self) -> bool {
+        let flip = |row: u32| match row.checked_sub(PIECES as u32) {
+            None => flipped(row as u16).into(),
+            Some(_) => row ^ 1,
+        };
+        let (twins, rest) = self.parents.as_chunks::<2>();
+        rest.is_empty() && twins.iter().all(|[one, other]| one.map(flip) == *other)
     }
 
     /// Rows without pairs.
@@ -378,12 +403,14 @@ fn most_frequent(inputs: usize, lists: &[Vec<u32>], few: &[Range<usize>]) -> Vec
     rows
 }
 
-/// The pairs that shorten lists of one king bucket most. Returns their parents, local.
+/// The pairs that shorten lists of one king bucket most; if `flip`, each with that of flipped rows.
+/// Returns their parents, local.
 fn learnt(
     group: &Group,
     lists: &[Vec<u32>],
     multiples: &[(u32, u8)],
     most: usize,
+    flip: bool,
 ) -> Vec<[u16; 2]> {
     let lists: Vec<Vec<u16>> = lists.iter().map(|list| group.named(list, multiples)).collect();
     // Rows that do not occur take no room.
@@ -395,15 +422,22 @@ fn learnt(
     let lists = lists.iter().map(|list| list.iter().map(place).collect()).collect();
     let mut learner = Learner::new(there.len() + most, lists);
     let mut parents = Vec::new();
-    while parents.len() < most {
-        let next = there.len() + parents.len();
-        let Some([one, other]) = learner.best(next) else { break };
-        learner.join(one, other, next);
-        let row = |it: usize| match it.checked_sub(there.len()) {
-            None => there[it],
-            Some(pair) => (group.rows.len() + pair) as u16,
-        };
-        parents.push([one, other].map(row));
+    let at_once = if flip { 2 } else { 1 };
+    while parents.len() + at_once <= most {
+        let Some(best) = learner.best(there.len() + parents.len()) else { break };
+        let twin = best.map(|it| match it.checked_sub(there.len()) {
+            None if flip => place(&flipped(there[it])).into(),
+            None => it,
+            Some(pair) => there.len() + (pair ^ 1),
+        });
+        for [one, other] in [best, twin].into_iter().take(at_once) {
+            learner.join(one, other, there.len() + parents.len());
+            let row = |it: usize| match it.checked_sub(there.len()) {
+                None => there[it],
+                Some(pair) => (group.rows.len() + pair) as u16,
+            };
+            parents.push([one, other].map(row));
+        }
     }
     parents
 }

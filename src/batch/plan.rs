@@ -391,29 +391,14 @@ impl Planner {
             counts[entry.get() / UNITS] += 1;
         }
 
-        // Long ones last, so that branches are predicted. Lengths beyond the last bucket
-        // are rare; their order hardly matters.
-        const BUCKETS: usize = 64;
-        let bucket = |run: &Run| usize::from(run.fours).min(BUCKETS - 1);
-        let mut buckets = [0u32; BUCKETS];
+        let run = |(input, &count): (usize, &u32)| Run {
+            input: input as u32,
+            fours: count.div_ceil(FOUR as u32) as u16,
+        };
         self.unsorted.clear();
-        for (input, &count) in counts[..inputs].iter().enumerate() {
-            if count > 0 {
-                let run = Run { input: input as u32, fours: count.div_ceil(FOUR as u32) as u16 };
-                buckets[bucket(&run)] += 1;
-                self.unsorted.push(run);
-            }
-        }
-        let mut next = 0;
-        for bucket in &mut buckets {
-            next += std::mem::replace(bucket, next);
-        }
-        plan.runs.resize(next as usize, Run::default());
-        for run in &self.unsorted {
-            let next = &mut buckets[bucket(run)];
-            plan.runs[*next as usize] = *run;
-            *next += 1;
-        }
+        self.unsorted
+            .extend(counts[..inputs].iter().enumerate().map(run).filter(|it| it.fours > 0));
+        sort_runs(&self.unsorted, &mut plan.runs);
 
         let mut start = 0;
         for run in &plan.runs {
@@ -439,6 +424,28 @@ impl Planner {
         }
         plan.holders.truncate(fours);
         plan.is_inverted = true;
+    }
+}
+
+/// Sorts runs by their lengths. Long ones come last, so that branches are predicted.
+#[inline(always)]
+pub(super) fn sort_runs(unsorted: &[Run], runs: &mut Vec<Run>) {
+    // Lengths beyond the last bucket are rare; their order hardly matters.
+    const BUCKETS: usize = 64;
+    let bucket = |run: &Run| usize::from(run.fours).min(BUCKETS - 1);
+    let mut buckets = [0u32; BUCKETS];
+    for run in unsorted {
+        buckets[bucket(run)] += 1;
+    }
+    let mut next = 0;
+    for bucket in &mut buckets {
+        next += std::mem::replace(bucket, next);
+    }
+    runs.resize(unsorted.len(), Run::default());
+    for run in unsorted {
+        let next = &mut buckets[bucket(run)];
+        runs[*next as usize] = *run;
+        *next += 1;
     }
 }
 
@@ -532,7 +539,7 @@ fn write_entries<'a, I: Word + 'a, E: Word, L: Iterator<Item = &'a [I]>>(
 
 /// Finds neighbours of one kind.
 #[inline(always)]
-fn spans(kinds: impl Iterator<Item = usize>, spans: &mut Vec<Span>) {
+pub(super) fn spans(kinds: impl Iterator<Item = usize>, spans: &mut Vec<Span>) {
     spans.clear();
     for (place, of) in kinds.enumerate() {
         match spans.last_mut() {

@@ -4,6 +4,7 @@
 mod attack_counts;
 mod attacked;
 pub mod bounds;
+mod first;
 mod halfka;
 mod moved;
 mod pawn_pairs;
@@ -18,6 +19,7 @@ use std::ops::Range;
 
 use shakmaty::{Color, Role, Square};
 
+pub use first::{FirstView, flipped};
 pub use moved::Moved;
 pub use pieces::{Kings, PIECES, Pieces, index, piece, pieces};
 pub use rows::{Row, Rows};

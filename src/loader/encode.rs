@@ -1,5 +1,6 @@
 //! Positions to batches, with plans of their chunks.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -7,8 +8,10 @@ use rayon::prelude::*;
 
 use super::Plan;
 use super::packed::Packed;
-use crate::architecture::Architecture;
-use crate::batch::{Active, Batch, Bits, ChunkPlan, Indices, Inputs, Pairs, Planner, Terms};
+use crate::architecture::{Architecture, FirstView};
+use crate::batch::{
+    Active, Batch, Bits, ChunkPlan, FirstPlanner, Indices, Inputs, Pairs, Planner, Terms,
+};
 use crate::features::{Board, MAX_ACTIVE, Rows};
 use crate::hce::{self, Coding, HceEvaluator, Trace};
 use crate::net::Net;
@@ -540,7 +543,7 @@ impl Plans {
         // With several king buckets, positions of the same stand together.
         let step = if kings > 1 { (records.len() / seen.max(1)).max(1) } else { 1 };
         let some = records.iter().step_by(step).take(seen);
-        let pairs = learnt(net, some.map(Packed::position), pairs);
+        let pairs = learnt(net, some.map(Packed::position), pairs, Pairs::learn);
         let plans = (0..records.len() / chunk).map(|_| Default::default()).collect();
         Self { chunk, pairs: Arc::new(pairs), plans, budget: AtomicUsize::new(budget) }
     }
@@ -590,6 +593,7 @@ fn learnt(
     net: &Architecture,
     positions: impl ExactSizeIterator<Item = Position>,
     most: usize,
+    learn: fn(&Architecture, &Active, usize) -> Pairs,
 ) -> Pairs {
     if most == 0 && !net.inputs.repeats() {
         return Pairs::none(net.rows());
@@ -597,18 +601,27 @@ fn learnt(
     let (mut lists, mut listing) = (Active::default(), Listing::default());
     fill(net, positions, &mut lists, &mut listing);
     listing.name(net, &Pairs::none(net.rows()), &mut lists);
-    Pairs::learn(net, &lists, most)
+    learn(net, &lists, most)
 }
 
 /// The pairs of streamed data: of positions that are spread over all of them.
 pub fn pairs_of(net: &Architecture, some: &[Sample], most: usize) -> Pairs {
     let step = some.len().div_ceil(SEEN).max(1);
-    learnt(net, some.iter().step_by(step).map(|sample| sample.position), most)
+    let positions = some.iter().step_by(step).map(|sample| sample.position);
+    let flip = net.inputs.is_uniform() && net.views() == 2;
+    learnt(net, positions, most, if flip { Pairs::learn_flipped } else { Pairs::learn })
+}
+
+thread_local! {
+    static WORKSPACE: RefCell<Workspace> = RefCell::default();
 }
 
 /// The buffers of one thread.
 #[derive(Default)]
 struct Workspace {
+    first_planner: FirstPlanner,
+    first_views: Vec<FirstView>,
+    buckets: Vec<u8>,
     planner: Planner,
     plan: ChunkPlan,
     records: Vec<Packed>,
@@ -629,8 +642,18 @@ impl Workspace {
         self.records.clear();
         self.records.extend(order.iter().map(|place| part.records[*place as usize]));
         let positions = self.records.iter().map(Packed::position);
-        fill(net, positions, &mut self.lists, &mut self.listing);
         let labels = labels_of(net, &self.records);
+        if plans.plans.is_empty() && net.inputs.is_uniform() {
+            net.inputs.first_views(positions.clone(), &mut self.first_views);
+            self.buckets.clear();
+            if net.buckets > 1 {
+                self.buckets.extend(positions.map(|position| net.bucket_of(&position) as u8));
+            }
+            let Self { first_planner, first_views, buckets, .. } = self;
+            let plan = first_planner.plan(net, first_views, buckets, &plans.pairs);
+            return (Arc::new(plan), labels.into());
+        }
+        fill(net, positions, &mut self.lists, &mut self.listing);
         self.all.clear();
         self.all.extend(0..order.len() as u32);
         pulp::Arch::new().dispatch(Planning(net, &plans.pairs, self));
@@ -674,9 +697,10 @@ fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<ChunkPlan>>, V
     let missing: Vec<_> = planned.iter_mut().filter(|(_, planned)| planned.is_none()).collect();
     // The pool is at work: what needs nothing of it does not wait for it.
     if !missing.is_empty() {
-        missing.into_par_iter().for_each_init(Workspace::default, |workspace, missing| {
+        missing.into_par_iter().with_max_len(1).for_each(|missing| {
             let ((part, plans, order), planned) = missing;
-            *planned = Some(workspace.make(net, part, plans, order));
+            let make = |workspace: &mut Workspace| workspace.make(net, part, plans, order);
+            *planned = Some(WORKSPACE.with_borrow_mut(make));
         });
     }
     let planned = planned.into_iter().filter_map(|(_, planned)| planned);

@@ -1,0 +1,502 @@
+//! Plans of chunks that come once, of nets whose second views are the first ones [`flipped`].
+//!
+//! Such a plan must cost little beside the step. Only the lists of the first view are sorted, named
+//! and inverted: a row of the second view is held by the positions that hold the flipped one in the
+//! first. Pairs are found for all positions at once, a bit each, and bits are transposed to lists.
+
+use std::sync::Arc;
+
+use super::plan::{ABREAST, Entries, FOUR, MOST, Run, UNITS, sort_runs, spans};
+use super::{ChunkPlan, Pairs};
+use crate::architecture::{Architecture, FirstView, MAX_ACTIVE, PIECES, flipped};
+
+/// Rows of inputs and pairs, at most: as many as there are bits for.
+const ROWS: usize = 1 << 10;
+
+/// Words of 64 positions that are named at a time.
+const WORDS: usize = 8;
+
+/// By row and position, whether the list has the row; transposed, by position in each 64 rows.
+type Matrix = [[u64; WORDS]; ROWS];
+
+/// The bits of a position, by row.
+type Named = [u64; ROWS / 64];
+
+/// Makes plans, with reused buffers.
+#[derive(Debug)]
+pub struct FirstPlanner {
+    /// The length of each list.
+    lengths: Vec<u8>,
+    order: Vec<u16>,
+    bits: Box<Matrix>,
+    /// Lists that name pairs, and room behind them.
+    short: Vec<FirstView>,
+    /// How many lists hold each row.
+    counts: Box<[u32; ROWS]>,
+    /// Where the lists of each row begin.
+    starts: Box<[u32; ROWS]>,
+    /// The offsets of the lists that hold each row, row after row.
+    holders: Vec<u16>,
+    unsorted: Vec<Run>,
+    /// Whether lists are written by vector instructions of the machine.
+    vectors: bool,
+}
+
+impl Default for FirstPlanner {
+    fn default() -> Self {
+        Self {
+            lengths: Vec::new(),
+            order: Vec::new(),
+            bits: Box::new([[0; WORDS]; ROWS]),
+            short: Vec::new(),
+            counts: Box::new([0; ROWS]),
+            starts: Box::new([0; ROWS]),
+            holders: Vec::new(),
+            unsorted: Vec::new(),
+            #[cfg(target_arch = "x86_64")]
+            vectors: vectors::are_available(),
+            #[cfg(not(target_arch = "x86_64"))]
+            vectors: false,
+        }
+    }
+}
+
+/// The row of a list of the second view for one of the first. Pairs stand next to their flipped ones.
+#[inline(always)]
+fn flip(row: u16, blank: u16) -> u16 {
+    let of_pair = if row < blank { row ^ 1 } else { blank };
+    if row < PIECES as u16 { flipped(row) } else { of_pair }
+}
+
+/// Lists that are copied at a time.
+const STRIDE: usize = 32;
+
+impl FirstPlanner {
+    /// The same plans without vector instructions of one kind of machine.
+    pub fn portable() -> Self {
+        Self { vectors: false, ..Self::default() }
+    }
+
+    /// Plans both passes of some positions, whose first views these are, in output `buckets` unless
+    /// there is only one.
+    ///
+    /// # Panics
+    /// If the pairs are of other inputs, or of two views and not [flipped](Pairs::learn_flipped).
+    pub fn plan(
+        &mut self,
+        net: &Architecture,
+        lists: &[FirstView],
+        buckets: &[u8],
+        pairs: &Arc<Pairs>,
+    ) -> ChunkPlan {
+        assert!(net.inputs.is_uniform() && pairs.inputs() == PIECES, "pairs of other inputs");
+        assert!(pairs.rows() <= ROWS && lists.len() <= MOST, "{} rows", pairs.rows());
+        debug_assert!(net.views() == 1 || pairs.are_flipped(), "pairs of one view");
+        let mut plan = ChunkPlan {
+            pairs: pairs.clone(),
+            of: [net.views(), net.buckets],
+            rows: pairs.rows(),
+            is_inverted: true,
+            ..ChunkPlan::default()
+        };
+        pulp::Arch::new().dispatch(Planning { planner: self, lists, buckets, plan: &mut plan });
+        plan
+    }
+
+    /// Puts positions of the same bucket together, short lists first.
+    #[inline(always)]
+    fn sort(&mut self, buckets: &[u8]) {
+        const EACH: usize = MAX_ACTIVE + 1;
+        let kinds = buckets.iter().max().map_or(1, |most| usize::from(*most) + 1);
+        let mut places = vec![0_u16; kinds * EACH];
+        let key = |position: usize, length: u8| {
+            let bucket = buckets.get(position).map_or(0, |it| usize::from(*it));
+            bucket * EACH + usize::from(length)
+        };
+        for (position, &length) in self.lengths.iter().enumerate() {
+            places[key(position, length)] += 1;
+        }
+        let mut next = 0;
+        for place in &mut places {
+            next += std::mem::replace(place, next);
+        }
+        self.order.resize(self.lengths.len(), 0);
+        for (position, &length) in self.lengths.iter().enumerate() {
+            let place = &mut places[key(position, length)];
+            self.order[usize::from(*place)] = position as u16;
+            *place += 1;
+        }
+    }
+
+    /// Names pairs in lists wherever it can, behind their other rows.
+    #[inline(always)]
+    fn name(&mut self, lists: &[FirstView], pairs: &Pairs) {
+        let blank = pairs.rows() as u16;
+        self.short.resize(lists.len() + 3, [0; MAX_ACTIVE]);
+        for (number, lists) in lists.chunks(64 * WORDS).enumerate() {
+            let first = number * 64 * WORDS;
+            self.bits.fill([0; WORDS]);
+            let here = first..first + lists.len();
+            // Lists of one length after the other, so that branches are predicted.
+            for position in self.order.iter().map(|it| usize::from(*it)) {
+                if !here.contains(&position) {
+                    continue;
+                }
+                let (place, length) = (position - first, usize::from(self.lengths[position]));
+                for &row in &lists[place][..length] {
+                    self.bits[usize::from(row) % ROWS][place / 64] |= 1 << (place % 64);
+                }
+            }
+            for (number, parents) in pairs.parents().iter().enumerate() {
+                let [one, other] = parents.map(|row| row as usize % ROWS);
+                let mut both = [0; WORDS];
+                for (word, both) in both.iter_mut().enumerate() {
+                    *both = self.bits[one][word] & self.bits[other][word];
+                    self.bits[one][word] &= !*both;
+                    self.bits[other][word] &= !*both;
+                }
+                self.bits[(PIECES + number) % ROWS] = both;
+            }
+            let short = &mut self.short.as_flattened_mut()[first * MAX_ACTIVE..];
+            let lengths = &mut self.lengths[here];
+            #[cfg(target_arch = "x86_64")]
+            if self.vectors {
+                // SAFETY: the machine has the instructions.
+                unsafe { vectors::write_names(&mut self.bits, lists, short, lengths, blank) };
+                continue;
+            }
+            write_names(&mut self.bits, lists, short, lengths, blank);
+        }
+    }
+
+    /// Finds the lists that hold each row in the first view.
+    #[inline(always)]
+    fn invert(&mut self, lists: &[FirstView], units: usize) {
+        let Self { lengths, order, counts, starts, holders, .. } = self;
+        counts.fill(0);
+        let list = |position: u16| {
+            let position = usize::from(position);
+            &lists[position][..usize::from(lengths[position])]
+        };
+        for &position in &*order {
+            for &row in list(position) {
+                counts[usize::from(row) % ROWS] += 1;
+            }
+        }
+        let mut next = 0;
+        for (start, count) in starts.iter_mut().zip(&**counts) {
+            *start = next;
+            next += count;
+        }
+        // Copies take whole strides.
+        holders.resize(next as usize + STRIDE, 0);
+        for (slot, &position) in order.iter().enumerate() {
+            let offset = (slot * units) as u16;
+            for &row in list(position) {
+                let next = &mut starts[usize::from(row) % ROWS];
+                holders[*next as usize] = offset;
+                *next += 1;
+            }
+        }
+        for (start, count) in starts.iter_mut().zip(&**counts) {
+            *start -= count;
+        }
+    }
+
+    /// The holders of each row in all views.
+    #[inline(always)]
+    fn join(&mut self, views: usize, plan: &mut ChunkPlan) {
+        let Self { counts, starts, holders, unsorted, .. } = self;
+        let blank = plan.rows as u16;
+        unsorted.resize(plan.rows, Run::default());
+        let mut found = 0;
+        for row in 0..blank {
+            let mut count = counts[usize::from(row)];
+            if views == 2 {
+                count += counts[usize::from(flip(row, blank)) % ROWS];
+            }
+            let fours = count.div_ceil(FOUR as u32) as u16;
+            unsorted[found] = Run { input: row.into(), fours };
+            found += usize::from(count > 0);
+        }
+        sort_runs(&unsorted[..found], &mut plan.runs);
+        let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
+        let missing = (plan.lists() * UNITS) as u16;
+        plan.holders = vec![[missing; FOUR]; fours + STRIDE / FOUR];
+        let all = plan.holders.as_flattened_mut();
+        let mut start = 0;
+        for run in &plan.runs {
+            let (row, mut next) = (run.input as u16, start);
+            for view in 0..views {
+                let row = usize::from(if view == 0 { row } else { flip(row, blank) }) % ROWS;
+                let (first, count) = (starts[row] as usize, counts[row] as usize);
+                let mut done = 0;
+                // Always once: what is written behind the last is overwritten.
+                loop {
+                    let some: &[u16; STRIDE] = holders[first + done..].first_chunk().expect("room");
+                    let to = all[next + done..].first_chunk_mut().expect("room");
+                    *to = add(*some, view * UNITS);
+                    done += STRIDE;
+                    if done >= count {
+                        break;
+                    }
+                }
+                next += count;
+            }
+            all[next..][..FOUR].fill(missing);
+            start += usize::from(run.fours) * FOUR;
+        }
+        plan.holders.truncate(fours);
+    }
+}
+
+/// Adds so much to each offset.
+#[inline(always)]
+fn add(offsets: [u16; STRIDE], by: usize) -> [u16; STRIDE] {
+    // Of four offsets at a time none overflows. Of single ones the compiler would add one by one.
+    let fours: [u64; STRIDE / FOUR] = pulp::cast(offsets);
+    pulp::cast(fours.map(|four| four + by as u64 * 0x0001_0001_0001_0001))
+}
+
+/// A plan on its way.
+struct Planning<'a> {
+    planner: &'a mut FirstPlanner,
+    lists: &'a [FirstView],
+    buckets: &'a [u8],
+    plan: &'a mut ChunkPlan,
+}
+
+/// Inlined where the vector instructions of the machine may be used.
+impl pulp::NullaryFnOnce for Planning<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { planner, lists, buckets, plan } = self;
+        let (views, pairs) = (plan.of[0], plan.pairs.clone());
+        let is_row = |row: &u16| u8::from(*row < PIECES as u16);
+        let length = |list: &FirstView| list.iter().map(is_row).sum::<u8>();
+        planner.lengths.clear();
+        planner.lengths.extend(lists.iter().map(length));
+        planner.sort(buckets);
+        if pairs.any() {
+            planner.name(lists, &pairs);
+            planner.sort(buckets);
+        }
+        let short = std::mem::take(&mut planner.short);
+        let lists = if pairs.any() { &short[..lists.len()] } else { lists };
+        let FirstPlanner { order, lengths, .. } = &*planner;
+        plan.order.clone_from(order);
+        let longest = |slots: &[u16]| slots.iter().map(|it| lengths[usize::from(*it)]).max();
+        let walks = plan.order.chunks(ABREAST / views).filter_map(longest);
+        plan.walks = walks.map(u16::from).collect();
+
+        let (positions, slots) = (plan.order.len(), plan.lists() / views);
+        let bucket = |it: &u16| buckets.get(usize::from(*it)).copied().unwrap_or(0);
+        plan.weights = plan.order.iter().map(bucket).collect();
+        spans(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.buckets);
+        plan.weights.resize(slots, plan.weights.last().copied().unwrap_or(0));
+        spans(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.spans);
+        plan.positions.clone_from(&plan.order);
+        plan.places = (0..positions as u16).collect();
+        plan.places.resize(slots, positions as u16);
+
+        planner.invert(lists, views * UNITS);
+        planner.join(views, plan);
+        plan.entries = Entries::Near(match views {
+            1 => entries::<1>(lists, plan),
+            _ => entries::<2>(lists, plan),
+        });
+        planner.short = short;
+    }
+}
+
+/// The offsets of the rows of lists.
+#[inline(always)]
+fn entries<const VIEWS: usize>(lists: &[FirstView], plan: &ChunkPlan) -> Vec<[u16; FOUR]> {
+    let blank = plan.rows as u16;
+    let fours = plan.walks.iter().map(|walk| usize::from(*walk).div_ceil(FOUR) * ABREAST);
+    let mut all = vec![[blank * UNITS as u16; FOUR]; fours.sum()];
+    let slots = plan.order.chunks(ABREAST / VIEWS);
+    for ((_, range), slots) in plan.walks().zip(slots) {
+        let entries = all[range].as_chunks_mut::<ABREAST>().0;
+        for (slot, &position) in slots.iter().enumerate() {
+            let list = &lists[usize::from(position)];
+            let mut views = [[0_u16; MAX_ACTIVE]; VIEWS];
+            for (place, &row) in list.iter().enumerate() {
+                let row = row.min(blank);
+                views[0][place] = row * UNITS as u16;
+                if VIEWS == 2 {
+                    views[1][place] = flip(row, blank) * UNITS as u16;
+                }
+            }
+            let views = views.each_ref().map(|view| view.as_chunks::<FOUR>().0);
+            for (place, entries) in entries.iter_mut().enumerate() {
+                for (view, fours) in views.iter().enumerate() {
+                    entries[slot * VIEWS + view] = fours[place];
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Writes the names that bits say: first the rows of the lists that are left, then pairs, then blanks.
+/// Behind the last list there is room.
+#[inline(always)]
+fn write_names(
+    bits: &mut Matrix,
+    lists: &[FirstView],
+    short: &mut [u16],
+    lengths: &mut [u8],
+    blank: u16,
+) {
+    bits.as_chunks_mut().0.iter_mut().for_each(transpose);
+    for (number, (list, length)) in lists.iter().zip(lengths).enumerate() {
+        let (named, short) = (named(bits, number), &mut short[number * MAX_ACTIVE..]);
+        let mut next = 0;
+        for &row in &list[..usize::from(*length)] {
+            short[next] = row;
+            next += (named[usize::from(row / 64)] >> (row % 64) & 1) as usize;
+        }
+        for word in PIECES / 64..ROWS / 64 {
+            let mut left = named[word];
+            while left != 0 {
+                short[next] = (64 * word) as u16 + left.trailing_zeros() as u16;
+                left &= left - 1;
+                next += 1;
+            }
+        }
+        short[next..][..MAX_ACTIVE].fill(blank);
+        *length = next as u8;
+    }
+}
+
+/// The bits of a position, of a transposed matrix.
+#[inline(always)]
+fn named(bits: &Matrix, position: usize) -> Named {
+    std::array::from_fn(|word| bits[64 * word + position % 64][position / 64 % WORDS])
+}
+
+/// Transposes squares of 64 bits, side by side.
+#[inline(always)]
+fn transpose(squares: &mut [[u64; WORDS]; 64]) {
+    let (mut step, mut mask) = (32, u64::from(u32::MAX));
+    while step > 0 {
+        for both in squares.chunks_exact_mut(2 * step) {
+            let (low, high) = both.split_at_mut(step);
+            for (low, high) in low.as_flattened_mut().iter_mut().zip(high.as_flattened_mut()) {
+                let swap = ((*low >> step) ^ *high) & mask;
+                *high ^= swap;
+                *low ^= swap << step;
+            }
+        }
+        step /= 2;
+        mask ^= mask << step;
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod vectors {
+    use std::arch::x86_64::*;
+
+    use super::{FirstView, MAX_ACTIVE, Matrix, PIECES, ROWS, WORDS, named};
+
+    const PLACES: [u8; 64] = {
+        let mut places = [0; 64];
+        let mut place = 0;
+        while place < 64 {
+            places[place] = place as u8;
+            place += 1;
+        }
+        places
+    };
+
+    pub fn are_available() -> bool {
+        is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2")
+    }
+
+    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
+    pub fn write_names(
+        bits: &mut Matrix,
+        lists: &[FirstView],
+        short: &mut [u16],
+        lengths: &mut [u8],
+        blank: u16,
+    ) {
+        for squares in bits.as_chunks_mut().0 {
+            transpose(squares);
+        }
+        let (places, masks) =
+            (pulp::cast(PLACES), _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64));
+        let inputs = _mm512_set1_epi16(PIECES as i16);
+        for (number, (list, length)) in lists.iter().zip(lengths).enumerate() {
+            let named = named(bits, number);
+            let short = &mut short[number * MAX_ACTIVE..][..3 * MAX_ACTIVE];
+            let [low, high]: [__m512i; 2] = pulp::cast(named);
+            let rows = pulp::cast(*list);
+            // The bit of each row.
+            let bytes = _mm512_cvtepi16_epi8(_mm512_srli_epi16::<3>(rows));
+            let bytes = _mm512_permutex2var_epi8(low, _mm512_castsi256_si512(bytes), high);
+            let bit = _mm512_cvtepi16_epi8(_mm512_and_si512(rows, _mm512_set1_epi16(7)));
+            let bit = _mm256_shuffle_epi8(masks, bit);
+            let there = _mm256_test_epi8_mask(_mm512_castsi512_si256(bytes), bit)
+                & _mm512_cmplt_epu16_mask(rows, inputs);
+            store(short, 0, _mm512_maskz_compress_epi16(there, rows));
+            let mut next = there.count_ones() as usize;
+            for word in PIECES / 64..ROWS / 64 {
+                let found = _mm512_maskz_compress_epi8(named[word], places);
+                let found = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(found));
+                let found = _mm512_add_epi16(found, _mm512_set1_epi16((64 * word) as i16));
+                store(short, next, found);
+                next += named[word].count_ones() as usize;
+            }
+            store(short, next, _mm512_set1_epi16(blank as i16));
+            *length = next as u8;
+        }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    fn store(list: &mut [u16], place: usize, rows: __m512i) {
+        *list[place..].first_chunk_mut::<MAX_ACTIVE>().expect("room") = pulp::cast(rows);
+    }
+
+    /// See [`transpose`](super::transpose): three steps at a time.
+    #[target_feature(enable = "avx512f")]
+    fn transpose(squares: &mut [[u64; WORDS]; 64]) {
+        for first in 0..8 {
+            let mut rows: [__m512i; 8] =
+                std::array::from_fn(|place| pulp::cast(squares[first + 8 * place]));
+            swap::<32, 4>(&mut rows, 0x0000_0000_FFFF_FFFF);
+            swap::<16, 2>(&mut rows, 0x0000_FFFF_0000_FFFF);
+            swap::<8, 1>(&mut rows, 0x00FF_00FF_00FF_00FF);
+            for place in 0..8 {
+                squares[first + 8 * place] = pulp::cast(rows[place]);
+            }
+        }
+        for squares in squares.as_chunks_mut::<8>().0 {
+            let mut rows: [__m512i; 8] = squares.map(|row| pulp::cast(row));
+            swap::<4, 4>(&mut rows, 0x0F0F_0F0F_0F0F_0F0F);
+            swap::<2, 2>(&mut rows, 0x3333_3333_3333_3333);
+            swap::<1, 1>(&mut rows, 0x5555_5555_5555_5555);
+            *squares = rows.map(|row| pulp::cast(row));
+        }
+    }
+
+    /// Swaps the upper bits of rows with the lower ones of those so far `apart`.
+    #[target_feature(enable = "avx512f")]
+    fn swap<const STEP: u32, const APART: usize>(rows: &mut [__m512i; 8], mask: u64) {
+        /// The first where the third has a bit, else the second.
+        const CHOOSE: i32 = 0b1110_0100;
+        let mask = _mm512_set1_epi64(mask as i64);
+        for row in (0..8).filter(|row| row & APART == 0) {
+            let (low, high) = (rows[row], rows[row + APART]);
+            let (up, down) = (_mm512_slli_epi64::<STEP>(high), _mm512_srli_epi64::<STEP>(low));
+            rows[row] = _mm512_ternarylogic_epi64::<CHOOSE>(low, up, mask);
+            rows[row + APART] = _mm512_ternarylogic_epi64::<CHOOSE>(down, high, mask);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Plans from the lists of first views.
+
+use std::sync::Arc;
+
+use nnuance::architecture::{Activation, Architecture, FirstView, Views};
+use nnuance::batch::{ChunkPlan, FirstPlanner, Inputs, Pairs, lists};
+use nnuance::loader::{Encoder, pairs_of};
+use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, initial};
+use nnuance::sample::Sample;
+
+use crate::games;
+use crate::largest::largest;
+use crate::listed::{self, near};
+use crate::pairs::assert_same_inputs;
+
+fn net(views: Views, buckets: usize) -> Architecture {
+    let simple = Architecture::simple(views, 40, Activation::SCReLU);
+    Architecture { buckets, ..simple }
+}
+
+fn first_views(net: &Architecture, samples: &[Sample]) -> Vec<FirstView> {
+    let mut lists = Vec::new();
+    net.inputs.first_views(samples.iter().map(|sample| sample.position), &mut lists);
+    lists
+}
+
+/// Plans of chunks of these sizes and of what is left.
+fn plans(
+    net: &Architecture,
+    samples: &[Sample],
+    sizes: &[usize],
+    pairs: &Arc<Pairs>,
+    mut planner: FirstPlanner,
+) -> Vec<ChunkPlan> {
+    let (mut plans, mut left) = (Vec::new(), samples);
+    for &size in sizes.iter().chain([&usize::MAX]) {
+        let (chunk, rest) = left.split_at(size.min(left.len()));
+        left = rest;
+        let bucket = |sample: &Sample| net.bucket_of(&sample.position) as u8;
+        let buckets: Vec<u8> = chunk.iter().map(bucket).collect();
+        let buckets = if net.buckets == 1 { &[] } else { &buckets[..] };
+        plans.push(planner.plan(net, &first_views(net, chunk), buckets, pairs));
+    }
+    plans
+}
+
+#[test]
+fn first_views_are_those_of_the_encoder() {
+    for views in Views::ALL {
+        let net = net(views, 1);
+        let samples = games::recorded(3000);
+        let Inputs::Active(active) = Encoder::net(&net).encode(&samples).inputs else {
+            panic!("lists")
+        };
+        let all = near(&active).chunks(active.views * active.places);
+        for (found, right) in first_views(&net, &samples).iter().zip(all) {
+            assert_eq!(found[..], right[..active.places]);
+        }
+    }
+}
+
+/// They name the same inputs as the lists of the encoder, and lead to the same gradients but for
+/// rounding: with and without pairs, output buckets and vector instructions, in chunks of any size.
+#[test]
+fn plans_of_first_views_equal_lists() {
+    let samples: Vec<Sample> = games::recorded(36_000).into_iter().step_by(12).collect();
+    let device = Backend::Flex.device().expect("flex is always there");
+    for (views, buckets) in Views::ALL.into_iter().flat_map(|views| [(views, 1), (views, 8)]) {
+        let net = net(views, buckets);
+        let listed = Encoder::net(&net).encode(&samples).inputs;
+        let active = listed.one_hot().lists();
+        let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
+        let model = Model::new(&Kind::Net(net.clone()), &initial(&net, 3), &device, compute);
+        let model = model.expect("the weights fit");
+        let targets: Vec<f32> = (0..samples.len()).map(|it| (it % 9) as f32 / 8.0).collect();
+        let (loss, right) = model.gradients(&listed, Aim::Targets(&targets));
+        for most in [0, 101, 256] {
+            let pairs = Arc::new(pairs_of(&net, &samples, most));
+            assert!(pairs.parents().len() + 1 >= most, "{most} pairs");
+            for sizes in [&[1, 3, 64, 150, 512, 700][..], &[2048]] {
+                let planned = plans(&net, &samples, sizes, &pairs, FirstPlanner::default());
+                let portable = plans(&net, &samples, sizes, &pairs, FirstPlanner::portable());
+                assert!(planned == portable, "instructions of the machine");
+                let planned: Vec<Arc<ChunkPlan>> = planned.into_iter().map(Arc::new).collect();
+                let named = listed::active(&net, lists(&planned, active.places), active.places);
+                let named = nnuance::batch::Active { rows: pairs.rows(), ..named };
+                assert_same_inputs(&named, active, &pairs);
+                let (found_loss, found) =
+                    model.gradients(&Inputs::Planned(planned), Aim::Targets(&targets));
+                assert!((found_loss - loss).abs() < 1e-6, "{found_loss} for {loss}");
+                for (name, array) in &right.0 {
+                    let both = array.values.iter().zip(&found.0[name].values);
+                    let size = largest(array.values.iter().map(|it| f64::from(it.abs())));
+                    let error = largest(both.map(|(a, b)| f64::from((a - b).abs())));
+                    assert!(error < 1e-5 * size, "{name}: {error:.1e} of {size:.1e}");
+                }
+            }
+        }
+    }
+}
