@@ -20,6 +20,7 @@ pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
 pub use touched::Touched;
 
 use crate::architecture::Architecture;
+use crate::place::Place;
 use crate::sums::Sums;
 
 /// One of several processes that share each batch.
@@ -414,13 +415,16 @@ pub struct Batch {
     /// Centipawns, one a position; empty where the data has no scores, and with sources NaN where a
     /// position has none.
     pub scores: Arc<[f32]>,
+    /// Its end in data that stream by.
+    pub place: Option<Place>,
 }
 
 impl Batch {
     /// A batch without base, weights, sources and choices.
     pub fn new(inputs: Inputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
         let (base, weights, sources) = (Arc::new([]), Arc::new([]), Arc::new([]));
-        Self { inputs, choices: None, base, weights, sources, results, scores }
+        let (choices, place) = (None, None);
+        Self { inputs, choices, base, weights, sources, results, scores, place }
     }
 
     /// Factors of the losses that make their mean the weighted one: the weights over their mean. Empty

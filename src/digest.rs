@@ -1,7 +1,7 @@
 //! SHA-256, in hexadecimal.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Result};
+use std::io::{BufReader, Read, Result, Seek as _, SeekFrom};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -39,6 +39,40 @@ pub fn of_file(path: &Path) -> Result<(u64, String)> {
         hash.update(&piece[..count]);
         bytes += count as u64;
     }
+}
+
+/// The digest of a file of positions.
+pub struct DataDigest {
+    /// Length of the file.
+    pub bytes: u64,
+    pub sha256: String,
+    /// Whether it is the digest of a sample of the file.
+    pub is_sampled: bool,
+}
+
+/// Bytes of the largest file of positions that is hashed whole.
+const WHOLE: u64 = 16 << 20;
+
+/// Pieces of which the sample of a larger one consists, spread from its beginning to its end.
+const PIECES: u64 = 16;
+
+/// Hashes a file of positions, or a sample of it: to read a large one would take minutes.
+pub fn of_data(path: &Path) -> Result<DataDigest> {
+    let bytes = regular(path).and_then(|()| Ok(path.metadata()?.len()))?;
+    if bytes <= WHOLE {
+        let (bytes, sha256) = of_file(path)?;
+        return Ok(DataDigest { bytes, sha256, is_sampled: false });
+    }
+    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
+    let size = WHOLE / PIECES / 16;
+    let mut piece = vec![0; size as usize];
+    for number in 0..PIECES {
+        let place = u128::from(bytes - size) * u128::from(number) / u128::from(PIECES - 1);
+        file.seek(SeekFrom::Start(place as u64))?;
+        file.read_exact(&mut piece)?;
+        hash.update(&piece);
+    }
+    Ok(DataDigest { bytes, sha256: hexadecimal(hash), is_sampled: true })
 }
 
 fn hexadecimal(hash: Sha256) -> String {

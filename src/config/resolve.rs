@@ -306,6 +306,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         ("data.share", Some(data.share), beyond(0.0), one),
         ("data.limit", whole(data.limit), one, FINITE),
         ("data.window", data.window.map(|it| it as f64), one, from((1u64 << 31) as f64)),
+        ("data.positions", whole(data.positions), one, from(most)),
         ("data.chunk", data.chunk.map(|it| it as f64), from(0.0), from(MOST_IN_CHUNK as f64)),
         ("target.scale", target.scale, from(LEAST_SCALE), from(MOST_SCALE)),
         ("target.score_scale", target.score_scale, from(LEAST_SCALE), from(MOST_SCALE)),

@@ -63,6 +63,8 @@ pub struct Data {
     pub limit: Option<u64>,
     /// Positions that are shuffled together.
     pub window: Option<usize>,
+    /// Positions to train on, where they stream by.
+    pub positions: Option<u64>,
     pub shuffle: bool,
     /// Positions that stay together from pass to pass.
     pub chunk: Option<usize>,
@@ -307,6 +309,7 @@ impl Default for Data {
             check_view: true,
             limit: None,
             window: None,
+            positions: None,
             shuffle: true,
             chunk: None,
             filter: Filter::default(),

@@ -1,7 +1,7 @@
 //! A file of samples: opened, unpacked, recognised, and read block by block.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use shakmaty::Color;
@@ -50,6 +50,18 @@ pub struct BadRecords {
 }
 
 impl BadRecords {
+    /// Adds those that were skipped behind these.
+    pub fn add(&mut self, next: &Self) {
+        self.count += next.count;
+        self.first.extend(next.first.iter().take(KEPT - self.first.len()).cloned());
+    }
+
+    /// Those behind the first so many.
+    pub fn behind(&self, count: u64) -> Self {
+        let first = self.first.iter().skip(count as usize).cloned().collect();
+        Self { count: self.count - count, first }
+    }
+
     /// Counts a bad record; an error if it is one more than the limit.
     pub(super) fn skip(
         &mut self,
@@ -76,6 +88,8 @@ pub struct Source {
     view: PointOfView,
     limit: u64,
     bad: BadRecords,
+    /// The file, whose position tells how far it was read.
+    file: Option<File>,
     /// Where the piece begins that is read of the file.
     from: u64,
     /// Whether any sample was read.
@@ -90,8 +104,8 @@ impl Source {
         format: Option<&'static Format>,
         limit: u64,
     ) -> Result<Self, ReadError> {
-        let (format, input) = opened(path, format)?;
-        Ok(Self::new(path, format, (format.reader)(input), limit))
+        let (format, input, file) = opened(path, format)?;
+        Ok(Self { file, ..Self::new(path, format, (format.reader)(input), limit) })
     }
 
     pub(super) fn new(
@@ -101,7 +115,18 @@ impl Source {
         limit: u64,
     ) -> Self {
         let (path, view, bad) = (path.to_path_buf(), format.view.usual(), BadRecords::default());
-        Self { path, format, reader, view, limit, bad, from: 0, some: false, ended: false }
+        Self {
+            path,
+            format,
+            reader,
+            view,
+            limit,
+            bad,
+            file: None,
+            from: 0,
+            some: false,
+            ended: false,
+        }
     }
 
     /// Says that a piece of the file is read, which may have no samples, and how.
@@ -126,6 +151,15 @@ impl Source {
                 Ok(self)
             }
         }
+    }
+
+    /// The share of the file's bytes that was read, above 0; 1 where it is not known.
+    pub fn share_read(&self) -> f64 {
+        let share = |mut file: &File| {
+            let (length, read) = (file.metadata().ok()?.len(), file.stream_position().ok()?);
+            (length > 0 && read > 0).then(|| read as f64 / length as f64)
+        };
+        self.file.as_ref().and_then(share).unwrap_or(1.0)
     }
 
     /// The point of view of scores and results in the file, as it is being read.
@@ -219,9 +253,10 @@ fn turn_black(samples: &mut [Sample]) {
 pub(super) fn opened(
     path: &Path,
     given: Option<&'static Format>,
-) -> Result<(&'static Format, Input), ReadError> {
+) -> Result<(&'static Format, Input, Option<File>), ReadError> {
     let path_buf = || path.to_path_buf();
-    let input = unpack::open(path).map_err(|error| ReadError::Open { path: path_buf(), error })?;
+    let (input, file) =
+        unpack::opened(path).map_err(|error| ReadError::Open { path: path_buf(), error })?;
     let (head, input) =
         unpack::peek(input).map_err(|error| ReadError::Io { path: path_buf(), error })?;
     if head.is_empty() {
@@ -229,7 +264,7 @@ pub(super) fn opened(
     }
     let format = sniff(path, &head, given)
         .map_err(|looks| ReadError::Unrecognised { path: path_buf(), looks })?;
-    Ok((format, input))
+    Ok((format, input, file))
 }
 
 /// Finds the format by the first bytes of the content, and checks the format `given`.

@@ -215,7 +215,7 @@ pub fn read(
     limit: u64,
     mut each: impl FnMut(&Traced),
 ) -> Result<(), ReadError> {
-    let (_, input) = opened(path, Some(&FORMAT))?;
+    let (_, input, _) = opened(path, Some(&FORMAT))?;
     let (mut traces, mut bad) = (Traces::new(input, Some(own)), BadRecords::default());
     loop {
         match traces.read() {

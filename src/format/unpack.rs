@@ -25,17 +25,24 @@ pub fn is_packed(head: &[u8]) -> bool {
 
 /// Opens a file, `-` for standard input, and unpacks it.
 pub fn open(path: &Path) -> io::Result<Input> {
+    opened(path).map(|(input, _)| input)
+}
+
+/// The same, and the file, whose position tells how far it was read.
+pub(super) fn opened(path: &Path) -> io::Result<(Input, Option<File>)> {
     if path == Path::new("-") {
-        return unpacked(io::stdin());
+        return Ok((unpacked(io::stdin())?, None));
     }
     if input::found(path)?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    let mut file = BufReader::new(File::open(path)?);
+    let file = File::open(path)?;
+    let position = file.try_clone()?;
+    let mut file = BufReader::new(file);
     // An archive is read from its end, so it must be a regular file.
     match path.is_file() && file.fill_buf()?.starts_with(b"PK\x03\x04") {
-        true => member(file),
-        false => unpacked(file),
+        true => Ok((member(file)?, Some(position))),
+        false => Ok((unpacked(file)?, Some(position))),
     }
 }
 

@@ -10,6 +10,7 @@
 mod encode;
 mod filter;
 mod packed;
+mod pass;
 mod prepared;
 mod scan;
 mod shuffle;
@@ -26,10 +27,10 @@ use crate::batch::{OfRank, Pairs};
 pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
 pub use filter::{Filter, OwnFilter, OwnWeight, Rejected, Weighing};
 pub use prepared::{Preparation, Prepare, Prepared};
-pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan, scan_terms};
+pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan};
 pub use shuffle::BatchOrder;
 pub use source::{DataSource, Reading};
-pub use split::{HeldOut, Share, Sketch, Split, Test};
+pub use split::{HeldOut, Share, Split, Test};
 pub use store::{Store, push, read_traces};
 pub use stream::Stream;
 
@@ -136,7 +137,7 @@ impl Plan {
         })
     }
 
-    /// Purpose of the game of a [group](crate::sample::Sample::group) in `files`.
+    /// Purpose of a game of `files` by its [hash](Sample::group).
     pub fn subset(&self, group: u64) -> Subset {
         match self.split.holds_out(group) {
             true if !self.validation.is_empty() || self.test.takes(group) => Subset::Test,

@@ -1,32 +1,30 @@
-//! One pass over all the data before training; and positions in memory.
+//! The data before training: read as a whole where it is kept, and else in samples.
 
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::encode::{EncodedTerms, TERMS_PIECE, TermsEncoder};
+use super::encode::TERMS_PIECE;
 use super::packed::Packed;
-use super::source::{FilteredFile, Turns};
-use super::split::Holding;
-use super::{HeldOut, LoadError, Plan, Rejected, Sketch, Subset};
+use super::source::{Facts, Found, Part as FilePart, PlanFile};
+use super::{HeldOut, LoadError, Plan, Rejected, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
-use crate::format::Holds;
-use crate::format::view::{Of, measure};
-use crate::hce::Trace;
-use crate::input::regular;
 use crate::sample::{Sample, Spread};
+use crate::sketch::Sketch;
 
 /// Facts about the data.
 #[derive(Debug, Default)]
 pub struct Scan {
     pub files: Vec<DataFile>,
-    /// Positions in the files.
+    /// Whether all was read; otherwise counts are those of a sample, but for `train`.
+    pub is_whole: bool,
+    /// Positions that were read.
     pub read: u64,
     pub rejected: Rejected,
-    /// Positions to train on.
+    /// Positions to train on; an estimate where not all was read.
     pub train: u64,
     /// Positions of games that are neither held out nor in the share that training takes.
     pub left_out: u64,
@@ -38,7 +36,7 @@ pub struct Scan {
     pub sketch: Sketch,
     /// Games in the files; 0 where they are unknown.
     pub games: u64,
-    /// Some of the positions to train on, spread evenly over each file: [`SOME`] at most, about.
+    /// Some of the positions to train on, spread evenly: [`SOME`] at most, about.
     pub some: Vec<Sample>,
     /// All positions to train on, where they were to be kept and are no more than that many.
     pub kept: Option<KeptRecords>,
@@ -59,35 +57,41 @@ pub struct Validating {
 /// Positions of a file, about, on which its point of view is measured.
 const PROBE: usize = 50_000;
 
+/// Of those, positions of one of its parts.
+const PROBE_OF_PART: usize = 8192;
+
 /// Positions to train on that are sampled, for a look at them, for fitting a scale and for the
 /// training loss.
 pub const SOME: usize = 1 << 17;
 
-/// Reads all files, several at a time. Up to `keep` positions to train on are kept, none of them if
-/// there are more. `seen` gets the numbers of positions read.
+/// Positions, about, that a sample of the data has: data of no more are read as a whole.
+pub const SAMPLE: u64 = 1 << 21;
+
+/// Positions of a sample, about, that come from files that are read from their beginning.
+const SAMPLE_OF_WHOLE: u64 = 1 << 19;
+
+/// Parts of which a sample is, at the least, where there are as many.
+const PARTS: u64 = 16;
+
+/// Parts that are read before the positions are counted.
+const WAVE: usize = PARTS as usize;
+
+/// Parts of a sample, at most, but for one of each file.
+const MOST_PARTS: u64 = 1 << 12;
+
+/// Reads all files, or a sample of them where they have more than `keep` positions to train on, and
+/// more than a sample has. Up to `keep` of these are kept, none of them if there are more. `seen` gets
+/// the numbers of positions read.
 ///
 /// # Errors
 /// The first file in the order of the plan that cannot be read, those that only validate before the
 /// others, and data without positions for training, validation or the test.
 pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
-    scan_terms(plan, keep, None, seen)
-}
-
-/// Reads all files like [`scan`], and finds the terms of what is kept while the rest is read.
-///
-/// # Errors
-/// See [`scan`].
-pub fn scan_terms(
-    plan: &Plan,
-    keep: u64,
-    encoder: Option<&TermsEncoder>,
-    seen: &(dyn Fn(u64) + Sync),
-) -> Result<Scan, LoadError> {
-    let own = plan.validating().map(|plan| read_all(&plan, 0, None, seen)).transpose()?;
+    let own = plan.validating().map(|plan| read_all(&plan, 0, seen)).transpose()?;
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
         return Err(LoadError::Empty(format!("in `data.validation`: {}", skipped(own))));
     }
-    let mut scan = read_all(plan, keep, encoder, seen)?;
+    let mut scan = read_all(plan, keep, seen)?;
     check(plan, &scan).map_err(LoadError::Empty)?;
     if let Some(Scan { files, rejected, validation, sketch, games, .. }) = own {
         scan.validation = validation;
@@ -130,205 +134,247 @@ fn skipped(scan: &Scan) -> String {
     format!("of {} positions {skipped} were skipped", scan.read)
 }
 
-/// State that the files of a plan share while they are read.
-struct Shared<'a> {
-    plan: &'a Plan,
-    encoder: Option<&'a TermsEncoder>,
-    /// Positions to train on that may still be kept.
-    keep: AtomicU64,
-    validation: Holding,
-    test: Holding,
+/// What was read of a part of a file.
+#[derive(Default)]
+struct Read {
+    found: Found,
+    validation: Vec<Sample>,
+    test: Vec<Sample>,
+    some: Vec<Sample>,
+    probe: Vec<Sample>,
+    /// The part, where more of it may be read.
+    open: Option<FilePart>,
+}
+
+/// The files of a plan while they are read.
+struct Reader<'a> {
+    files: Vec<Arc<PlanFile>>,
+    /// The first part of each file, and the number of all parts.
+    starts: Vec<u64>,
     seen: &'a (dyn Fn(u64) + Sync),
+    sketch: Mutex<Sketch>,
+    /// No hash beyond this is among the smallest.
+    bound: AtomicU64,
 }
 
-/// Reads all files of a plan but those for validation alone.
-fn read_all(
-    plan: &Plan,
-    keep: u64,
-    encoder: Option<&TermsEncoder>,
-    seen: &(dyn Fn(u64) + Sync),
-) -> Result<Scan, LoadError> {
-    let (validation, test) = (Holding::default(), Holding::default());
-    let shared = Shared { plan, encoder, keep: AtomicU64::new(keep), validation, test, seen };
-    let files = (0..plan.files.len()).into_par_iter();
-    let read: Vec<Result<Scan, LoadError>> = files.map(|file| scan_file(file, &shared)).collect();
-    let (mut sum, mut kept) = (Scan::default(), Some(Vec::new()));
-    for file in read {
-        let file = file?;
-        sum.files.extend(file.files);
-        sum.read += file.read;
-        sum.rejected.add(&file.rejected);
-        sum.train += file.train;
-        sum.left_out += file.left_out;
-        sum.sketch.join(&file.sketch);
-        sum.games += file.games;
-        sum.some.extend(file.some);
-        kept = kept.zip(file.kept).map(|(mut all, file)| {
-            all.extend(file.0);
-            all
-        });
+/// What was read, by part.
+type Done = BTreeMap<u64, Read>;
+
+impl<'a> Reader<'a> {
+    fn new(plan: &Plan, seen: &'a (dyn Fn(u64) + Sync)) -> Result<Self, LoadError> {
+        let (files, mut starts) = (PlanFile::all(plan)?, vec![0]);
+        files.iter().for_each(|file| starts.push(starts[starts.len() - 1] + file.parts()));
+        let (sketch, bound) = (Mutex::default(), AtomicU64::new(u64::MAX));
+        Ok(Self { files, starts, seen, sketch, bound })
     }
-    (sum.validation, sum.test) = (shared.validation.end(), shared.test.end());
-    sum.kept = kept.map(KeptRecords);
-    Ok(sum)
-}
 
-fn scan_file(number: usize, shared: &Shared) -> Result<Scan, LoadError> {
-    let path = &shared.plan.files[number];
-    let named = |error| LoadError::Hash { path: path.clone(), error };
-    // It is read once to be hashed, and may be read again in each epoch.
-    regular(path).map_err(named)?;
-    // The end of the scope waits for all terms that are being found.
-    let read = || rayon::scope(|scope| read_file(number, shared, scope));
-    let (read, hash) = rayon::join(read, || digest::of_file(path));
-    let mut scan = read?;
-    (scan.files[0].bytes, scan.files[0].sha256) = hash.map_err(named)?;
-    Ok(scan)
-}
+    fn parts(&self) -> u64 {
+        self.starts[self.files.len()]
+    }
 
-fn read_file<'a>(
-    number: usize,
-    shared: &'a Shared,
-    scope: &rayon::Scope<'a>,
-) -> Result<Scan, LoadError> {
-    let &Shared { plan, encoder, .. } = shared;
-    let path = &plan.files[number];
-    let mut kept = Some(KeptFile::default());
-    let (mut records, mut piece, mut probe) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut validation, mut test) = (Vec::new(), Vec::new());
-    let mut last_game = None;
-    let mut some = Spread::new(SOME.div_ceil(plan.files.len()));
-    let mut scan = Scan::default();
-    let file = each_block(path, plan, shared.seen, |block| {
-        if plan.check_view && probe.len() < PROBE {
-            probe.extend_from_slice(block);
+    /// The file of a part.
+    fn file(&self, part: u64) -> usize {
+        self.starts.partition_point(|start| *start <= part) - 1
+    }
+
+    /// The parts of a sample: the middle one of each file, and then others that are spread over all.
+    fn sample(&self) -> Vec<u64> {
+        let middle = |(start, file): (&u64, &Arc<PlanFile>)| start + file.parts() / 2;
+        let mut sample: Vec<u64> = self.starts.iter().zip(&self.files).map(middle).collect();
+        let (parts, mut taken) = (self.parts(), BTreeSet::from_iter(sample.iter().copied()));
+        // Multiples of the golden ratio, without their whole parts, are spread evenly.
+        let place = |i: u64| u128::from(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let spread =
+            (0..MOST_PARTS.min(2 * parts)).map(|i| (place(i) * u128::from(parts) >> 64) as u64);
+        sample.extend(spread.filter(|part| taken.insert(*part)));
+        sample
+    }
+
+    /// Reads these parts, or goes on with them; of a file that is not cut up to `most` positions.
+    fn read(&self, parts: &[u64], most: u64, done: &mut Done) -> Result<(), LoadError> {
+        let begun: Vec<(u64, Option<Read>)> =
+            parts.iter().map(|part| (*part, done.remove(part))).collect();
+        let read = |(part, begun)| self.read_part(part, begun, most).map(|read| (part, read));
+        let read: Vec<Result<_, LoadError>> = begun.into_par_iter().map(read).collect();
+        for read in read {
+            let (part, read) = read?;
+            done.insert(part, read);
         }
-        records.clear();
-        for sample in block {
-            scan.games += u64::from(sample.game.is_some() && sample.game != last_game);
-            last_game = sample.game;
-            let group = sample.group();
-            match plan.subset(group) {
-                Subset::Validation => validation.push(*sample),
-                Subset::Test => test.push(*sample),
-                Subset::Train => {
-                    records.push(Packed::weighed(sample, &plan.weighing));
-                    some.add(sample);
-                }
-                Subset::Unused => {
-                    scan.left_out += 1;
-                    continue;
-                }
-            }
-            scan.sketch.add(group);
-        }
-        shared.validation.add(number, &mut validation);
-        shared.test.add(number, &mut test);
-        scan.train += records.len() as u64;
-        let Some(file) = kept.as_mut().filter(|_| fits(&shared.keep, records.len() as u64)) else {
-            kept = None;
-            return;
+        Ok(())
+    }
+
+    fn read_part(&self, part: u64, begun: Option<Read>, most: u64) -> Result<Read, LoadError> {
+        let file = &self.files[self.file(part)];
+        let probe = match (&begun, file.parts()) {
+            (Some(_), _) => 0,
+            (None, 1) => PROBE,
+            (None, _) => PROBE_OF_PART,
         };
-        file.blocks.push(records.clone());
-        let Some(encoder) = encoder else { return };
-        for record in &records {
-            piece.push(*record);
-            if piece.len() == TERMS_PIECE {
-                let (piece, found) = (std::mem::take(&mut piece), Arc::new(OnceLock::new()));
-                file.terms.push(found.clone());
-                scope.spawn(move |_| {
-                    let terms = encoder.encoded(&mut Trace::default(), &piece);
-                    found.set(terms).expect("each piece is filled once");
-                });
-            }
+        let mut read = begun.unwrap_or_default();
+        let open = read.open.take().map(Ok);
+        let mut open = open.unwrap_or_else(|| file.open(part - self.starts[self.file(part)]))?;
+        let mut some = Spread::new(SOME / self.parts().min(PARTS) as usize);
+        let mut more = true;
+        while more && (file.is_cut() || read.found.facts.read < most) {
+            let before = read.found.facts.read;
+            let Read { found, validation, test, probe: probed, .. } = &mut read;
+            more = open.next(self.bound.load(Ordering::Relaxed), found, |sample, subset| {
+                if probed.len() < probe {
+                    probed.push(*sample);
+                }
+                match subset {
+                    Subset::Validation => validation.push(*sample),
+                    Subset::Test => test.push(*sample),
+                    Subset::Train => some.add(sample),
+                    Subset::Unused => {}
+                }
+            })?;
+            (self.seen)(read.found.facts.read - before);
         }
-    })?;
-    let source = &file.source;
-    // Data that is read wrongly ruins the model.
-    let colours = source.format().facts.colours != Holds::Never;
-    for of in [Of::Result, Of::Score] {
-        if let Some(reason) = measure(&probe, of, colours).contradiction(source.view()) {
-            return Err(LoadError::View { path: path.clone(), reason });
+        read.open = more.then_some(open);
+        read.some.extend(some.samples());
+        let mut sketch = self.sketch.lock().unwrap_or_else(PoisonError::into_inner);
+        sketch.extend(std::mem::take(&mut read.found.hashes));
+        self.bound.store(sketch.bound(), Ordering::Relaxed);
+        Ok(read)
+    }
+
+    /// Positions to train on, as far as the parts that were read tell.
+    fn estimate(&self, done: &Done) -> u64 {
+        let of_file = |(number, file): (usize, &Arc<PlanFile>)| {
+            let parts = done.range(self.starts[number]..self.starts[number + 1]);
+            let (mut train, mut share) = (0, 0.0);
+            for (_, read) in parts {
+                train += read.found.facts.train;
+                share += read.open.as_ref().map_or(1.0, FilePart::share_read);
+            }
+            train as f64 * file.parts() as f64 / share
+        };
+        self.files.iter().enumerate().map(of_file).sum::<f64>().round() as u64
+    }
+
+    /// The parts of which there is more to read.
+    fn missing(&self, done: &Done) -> Vec<u64> {
+        let is_missing = |part: &u64| done.get(part).is_none_or(|read| read.open.is_some());
+        (0..self.parts()).filter(is_missing).collect()
+    }
+}
+
+/// Reads all files of a plan but those for validation alone, or a sample of them.
+fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+    let (reader, mut done) = (Reader::new(plan, seen)?, Done::new());
+    let sample = reader.sample();
+    let whole = reader.files.iter().filter(|file| !file.is_cut()).count() as u64;
+    let (most, mut count) = (SAMPLE_OF_WHOLE / whole.max(1), 0);
+    for wave in sample.chunks(WAVE) {
+        let read: u64 = done.values().map(|read| read.found.facts.read).sum();
+        if count >= reader.files.len() && read >= SAMPLE {
+            break;
+        }
+        reader.read(wave, most, &mut done)?;
+        count += wave.len();
+    }
+    let (estimate, mut missing) = (reader.estimate(&done), reader.missing(&done));
+    if estimate <= keep.max(SAMPLE) {
+        for wave in missing.chunks(WAVE) {
+            reader.read(wave, u64::MAX, &mut done)?;
+        }
+        missing.clear();
+    }
+    let is_whole = missing.is_empty();
+    let Reader { files, starts, sketch, .. } = reader;
+    let mut scan = Scan { is_whole, ..Scan::default() };
+    scan.sketch = sketch.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut of_files, mut kept) = (vec![Facts::default(); files.len()], KeptRecords::default());
+    kept.0.resize_with(files.len(), Vec::new);
+    let (mut validation, mut test, mut probes) =
+        (Vec::new(), Vec::new(), vec![Vec::new(); files.len()]);
+    for (part, read) in done {
+        let file = starts.partition_point(|start| *start <= part) - 1;
+        of_files[file].add(&read.found.facts);
+        files[file].check_bad(&of_files[file].bad)?;
+        validation.extend(read.validation);
+        test.extend(read.test);
+        scan.some.extend(read.some);
+        let probe: &mut Vec<Sample> = &mut probes[file];
+        probe.extend(read.probe.into_iter().take(PROBE - probe.len()));
+        if is_whole && keep > 0 {
+            kept.0[file].push(read.found.records);
         }
     }
-    scan.files = vec![DataFile {
-        path: path.clone(),
-        format: Some(source.format().name.to_string()),
-        bytes: 0,
-        sha256: String::new(),
-        positions: Some(file.read),
-        games: scan.games,
-        bad_records: Some(source.bad_records().count),
-    }];
-    (scan.read, scan.rejected) = (file.read, file.rejected);
+    let digests: Vec<_> = files.par_iter().map(|file| digest::of_data(&file.path)).collect();
+    for ((file, facts), (probe, digest)) in
+        files.iter().zip(of_files).zip(probes.into_iter().zip(digests))
+    {
+        file.check(&facts)?;
+        file.check_view(&probe)?;
+        let digest = digest.map_err(|error| LoadError::Hash { path: file.path.clone(), error })?;
+        scan.files.push(DataFile {
+            path: file.path.clone(),
+            format: Some(file.format.name.to_string()),
+            bytes: digest.bytes,
+            sha256: digest.sha256,
+            is_sampled: digest.is_sampled,
+            positions: is_whole.then_some(facts.read),
+            games: if is_whole { facts.games } else { 0 },
+            bad_records: is_whole.then_some(facts.bad.count),
+        });
+        scan.read += facts.read;
+        scan.rejected.add(&facts.rejected);
+        scan.train += facts.train;
+        scan.left_out += facts.left_out;
+        scan.games += facts.games;
+    }
+    (scan.validation, scan.test) = (HeldOut::of(validation), HeldOut::of(test));
+    let mut some = Spread::new(SOME);
+    scan.some.iter().for_each(|sample| some.add(sample));
     scan.some = some.samples().copied().collect();
-    scan.kept = kept.map(|file| KeptRecords(vec![file]));
+    scan.kept = (is_whole && scan.train <= keep).then_some(kept);
+    if !is_whole {
+        scan.train = estimate;
+    }
     Ok(scan)
 }
 
-/// Takes so many positions from those that may still be kept. Once there are too many, none may.
-fn fits(keep: &AtomicU64, count: u64) -> bool {
-    let taken = |left: u64| left.checked_sub(count);
-    let fits = keep.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();
-    if !fits {
-        keep.store(0, Ordering::Relaxed);
-    }
-    fits
-}
-
-/// Reads a file block by block; `seen` is told of positions as they are read.
-fn each_block<'a>(
-    path: &'a Path,
-    plan: &'a Plan,
-    seen: &dyn Fn(u64),
-    mut take: impl FnMut(&[Sample]),
-) -> Result<FilteredFile<'a>, LoadError> {
-    let mut file = FilteredFile::open(path, plan)?;
-    let (mut block, mut more) = (Vec::new(), true);
-    while more {
-        block.clear();
-        let before = file.read;
-        more = file.next(&mut block)?;
-        take(&block);
-        seen(file.read - before);
-    }
-    Ok(file)
-}
-
-/// The positions to train on, as they were read.
+/// The positions to train on, as they were read: those of each part of each file.
 #[derive(Clone, Debug, Default)]
-pub struct KeptRecords(Vec<KeptFile>);
-
-#[derive(Clone, Debug, Default)]
-struct KeptFile {
-    blocks: Vec<Vec<Packed>>,
-    /// The terms of the first pieces, where they were found while the rest was read.
-    terms: Vec<Arc<OnceLock<EncodedTerms>>>,
-}
+pub struct KeptRecords(Vec<Vec<Vec<Packed>>>);
 
 impl KeptRecords {
-    /// All records, file after file, in pieces; with their terms, where these were found.
-    pub(super) fn into_pieces(self) -> Vec<(Vec<Packed>, Option<EncodedTerms>)> {
+    /// Reads the positions to train on.
+    pub(super) fn read(plan: &Plan) -> Result<Self, LoadError> {
+        let of_file = |file: Arc<PlanFile>| {
+            let part = |number| {
+                let (mut part, mut found) = (file.open(number)?, Found::default());
+                while part.next(0, &mut found, |_, _| {})? {}
+                Ok(found.records)
+            };
+            (0..file.parts()).into_par_iter().map(part).collect::<Vec<Result<_, LoadError>>>()
+        };
+        let files = PlanFile::all(plan)?.into_iter().map(of_file);
+        let files = files.map(|parts| parts.into_iter().collect::<Result<_, _>>());
+        Ok(Self(files.collect::<Result<_, _>>()?))
+    }
+
+    /// All records, file after file, in pieces of [`TERMS_PIECE`].
+    pub(super) fn into_pieces(self) -> Vec<Vec<Packed>> {
         let mut pieces = Vec::new();
-        for KeptFile { blocks, terms, .. } in self.0 {
-            let mut records = blocks.into_iter().flatten().peekable();
-            let mut terms = terms.into_iter();
+        for parts in self.0 {
+            let mut records = parts.into_iter().flatten().peekable();
             while records.peek().is_some() {
                 let mut piece = Vec::with_capacity(TERMS_PIECE);
                 piece.extend(records.by_ref().take(TERMS_PIECE));
-                let found = terms.next().and_then(Arc::into_inner).and_then(OnceLock::into_inner);
-                pieces.push((piece, found));
+                pieces.push(piece);
             }
         }
         pieces
     }
 
-    /// The records in the order in which [`blocks`](super::source::blocks) reads them.
+    /// All records, file after file.
     pub(super) fn into_records(self) -> Vec<Packed> {
-        let count = self.0.iter().flat_map(|file| &file.blocks).map(Vec::len).sum();
+        let count = self.0.iter().flatten().map(Vec::len).sum();
         let mut records = Vec::with_capacity(count);
-        let blocks = self.0.into_iter().map(|file| file.blocks.into_iter());
-        Turns::new(blocks).for_each(|block| records.extend(block));
+        self.0.into_iter().flatten().for_each(|part| records.extend(part));
         records
     }
 }
@@ -369,15 +415,32 @@ pub fn collect(
     if let Some(validating) = plan.validating().filter(|_| part == Part::Validation) {
         return collect(&validating, part, seen);
     }
-    let of_file = |path: &PathBuf| {
-        let mut samples = Vec::new();
-        each_block(path, plan, seen, |block| {
-            samples.extend(block.iter().filter(|it| part.has(plan.subset(it.group()))));
-        })?;
-        Ok(samples)
-    };
-    let files: Vec<Result<Vec<Sample>, LoadError>> = plan.files.par_iter().map(of_file).collect();
-    let samples = files.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    let mut samples = Vec::new();
+    for file in PlanFile::all(plan)? {
+        let of_part = |number| {
+            let (mut open, mut samples, mut found) =
+                (file.open(number)?, Vec::new(), Found::default());
+            let mut more = true;
+            while more {
+                let before = found.facts.read;
+                let take =
+                    |sample: &Sample, subset| samples.extend(part.has(subset).then_some(*sample));
+                more = open.next(0, &mut found, take)?;
+                found.records.clear();
+                seen(found.facts.read - before);
+            }
+            Ok((samples, found.facts))
+        };
+        let parts = (0..file.parts()).into_par_iter().map(of_part);
+        let (parts, mut all): (Vec<Result<_, LoadError>>, _) = (parts.collect(), Facts::default());
+        for part in parts {
+            let (of_part, facts) = part?;
+            samples.extend(of_part);
+            all.add(&facts);
+            file.check_bad(&all.bad)?;
+        }
+        file.check(&all)?;
+    }
     match samples.is_empty() {
         true => Err(LoadError::Empty("behind the filter and the split".into())),
         false => Ok(samples),

@@ -1,11 +1,15 @@
-//! Files to positions: formats, filters, and the turns in which files are read.
+//! Files to positions: formats, filters, and the parts in which files are read.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::{Filter, LoadError, Plan, Rejected, Subset, Weighing};
-use crate::format::{Format, Holds, Source};
+use rayon::prelude::*;
+
+use super::packed::Packed;
+use super::{Filter, LoadError, Plan, Rejected, Subset};
+use crate::format::view::{Of, measure};
+use crate::format::{BadRecords, Format, Holds, Pieces, ReadError, Source};
+use crate::input::regular;
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -43,34 +47,37 @@ impl Plan {
     }
 }
 
-/// An open file behind its filter.
-pub struct FilteredFile<'a> {
-    path: &'a Path,
-    pub source: Source,
-    reading: &'a Reading,
-    weighing: &'a Weighing,
-    /// The number of the file's source in the plan.
+/// A file of a plan, whose format has all the facts that the plan needs.
+pub(super) struct PlanFile {
+    pub path: PathBuf,
+    plan: Arc<Plan>,
+    reading: Reading,
+    /// The number of its source in the plan.
     number: u8,
-    /// Whether any position had a score.
-    scored: bool,
-    /// Positions that may still pass.
-    left: u64,
-    /// Positions read.
-    pub read: u64,
-    pub rejected: Rejected,
-    raw: Vec<Sample>,
+    pub format: &'static Format,
+    pub view: PointOfView,
+    /// None: it is read from its beginning.
+    pieces: Option<Pieces>,
 }
 
-impl<'a> FilteredFile<'a> {
-    /// Opens a file and checks that its format has all the facts that the plan needs.
-    pub fn open(path: &'a Path, plan: &'a Plan) -> Result<Self, LoadError> {
+impl PlanFile {
+    /// Opens the files of a plan.
+    ///
+    /// # Errors
+    /// The first that cannot be read.
+    pub fn all(plan: &Plan) -> Result<Vec<Arc<Self>>, LoadError> {
+        let plan = Arc::new(plan.clone());
+        let files = plan.files.par_iter().map(|path| Self::new(path, &plan).map(Arc::new));
+        let files: Vec<Result<_, _>> = files.collect();
+        files.into_iter().collect()
+    }
+
+    fn new(path: &Path, plan: &Arc<Plan>) -> Result<Self, LoadError> {
         let (number, reading) = plan.reading_of(path);
-        let source = Source::open(path, reading.format, plan.bad_records)?;
-        let source = match reading.view {
-            Some(view) => source.seen_by(view)?,
-            None => source,
-        };
-        let format = source.format();
+        // It is read again in each pass.
+        regular(path).map_err(|error| LoadError::Hash { path: path.to_path_buf(), error })?;
+        let source = open(path, reading, plan)?;
+        let (format, view) = (source.format(), source.view());
         reading.filter.check(path, format)?;
         plan.weighing.check(path, format)?;
         if plan.colours && format.facts.colours == Holds::Never {
@@ -79,104 +86,186 @@ impl<'a> FilteredFile<'a> {
         if reading.scores && format.facts.scores == Holds::Never {
             return Err(LoadError::NoScore { path: path.to_path_buf() });
         }
-        let (left, rejected) = (reading.limit.unwrap_or(u64::MAX), Rejected::default());
-        let (weighing, scored, raw, read) = (&plan.weighing, false, Vec::new(), 0);
-        Ok(Self { path, source, reading, weighing, number, scored, left, read, rejected, raw })
+        let (path, plan, reading) = (path.to_path_buf(), plan.clone(), reading.clone());
+        let pieces = source.pieces().filter(|_| reading.limit.is_none());
+        Ok(Self { path, plan, reading, number, format, view, pieces })
     }
 
-    /// Appends the next positions that pass; false at the end of the file. Where scores are
-    /// needed, positions without one are skipped, and a file without any is an error.
-    pub fn next(&mut self, out: &mut Vec<Sample>) -> Result<bool, LoadError> {
-        self.raw.clear();
-        let more = self.source.next_block(&mut self.raw)?;
-        for sample in &self.raw {
-            if self.left == 0 {
-                return Ok(false);
-            }
-            self.read += 1;
-            self.scored |= sample.score.is_some();
-            if let Some(key) = self.reading.filter.rejects(sample) {
-                self.rejected.count(key);
-            } else if self.reading.scores && sample.score.is_none() {
-                self.rejected.count(Rejected::NO_SCORE);
-            } else {
-                self.weighing.check_own(self.path, sample)?;
-                out.push(Sample { source: self.number, ..*sample });
-                self.left -= 1;
+    /// # Errors
+    /// If scores or results of these positions are seen by the other side, as far as material tells.
+    pub fn check_view(&self, probe: &[Sample]) -> Result<(), LoadError> {
+        let colours = self.format.facts.colours != Holds::Never;
+        for of in [Of::Result, Of::Score].into_iter().filter(|_| self.plan.check_view) {
+            if let Some(reason) = measure(probe, of, colours).contradiction(self.view) {
+                return Err(LoadError::View { path: self.path.clone(), reason });
             }
         }
-        if !more && !self.scored && self.rejected.counts().any(|(key, _)| key == Rejected::NO_SCORE)
-        {
-            return Err(LoadError::NoScore { path: self.path.to_path_buf() });
+        Ok(())
+    }
+
+    /// The number of parts that are read by themselves.
+    pub fn parts(&self) -> u64 {
+        self.pieces.as_ref().map_or(1, Pieces::count)
+    }
+
+    /// Whether several threads may read it.
+    pub fn is_cut(&self) -> bool {
+        self.pieces.is_some()
+    }
+
+    /// Opens a part.
+    pub fn open(self: &Arc<Self>, number: u64) -> Result<Part, LoadError> {
+        let source = match &self.pieces {
+            Some(pieces) => pieces.open(number, self.plan.bad_records)?,
+            None => open(&self.path, &self.reading, &self.plan)?,
+        };
+        let left = self.reading.limit.unwrap_or(u64::MAX);
+        Ok(Part { file: self.clone(), source, left, bad: 0, game: None, raw: Vec::new() })
+    }
+
+    /// # Errors
+    /// If this was all of the file, and holds no positions, or none with a score where they need one.
+    pub fn check(&self, facts: &Facts) -> Result<(), LoadError> {
+        let (path, skipped) = (self.path.clone(), facts.bad.count);
+        if facts.read == 0 {
+            return Err(ReadError::NoPositions { path, skipped, unfinished: 0 }.into());
+        }
+        let unscored = facts.rejected.counts().any(|(key, _)| key == Rejected::NO_SCORE);
+        match unscored && !facts.scored {
+            true => Err(LoadError::NoScore { path }),
+            false => Ok(()),
+        }
+    }
+
+    /// # Errors
+    /// If the file has more bad records than the plan allows.
+    pub fn check_bad(&self, bad: &BadRecords) -> Result<(), LoadError> {
+        match bad.first.last() {
+            Some(last) if bad.count > self.plan.bad_records => Err(ReadError::Bad {
+                path: self.path.clone(),
+                bad: last.clone(),
+                limit: self.plan.bad_records,
+            }
+            .into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn open(path: &Path, reading: &Reading, plan: &Plan) -> Result<Source, LoadError> {
+    let source = Source::open(path, reading.format, plan.bad_records)?;
+    Ok(match reading.view {
+        Some(view) => source.seen_by(view)?,
+        None => source,
+    })
+}
+
+/// A part of a file, being read: a piece, or all of it.
+pub(super) struct Part {
+    pub file: Arc<PlanFile>,
+    source: Source,
+    /// Positions that may still pass.
+    left: u64,
+    /// Bad records that were counted.
+    bad: u64,
+    /// The game of the last position.
+    game: Option<std::num::NonZeroU64>,
+    raw: Vec<Sample>,
+}
+
+/// Counts of positions, games and bad records.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    pub read: u64,
+    pub rejected: Rejected,
+    /// Positions to train on.
+    pub train: u64,
+    /// Positions of games that are neither held out nor in the share that training takes.
+    pub left_out: u64,
+    pub games: u64,
+    /// Whether any position had a score.
+    pub scored: bool,
+    pub bad: BadRecords,
+}
+
+impl Facts {
+    pub fn add(&mut self, other: &Self) {
+        self.read += other.read;
+        self.rejected.add(&other.rejected);
+        self.train += other.train;
+        self.left_out += other.left_out;
+        self.games += other.games;
+        self.scored |= other.scored;
+        self.bad.add(&other.bad);
+    }
+}
+
+/// Positions that were read, by purpose.
+#[derive(Default)]
+pub(super) struct Found {
+    pub facts: Facts,
+    /// Those to train on.
+    pub records: Vec<Packed>,
+    /// The hashes of games, or of positions without, that are no larger than a bound.
+    pub hashes: Vec<u64>,
+}
+
+impl Part {
+    /// The share of the file that was read, above 0: of a packed one, of what it is packed to.
+    pub fn share_read(&self) -> f64 {
+        self.source.share_read()
+    }
+
+    /// Reads the next block; false at the end. `each` gets the positions that passed the filter, with
+    /// their purpose, in order. Hashes beyond `bound` are left out.
+    pub fn next(
+        &mut self,
+        bound: u64,
+        found: &mut Found,
+        mut each: impl FnMut(&Sample, Subset),
+    ) -> Result<bool, LoadError> {
+        let PlanFile { plan, reading, number, path, .. } = &*self.file;
+        self.raw.clear();
+        let more = self.source.next_block(&mut self.raw)?;
+        let facts = &mut found.facts;
+        for sample in &mut self.raw {
+            if self.left == 0 {
+                break;
+            }
+            facts.read += 1;
+            facts.scored |= sample.score.is_some();
+            if let Some(key) = reading.filter.rejects(sample) {
+                facts.rejected.count(key);
+                continue;
+            } else if reading.scores && sample.score.is_none() {
+                facts.rejected.count(Rejected::NO_SCORE);
+                continue;
+            }
+            plan.weighing.check_own(path, sample)?;
+            self.left -= 1;
+            sample.source = *number;
+            facts.games += u64::from(sample.game.is_some() && sample.game != self.game);
+            self.game = sample.game;
+            let group = sample.group();
+            let subset = plan.subset(group);
+            match subset {
+                Subset::Train => {
+                    facts.train += 1;
+                    found.records.push(Packed::weighed(sample, &plan.weighing));
+                }
+                Subset::Unused => facts.left_out += 1,
+                Subset::Validation | Subset::Test => {}
+            }
+            if group <= bound && subset != Subset::Unused && found.hashes.last() != Some(&group) {
+                found.hashes.push(group);
+            }
+            each(sample, subset);
+        }
+        let bad = self.source.bad_records();
+        if bad.count > self.bad {
+            facts.bad.add(&bad.behind(self.bad));
+            self.bad = bad.count;
         }
         Ok(more && self.left > 0)
     }
-}
-
-/// Files open at a time.
-const SIDE_BY_SIDE: usize = 8;
-
-/// Items of several files, one of each open file in turn. The turns fix the order of the items,
-/// whichever file is read faster.
-pub(super) struct Turns<W, F> {
-    waiting: W,
-    open: Vec<F>,
-    turn: usize,
-}
-
-impl<W: Iterator<Item = F>, F: Iterator> Turns<W, F> {
-    pub fn new(mut files: W) -> Self {
-        let open = files.by_ref().take(SIDE_BY_SIDE).collect();
-        Self { waiting: files, open, turn: 0 }
-    }
-}
-
-impl<W: Iterator<Item = F>, F: Iterator> Iterator for Turns<W, F> {
-    type Item = F::Item;
-
-    fn next(&mut self) -> Option<F::Item> {
-        while !self.open.is_empty() {
-            self.turn %= self.open.len();
-            if let Some(item) = self.open[self.turn].next() {
-                self.turn += 1;
-                return Some(item);
-            }
-            drop(self.open.remove(self.turn));
-            self.open.extend(self.waiting.next());
-        }
-        None
-    }
-}
-
-/// Blocks of positions to train on, read side by side. Each file has a thread that reads ahead by
-/// two blocks.
-pub(super) fn blocks(
-    plan: Arc<Plan>,
-    files: Vec<PathBuf>,
-) -> impl Iterator<Item = Result<Vec<Sample>, LoadError>> {
-    Turns::new(files.into_iter().map(move |path| read_ahead(path, plan.clone()).into_iter()))
-}
-
-fn read_ahead(path: PathBuf, plan: Arc<Plan>) -> Receiver<Result<Vec<Sample>, LoadError>> {
-    let (sender, blocks) = sync_channel(2);
-    std::thread::spawn(move || {
-        let read = || -> Result<(), LoadError> {
-            let mut file = FilteredFile::open(&path, &plan)?;
-            let mut more = true;
-            while more {
-                let mut block = Vec::new();
-                more = file.next(&mut block)?;
-                block.retain(|it| plan.subset(it.group()) == Subset::Train);
-                if sender.send(Ok(block)).is_err() {
-                    break;
-                }
-            }
-            Ok(())
-        };
-        if let Err(error) = read() {
-            // Without a receiver the stream has ended.
-            let _ = sender.send(Err(error));
-        }
-    });
-    blocks
 }

@@ -12,7 +12,7 @@ use super::shuffle::{BatchOrder, Walk};
 use super::{KeptRecords, LoadError, Plan, Stream, Subset};
 use crate::batch::{Batch, Column, Inputs, OfRank, Terms};
 use crate::format::trace::{self, Entry, Traced};
-use crate::hce::{Tally, Trace};
+use crate::hce::Tally;
 use crate::point_of_view::PointOfView;
 use crate::terms::{Kind, OwnTerms};
 
@@ -29,15 +29,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Finds the terms of all records, as far as [`scan_terms`](super::scan_terms) has not done so
-    /// with the same encoder.
+    /// Finds the terms of all records.
     pub fn encode(records: KeptRecords, encoder: &TermsEncoder) -> Self {
         let pieces = records.into_pieces().into_par_iter();
-        let found = pieces.map_init(Trace::default, |trace, (records, found)| {
-            found.unwrap_or_else(|| encoder.encoded(trace, &records))
-        });
-        let found: Vec<EncodedTerms> = found.collect();
-        Self::new(found.into_iter().fold(EncodedTerms::default(), EncodedTerms::join))
+        Self::new(encoder.pieces(pieces))
     }
 
     pub(super) fn new(EncodedTerms { pieces, labels, counts }: EncodedTerms) -> Self {

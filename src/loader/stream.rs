@@ -4,15 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use rand::seq::SliceRandom;
-
 use super::encode::{Encoder, Plans, RecordSlice};
 use super::packed::Packed;
-use super::shuffle::{Chunks, random, shuffled};
-use super::source::blocks;
+use super::pass::Pass;
+use super::shuffle::{Chunks, shuffled};
+use super::source::PlanFile;
 use super::{KeptRecords, LoadError, Plan};
 use crate::batch::{Batch, OfRank};
-use crate::format::BLOCK;
+use crate::place::Place;
 
 /// The stream: full batches, which run on over the borders of windows and epochs.
 pub struct Stream {
@@ -20,26 +19,33 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Starts the threads that read ahead: by one window, and by a few batches. The stream begins
-    /// behind the first `from` positions.
+    /// Starts the threads that read ahead: by a bin of positions, and by a few batches. The stream
+    /// begins behind the first `from` positions.
     ///
     /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
-    /// only has its own order, of positions or of chunks of them. Else each epoch reads the files
+    /// only has its own order, of positions or of chunks of them. Else each pass reads the files
     /// anew, in a seeded order.
     pub fn new(plan: Plan, encoder: Encoder, from: u64) -> Self {
-        Self::of(plan, encoder, from, None)
+        Self::of(plan, encoder, from, None, None)
     }
 
-    /// Starts a stream of data that a scan of this plan has `kept`, which is not read again.
-    pub fn of(plan: Plan, encoder: Encoder, from: u64, kept: Option<KeptRecords>) -> Self {
+    /// Starts a stream of data that a scan of this plan has `kept`, which is not read again, or behind
+    /// a place of data that stream by, which is found without what stands before it.
+    pub fn of(
+        plan: Plan,
+        encoder: Encoder,
+        from: u64,
+        kept: Option<KeptRecords>,
+        place: Option<Place>,
+    ) -> Self {
         let (of_rank, chunk) = (plan.of_rank, plan.chunk);
-        let mut windows = WindowReader::start(plan, &encoder, from, kept);
+        let mut windows = WindowReader::start(plan, &encoder, from, kept, place);
         Self::spawn(4, move || {
             if !windows.advance()? {
                 return Ok(None);
             }
             let parts = slice(windows.parts().collect(), of_rank, chunk);
-            Ok(Some(encoder.encode_parts(&parts)))
+            Ok(Some(Batch { place: windows.place(), ..encoder.encode_parts(&parts) }))
         })
     }
 
@@ -102,6 +108,8 @@ struct Window {
     order: Vec<u32>,
     /// The places in the order that the current batch takes.
     taken: Range<usize>,
+    /// Of data that stream by.
+    place: Option<Place>,
 }
 
 /// Records, and their [bases](Encoder::bases).
@@ -113,7 +121,13 @@ struct Records {
 
 impl WindowReader {
     /// Starts the thread that reads, from this position on.
-    fn start(plan: Plan, encoder: &Encoder, from: u64, kept: Option<KeptRecords>) -> Self {
+    fn start(
+        plan: Plan,
+        encoder: &Encoder,
+        from: u64,
+        kept: Option<KeptRecords>,
+        place: Option<Place>,
+    ) -> Self {
         let (sender, windows) = sync_channel(1);
         let batch = plan.batch;
         let encoder = encoder.clone();
@@ -121,7 +135,7 @@ impl WindowReader {
             let plan = Arc::new(plan);
             let end = match plan.keeps() {
                 true => keep(&plan, &encoder, from, kept, &sender),
-                false => read_on(&plan, &encoder, from, &sender),
+                false => read_on(&plan, &encoder, place, from, &sender),
             };
             if let Err(error) = end {
                 // Without a receiver the stream has ended.
@@ -155,8 +169,14 @@ impl WindowReader {
         }
     }
 
+    /// The end of the current batch.
+    fn place(&self) -> Option<Place> {
+        let Window { taken, place, .. } = self.open.last()?;
+        Some(Place { taken: taken.end, ..place.clone()? })
+    }
+
     fn parts(&self) -> impl Iterator<Item = RecordSlice<'_>> {
-        self.open.iter().map(|Window { records, order, taken }| RecordSlice {
+        self.open.iter().map(|Window { records, order, taken, .. }| RecordSlice {
             records: &records.records,
             bases: &records.bases,
             order: &order[taken.clone()],
@@ -182,13 +202,7 @@ fn keep(
     kept: Option<KeptRecords>,
     windows: &Windows,
 ) -> Result<(), LoadError> {
-    let mut records = kept.map_or(Vec::new(), KeptRecords::into_records);
-    if records.is_empty() {
-        records.reserve_exact(plan.expected.unwrap_or(0) as usize);
-        for block in blocks(plan.clone(), plan.files.clone()) {
-            records.extend(block?.iter().map(|it| Packed::weighed(it, &plan.weighing)));
-        }
-    }
+    let mut records = kept.map_or_else(|| KeptRecords::read(plan), Ok)?.into_records();
     check_count(plan, records.len() as u64)?;
     let chunks = plan.keeps_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
     let bases = encoder.bases(&records);
@@ -205,7 +219,7 @@ fn keep(
             None => shuffled((plan.seed, plan.shuffle), epoch, 0, positions),
         };
         let passed = std::mem::take(&mut done) as usize;
-        let window = Window { records: records.clone(), order, taken: passed..passed };
+        let window = Window { records: records.clone(), order, taken: passed..passed, place: None };
         if windows.send(Ok(window)).is_err() {
             break;
         }
@@ -213,55 +227,54 @@ fn keep(
     Ok(())
 }
 
-/// Reads window after window, epoch after epoch, until the stream is dropped.
+/// Reads pass after pass, until the stream is dropped. Without a place it begins behind the first
+/// `from` positions.
 fn read_on(
     plan: &Arc<Plan>,
     encoder: &Encoder,
+    place: Option<Place>,
     from: u64,
     windows: &Windows,
 ) -> Result<(), LoadError> {
-    let size = plan.window as u64;
-    let (first, done) = place(plan, from);
-    let (mut skipped, mut done) = (done / size, (done % size) as usize);
-    for epoch in first.. {
-        let mut files = plan.files.clone();
-        if plan.shuffle {
-            files.shuffle(&mut random(plan.seed, epoch, 0));
-        }
-        let mut blocks = blocks(plan.clone(), files);
-        let mut records: Vec<Packed> = Vec::with_capacity(plan.window + BLOCK);
-        let (mut number, mut found, mut more) = (0, 0, true);
-        while more {
-            match blocks.next().transpose()? {
-                Some(block) => {
-                    found += block.len() as u64;
-                    records.extend(block.iter().map(|it| Packed::weighed(it, &plan.weighing)));
-                }
-                None => more = false,
+    let files: Arc<[_]> = PlanFile::all(plan)?.into();
+    let after = |pass: &Pass| {
+        let place = Place { pass: pass.number + 1, read: pass.read.clone(), ..Place::default() };
+        Pass::new(plan, &files, &place)
+    };
+    let mut behind = if place.is_some() { 0 } else { from };
+    let place = place.unwrap_or_default();
+    let (mut pass, mut next) = (Pass::new(plan, &files, &place), None::<Pass>);
+    let mut passed = place.taken;
+    loop {
+        let Some((records, mut place)) = pass.bin()? else {
+            if pass.read.train == 0 {
+                return Err(LoadError::Empty("in the files".into()));
             }
-            while records.len() >= plan.window || !more && !records.is_empty() {
-                let mut rest = Vec::with_capacity(plan.window + BLOCK);
-                rest.extend(records.drain(plan.window.min(records.len())..));
-                let full = std::mem::replace(&mut records, rest);
-                if number >= skipped {
-                    let order = shuffled((plan.seed, plan.shuffle), epoch, number, full.len());
-                    let plans = plan.passing.clone();
-                    let plans = plans.map(|pairs| Plans::passing(plan.chunk, pairs));
-                    let bases = encoder.bases(&full);
-                    let records = Arc::new(Records { records: full, bases, plans });
-                    let passed = std::mem::take(&mut done);
-                    let window = Window { records, order, taken: passed..passed };
-                    if windows.send(Ok(window)).is_err() {
-                        return Ok(());
-                    }
-                }
-                number += 1;
+            pass = next.take().unwrap_or_else(|| after(&pass));
+            continue;
+        };
+        let skipped = behind.min(records.len() as u64);
+        behind -= skipped;
+        place.taken = std::mem::take(&mut passed) + skipped as usize;
+        if place.taken < records.len() {
+            let order = (0..records.len() as u32).collect();
+            let plans = plan.passing.clone().map(|pairs| Plans::passing(plan.chunk, pairs));
+            let bases = encoder.bases(&records);
+            let records = Arc::new(Records { records, bases, plans });
+            let taken = place.taken..place.taken;
+            let window = Window { records, order, taken, place: Some(place) };
+            if windows.send(Ok(window)).is_err() {
+                return Ok(());
             }
         }
-        check_count(plan, found)?;
-        skipped = 0;
+        // The next pass is read into the memory that this one leaves.
+        if pass.is_dealt() {
+            let next = next.get_or_insert_with(|| after(&pass));
+            while !next.is_full() && pass.held() + next.held() < plan.window {
+                next.deal()?;
+            }
+        }
     }
-    Ok(())
 }
 
 /// Checks that data is not empty and does not change during a run.

@@ -127,8 +127,8 @@ pub fn honest(
         let test = Test(tests.reduce(f64::min).unwrap_or(Test::DEFAULT.0));
         let filter = &recipe.config.data.filter;
         found.samples.retain(|it| {
-            let is_test = split.holds_out(it.group()) && test.takes(it.group());
-            is_test && (chosen || filter.rejects(it).is_none())
+            let group = it.group();
+            split.holds_out(group) && test.takes(group) && (chosen || filter.rejects(it).is_none())
         });
         found.is_test = true;
         ensure!(

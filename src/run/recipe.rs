@@ -14,13 +14,15 @@ use crate::data_file::DataFile;
 use crate::export::{self, StartedFrom};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::{
-    self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Reading, Share, Sketch, Split,
-    most_pairs, pairs_of,
+    self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Reading, Share, Split, most_pairs,
+    pairs_of,
 };
 use crate::model::{Compute, Kind, Precision};
+use crate::place::Read;
 use crate::point_of_view::PointOfView;
 use crate::progress::Progress;
 use crate::sample::Sample;
+use crate::sketch::Sketch;
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 use crate::{digest, input};
@@ -133,6 +135,17 @@ impl Recipe {
         })
     }
 
+    /// Adds what was found in a pass over data that stream by.
+    fn add(&mut self, read: &Read) {
+        self.sketch.join(&read.sketch);
+        if read.is_complete {
+            for (file, [positions, games, bad]) in self.data.iter_mut().zip(&read.files) {
+                (file.positions, file.games) = (Some(*positions), *games);
+                file.bad_records = Some(*bad);
+            }
+        }
+    }
+
     /// The evaluation that its net is added to.
     ///
     /// # Errors
@@ -188,7 +201,7 @@ fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     for DataFile { path, bytes, sha256, .. } in files {
         // The header of a checkpoint may name anything: what has another length is not read.
         let same = input::regular(path).and_then(|()| {
-            Ok(path.metadata()?.len() == *bytes && digest::of_file(path)?.1 == *sha256)
+            Ok(path.metadata()?.len() == *bytes && digest::of_data(path)?.sha256 == *sha256)
         });
         let name = path.display();
         ensure!(
@@ -210,10 +223,13 @@ pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
     let checkpoint = Checkpoint::read(path)?;
     // The file's own header stays that of the beginning, so that runs end with the same bits.
     let mut facts = checkpoint.facts.clone();
-    let recipe = settle(&mut facts, &checkpoint.weights)
+    let mut recipe = settle(&mut facts, &checkpoint.weights)
         .and_then(|()| Recipe::read(&facts))
         .and_then(|recipe| recipe.ok_or_else(|| anyhow!("its header has no config")))
         .with_context(|| path.display().to_string())?;
+    if let Some(place) = &checkpoint.state.place {
+        recipe.add(&place.read);
+    }
     Ok((checkpoint, recipe))
 }
 

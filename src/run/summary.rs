@@ -30,7 +30,15 @@ pub fn data(plan: &Plan, scan: &Scan) -> String {
     for (of, rejected) in [("", &scan.rejected), ("of data.validation ", &own.rejected)] {
         rejected.counts().for_each(|(key, count)| row(count, format!("{of}skipped by {key}")));
     }
-    row(scan.train, "to train on".into());
+    if scan.is_whole {
+        row(scan.train, "to train on".into());
+    } else {
+        row(
+            scan.read,
+            "positions read for a start, from all over the files; what follows is of these".into(),
+        );
+        row(scan.train, "to train on in all files, an estimate; the first pass counts them".into());
+    }
     let mut lines = Vec::new();
     let holds = plan.split.share > 0.0;
     let of = if scan.games + own.games > 0 { "games" } else { "positions" };
@@ -52,8 +60,8 @@ pub fn data(plan: &Plan, scan: &Scan) -> String {
         row(scan.left_out, format!("left out: data.share takes {} of the games", plan.share.0));
     }
     lines.insert(0, table.to_string().trim_end().to_string());
-    lines.extend(doubts(&scan.files, holds));
-    lines.extend(doubts(&own.files, false));
+    lines.extend(doubts(&scan.files, holds.then_some(scan.games)));
+    lines.extend(doubts(&own.files, None));
     let shared = own.sketch.shared(&scan.sketch);
     if shared > 0 {
         lines.push(format!(
@@ -68,15 +76,16 @@ pub fn data(plan: &Plan, scan: &Scan) -> String {
     lines.join("\n")
 }
 
-/// Doubts about files, some of which are held out.
-fn doubts(files: &[DataFile], held_out: bool) -> Vec<String> {
+/// Doubts about files, some of which may be held out: then with the number of games seen in any.
+fn doubts(files: &[DataFile], held_out: Option<u64>) -> Vec<String> {
     let mut lines = Vec::new();
     for (i, file) in files.iter().enumerate() {
         let path = file.path.display();
         if let Some(bad @ 1..) = file.bad_records {
             lines.push(format!("{path}: {bad} bad records left out"));
         }
-        if file.games == 0 && held_out {
+        let seen = held_out.filter(|_| file.games == 0);
+        if seen.is_some_and(|games| file.positions.is_some() || games == 0) {
             lines.push(format!(
                 "{path}: its games are unknown, so single positions are held out, and losses look \
                  better than they are"

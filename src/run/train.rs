@@ -106,7 +106,10 @@ impl Run {
         recipe.validation = scan.validating.files.clone();
         recipe.validation_sketch.join(&scan.validating.sketch);
         if let Some(window) = self.data.window(&recipe.config) {
-            recipe.config = recipe.config.with(|file| file.data.window = Some(window))?;
+            let positions = (!scan.is_whole).then_some(scan.train);
+            recipe.config = recipe.config.with(|file| {
+                (file.data.window, file.data.positions) = (Some(window), positions);
+            })?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{KEPT, TrainError};
 use crate::input;
 use crate::output::{self, OutputError};
+use crate::place::Place;
 use crate::weights::{Weights, WeightsError, WeightsFile};
 
 const STATE: &str = "state";
@@ -24,6 +25,9 @@ pub struct State {
     pub step: u64,
     /// Positions trained on, behind which the stream of batches goes on.
     pub positions: u64,
+    /// The same place in data that stream by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     pub best: Option<Best>,
     /// Looks at the held-out positions since the best one.
     pub unimproved: u64,

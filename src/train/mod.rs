@@ -24,6 +24,7 @@ use crate::batch::{Batch, Choices};
 use crate::log::{Log, Row, TrainStep};
 use crate::model::{Aim, Compute, DeviceError, Judged, Kind, Slope, is_gpu, outputs};
 use crate::output::OutputError;
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::weights::WeightsError;
 use checkpoint::{Best, Checkpoint, Files, State, Writer};
@@ -218,6 +219,7 @@ impl<'a> Trainer<'a> {
                 true => self.step(&batch, stop),
                 false => rayon::scope(|_| self.step(&batch, stop)),
             }?;
+            self.go_to(batch.place.as_ref(), watch);
             watch.step(&progress);
             let (phase, until) = settings.phase(progress.step - 1);
             self.writer.poll()?;
@@ -231,6 +233,17 @@ impl<'a> Trainer<'a> {
         self.write(Files { last: true, ..Files::default() })?;
         let written = self.writer.settle()?;
         Ok((end, written.map_or_else(|| self.checkpoint(true), Ok)?))
+    }
+
+    /// Goes to a place in the data, and reports what was found once all of them were read.
+    fn go_to(&mut self, place: Option<&Place>, watch: &dyn Progress) {
+        let is_complete = |place: Option<&Place>| place.is_some_and(|it| it.read.is_complete);
+        if let Some(place) = place.filter(|it| is_complete(Some(it)))
+            && !is_complete(self.state.place.as_ref())
+        {
+            watch.remark(&place.read.summary());
+        }
+        self.state.place = place.cloned();
     }
 
     /// The settings for the next step, and the progress of the run.

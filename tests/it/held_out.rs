@@ -1,8 +1,9 @@
 //! The games that are held out: some validate, the others are the test that training never reads.
 
 use nnuance::format::{Format, write_all};
-use nnuance::loader::{HeldOut, Part, Plan, Share, Sketch, Split, Subset, Test, collect, scan};
+use nnuance::loader::{HeldOut, Part, Plan, Share, Split, Subset, Test, collect, scan};
 use nnuance::sample::{Sample, mix};
+use nnuance::sketch::Sketch;
 use nnuance::train::checkpoint::Checkpoint;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -139,17 +140,16 @@ fn test_is_independent_of_other_draws() {
     let (mut counts, mut of) = ([[0u32; 2]; 2], [[0u32; 2]; 2]);
     for number in 1..=200_000 {
         sample.game = std::num::NonZeroU64::new(mix(7, number));
-        let group = sample.group();
-        let taken = Test(0.5).takes(group);
-        let draws = [SPLIT.holds_out(group), Share(0.5).takes(group)];
+        let taken = Test(0.5).takes(sample.group());
+        let draws = [SPLIT.holds_out(sample.group()), Share(0.5).takes(sample.group())];
         for (i, draw) in draws.into_iter().enumerate() {
             counts[i][usize::from(draw)] += u32::from(taken);
             of[i][usize::from(draw)] += 1;
         }
-        let part = Test(0.3).takes(group);
+        let part = Test(0.3).takes(sample.group());
         assert!(taken || !part, "a smaller test is a part of a larger one");
         smaller += u32::from(part);
-        assert!(Test(1.0).takes(group) && !Test(0.0).takes(group));
+        assert!(Test(1.0).takes(sample.group()) && !Test(0.0).takes(sample.group()));
     }
     assert!((f64::from(smaller) / 200_000.0 - 0.3).abs() < 0.005, "{smaller}");
     for (count, of) in counts.iter().flatten().zip(of.iter().flatten()) {
@@ -220,7 +220,7 @@ fn split_depends_on_its_seed() {
     let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
     let held = |seed| -> BTreeSet<u64> {
         let split = Split { seed, ..SPLIT };
-        samples.iter().map(Sample::group).filter(|group| split.holds_out(*group)).collect()
+        samples.iter().filter(|it| split.holds_out(it.group())).map(Sample::group).collect()
     };
     let games: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
     let [one, other] = [held(0), held(1)];
@@ -236,13 +236,13 @@ fn sketch_has_the_smallest_hashes() {
     let smallest: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
     let smallest: BTreeSet<u64> = smallest.into_iter().take(2048).collect();
     let mut sketch = Sketch::default();
-    samples.iter().for_each(|sample| sketch.add(sample.group()));
+    sketch.extend(samples.iter().map(Sample::group));
     assert!(samples.iter().all(|it| sketch.contains(it.group()) == smallest.contains(&it.group())));
     // In halves too.
     let (mut joined, mut half) = (Sketch::default(), Sketch::default());
     let (one, other) = samples.split_at(samples.len() / 2);
-    one.iter().for_each(|sample| joined.add(sample.group()));
-    other.iter().for_each(|sample| half.add(sample.group()));
+    joined.extend(one.iter().map(Sample::group));
+    half.extend(other.iter().map(Sample::group));
     joined.join(&half);
     assert!(joined == sketch);
 }

@@ -70,7 +70,7 @@ fn cached_positions_equal_streamed() {
         plan.expected = Some(found.train);
         assert!(scan(&plan, found.train - 1, &|_| ()).expect("good data").kept.is_none());
         let encoder = games::lists(Views::Perspective);
-        let from = |kept| Stream::of(plan.clone(), encoder.clone(), 0, kept);
+        let from = |kept| Stream::of(plan.clone(), encoder.clone(), 0, kept, None);
         let streams = [found.kept, None].map(from);
         let [kept, read] = streams.map(|stream| stream.take(25).collect::<Result<Vec<_>, _>>());
         assert!(kept.expect("good data") == read.expect("good data"));

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 /// that there are no cycles.
 const ARROWS: &str = "\
 data_file: digits: draw: input: linear: loss: output: point_of_view: prefetch: registry: sample:
-scales: score: sums: weights:
+scales: score: sketch: sums: weights:
+place: digits sketch
 features: point_of_view registry sample
 architecture: features registry sample
 log: input output
 progress: log
-batch: architecture sums
+batch: architecture place sums
 digest: input
 floats: architecture features sample weights
 model: architecture batch loss prefetch sums weights
@@ -23,18 +24,18 @@ net: architecture features sample scales
 report: digits draw linear log loss terms
 search: features hce net prefetch sample score
 interface: score search
-train: batch input linear log loss model output progress sums terms weights
+train: batch input linear log loss model output place progress sums terms weights
 data: digits format loss point_of_view sample
 engine: digest format output progress sample score
 export: architecture data_file digest features floats input linear net output report sample scales
     sums terms weights
 inspect: architecture digits draw features floats hce linear point_of_view report sample scales weights
-loader: architecture batch data_file digest features format hce input net point_of_view
-    registry sample terms
+loader: architecture batch data_file digest features format hce input net place point_of_view
+    registry sample sketch terms
 config: architecture format input loader loss model net point_of_view scales train
 run: architecture batch config data_file digest digits draw engine export format hce input
-    inspect interface loader log loss model net output point_of_view progress report sample scales
-    search terms train weights
+    inspect interface loader log loss model net output place point_of_view progress report sample
+    scales search sketch terms train weights
 cli: architecture batch config data digits draw engine export features format input interface loader
     log model output point_of_view progress registry report run sample scales search train
 app: architecture cli features format loader registry sample

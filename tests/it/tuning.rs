@@ -9,7 +9,6 @@ use nnuance::loader::{self, Encoder, Part, Plan, Split, Store, TermsEncoder, col
 use nnuance::sample::Sample;
 use nnuance::terms::Chosen;
 
-use crate::problems::with_threads;
 use crate::program::{Run, killed_and_resumed, same_for_any_threads};
 
 const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
@@ -201,16 +200,6 @@ fn memory_holds_what_the_files_say() {
     let plan = Plan { split, ..Plan::reading(files).limited(6000) };
     let kept = loader::scan(&plan, u64::MAX, &|_| ()).unwrap().kept.unwrap();
     let store = Store::encode(kept, &encoder());
-    // Found on the way, or behind a clone that leaves behind what was found.
-    for (threads, clone) in [(1, false), (2, false), (3, true)] {
-        let on_the_way = with_threads(threads, || {
-            let scan = loader::scan_terms(&plan, u64::MAX, Some(&encoder()), &|_| ()).unwrap();
-            let kept = scan.kept.unwrap();
-            Store::encode(if clone { kept.clone() } else { kept }, &encoder())
-        });
-        assert!(on_the_way.pieces == store.pieces && on_the_way.counts == store.counts);
-        assert!(on_the_way.all() == store.all());
-    }
     let mut samples = collect(&plan, Part::All, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample.group()));
     let streamed = Encoder::Hce(Arc::new(encoder())).encode(&samples);

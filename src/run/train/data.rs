@@ -13,7 +13,7 @@ use crate::export;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
     BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Store,
-    Stream, TERMS_PIECE, TermsEncoder, read_traces, scan_terms,
+    Stream, TERMS_PIECE, read_traces, scan,
 };
 use crate::model::{Compute, Device, HceShape, Kind, Model, initial_of_size, try_to_host};
 use crate::progress::Progress;
@@ -57,8 +57,7 @@ pub struct Tuned {
     pub tally: Tally,
 }
 
-/// Positions that are kept in memory from the first look at the data: some 250 bytes each as
-/// handcrafted terms, 32 as records.
+/// Positions that are kept in memory as handcrafted terms, of some 250 bytes each.
 const KEPT: u64 = 8 << 20;
 
 /// Positions, about, on which the spread of values is measured where not all are searched at once.
@@ -75,18 +74,21 @@ const BOUNDED: usize = 64;
 /// Positions a batch of those that validate.
 const VALIDATION_BATCH: usize = 4096;
 
-/// Reads all data once; up to `keep` positions to train on are kept, and their
-/// terms found on the way where an encoder says which.
+/// Reads the data, or a sample of it where there are more than `keep` positions to train on; the
+/// config may say how many.
 fn read(
     plan: &Plan,
     keep: u64,
-    terms: Option<&TermsEncoder>,
+    positions: Option<u64>,
     listener: &dyn Progress,
 ) -> Result<Scan, LoadError> {
     let counter = listener.count(None, "reading");
-    let scan = scan_terms(plan, keep, terms, &*counter);
+    let scan = scan(plan, keep, &*counter);
     drop(counter);
-    let scan = scan?;
+    let mut scan = scan?;
+    if !scan.is_whole {
+        scan.train = positions.unwrap_or(scan.train);
+    }
     let weights = plan.weighing.weights(&scan.some);
     if !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
         return Err(LoadError::NothingCounts);
@@ -122,11 +124,10 @@ fn validation(config: &Config, encoder: &Encoder, samples: &[Sample]) -> Vec<Bat
     samples.chunks(VALIDATION_BATCH).zip(weights).map(batch).collect()
 }
 
-/// How many positions to keep for a net that will want all of them at once: more are read again, and
-/// so are those whose quiet ends are looked for, round after round.
+/// How many positions to keep for a net. Those whose quiet ends are looked for are read again.
 fn keep_records(config: &Config) -> u64 {
     let most = config.data.window.map_or(config.most_kept(), |window| window as u64);
-    if config.target.learn != Learn::Values { 0 } else { most.min(KEPT) }
+    if config.target.learn != Learn::Values { 0 } else { most }
 }
 
 /// How many positions to keep in memory as terms.
@@ -231,7 +232,7 @@ impl Data {
             BatchSource::Files { plan, kept } => {
                 let plan = Plan { of_rank, ..Plan::clone(plan) };
                 let encoder = self.encoder.clone().context("files hold positions")?;
-                Stream::of(plan, encoder, from, kept.take())
+                Stream::of(plan, encoder, from, kept.take(), start.state.place.clone())
             }
             BatchSource::Store(store) => {
                 ensure!(
@@ -288,7 +289,7 @@ fn net(
         (None, base) => Encoder::net(net).on(base.map(recipe::added).transpose()?),
     };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
-    let mut scan = read(&plan, keep_records(config), None, listener)?;
+    let mut scan = read(&plan, keep_records(config), config.data.positions, listener)?;
     if !net.inputs.is_pieces() {
         let some = scan.some.par_iter().step_by((scan.some.len() / CHECKED).max(1)).enumerate();
         let check = |(i, it): (usize, &Sample)| net.inputs.check(&it.position, i % BOUNDED == 0);
@@ -296,7 +297,7 @@ fn net(
     }
     let rounds = config.target.learn != Learn::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
-    plan.expected = Some(scan.train);
+    plan.expected = scan.is_whole.then_some(scan.train);
     plan.window = config.window(scan.train);
     recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
     let mut weights = initial_of_size(net, config.seed, &section.start_sizes);
@@ -346,10 +347,8 @@ fn positions(
     let mut plan = recipe::plan(config);
     let rounds = config.target.learn != Learn::Values;
     let keep = if rounds { 0 } else { keep(config) };
-    // Where more positions might come than are kept, what was found would be found in vain.
-    let encoder = (keep == u64::MAX).then(|| terms.encoder(&start));
-    let mut scan = read(&plan, keep, encoder.as_ref(), listener)?;
-    plan.expected = Some(scan.train);
+    let mut scan = read(&plan, keep, config.data.positions, listener)?;
+    plan.expected = scan.is_whole.then_some(scan.train);
     plan.window = config.window(scan.train);
     let encoder = |terms: &RunTerms| Encoder::Hce(Arc::new(terms.encoder(&start)));
     let (source, counts, fitted);
@@ -398,7 +397,7 @@ fn traces(
 ) -> Result<(Data, Weights)> {
     let own = terms.own.clone().context("an engine's terms")?;
     let plan = recipe::plan(config);
-    let mut scan = read(&plan, 0, None, listener)?;
+    let mut scan = read(&plan, u64::MAX, None, listener)?;
     let ([store, mut validation], tally) = read_traces(&plan, &own, &terms.encoder(&start))?;
     let store = held(store, &mut terms, &start, listener);
     validation.hold(&terms.encoder(&start));

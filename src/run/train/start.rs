@@ -10,7 +10,7 @@ use crate::digest::digest;
 use crate::export::{self, Below, Beside, StartedFrom, WholeNet};
 use crate::hce::HceWeights;
 use crate::input;
-use crate::loader::{Sketch, Split};
+use crate::loader::Split;
 use crate::model::{Compute, Device};
 use crate::net::Hints;
 use crate::progress::Progress;
@@ -18,6 +18,7 @@ use crate::run::evaluator::Evaluator;
 use crate::run::folder::BEST;
 use crate::run::path::{FileKind, in_folder, kind_of};
 use crate::run::recipe::{self, Recipe};
+use crate::sketch::Sketch;
 use crate::weights::Weights;
 
 /// The recipe of a new run before its data are read, and the weights that its net starts from.

@@ -1,0 +1,268 @@
+//! Passes over data that stream by. Several parts of files are read side by side, in turns; each
+//! position goes to one of the next bins, drawn at random, and a bin is shuffled when it is full.
+//!
+//! A position moves by up to twice as many places as there are positions in memory, and only those
+//! that were read not long before follow from the files: so a pass begins anywhere.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+
+use super::packed::Packed;
+use super::shuffle::random;
+use super::source::{Facts, Found, Part, PlanFile};
+use super::{LoadError, Plan};
+use crate::place::{Place, Read, Turns};
+use crate::sample::mix;
+
+/// Parts of files that are read side by side.
+const SIDE_BY_SIDE: usize = 32;
+
+/// Positions that are dealt together, as a share of those in memory.
+const SHARE: usize = 64;
+
+/// Positions that are dealt together, at the least.
+const FEWEST: usize = 256;
+
+/// Positions a block of a bin.
+const BLOCK: usize = 1024;
+
+/// The positions that are shuffled together.
+#[derive(Clone, Copy)]
+struct Span {
+    /// Positions that are dealt together, a deal.
+    deal: usize,
+    /// A deal goes to so many bins before that of its number, and as many behind, its own among these.
+    reach: u64,
+}
+
+impl Span {
+    fn of(plan: &Plan) -> Self {
+        if !plan.shuffle {
+            return Self { deal: plan.batch.min(1 << 16), reach: 1 };
+        }
+        let deal = (plan.window / SHARE).max(FEWEST);
+        Self { deal, reach: (plan.window / deal).max(1) as u64 }
+    }
+}
+
+/// The part of a file that is being read.
+struct Open {
+    /// Its place in the order.
+    part: usize,
+    /// Blocks that were read of it.
+    blocks: u64,
+    /// None before it is opened.
+    source: Option<Part>,
+}
+
+/// A pass over the positions to train on.
+pub(super) struct Pass {
+    plan: Arc<Plan>,
+    files: Arc<[Arc<PlanFile>]>,
+    span: Span,
+    pub number: u64,
+    /// Files and their parts, in the order in which these are opened.
+    parts: Vec<(u32, u32)>,
+    next: usize,
+    open: Vec<Open>,
+    rounds: u64,
+    /// Rounds of records that were read and not yet dealt, and where each began.
+    queue: VecDeque<(Turns, Vec<Packed>)>,
+    queued: usize,
+    /// Records of the first of these that were dealt.
+    dealt: usize,
+    /// The number of deals, and where the last ones began: those with positions in the first bin.
+    deals: u64,
+    began: VecDeque<(u64, Turns, usize)>,
+    bins: VecDeque<Vec<Vec<Packed>>>,
+    /// The number of the first bin.
+    first: u64,
+    /// Positions in bins.
+    binned: usize,
+    pub read: Arc<Read>,
+}
+
+impl Pass {
+    /// Begins a pass, or goes on with one where it has a place in it.
+    pub fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &Place) -> Self {
+        let Place { pass: number, bin: first, deal: deals, turns, dealt, read, .. } = place.clone();
+        let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
+            (0..it.parts() as u32).map(move |part| (file as u32, part))
+        };
+        let mut parts: Vec<(u32, u32)> = files.iter().enumerate().flat_map(of_file).collect();
+        if plan.shuffle {
+            parts.shuffle(&mut random(plan.seed, number, 0));
+        }
+        let open = |(part, blocks)| Open { part, blocks, source: None };
+        Self {
+            plan: plan.clone(),
+            files: files.clone(),
+            span: Span::of(plan),
+            number,
+            parts,
+            next: turns.next,
+            open: turns.open.into_iter().map(open).collect(),
+            rounds: turns.rounds,
+            queue: VecDeque::new(),
+            queued: 0,
+            dealt,
+            deals,
+            began: VecDeque::new(),
+            bins: VecDeque::new(),
+            first,
+            binned: 0,
+            read,
+        }
+    }
+
+    /// Whether no position is left in the files.
+    fn is_read(&self) -> bool {
+        self.open.is_empty() && self.next == self.parts.len()
+    }
+
+    /// Whether all positions are in bins.
+    pub fn is_dealt(&self) -> bool {
+        self.is_read() && self.queued == self.dealt
+    }
+
+    /// Positions in memory.
+    pub fn held(&self) -> usize {
+        self.queued - self.dealt + self.binned
+    }
+
+    /// Whether the first bin is full.
+    pub fn is_full(&self) -> bool {
+        self.is_dealt() || self.deals >= self.first + self.span.reach
+    }
+
+    /// Takes the positions of the next bin, shuffled, with their place; none at the end.
+    pub fn bin(&mut self) -> Result<Option<(Vec<Packed>, Place)>, LoadError> {
+        while !self.is_full() {
+            self.deal()?;
+        }
+        let Some(bin) = self.bins.pop_front() else { return Ok(None) };
+        let (deal, turns, dealt) = self.began.front().cloned().unwrap_or_default();
+        let (pass, bin_number, read) = (self.number, self.first, self.read.clone());
+        let place = Place { pass, bin: bin_number, taken: 0, deal, turns, dealt, read };
+        let mut records = bin.concat();
+        self.binned -= records.len();
+        if self.plan.shuffle {
+            records.shuffle(&mut random(self.plan.seed, self.number, 1 + self.first));
+        }
+        self.first += 1;
+        while self.began.front().is_some_and(|(deal, ..)| deal + self.span.reach <= self.first) {
+            self.began.pop_front();
+        }
+        Ok(Some((records, place)))
+    }
+
+    /// Deals the next positions to bins.
+    pub fn deal(&mut self) -> Result<(), LoadError> {
+        let Span { deal, reach } = self.span;
+        while self.queued < self.dealt + deal && !self.is_read() {
+            self.round()?;
+        }
+        if let Some((turns, _)) = self.queue.front() {
+            self.began.push_back((self.deals, turns.clone(), self.dealt));
+        }
+        let low = (self.deals + 1).saturating_sub(reach);
+        let bins = self.deals + reach - low;
+        let missing = (self.deals + reach - self.first) as usize;
+        self.bins.resize_with(self.bins.len().max(missing), Vec::new);
+        let lot = mix(mix(mix(2, self.plan.seed), self.number), self.deals);
+        let (first, count) = (self.first, deal.min(self.queued - self.dealt));
+        let mut number = 0;
+        while number < count as u64 {
+            let Some((_, records)) = self.queue.front() else { break };
+            let end = records.len().min(self.dealt + count - number as usize);
+            for record in &records[self.dealt..end] {
+                let draw = (u128::from(mix(lot, number)) * u128::from(bins) >> 64) as u64;
+                number += 1;
+                // Those of bins before a place where a run goes on are trained on already.
+                let Some(bin) = (low + draw).checked_sub(first) else { continue };
+                let bin = &mut self.bins[bin as usize];
+                match bin.last_mut() {
+                    Some(block) if block.len() < BLOCK => block.push(*record),
+                    _ => {
+                        bin.push(Vec::with_capacity(BLOCK));
+                        bin.last_mut().expect("a block").push(*record);
+                    }
+                }
+                self.binned += 1;
+            }
+            self.dealt = end;
+            if end == records.len() {
+                self.queued -= end;
+                self.dealt = 0;
+                self.queue.pop_front();
+            }
+        }
+        self.deals += 1;
+        Ok(())
+    }
+
+    /// Reads a block of each open part, after opening others in the place of those that ended.
+    fn round(&mut self) -> Result<(), LoadError> {
+        let more = (SIDE_BY_SIDE - self.open.len()).min(self.parts.len() - self.next);
+        let opened = self.next..self.next + more;
+        self.open.extend(opened.map(|part| Open { part, blocks: 0, source: None }));
+        self.next += more;
+        let open = self.open.iter().map(|it| (it.part, it.blocks)).collect();
+        let turns = Turns { rounds: self.rounds, next: self.next, open };
+        // A round that a run reads again was counted before.
+        let counts = self.number == 0 && self.rounds >= self.read.rounds;
+        let bound = if counts { self.read.sketch.bound() } else { 0 };
+        let (files, parts) = (&self.files, &self.parts);
+        let read = |it: &mut Open| {
+            let (file, part) = parts[it.part];
+            let mut found = Found::default();
+            if it.source.is_none() {
+                let source = it.source.insert(files[file as usize].open(part.into())?);
+                for _ in 0..it.blocks {
+                    source.next(0, &mut found, |_, _| {})?;
+                }
+                found = Found::default();
+            }
+            let source = it.source.as_mut().expect("it was opened");
+            it.blocks += 1;
+            let more = source.next(bound, &mut found, |_, _| {})?;
+            Ok((more, file as usize, found))
+        };
+        let found: Vec<Result<_, LoadError>> = self.open.par_iter_mut().map(read).collect();
+        let (mut records, mut is_open) = (Vec::new(), Vec::with_capacity(found.len()));
+        for found in found {
+            let (more, file, Found { facts, records: of_part, hashes }) = found?;
+            is_open.push(more);
+            records.extend(of_part);
+            if counts {
+                self.count(file, &facts, hashes)?;
+            }
+        }
+        let mut is_open = is_open.into_iter();
+        self.open.retain(|_| is_open.next().unwrap_or(false));
+        self.rounds += 1;
+        if counts {
+            let is_complete = self.is_read();
+            let read = Arc::make_mut(&mut self.read);
+            (read.rounds, read.is_complete) = (self.rounds, is_complete);
+        }
+        self.queued += records.len();
+        self.queue.push_back((turns, records));
+        Ok(())
+    }
+
+    fn count(&mut self, file: usize, facts: &Facts, hashes: Vec<u64>) -> Result<(), LoadError> {
+        let read = Arc::make_mut(&mut self.read);
+        read.files.resize(self.files.len(), [0; 3]);
+        read.train += facts.train;
+        let counts = [facts.read, facts.games, facts.bad.count];
+        read.files[file].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        read.sketch.extend(hashes);
+        let mut bad = facts.bad.clone();
+        bad.count = read.files[file][2];
+        self.files[file].check_bad(&bad)
+    }
+}

@@ -1,0 +1,66 @@
+//! Games that data are known by.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// The smallest hashes of games (of positions, where games are unknown). Two sets of data that
+/// share one game in 500 share some of these almost surely; a smaller share can escape.
+///
+/// As text: hexadecimal words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Sketch(BTreeSet<u64>);
+
+impl Sketch {
+    const SIZE: usize = 2048;
+
+    /// Adds the hashes of games.
+    pub fn extend(&mut self, hashes: impl IntoIterator<Item = u64>) {
+        for hash in hashes {
+            if hash <= self.bound() && self.0.insert(hash) && self.0.len() > Self::SIZE {
+                self.0.pop_last();
+            }
+        }
+    }
+
+    /// A larger hash is not among the smallest.
+    pub fn bound(&self) -> u64 {
+        let is_full = self.0.len() == Self::SIZE;
+        self.0.last().copied().filter(|_| is_full).unwrap_or(u64::MAX)
+    }
+
+    /// Both together.
+    pub fn join(&mut self, other: &Sketch) {
+        self.extend(other.0.iter().copied());
+    }
+
+    /// The number of games in both: few of those that the data share, or none.
+    pub fn shared(&self, other: &Sketch) -> usize {
+        self.0.intersection(&other.0).count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn contains(&self, group: u64) -> bool {
+        self.0.contains(&group)
+    }
+}
+
+impl From<Sketch> for String {
+    fn from(sketch: Sketch) -> Self {
+        let words: Vec<String> = sketch.0.iter().map(|hash| format!("{hash:016x}")).collect();
+        words.join(" ")
+    }
+}
+
+impl TryFrom<String> for Sketch {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let hashes = text.split_whitespace().map(|word| u64::from_str_radix(word, 16));
+        Ok(Self(hashes.collect::<Result<_, _>>()?))
+    }
+}
