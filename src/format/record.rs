@@ -7,7 +7,7 @@ use crate::sample::Sample;
 
 pub const LENGTH: usize = 32;
 
-pub const CUT: Cut = Cut { bytes: 1 << 17, border: |_| Some(0) };
+pub const CUT: Cut = Cut { bytes: 1 << 18, border: |_| Some(0) };
 
 /// Reads records, with what turns one into a sample.
 pub struct Records<D> {

@@ -28,7 +28,7 @@ pub static FORMAT: Format = Format {
     view: View::Fixed(PointOfView::White),
     recognises,
     reader: |input| Box::new(ViriReader { input, at: 0 }),
-    cut: Some(Cut { bytes: 1 << 16, border }),
+    cut: Some(Cut { bytes: 1 << 17, border }),
     writer: Some(|| Box::new(ViriWriter::default())),
 };
 

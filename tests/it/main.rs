@@ -92,6 +92,7 @@ mod packed;
 mod pairs;
 mod parity;
 mod parity_threats;
+mod passes;
 mod pgn;
 mod pieces;
 mod plain;

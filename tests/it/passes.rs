@@ -1,0 +1,114 @@
+//! Passes over data that stream by: each position once, well mixed, from any place on.
+
+use nnuance::architecture::Views;
+use nnuance::batch::Batch;
+use nnuance::format::{Format, bulletformat, text, write_all};
+use nnuance::loader::{Plan, Stream};
+use nnuance::place::Place;
+use nnuance::sample::Sample;
+use tempfile::TempDir;
+
+use crate::games;
+
+const POSITIONS: usize = 60_000;
+const WINDOW: usize = 8_000;
+
+/// Positions with a score of their own each, in two files of several pieces and two that are packed.
+fn plan(folder: &TempDir) -> Plan {
+    let boards = games::positions(500, 3);
+    let samples: Vec<Sample> = (0..POSITIONS)
+        .map(|i| {
+            let score = Some((i as i32 - POSITIONS as i32 / 2) as i16);
+            let result = [0.0, 0.5, 1.0][i % 3];
+            Sample { score, result, ..Sample::of(boards[i % 500]) }
+        })
+        .collect();
+    let formats: [(&str, &'static Format); 4] = [
+        ("0.bf", &bulletformat::FORMAT),
+        ("1.txt", &text::FORMAT),
+        ("2.bf.gz", &bulletformat::FORMAT),
+        ("3.txt.zst", &text::FORMAT),
+    ];
+    let mut rest = &samples[..];
+    let shares = [25_000, 25_000, 7_000, 3_000];
+    let files = formats.iter().zip(shares).map(|((name, format), count)| {
+        let (own, left) = rest.split_at(count);
+        rest = left;
+        let path = folder.path().join(name);
+        write_all(&path, format, own).expect("a file");
+        path
+    });
+    let files = files.collect();
+    Plan { window: WINDOW, batch: 1000, check_view: false, seed: 5, ..Plan::reading(files) }
+}
+
+fn batches(plan: &Plan, place: Option<Place>, count: usize) -> Vec<Batch> {
+    let encoder = games::lists(Views::SideToMove);
+    let stream = Stream::of(plan.clone(), encoder, 0, None, place).take(count);
+    stream.collect::<Result<_, _>>().expect("good data")
+}
+
+fn scores(batches: &[Batch]) -> Vec<i32> {
+    batches.iter().flat_map(|it| it.scores.iter().map(|score| score.abs() as i32)).collect()
+}
+
+#[test]
+fn each_pass_has_all_positions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (shuffle, window) in [(true, WINDOW), (true, 1), (true, 200_000), (false, WINDOW)] {
+        let plan = Plan { shuffle, window, ..plan(&folder) };
+        let scores = scores(&batches(&plan, None, 3 * POSITIONS / 1000));
+        let mut passes: Vec<Vec<i32>> = scores.chunks(POSITIONS).map(<[_]>::to_vec).collect();
+        let differ = passes[0] != passes[1] && passes[1] != passes[2];
+        assert_eq!(differ, shuffle, "an order of its own, where there is any");
+        passes.iter_mut().for_each(|pass| pass.sort_unstable());
+        let mut all: Vec<i32> = (0..POSITIONS as i32).map(|i| (i - 30_000).abs()).collect();
+        all.sort_unstable();
+        assert!(passes.iter().all(|pass| *pass == all), "{shuffle} {window}");
+    }
+}
+
+/// The stream goes on from each place as it went on there before, and tells what it has read.
+#[test]
+fn a_pass_goes_on_from_any_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = plan(&folder);
+    let all = batches(&plan, None, 150);
+    for end in [0, 1, 7, 30, 58, 59, 60, 61, 90, 119, 120] {
+        let place = all[end].place.clone().expect("data that stream by");
+        let json = serde_json::to_string(&place).expect("plain data");
+        let place = serde_json::from_str(&json).expect("the same");
+        let on = batches(&plan, Some(place), 20);
+        assert!(on == all[end + 1..end + 21], "behind batch {end}");
+    }
+    let read = |batch: usize| all[batch].place.clone().expect("a place").read;
+    let (first, last) = (read(0), read(149));
+    assert!(!first.is_complete && first.train < POSITIONS as u64 && !first.sketch.is_empty());
+    assert!(last.is_complete && last.train == POSITIONS as u64);
+    let files: Vec<[u64; 3]> =
+        [25_000, 25_000, 7_000, 3_000].iter().map(|count| [*count, 0, 0]).collect();
+    assert_eq!(last.files, files);
+    // By the number of batches alone, too.
+    let encoder = games::lists(Views::SideToMove);
+    let on = Stream::new(plan.clone(), encoder, 70_000).take(20);
+    assert!(on.collect::<Result<Vec<_>, _>>().expect("good data") == all[70..90]);
+}
+
+/// Neighbours in a file come far apart: two thirds of the positions in memory on average, and as many as
+/// the distribution says in the same batch.
+#[test]
+fn neighbours_come_far_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut plan = plan(&folder);
+    // One file, in which scores are places.
+    plan.files.truncate(1);
+    let count = 25_000;
+    let order = scores(&batches(&plan, None, count / 1000));
+    let mut places = vec![0; POSITIONS];
+    order.iter().enumerate().for_each(|(place, score)| places[30_000 - *score as usize] = place);
+    let apart: Vec<usize> = places[..count].windows(2).map(|it| it[0].abs_diff(it[1])).collect();
+    let mean = apart.iter().sum::<usize>() as f64 / apart.len() as f64;
+    assert!((0.5..0.8).contains(&(mean / WINDOW as f64)), "{mean}");
+    let close = apart.iter().filter(|it| **it < 100).count() as f64 / apart.len() as f64;
+    assert!(close < 0.03, "{close}");
+}
