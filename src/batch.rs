@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub use choices::{Choices, Verdict, first};
 pub use columns::{COLUMN, Column, Head, SUMS};
-pub use first::FirstPlanner;
+pub use first::{FirstPlanner, FirstViews};
 pub use listed::{Listed, lists};
 pub use pairs::{Bits, Pairs, most_pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
@@ -56,6 +56,8 @@ pub enum Inputs {
     Active(Active),
     /// One-hot inputs in chunks, for the fused operations; pairs of inputs may have rows too.
     Planned(Vec<Arc<ChunkPlan>>),
+    /// One-hot inputs by their first views, for the fused operations of the processor.
+    First(FirstViews),
     /// Handcrafted terms, piece after piece; the pieces of a data set are shared by its batches.
     Terms(Vec<Arc<Terms>>),
     /// Both, of the same positions.
@@ -143,6 +145,7 @@ pub enum OneHot<'a> {
     Lists(&'a Active),
     /// Chunk after chunk.
     Plans(&'a [Arc<ChunkPlan>]),
+    First(&'a FirstViews),
 }
 
 impl<'a> OneHot<'a> {
@@ -159,6 +162,7 @@ impl<'a> OneHot<'a> {
         match self {
             OneHot::Lists(active) => active.len(),
             OneHot::Plans(plans) => plans.iter().map(|plan| plan.len()).sum(),
+            OneHot::First(views) => views.lists.len(),
         }
     }
 }
@@ -170,6 +174,7 @@ impl Inputs {
         match self {
             Inputs::Active(active) | Inputs::Both(active, _) => OneHot::Lists(active),
             Inputs::Planned(plans) => OneHot::Plans(plans),
+            Inputs::First(views) => OneHot::First(views),
             Inputs::Terms(_) => panic!("a net takes one-hot inputs, not handcrafted terms"),
         }
     }

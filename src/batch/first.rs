@@ -4,6 +4,8 @@
 //! and inverted: a row of the second view is held by the positions that hold the flipped one in the
 //! first. Pairs are found for all positions at once, a bit each, and bits are transposed to lists.
 
+use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::plan::{ABREAST, Entries, FOUR, MOST, Run, UNITS, sort_runs, spans};
@@ -21,6 +23,38 @@ type Matrix = [[u64; WORDS]; ROWS];
 
 /// The bits of a position, by row.
 type Named = [u64; ROWS / 64];
+
+/// The first views of a batch. The plan of a chunk is made where it is used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FirstViews {
+    pub lists: Vec<FirstView>,
+    /// The output bucket of each position; empty where there is one bucket.
+    pub buckets: Vec<u8>,
+    /// The pairs that plans name, none or flipped ones.
+    pub pairs: Arc<Pairs>,
+}
+
+impl FirstViews {
+    /// # Panics
+    /// If they do not fit the net.
+    pub(crate) fn check(&self, net: &Architecture) {
+        let Self { lists, buckets, pairs } = self;
+        assert!(net.inputs.is_uniform(), "first views for {net}");
+        assert!(pairs.inputs() == PIECES && pairs.rows() <= ROWS, "{} rows", pairs.rows());
+        assert!(net.views() == 1 || pairs.are_flipped(), "pairs of one view");
+        let known = buckets.iter().all(|it| usize::from(*it) < net.buckets);
+        assert!(known && (net.buckets == 1 || buckets.len() == lists.len()), "buckets");
+    }
+
+    /// Plans both passes of some positions.
+    #[inline(always)]
+    pub(crate) fn plan(&self, net: &Architecture, range: Range<usize>, plan: &mut ChunkPlan) {
+        thread_local! {
+            static PLANNER: RefCell<FirstPlanner> = RefCell::default();
+        }
+        PLANNER.with_borrow_mut(|planner| planner.plan(net, self, range, plan));
+    }
+}
 
 /// Makes plans, with reused buffers.
 #[derive(Debug)]
@@ -77,30 +111,25 @@ impl FirstPlanner {
         Self { vectors: false, ..Self::default() }
     }
 
-    /// Plans both passes of some positions, whose first views these are, in output `buckets` unless
-    /// there is only one.
+    /// Plans both passes of some positions, all of which [fit](FirstViews::check) the net.
     ///
     /// # Panics
-    /// If the pairs are of other inputs, or of two views and not [flipped](Pairs::learn_flipped).
+    /// If there are too many.
     pub fn plan(
         &mut self,
         net: &Architecture,
-        lists: &[FirstView],
-        buckets: &[u8],
-        pairs: &Arc<Pairs>,
-    ) -> ChunkPlan {
-        assert!(net.inputs.is_uniform() && pairs.inputs() == PIECES, "pairs of other inputs");
-        assert!(pairs.rows() <= ROWS && lists.len() <= MOST, "{} rows", pairs.rows());
-        debug_assert!(net.views() == 1 || pairs.are_flipped(), "pairs of one view");
-        let mut plan = ChunkPlan {
-            pairs: pairs.clone(),
-            of: [net.views(), net.buckets],
-            rows: pairs.rows(),
-            is_inverted: true,
-            ..ChunkPlan::default()
-        };
-        pulp::Arch::new().dispatch(Planning { planner: self, lists, buckets, plan: &mut plan });
-        plan
+        views: &FirstViews,
+        range: Range<usize>,
+        plan: &mut ChunkPlan,
+    ) {
+        assert!(range.len() <= MOST, "{} positions in a chunk", range.len());
+        plan.of = [net.views(), net.buckets];
+        plan.pairs.clone_from(&views.pairs);
+        plan.rows = views.pairs.rows();
+        plan.is_inverted = true;
+        let buckets = views.buckets.get(range.clone()).unwrap_or_default();
+        let lists = &views.lists[range];
+        pulp::Arch::new().dispatch(Planning { planner: self, lists, buckets, plan });
     }
 
     /// Puts positions of the same bucket together, short lists first.
@@ -222,7 +251,8 @@ impl FirstPlanner {
         sort_runs(&unsorted[..found], &mut plan.runs);
         let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
         let missing = (plan.lists() * UNITS) as u16;
-        plan.holders = vec![[missing; FOUR]; fours + STRIDE / FOUR];
+        // All of them are written.
+        plan.holders.resize(fours + STRIDE / FOUR, [0; FOUR]);
         let all = plan.holders.as_flattened_mut();
         let mut start = 0;
         for run in &plan.runs {
@@ -274,10 +304,14 @@ impl pulp::NullaryFnOnce for Planning<'_> {
     fn call(self) {
         let Self { planner, lists, buckets, plan } = self;
         let (views, pairs) = (plan.of[0], plan.pairs.clone());
-        let is_row = |row: &u16| u8::from(*row < PIECES as u16);
-        let length = |list: &FirstView| list.iter().map(is_row).sum::<u8>();
-        planner.lengths.clear();
-        planner.lengths.extend(lists.iter().map(length));
+        planner.lengths.resize(lists.len(), 0);
+        // No closures: what is not inlined does not use the instructions.
+        for (length, list) in planner.lengths.iter_mut().zip(lists) {
+            *length = 0;
+            for row in list {
+                *length += u8::from(*row < PIECES as u16);
+            }
+        }
         planner.sort(buckets);
         if pairs.any() {
             planner.name(lists, &pairs);
@@ -287,39 +321,58 @@ impl pulp::NullaryFnOnce for Planning<'_> {
         let lists = if pairs.any() { &short[..lists.len()] } else { lists };
         let FirstPlanner { order, lengths, .. } = &*planner;
         plan.order.clone_from(order);
-        let longest = |slots: &[u16]| slots.iter().map(|it| lengths[usize::from(*it)]).max();
-        let walks = plan.order.chunks(ABREAST / views).filter_map(longest);
-        plan.walks = walks.map(u16::from).collect();
+        plan.walks.clear();
+        for slots in plan.order.chunks(ABREAST / views) {
+            let mut walk = 0;
+            for &position in slots {
+                walk = walk.max(lengths[usize::from(position)]);
+            }
+            plan.walks.push(walk.into());
+        }
 
         let (positions, slots) = (plan.order.len(), plan.lists() / views);
         let bucket = |it: &u16| buckets.get(usize::from(*it)).copied().unwrap_or(0);
-        plan.weights = plan.order.iter().map(bucket).collect();
+        plan.weights.clear();
+        plan.weights.extend(plan.order.iter().map(bucket));
         spans(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.buckets);
         plan.weights.resize(slots, plan.weights.last().copied().unwrap_or(0));
         spans(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.spans);
         plan.positions.clone_from(&plan.order);
-        plan.places = (0..positions as u16).collect();
+        plan.places.clear();
+        plan.places.extend(0..positions as u16);
         plan.places.resize(slots, positions as u16);
 
         planner.invert(lists, views * UNITS);
         planner.join(views, plan);
-        plan.entries = Entries::Near(match views {
-            1 => entries::<1>(lists, plan),
-            _ => entries::<2>(lists, plan),
-        });
+        let mut entries = match std::mem::take(&mut plan.entries) {
+            Entries::Near(entries) => entries,
+            Entries::Far(_) => Vec::new(),
+        };
+        match views {
+            1 => write_entries::<1>(lists, plan, &mut entries),
+            _ => write_entries::<2>(lists, plan, &mut entries),
+        }
+        plan.entries = Entries::Near(entries);
         planner.short = short;
     }
 }
 
-/// The offsets of the rows of lists.
+/// Writes the offsets of the rows of lists.
 #[inline(always)]
-fn entries<const VIEWS: usize>(lists: &[FirstView], plan: &ChunkPlan) -> Vec<[u16; FOUR]> {
+fn write_entries<const VIEWS: usize>(
+    lists: &[FirstView],
+    plan: &ChunkPlan,
+    all: &mut Vec<[u16; FOUR]>,
+) {
     let blank = plan.rows as u16;
     let fours = plan.walks.iter().map(|walk| usize::from(*walk).div_ceil(FOUR) * ABREAST);
-    let mut all = vec![[blank * UNITS as u16; FOUR]; fours.sum()];
+    all.resize(fours.sum(), [0; FOUR]);
     let slots = plan.order.chunks(ABREAST / VIEWS);
     for ((_, range), slots) in plan.walks().zip(slots) {
         let entries = all[range].as_chunks_mut::<ABREAST>().0;
+        if slots.len() < ABREAST / VIEWS {
+            entries.fill([[blank * UNITS as u16; FOUR]; ABREAST]);
+        }
         for (slot, &position) in slots.iter().enumerate() {
             let list = &lists[usize::from(position)];
             let mut views = [[0_u16; MAX_ACTIVE]; VIEWS];
@@ -338,7 +391,6 @@ fn entries<const VIEWS: usize>(lists: &[FirstView], plan: &ChunkPlan) -> Vec<[u1
             }
         }
     }
-    all
 }
 
 /// Writes the names that bits say: first the rows of the lists that are left, then pairs, then blanks.

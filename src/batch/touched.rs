@@ -25,6 +25,7 @@ impl Touched {
             OneHot::Lists(lists) => {
                 lists.indices.iter().filter(|row| *row < pairs.rows()).for_each(&mut touch);
             }
+            OneHot::First(_) => panic!("nets of few rows touch all"),
             OneHot::Plans(plans) => {
                 for row in plans.iter().flat_map(|plan| &plan.named) {
                     touch(*row as usize);

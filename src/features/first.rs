@@ -26,26 +26,20 @@ impl Inputs {
     ///
     /// # Panics
     /// If the inputs are not [uniform](Inputs::is_uniform).
-    pub fn first_views(
-        &self,
-        positions: impl Iterator<Item = Position>,
-        lists: &mut Vec<FirstView>,
-    ) {
+    pub fn first_views(&self, positions: impl Iterator<Item = Position>, lists: &mut [FirstView]) {
         assert!(self.is_uniform(), "lists of pieces wherever the kings stand");
         let of_white = self.views == Views::Plain;
         let color = |it: &Position| if of_white { Color::White } else { it.turn() };
         let positions = positions.map(|position| (color(&position), position));
-        lists.clear();
         #[cfg(target_arch = "x86_64")]
         if vectors::are_available() {
             // SAFETY: the machine has the instructions.
             return unsafe { vectors::write(positions, lists) };
         }
-        lists.extend(positions.map(|(color, position)| {
-            let mut list = [PIECES as u16; MAX_ACTIVE];
-            super::lists(&super::Kings::NONE, &position, [color], &mut list);
-            list
-        }));
+        for ((color, position), list) in positions.zip(lists) {
+            list.fill(PIECES as u16);
+            super::lists(&super::Kings::NONE, &position, [color], list);
+        }
     }
 }
 
@@ -72,10 +66,10 @@ mod vectors {
 
     /// All places of a list at a time.
     #[target_feature(enable = "avx512bw,avx512vbmi2,popcnt")]
-    pub fn write(positions: impl Iterator<Item = (Color, Position)>, lists: &mut Vec<FirstView>) {
+    pub fn write(positions: impl Iterator<Item = (Color, Position)>, lists: &mut [FirstView]) {
         let (squares, blanks) = (pulp::cast(SQUARES), _mm512_set1_epi16(PIECES as i16));
         let low = _mm256_set1_epi8(15);
-        for (color, position) in positions {
+        for ((color, position), list) in positions.zip(lists) {
             let is_black = color.is_black();
             let table = pulp::cast(FIRST[usize::from(is_black)]);
             let flip = _mm512_set1_epi16(if is_black { 56 } else { 0 });
@@ -88,7 +82,7 @@ mod vectors {
             let kinds = _mm512_permutexvar_epi16(nibbles, _mm512_castsi256_si512(table));
             let rows = _mm512_add_epi16(kinds, _mm512_xor_si512(squares, flip));
             let there = ((1_u64 << position.occupied().count_ones()) - 1) as u32;
-            lists.push(pulp::cast(_mm512_mask_blend_epi16(there, blanks, rows)));
+            *list = pulp::cast(_mm512_mask_blend_epi16(there, blanks, rows));
         }
     }
 }

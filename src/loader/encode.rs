@@ -1,6 +1,5 @@
 //! Positions to batches, with plans of their chunks.
 
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +9,7 @@ use super::Plan;
 use super::packed::Packed;
 use crate::architecture::{Architecture, FirstView};
 use crate::batch::{
-    Active, Batch, Bits, ChunkPlan, FirstPlanner, Indices, Inputs, Pairs, Planner, Terms,
+    Active, Batch, Bits, ChunkPlan, FirstViews, Indices, Inputs, Pairs, Planner, Terms,
 };
 use crate::features::{Board, MAX_ACTIVE, Rows};
 use crate::hce::{self, Coding, HceEvaluator, Trace};
@@ -121,6 +120,9 @@ pub(super) fn labelled(inputs: Inputs, labels: &[Label]) -> Batch {
 /// Positions that a thread encodes at a time.
 const PIECE: usize = 256;
 
+/// The same of first views, which take less time.
+const LARGE_PIECE: usize = 2048;
+
 /// Positions a piece of [`Terms`]. Within a piece the fused operations sum in single precision.
 pub const TERMS_PIECE: usize = 4096;
 
@@ -189,6 +191,10 @@ impl Encoder {
     /// Encodes the parts, one after the other.
     pub fn encode_parts(&self, parts: &[RecordSlice]) -> Batch {
         let (inputs, labels) = match self {
+            Encoder::Net(net, _) if let Some(pairs) = first_pairs(net, parts) => {
+                let (views, labels) = first_views(net, parts, pairs);
+                (Inputs::First(views), labels)
+            }
             Encoder::Net(net, _) if parts.iter().any(|part| part.plans.is_some()) => {
                 let (plans, labels) = planned(net, parts);
                 (Inputs::Planned(plans), labels)
@@ -336,6 +342,40 @@ fn gathered(records: &[Packed], order: &[u32]) -> Vec<Packed> {
 fn labels_of(net: &Architecture, records: &[Packed]) -> Vec<Label> {
     let point_of_view = net.inputs.views.point_of_view();
     records.iter().map(|record| Label::of(record, point_of_view)).collect()
+}
+
+/// The pairs of data that come once, whose first views say all.
+fn first_pairs<'a>(net: &Architecture, parts: &[RecordSlice<'a>]) -> Option<&'a Arc<Pairs>> {
+    let plans = parts.first()?.plans.filter(|plans| plans.plans.is_empty());
+    plans.filter(|_| net.inputs.is_uniform()).map(|plans| &plans.pairs)
+}
+
+fn first_views(
+    net: &Architecture,
+    parts: &[RecordSlice],
+    pairs: &Arc<Pairs>,
+) -> (FirstViews, Vec<Label>) {
+    let positions = parts.iter().map(|part| part.order.len()).sum();
+    let mut lists = vec![FirstView::default(); positions];
+    let (mut buckets, mut labels) = (Vec::new(), Vec::with_capacity(positions));
+    let mut rest = &mut lists[..];
+    for RecordSlice { records, order, .. } in parts {
+        let here = rest.split_off_mut(..order.len()).expect("room for all");
+        let pieces = here.par_chunks_mut(LARGE_PIECE).zip(order.par_chunks(LARGE_PIECE));
+        let encode = |(lists, order): (&mut [FirstView], &[u32])| {
+            let near = gathered(records, order);
+            net.inputs.first_views(near.iter().map(Packed::position), lists);
+            let some = &near[..if net.buckets > 1 { near.len() } else { 0 }];
+            let bucket = |record: &Packed| net.bucket_of(&record.position()) as u8;
+            (some.iter().map(bucket).collect(), labels_of(net, &near))
+        };
+        let found: Vec<(Vec<u8>, Vec<Label>)> = pieces.map(encode).collect();
+        for (of_piece, found) in found {
+            buckets.extend(of_piece);
+            labels.extend(found);
+        }
+    }
+    (FirstViews { lists, buckets, pairs: pairs.clone() }, labels)
 }
 
 /// Writes the lists of pieces, their king buckets and the output buckets of some positions.
@@ -612,16 +652,9 @@ pub fn pairs_of(net: &Architecture, some: &[Sample], most: usize) -> Pairs {
     learnt(net, positions, most, if flip { Pairs::learn_flipped } else { Pairs::learn })
 }
 
-thread_local! {
-    static WORKSPACE: RefCell<Workspace> = RefCell::default();
-}
-
 /// The buffers of one thread.
 #[derive(Default)]
 struct Workspace {
-    first_planner: FirstPlanner,
-    first_views: Vec<FirstView>,
-    buckets: Vec<u8>,
     planner: Planner,
     plan: ChunkPlan,
     records: Vec<Packed>,
@@ -642,18 +675,8 @@ impl Workspace {
         self.records.clear();
         self.records.extend(order.iter().map(|place| part.records[*place as usize]));
         let positions = self.records.iter().map(Packed::position);
-        let labels = labels_of(net, &self.records);
-        if plans.plans.is_empty() && net.inputs.is_uniform() {
-            net.inputs.first_views(positions.clone(), &mut self.first_views);
-            self.buckets.clear();
-            if net.buckets > 1 {
-                self.buckets.extend(positions.map(|position| net.bucket_of(&position) as u8));
-            }
-            let Self { first_planner, first_views, buckets, .. } = self;
-            let plan = first_planner.plan(net, first_views, buckets, &plans.pairs);
-            return (Arc::new(plan), labels.into());
-        }
         fill(net, positions, &mut self.lists, &mut self.listing);
+        let labels = labels_of(net, &self.records);
         self.all.clear();
         self.all.extend(0..order.len() as u32);
         pulp::Arch::new().dispatch(Planning(net, &plans.pairs, self));
@@ -697,10 +720,9 @@ fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<ChunkPlan>>, V
     let missing: Vec<_> = planned.iter_mut().filter(|(_, planned)| planned.is_none()).collect();
     // The pool is at work: what needs nothing of it does not wait for it.
     if !missing.is_empty() {
-        missing.into_par_iter().with_max_len(1).for_each(|missing| {
+        missing.into_par_iter().for_each_init(Workspace::default, |workspace, missing| {
             let ((part, plans, order), planned) = missing;
-            let make = |workspace: &mut Workspace| workspace.make(net, part, plans, order);
-            *planned = Some(WORKSPACE.with_borrow_mut(make));
+            *planned = Some(workspace.make(net, part, plans, order));
         });
     }
     let planned = planned.into_iter().filter_map(|(_, planned)| planned);

@@ -105,9 +105,14 @@ fn streamed_chunks_equal_lists() {
             let later = batches(all(Some(pairs.clone())), &net, 3 * BATCH, 3);
             assert!(later == found[3..6], "from any place on");
             for (found, listed) in found.iter().zip(&listed) {
-                let Inputs::Planned(plans) = &found.inputs else { panic!("no plans") };
-                assert!(plans.iter().all(|plan| plan.len() <= 64));
-                named += plans.len();
+                match &found.inputs {
+                    Inputs::Planned(plans) => {
+                        assert!(plans.iter().all(|plan| plan.len() <= 64));
+                        named += plans.len();
+                    }
+                    Inputs::First(views) => named += views.lists.len().div_ceil(64),
+                    _ => panic!("no plans"),
+                }
                 assert!(!is_planned(listed));
                 // A rank's share may end between two chunks.
                 if of_rank.size == 1 {

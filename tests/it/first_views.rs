@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, FirstView, Views};
-use nnuance::batch::{ChunkPlan, FirstPlanner, Inputs, Pairs, lists};
+use nnuance::batch::{ChunkPlan, FirstPlanner, FirstViews, Inputs, MOST_IN_CHUNK, Pairs, lists};
 use nnuance::loader::{Encoder, pairs_of};
 use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, initial};
 use nnuance::sample::Sample;
@@ -18,28 +18,29 @@ fn net(views: Views, buckets: usize) -> Architecture {
     Architecture { buckets, ..simple }
 }
 
-fn first_views(net: &Architecture, samples: &[Sample]) -> Vec<FirstView> {
-    let mut lists = Vec::new();
+fn first_views(net: &Architecture, samples: &[Sample], pairs: &Arc<Pairs>) -> FirstViews {
+    let mut lists = vec![FirstView::default(); samples.len()];
     net.inputs.first_views(samples.iter().map(|sample| sample.position), &mut lists);
-    lists
+    let bucket = |sample: &Sample| net.bucket_of(&sample.position) as u8;
+    let buckets = if net.buckets == 1 { vec![] } else { samples.iter().map(bucket).collect() };
+    FirstViews { lists, buckets, pairs: pairs.clone() }
 }
 
 /// Plans of chunks of these sizes and of what is left.
 fn plans(
     net: &Architecture,
-    samples: &[Sample],
+    views: &FirstViews,
     sizes: &[usize],
-    pairs: &Arc<Pairs>,
     mut planner: FirstPlanner,
-) -> Vec<ChunkPlan> {
-    let (mut plans, mut left) = (Vec::new(), samples);
+) -> Vec<Arc<ChunkPlan>> {
+    let (mut plans, mut start) = (Vec::new(), 0);
+    // What is there of the plan before is overwritten.
+    let mut plan = ChunkPlan::default();
     for &size in sizes.iter().chain([&usize::MAX]) {
-        let (chunk, rest) = left.split_at(size.min(left.len()));
-        left = rest;
-        let bucket = |sample: &Sample| net.bucket_of(&sample.position) as u8;
-        let buckets: Vec<u8> = chunk.iter().map(bucket).collect();
-        let buckets = if net.buckets == 1 { &[] } else { &buckets[..] };
-        plans.push(planner.plan(net, &first_views(net, chunk), buckets, pairs));
+        let end = views.lists.len().min(start + size.min(MOST_IN_CHUNK));
+        planner.plan(net, views, start..end, &mut plan);
+        plans.push(Arc::new(plan.clone()));
+        start = end;
     }
     plans
 }
@@ -53,7 +54,8 @@ fn first_views_are_those_of_the_encoder() {
             panic!("lists")
         };
         let all = near(&active).chunks(active.views * active.places);
-        for (found, right) in first_views(&net, &samples).iter().zip(all) {
+        let pairs = Arc::new(Pairs::none(net.rows()));
+        for (found, right) in first_views(&net, &samples, &pairs).lists.iter().zip(all) {
             assert_eq!(found[..], right[..active.places]);
         }
     }
@@ -74,27 +76,29 @@ fn plans_of_first_views_equal_lists() {
         let model = model.expect("the weights fit");
         let targets: Vec<f32> = (0..samples.len()).map(|it| (it % 9) as f32 / 8.0).collect();
         let (loss, right) = model.gradients(&listed, Aim::Targets(&targets));
+        let assert_alike = |inputs: Inputs| {
+            let (found_loss, found) = model.gradients(&inputs, Aim::Targets(&targets));
+            assert!((found_loss - loss).abs() < 1e-6, "{found_loss} for {loss}");
+            for (name, array) in &right.0 {
+                let both = array.values.iter().zip(&found.0[name].values);
+                let size = largest(array.values.iter().map(|it| f64::from(it.abs())));
+                let error = largest(both.map(|(a, b)| f64::from((a - b).abs())));
+                assert!(error < 1e-5 * size, "{name}: {error:.1e} of {size:.1e}");
+            }
+        };
         for most in [0, 101, 256] {
             let pairs = Arc::new(pairs_of(&net, &samples, most));
             assert!(pairs.parents().len() + 1 >= most, "{most} pairs");
+            let first = first_views(&net, &samples, &pairs);
             for sizes in [&[1, 3, 64, 150, 512, 700][..], &[2048]] {
-                let planned = plans(&net, &samples, sizes, &pairs, FirstPlanner::default());
-                let portable = plans(&net, &samples, sizes, &pairs, FirstPlanner::portable());
+                let planned = plans(&net, &first, sizes, FirstPlanner::default());
+                let portable = plans(&net, &first, sizes, FirstPlanner::portable());
                 assert!(planned == portable, "instructions of the machine");
-                let planned: Vec<Arc<ChunkPlan>> = planned.into_iter().map(Arc::new).collect();
                 let named = listed::active(&net, lists(&planned, active.places), active.places);
-                let named = nnuance::batch::Active { rows: pairs.rows(), ..named };
                 assert_same_inputs(&named, active, &pairs);
-                let (found_loss, found) =
-                    model.gradients(&Inputs::Planned(planned), Aim::Targets(&targets));
-                assert!((found_loss - loss).abs() < 1e-6, "{found_loss} for {loss}");
-                for (name, array) in &right.0 {
-                    let both = array.values.iter().zip(&found.0[name].values);
-                    let size = largest(array.values.iter().map(|it| f64::from(it.abs())));
-                    let error = largest(both.map(|(a, b)| f64::from((a - b).abs())));
-                    assert!(error < 1e-5 * size, "{name}: {error:.1e} of {size:.1e}");
-                }
+                assert_alike(Inputs::Planned(planned));
             }
+            assert_alike(Inputs::First(first));
         }
     }
 }

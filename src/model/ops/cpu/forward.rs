@@ -44,6 +44,14 @@ pub(super) struct Chunk<F> {
     pub head: Head,
 }
 
+/// A plan to write, not the cached one of another batch.
+fn own(plan: &mut Arc<ChunkPlan>) -> &mut ChunkPlan {
+    if Arc::get_mut(plan).is_none() {
+        *plan = Arc::default();
+    }
+    Arc::get_mut(plan).expect("it is not shared")
+}
+
 /// Some positions of a batch.
 #[derive(Clone, Copy)]
 pub(super) struct Selection<'a> {
@@ -77,15 +85,17 @@ impl<F: Copy + Default> Chunk<F> {
                 assert!(self.plan.is_inverted || !backward, "a plan for the forward pass alone");
             }
             OneHot::Lists(lists) => {
-                // A cached plan is shared.
-                if Arc::get_mut(&mut self.plan).is_none() {
-                    self.plan = Arc::default();
-                }
-                let plan = Arc::get_mut(&mut self.plan).expect("it is not shared");
+                let plan = own(&mut self.plan);
                 self.planner.order(&kernel.net, lists, selection.positions, selection.pairs, plan);
                 if backward {
                     self.planner.invert(plan);
                 }
+            }
+            OneHot::First(views) => {
+                // In the order of the batch.
+                let first = selection.positions.first().map_or(0, |it| *it as usize);
+                let range = first..first + selection.positions.len();
+                views.plan(&kernel.net, range, own(&mut self.plan));
             }
         }
         self.places.clone_from(&self.plan.named);

@@ -162,6 +162,7 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
 pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<Pairs> {
     match inputs {
         OneHot::Plans([plan, ..]) => plan.pairs.clone(),
+        OneHot::First(views) => views.pairs.clone(),
         _ => Arc::new(Pairs::none(net.rows())),
     }
 }
@@ -240,6 +241,7 @@ impl Kernel {
                     assert!(of.iter().all(|it| usize::from(*it) < buckets), "buckets");
                 }
             }
+            OneHot::First(views) => views.check(&self.net),
             OneHot::Plans(plans) => {
                 plans.iter().for_each(|plan| plan.check(&self.net));
                 let same = |two: &[Arc<ChunkPlan>]| Arc::ptr_eq(&two[0].pairs, &two[1].pairs);

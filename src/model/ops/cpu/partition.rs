@@ -48,14 +48,16 @@ impl Partition {
         self.order.clear();
         self.order.extend(0..batch as u32);
         match positions {
-            OneHot::Lists(lists) => {
+            OneHot::Lists(_) | OneHot::First(_) => {
                 self.ends.extend((size..batch + size).step_by(size));
-                self.sort(kernel.net.inputs.kings().count(), lists);
             }
             OneHot::Plans(plans) => self.ends.extend(plans.iter().scan(0, |end, plan| {
                 *end += plan.len();
                 Some(*end)
             })),
+        }
+        if let OneHot::Lists(lists) = positions {
+            self.sort(kernel.net.inputs.kings().count(), lists);
         }
         if let Some(last) = self.ends.last_mut() {
             *last = batch;

@@ -91,10 +91,10 @@ impl<'a> Pass<'a> {
     fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize, learns: bool) -> Self {
         let net = &job.kernel.net;
         let (listed, pairs) = match job.inputs {
-            OneHot::Lists(active) => (active.listed(), None),
             OneHot::Plans(plans) => {
                 (Listed::of(plans), Some(&plans[0].pairs).filter(|it| it.any()))
             }
+            inputs => (inputs.lists().listed(), None),
         };
         let Listed { rows, views, places, positions, ref buckets } = listed;
         if learns {
@@ -138,8 +138,8 @@ impl<'a> Pass<'a> {
             let place = Place { first: lists.start, lists: lists.len(), order: words.len() };
             let strips = match job.inputs {
                 OneHot::Plans(_) => Strips::of_one_king(lists.len()),
-                OneHot::Lists(active) => {
-                    let groups = active.groups.get(lists.clone()).unwrap_or_default();
+                inputs => {
+                    let groups = inputs.lists().groups.get(lists.clone()).unwrap_or_default();
                     Strips::new(lists.len(), groups, net.inputs.kings().count())
                 }
             };
@@ -150,11 +150,6 @@ impl<'a> Pass<'a> {
         });
         let strips = strips.collect();
         let (batch, lists, pairs) = match job.inputs {
-            OneHot::Lists(active) => {
-                let lists = words.len();
-                append(&mut words, near(active));
-                (gpu.words(words), lists, None)
-            }
             OneHot::Plans(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
                 let tables = pairs.map(|pairs| Tables::new(chunks.pair_sums(pairs), &mut words));
                 let table = words.len();
@@ -165,6 +160,11 @@ impl<'a> Pass<'a> {
                 chunks.gather(&batch, [table, lists], &listed);
                 (batch, lists, tables)
             }),
+            inputs => {
+                let lists = words.len();
+                append(&mut words, near(inputs.lists()));
+                (gpu.words(words), lists, None)
+            }
         };
         let mut pass =
             Self { gpu, job, listed, form, tiles, arrays, weight, batch, lists, strips, pairs };
