@@ -1,17 +1,17 @@
 //! The FEN of an ordinary position, at a fraction of the cost of the slow path of
 //! [`Position::from_fen`].
 
-use shakmaty::{Role, Square};
+use shakmaty::{Color, Square};
 
-use super::{CASTLING_ROOK, NO_EP, Position, ROOK};
+use super::{CASTLING_ROOK, NO_EP, Planes, Position, ROOK};
 
 /// The position of a legal FEN with single spaces, castling of usual chess and no en passant.
 pub(super) fn plain(fen: &[u8]) -> Option<Position> {
-    let mut fields = fen.split(|&byte| byte == b' ');
-    let (occupied, nibbles) = board(fields.next()?)?;
-    let turn_ep = match fields.next()? {
-        [b'w'] => NO_EP,
-        [b'b'] => NO_EP | 128,
+    let (mut planes, rest) = board(fen)?;
+    let mut fields = rest.split(|&byte| byte == b' ');
+    let turn = match fields.next()? {
+        [b'w'] => Color::White,
+        [b'b'] => Color::Black,
         _ => return None,
     };
     let castling = fields.next()?;
@@ -23,58 +23,81 @@ pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     if fields.next().is_some() {
         return None;
     }
-    let bytes = nibbles.to_le_bytes();
-    let mut position = Position { occupied, nibbles: bytes, turn_ep, halfmove, fullmove };
-    position.check().ok()?;
+    planes.check(turn).ok()?;
     if castling != b"-" {
-        let rooks = castle(castling, &position).filter(|places| *places != 0)?;
-        let castles = u128::from(CASTLING_ROOK ^ ROOK);
-        position.nibbles = (nibbles ^ (rooks * castles)).to_le_bytes();
+        let rooks = castle(castling, &planes).filter(|rooks| *rooks != 0)?;
+        for (bit, plane) in planes.bits.iter_mut().enumerate() {
+            *plane ^= rooks * u64::from((CASTLING_ROOK ^ ROOK) >> bit & 1);
+        }
     }
-    Some(position)
+    let turn_ep = NO_EP | (turn.is_black() as u8) << 7;
+    let nibbles = planes.nibbles().to_le_bytes();
+    Some(Position { occupied: planes.occupied, nibbles, turn_ep, halfmove, fullmove })
 }
 
-/// Occupied squares and nibbles of a board field.
-fn board(text: &[u8]) -> Option<(u64, u128)> {
-    let (mut occupied, mut nibbles, mut count, mut ranks) = (0u64, 0u128, 0, 0);
-    // The last rank of the field has the lowest squares.
-    for letters in text.rsplit(|&byte| byte == b'/') {
-        let mut file = 0;
-        for &byte in letters {
-            match Role::from_char(byte.into()) {
-                Some(role) if file < 8 && ranks < 8 && count < 32 => {
-                    let nibble = (role as u8 - 1) | u8::from(byte.is_ascii_lowercase()) << 3;
-                    occupied |= 1 << (8 * ranks + file);
-                    nibbles |= u128::from(nibble) << (4 * count);
-                    (file, count) = (file + 1, count + 1);
-                }
-                None if matches!(byte, b'1'..=b'8') => file += u32::from(byte - b'0'),
-                _ => return None,
-            }
-        }
-        if file != 8 {
-            return None;
-        }
-        ranks += 1;
+/// Letters of a board field: squares that a letter stands for, [`PIECE`] and the nibble.
+const LETTERS: [u16; 256] = {
+    let mut letters = [WRONG; 256];
+    let (roles, mut role, mut empty) = (*b"PNBRQK", 0, 1);
+    while role < 6 {
+        let letter = roles[role] as usize;
+        letters[letter] = PIECE | role as u16;
+        letters[letter + 32] = PIECE | 8 | role as u16;
+        role += 1;
     }
-    (ranks == 8).then_some((occupied, nibbles))
+    while empty <= 8 {
+        letters[b'0' as usize + empty] = (empty as u16) << 5;
+        empty += 1;
+    }
+    letters[b'/' as usize] = 0;
+    letters
+};
+/// A piece, on one square.
+const PIECE: u16 = 1 << 5 | 1 << 4;
+const WRONG: u16 = 1 << 9;
+/// No board field is as long: 64 squares and 7 slashes are one byte less.
+const MOST: usize = 72;
+
+/// The pieces of a board field, and what stands behind the space that ends it.
+fn board(fen: &[u8]) -> Option<(Planes, &[u8])> {
+    // Branches would hardly be foreseen. Squares are counted from a8 on.
+    let (mut nibbles, mut count, mut length) = ([0; MOST], 0, 0);
+    let (mut occupied, mut place, mut ranks, mut wrong) = (0u64, 0, 1, false);
+    for &byte in fen.iter().take(MOST).take_while(|byte| **byte != b' ') {
+        let letter = LETTERS[usize::from(byte)];
+        let (piece, ends) = (letter >> 4 & 1, byte == b'/');
+        nibbles[count] = letter as u8 & 15;
+        count += usize::from(piece);
+        occupied |= u64::from(piece) << (place & 63);
+        wrong |= (letter == WRONG) | (ends & (place != 8 * ranks));
+        place += u32::from(letter >> 5 & 15);
+        ranks += u32::from(ends);
+        length += 1;
+    }
+    if wrong | (ranks != 8) | (place != 64) | (count > 32) {
+        return None;
+    }
+    let pairs = nibbles[..32].as_chunks::<2>().0.iter().rev();
+    let nibbles = pairs.fold(0, |nibbles, [low, high]| nibbles << 8 | u128::from(low | high << 4));
+    let top = Planes::of(occupied, nibbles);
+    let planes = Planes { occupied: occupied.swap_bytes(), bits: top.bits.map(u64::swap_bytes) };
+    Some((planes, fen.get(length + 1..)?))
 }
 
-/// The rooks of letters of `KQkq`, one bit a nibble; None if king or rook is not at home.
-fn castle(letters: &[u8], position: &Position) -> Option<u128> {
-    let sets = position.bitboards();
-    letters.iter().try_fold(0, |places, letter| {
-        let (side, king, rook) = match letter {
-            b'K' => (0, Square::E1, Square::H1),
-            b'Q' => (0, Square::E1, Square::A1),
-            b'k' => (1, Square::E8, Square::H8),
-            b'q' => (1, Square::E8, Square::A8),
+/// The rooks of letters of `KQkq`; None if king or rook is not at home.
+fn castle(letters: &[u8], planes: &Planes) -> Option<u64> {
+    letters.iter().try_fold(0, |rooks, letter| {
+        let (color, king, rook) = match letter {
+            b'K' => (Color::White, Square::E1, Square::H1),
+            b'Q' => (Color::White, Square::E1, Square::A1),
+            b'k' => (Color::Black, Square::E8, Square::H8),
+            b'q' => (Color::Black, Square::E8, Square::A8),
             _ => return None,
         };
-        let [.., rooks, _, kings] = sets[side];
-        let below = position.occupied & ((1 << rook as u32) - 1);
-        let home = kings >> king as u32 & rooks >> rook as u32 & 1 == 1;
-        home.then(|| places | 1 << (4 * below.count_ones()))
+        let own = planes.of_color(color);
+        let home = planes.kings() & own & 1 << king as u32 != 0
+            && planes.rooks() & own & 1 << rook as u32 != 0;
+        home.then(|| rooks | 1 << rook as u32)
     })
 }
 

@@ -55,6 +55,10 @@ fn fields_as_they_come() {
         "4k3/8/8/8/8/8/8/r3K2r",
         "r3k2r/8/8/3pP3/8/8/8/R3K2R",
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR",
+        // The longest field, and a byte more.
+        "r1k1r1n1/p1p1p1p1/1p1p1p1p/n1n1b1b1/1N1N1B1B/P1P1P1P1/1P1P1P1P/R1K1R1Q1",
+        "r1k1r1n1/p1p1p1p1/1p1p1p1p/n1n1b1b1/1N1N1B1B/P1P1P1P1/1P1P1P1P/R1K1R1Q1x",
+        "r1k1r1n1/p1p1p1p1/1p1p1p1p/n1n1b1b1/1N1N1B1B/P1P1P1P1/1P1P1P1P/R1K1R1Q1-",
     ];
     let castling = [
         "-", "KQkq", "K", "Q", "k", "q", "qkQK", "KK", "KKQQkkqq", "HAha", "AH", "Gb", "KQ-", "--",
