@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
@@ -17,11 +17,12 @@ use crate::batch::Batch;
 use crate::config::{BatchSize, Config, Net};
 use crate::digits::{grouped, short};
 use crate::input;
-use crate::loader::{Encoder, Filter, LoadError, Plan, Scan, Stream, scan};
+use crate::loader::{Encoder, Filter, LoadError, Passes, Plan, Scan, Stream, scan};
 use crate::log::{Row, TrainStep};
 use crate::model::{
     Adapter, Aim, Compute, Device, Kind, Model, Precision, Slope, Stage, initial, is_gpu,
 };
+use crate::place::Place as DataPlace;
 use crate::progress::Progress;
 use crate::report::Table;
 use crate::run::recipe;
@@ -33,10 +34,10 @@ use crate::train::{self, Settings, Training};
 
 /// Measure the speed of reading, encoding, training steps and whole runs
 ///
-/// Figures are positions per second. A step is loss, gradients and optimiser on batches that are
-/// there already; a whole run is what `nnuance train` does with a net, from the files on, without
-/// held-out positions. As in training, data that is too large to be kept in memory is read again
-/// in each pass, so that encoding and whole runs contain its reading.
+/// Figures are positions per second. The stages in front of training come by themselves, with all
+/// threads at work, and in nanoseconds of one thread. A step is loss, gradients and optimiser on
+/// batches that are there already; a whole run is what `nnuance train` does with a net, without
+/// held-out positions: with data that are kept in memory, where they fit, and with data that stream by.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -117,24 +118,28 @@ pub fn run(args: Args) -> Result<()> {
     let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
     let lap = args.seconds / LAPS as f64;
-    let (load, mut scan) = load(&mut config, lap)?;
+    let mut scan = load(&mut config)?;
     let some = std::mem::take(&mut scan.some);
-    let (mut encoded, mut nets) = (None, Vec::new());
+    let (mut stages, mut nets) = (None, Vec::new());
     for &batch in &args.batch {
         config = config.with(|file| {
             file.schedule.batch = Some(BatchSize::Positions(batch as usize));
             // That of each batch size.
             file.data.chunk = None;
         })?;
-        let mut plan = recipe::plan(&config);
-        plan.expected = Some(scan.train);
-        plan.window = config.window(scan.train);
-        if encoded.is_none() {
-            encoded = Some(encode(&plan, encoder(&config)?, lap)?);
+        let streamed = recipe::plan(&config);
+        let fits = scan.is_whole && scan.train <= config.most_kept();
+        let kept = fits.then(|| {
+            let (window, expected) = (config.window(scan.train), Some(scan.train));
+            Plan { window, expected, ..streamed.clone() }
+        });
+        if stages.is_none() {
+            stages = Some(Loading::measure(&streamed, encoder(&config)?, lap)?);
         }
-        let stream = Stream::new(plan.clone(), encoder(&config)?, 0);
+        let stream = Stream::new(streamed.clone(), encoder(&config)?, 0);
         let batches = stream.take(BATCHES).collect::<Result<Vec<Batch>, _>>()?;
-        let mut bench = Bench { config, plan, some: &some, device: &device, batches, lap };
+        let (some, device) = (&some, &device);
+        let mut bench = Bench { config, streamed, kept, some, device, batches, lap };
         for &hidden in &hidden {
             for &compute in &computes {
                 nets.push(bench.net(hidden as usize, compute)?);
@@ -155,8 +160,7 @@ pub fn run(args: Args) -> Result<()> {
         positions: scan.read,
         kept: scan.train,
         net: net.to_string().replace("-> 0", "-> N"),
-        load,
-        encode: encoded.context("no batch size is given")?,
+        loading: stages.context("no batch size is given")?,
         nets,
     };
     out::result(args.json, &figures, figures.text())
@@ -174,8 +178,7 @@ struct Figures<'a> {
     positions: u64,
     kept: u64,
     net: String,
-    load: Figure,
-    encode: Figure,
+    loading: Loading,
     nets: Vec<NetFigures>,
 }
 
@@ -188,13 +191,21 @@ impl Figures<'_> {
         self.gpu.iter().for_each(|gpu| facts.row(["GPU", gpu]));
         let [read, kept] = [self.positions, self.kept].map(grouped);
         facts.row(["positions", &format!("{read}, of which the filter keeps {kept}")]);
-        facts.row(["load", &format!("{} positions/s, filtered and hashed", self.load.text())]);
-        facts.row(["encode", &format!("{} positions/s, shuffled, encoded", self.encode.text())]);
-        let nets = self.nets.iter().flat_map(|net| [&net.step, &net.whole_run]);
-        let all = nets.chain([&self.load, &self.encode]);
+        let nets = self
+            .nets
+            .iter()
+            .flat_map(|net| [Some(&net.step), net.kept.as_ref(), Some(&net.streamed)]);
+        let all = nets.flatten().chain(self.loading.figures().map(|(_, figure)| figure));
         let spread = 100.0 * all.map(Figure::spread).fold(0.0, f64::max);
+        let mut stages = Table::titled(&["<stage", "positions/s", "ns of a thread"]);
+        for (stage, figure) in self.loading.figures() {
+            let thread = 1e9 * self.threads as f64 / figure.positions_per_second;
+            stages.row([stage, &figure.text(), &format!("{thread:.1}")]);
+        }
         let nets = table_of_nets(&self.net, &self.nets);
-        format!("{facts}\n{nets}\nMedians of {LAPS} laps, which differ by {spread:.0} % at most.")
+        format!(
+            "{facts}\n{stages}\n{nets}\nMedians of {LAPS} laps, which differ by {spread:.0} % at most."
+        )
     }
 }
 
@@ -204,8 +215,9 @@ fn table_of_nets(net: &str, nets: &[NetFigures]) -> String {
         &format!("{net}, N ="),
         "batch",
         "<operations",
-        "step, positions/s",
-        "whole run, positions/s",
+        "step",
+        "run, kept",
+        "run, streamed",
     ]);
     let mut stages = Table::titled(&["N", "batch", "<stage on the GPU", "ms, with the wait"]);
     for net in nets {
@@ -214,8 +226,9 @@ fn table_of_nets(net: &str, nets: &[NetFigures]) -> String {
             let time = format!("{milliseconds:.3}");
             stages.row([hidden.clone(), batch.clone(), stage.to_string(), time]);
         }
-        let [step, whole_run] = [&net.step, &net.whole_run].map(Figure::text);
-        speeds.row([hidden, batch, net.compute.to_string(), step, whole_run]);
+        let [step, streamed] = [&net.step, &net.streamed].map(Figure::text);
+        let kept = net.kept.as_ref().map_or("-".into(), Figure::text);
+        speeds.row([hidden, batch, net.compute.to_string(), step, kept, streamed]);
     }
     if stages.is_empty() { speeds.to_string() } else { format!("{speeds}\n{stages}") }
 }
@@ -223,7 +236,9 @@ fn table_of_nets(net: &str, nets: &[NetFigures]) -> String {
 /// Common to all nets of a batch size.
 struct Bench<'a> {
     config: Config,
-    plan: Plan,
+    streamed: Plan,
+    /// None where the positions are too many.
+    kept: Option<Plan>,
     /// Some of the positions.
     some: &'a [Sample],
     device: &'a Device,
@@ -250,19 +265,16 @@ impl Bench<'_> {
             Compute::Gpu { .. } => "gpu",
         };
         let batch = self.batches[0].len();
-        let positions = self.plan.expected.unwrap_or(1);
         let step = self.step(compute)?;
-        let mut plan = self.plan.clone();
-        recipe::plan_chunks(&mut plan, &self.config, compute, positions, self.some);
-        let stream = Stream::new(plan, encoder(&self.config)?, 0);
-        let whole_run = self.whole_run(compute, stream)?;
-        let [steps, runs] = [&step, &whole_run].map(Figure::text);
-        eprintln!("N = {hidden}, {name}: step {steps}, whole run {runs} positions/s");
+        let streamed = self.whole_run(compute, &self.streamed)?;
+        let kept = self.kept.as_ref().map(|plan| self.whole_run(compute, plan)).transpose()?;
+        let [steps, runs] = [&step, &streamed].map(Figure::text);
+        eprintln!("N = {hidden}, {name}: step {steps}, streamed {runs} positions/s");
         let stages = match compute {
             Compute::Gpu { .. } => self.stages(compute)?,
             _ => Vec::new(),
         };
-        Ok(NetFigures { hidden, batch, compute: name, step, whole_run, stages })
+        Ok(NetFigures { hidden, batch, compute: name, step, kept, streamed, stages })
     }
 
     fn kind(&self) -> Result<Kind> {
@@ -305,12 +317,15 @@ impl Bench<'_> {
     }
 
     /// Speed of training as `nnuance train` does it.
-    fn whole_run(&self, compute: Compute, stream: Stream) -> Result<Figure> {
+    fn whole_run(&self, compute: Compute, plan: &Plan) -> Result<Figure> {
         let config = &self.config;
+        let positions = plan.expected.unwrap_or(1);
+        let mut plan = plan.clone();
+        recipe::plan_chunks(&mut plan, config, compute, positions, self.some);
+        let stream = Stream::new(plan, encoder(config)?, 0);
         // A GPU is waited for at each row, so that its laps are those of what it has done.
         let rows = is_gpu(self.device);
         // Far more steps than the laps have, so that the rates stay as they begin.
-        let positions = self.plan.expected.unwrap_or(1);
         let span = Span { steps: 1 << 40, ..config.span(positions) };
         let over = |stages: Stages| stages.over(&span).map_err(Error::msg);
         let settings = Settings {
@@ -402,30 +417,21 @@ const BATCHES: usize = 4;
 
 /// Reads the files as before each run. Where they do not serve the filter or have no scores, the
 /// config loses both.
-fn load(config: &mut Config, lap: f64) -> Result<(Figure, Scan)> {
-    let start = Instant::now();
-    let mut found = read(config);
+fn load(config: &mut Config) -> Result<Scan> {
+    let found = read(config);
     if let Err(LoadError::Unknown { .. } | LoadError::NoScore { .. }) = found {
         *config = config.with(|file| {
             file.data.filter = Filter::default();
             file.target.wdl = Stages::constant(1.0);
         })?;
-        found = read(config);
+        return Ok(read(config)?);
     }
-    let found = found?;
-    let first = start.elapsed().as_secs_f64();
-    // Large data is its own warm-up.
-    let figure = match first > lap {
-        true => Figure::new(vec![found.read as f64 / first]),
-        false => repeat(lap, || Ok(read(config)?.read))?,
-    };
-    eprintln!("read {} files: {} positions/s", found.files.len(), figure.text());
-    Ok((figure, found))
+    Ok(found?)
 }
 
 fn read(config: &Config) -> Result<Scan, LoadError> {
     let bar = bar(None, "reading");
-    let scan = scan(&recipe::plan(config), 0, &|positions| bar.inc(positions));
+    let scan = scan(&recipe::plan(config), config.most_kept(), &|positions| bar.inc(positions));
     bar.finish_and_clear();
     scan
 }
@@ -438,15 +444,43 @@ fn architecture(config: &Config) -> Result<&Architecture> {
     config.architecture().context("the bench is for nets")
 }
 
-/// Speed of the loader where nothing else works.
-fn encode(plan: &Plan, encoder: Encoder, lap: f64) -> Result<Figure> {
-    let mut stream = Stream::new(plan.clone(), encoder, 0);
-    let mut next = || Ok(stream.next().context("the loader ended")??.len() as u64);
-    // Batches that the loader has prepared meanwhile must not count.
-    (0..2 * BATCHES).try_for_each(|_| next().map(drop))?;
-    let figure = repeat(lap, next)?;
-    eprintln!("encode: {} positions/s", figure.text());
-    Ok(figure)
+/// Speed of the stages in front of training, where nothing else works, for data that stream by.
+#[derive(Serialize)]
+struct Loading {
+    /// Positions read, filtered and split.
+    read: Figure,
+    /// The same, shuffled.
+    shuffled: Figure,
+    /// The same, encoded.
+    encoded: Figure,
+}
+
+impl Loading {
+    fn measure(plan: &Plan, encoder: Encoder, lap: f64) -> Result<Self> {
+        let shared = Arc::new(plan.clone());
+        let mut passes = Passes::new(&shared, &DataPlace::default())?;
+        let read = repeat(lap, || Ok(passes.skim()?))?;
+        let mut passes = Passes::new(&shared, &DataPlace::default())?;
+        // All that is in memory is read before the first are shuffled.
+        passes.bin()?;
+        let shuffled = repeat(lap, || Ok(passes.bin()?.0.len() as u64))?;
+        let mut stream = Stream::new(plan.clone(), encoder, 0);
+        let mut next = || Ok(stream.next().context("the loader ended")??.len() as u64);
+        // Batches that the loader has prepared meanwhile must not count.
+        (0..2 * BATCHES).try_for_each(|_| next().map(drop))?;
+        let encoded = repeat(lap, next)?;
+        Ok(Self { read, shuffled, encoded })
+    }
+
+    fn figures(&self) -> impl Iterator<Item = (&'static str, &Figure)> {
+        let Self { read, shuffled, encoded } = self;
+        [
+            ("read, filtered, split", read),
+            ("the same and shuffled", shuffled),
+            ("the same and encoded", encoded),
+        ]
+        .into_iter()
+    }
 }
 
 /// The speed of a net.
@@ -459,8 +493,10 @@ struct NetFigures {
     compute: &'static str,
     /// Loss, gradients and optimiser, on batches that are in memory already.
     step: Figure,
-    /// Training as `nnuance train` does it.
-    whole_run: Figure,
+    /// Training as `nnuance train` does it, with data in memory, and with data that stream by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<Figure>,
+    streamed: Figure,
     /// Milliseconds of each stage on a GPU, waits included.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stages: Vec<(&'static str, f64)>,

@@ -1,11 +1,11 @@
-//! Files to a stream of batches, in four stages: [`source`] reads files and filters positions,
-//! [`shuffle`] orders them in windows, [`encode`] writes down the inputs of a model, and [`stream`]
-//! yields batches without end.
+//! Files to a stream of batches: [`source`] reads parts of files and filters positions, [`pass`]
+//! shuffles those that stream by and [`shuffle`] those in memory, [`encode`] writes down the inputs of a
+//! model, and [`stream`] yields batches without end.
 //!
-//! [`scan`] reads everything once before training: it counts, holds out games ([`split`]), finds
-//! errors, and keeps what fits in memory. The order of positions depends on the data and the seed
-//! alone, and a stream begins behind any number of positions. Handcrafted terms, which take longer to
-//! find than to learn from, are found once and kept in a [`Store`], where memory allows it.
+//! [`scan`] reads a sample before training, or all that is kept: it holds games out ([`split`]), counts,
+//! and finds errors. The order of positions depends on the data and the seed alone, and a stream begins
+//! anywhere. Handcrafted terms, which take longer to find than to learn from, are found once and kept
+//! in a [`Store`], where memory allows it.
 
 mod encode;
 mod filter;
@@ -26,6 +26,7 @@ pub use crate::batch::{MOST_IN_CHUNK, most_pairs};
 use crate::batch::{OfRank, Pairs};
 pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
 pub use filter::{Filter, OwnFilter, OwnWeight, Rejected, Weighing};
+pub use pass::Passes;
 pub use prepared::{Preparation, Prepare, Prepared};
 pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan};
 pub use shuffle::BatchOrder;

@@ -48,6 +48,51 @@ impl Span {
     }
 }
 
+/// Pass after pass over the positions to train on, without end.
+pub struct Passes {
+    pass: Pass,
+    /// It is read into the memory that the last one leaves.
+    next: Option<Pass>,
+}
+
+impl Passes {
+    /// Begins at a place.
+    pub fn new(plan: &Arc<Plan>, place: &Place) -> Result<Self, LoadError> {
+        let files = PlanFile::all(plan)?.into();
+        Ok(Self { pass: Pass::new(plan, &files, place), next: None })
+    }
+
+    /// Reads positions to train on and drops them, to find out how fast that is; returns their number.
+    pub fn skim(&mut self) -> Result<u64, LoadError> {
+        if self.pass.is_read() {
+            self.pass = self.pass.after();
+        }
+        self.pass.round()?;
+        let (_, records) = self.pass.queue.pop_back().expect("a round");
+        self.pass.queued -= records.len();
+        Ok(records.len() as u64)
+    }
+
+    /// The next positions, shuffled, and their place.
+    pub fn bin(&mut self) -> Result<(Vec<Packed>, Place), LoadError> {
+        let Self { pass, next } = self;
+        loop {
+            if pass.is_dealt() {
+                let next = next.get_or_insert_with(|| pass.after());
+                while !next.is_full() && pass.held() + next.held() < pass.plan.window {
+                    next.deal()?;
+                }
+            }
+            if let Some(bin) = pass.bin()? {
+                return Ok(bin);
+            } else if pass.read.train == 0 {
+                return Err(LoadError::Empty("in the files".into()));
+            }
+            *pass = next.take().unwrap_or_else(|| pass.after());
+        }
+    }
+}
+
 /// The part of a file that is being read.
 struct Open {
     /// Its place in the order.
@@ -59,11 +104,11 @@ struct Open {
 }
 
 /// A pass over the positions to train on.
-pub(super) struct Pass {
+struct Pass {
     plan: Arc<Plan>,
     files: Arc<[Arc<PlanFile>]>,
     span: Span,
-    pub number: u64,
+    number: u64,
     /// Files and their parts, in the order in which these are opened.
     parts: Vec<(u32, u32)>,
     next: usize,
@@ -82,12 +127,12 @@ pub(super) struct Pass {
     first: u64,
     /// Positions in bins.
     binned: usize,
-    pub read: Arc<Read>,
+    read: Arc<Read>,
 }
 
 impl Pass {
     /// Begins a pass, or goes on with one where it has a place in it.
-    pub fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &Place) -> Self {
+    fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &Place) -> Self {
         let Place { pass: number, bin: first, deal: deals, turns, dealt, read, .. } = place.clone();
         let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
             (0..it.parts() as u32).map(move |part| (file as u32, part))
@@ -118,28 +163,34 @@ impl Pass {
         }
     }
 
+    /// The next pass.
+    fn after(&self) -> Self {
+        let place = Place { pass: self.number + 1, read: self.read.clone(), ..Place::default() };
+        Self::new(&self.plan, &self.files, &place)
+    }
+
     /// Whether no position is left in the files.
     fn is_read(&self) -> bool {
         self.open.is_empty() && self.next == self.parts.len()
     }
 
     /// Whether all positions are in bins.
-    pub fn is_dealt(&self) -> bool {
+    fn is_dealt(&self) -> bool {
         self.is_read() && self.queued == self.dealt
     }
 
     /// Positions in memory.
-    pub fn held(&self) -> usize {
+    fn held(&self) -> usize {
         self.queued - self.dealt + self.binned
     }
 
     /// Whether the first bin is full.
-    pub fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.is_dealt() || self.deals >= self.first + self.span.reach
     }
 
     /// Takes the positions of the next bin, shuffled, with their place; none at the end.
-    pub fn bin(&mut self) -> Result<Option<(Vec<Packed>, Place)>, LoadError> {
+    fn bin(&mut self) -> Result<Option<(Vec<Packed>, Place)>, LoadError> {
         while !self.is_full() {
             self.deal()?;
         }
@@ -160,7 +211,7 @@ impl Pass {
     }
 
     /// Deals the next positions to bins.
-    pub fn deal(&mut self) -> Result<(), LoadError> {
+    fn deal(&mut self) -> Result<(), LoadError> {
         let Span { deal, reach } = self.span;
         while self.queued < self.dealt + deal && !self.is_read() {
             self.round()?;

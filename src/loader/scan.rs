@@ -70,6 +70,9 @@ pub const SAMPLE: u64 = 1 << 21;
 /// Positions of a sample, about, that come from files that are read from their beginning.
 const SAMPLE_OF_WHOLE: u64 = 1 << 19;
 
+/// An estimate that is so many times too large, after a few parts, will not become small enough.
+const SURELY: u64 = 2;
+
 /// Parts of which a sample is, at the least, where there are as many.
 const PARTS: u64 = 16;
 
@@ -155,6 +158,8 @@ struct Reader<'a> {
     sketch: Mutex<Sketch>,
     /// No hash beyond this is among the smallest.
     bound: AtomicU64,
+    /// Whether all positions to train on may be kept.
+    keeps: bool,
 }
 
 /// What was read, by part.
@@ -165,7 +170,7 @@ impl<'a> Reader<'a> {
         let (files, mut starts) = (PlanFile::all(plan)?, vec![0]);
         files.iter().for_each(|file| starts.push(starts[starts.len() - 1] + file.parts()));
         let (sketch, bound) = (Mutex::default(), AtomicU64::new(u64::MAX));
-        Ok(Self { files, starts, seen, sketch, bound })
+        Ok(Self { files, starts, seen, sketch, bound, keeps: true })
     }
 
     fn parts(&self) -> u64 {
@@ -229,6 +234,9 @@ impl<'a> Reader<'a> {
                     Subset::Unused => {}
                 }
             })?;
+            if !self.keeps {
+                found.records = Vec::new();
+            }
             (self.seen)(read.found.facts.read - before);
         }
         read.open = more.then_some(open);
@@ -241,16 +249,20 @@ impl<'a> Reader<'a> {
 
     /// Positions to train on, as far as the parts that were read tell.
     fn estimate(&self, done: &Done) -> u64 {
-        let of_file = |(number, file): (usize, &Arc<PlanFile>)| {
+        let (mut estimate, mut parts_of_files) = (0.0, 0);
+        for (number, file) in self.files.iter().enumerate() {
             let parts = done.range(self.starts[number]..self.starts[number + 1]);
             let (mut train, mut share) = (0, 0.0);
             for (_, read) in parts {
                 train += read.found.facts.train;
                 share += read.open.as_ref().map_or(1.0, FilePart::share_read);
             }
-            train as f64 * file.parts() as f64 / share
-        };
-        self.files.iter().enumerate().map(of_file).sum::<f64>().round() as u64
+            if share > 0.0 {
+                estimate += train as f64 * file.parts() as f64 / share;
+                parts_of_files += file.parts();
+            }
+        }
+        (estimate * self.parts() as f64 / parts_of_files as f64).round() as u64
     }
 
     /// The parts of which there is more to read.
@@ -262,7 +274,8 @@ impl<'a> Reader<'a> {
 
 /// Reads all files of a plan but those for validation alone, or a sample of them.
 fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
-    let (reader, mut done) = (Reader::new(plan, seen)?, Done::new());
+    let (mut reader, mut done) = (Reader::new(plan, seen)?, Done::new());
+    let most_kept = keep.max(SAMPLE);
     let sample = reader.sample();
     let whole = reader.files.iter().filter(|file| !file.is_cut()).count() as u64;
     let (most, mut count) = (SAMPLE_OF_WHOLE / whole.max(1), 0);
@@ -273,9 +286,10 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         }
         reader.read(wave, most, &mut done)?;
         count += wave.len();
+        reader.keeps &= reader.estimate(&done) <= SURELY * most_kept;
     }
     let (estimate, mut missing) = (reader.estimate(&done), reader.missing(&done));
-    if estimate <= keep.max(SAMPLE) {
+    if reader.keeps && estimate <= most_kept {
         for wave in missing.chunks(WAVE) {
             reader.read(wave, u64::MAX, &mut done)?;
         }

@@ -6,9 +6,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::encode::{Encoder, Plans, RecordSlice};
 use super::packed::Packed;
-use super::pass::Pass;
+use super::pass::Passes;
 use super::shuffle::{Chunks, shuffled};
-use super::source::PlanFile;
 use super::{KeptRecords, LoadError, Plan};
 use crate::batch::{Batch, OfRank};
 use crate::place::Place;
@@ -236,44 +235,26 @@ fn read_on(
     from: u64,
     windows: &Windows,
 ) -> Result<(), LoadError> {
-    let files: Arc<[_]> = PlanFile::all(plan)?.into();
-    let after = |pass: &Pass| {
-        let place = Place { pass: pass.number + 1, read: pass.read.clone(), ..Place::default() };
-        Pass::new(plan, &files, &place)
-    };
     let mut behind = if place.is_some() { 0 } else { from };
     let place = place.unwrap_or_default();
-    let (mut pass, mut next) = (Pass::new(plan, &files, &place), None::<Pass>);
-    let mut passed = place.taken;
+    let mut taken = place.taken;
+    let mut passes = Passes::new(plan, &place)?;
     loop {
-        let Some((records, mut place)) = pass.bin()? else {
-            if pass.read.train == 0 {
-                return Err(LoadError::Empty("in the files".into()));
-            }
-            pass = next.take().unwrap_or_else(|| after(&pass));
-            continue;
-        };
-        let skipped = behind.min(records.len() as u64);
+        let (records, place) = passes.bin()?;
+        let skipped = behind.min((records.len() - taken) as u64);
         behind -= skipped;
-        place.taken = std::mem::take(&mut passed) + skipped as usize;
-        if place.taken < records.len() {
+        taken += skipped as usize;
+        if taken < records.len() {
             let order = (0..records.len() as u32).collect();
             let plans = plan.passing.clone().map(|pairs| Plans::passing(plan.chunk, pairs));
             let bases = encoder.bases(&records);
             let records = Arc::new(Records { records, bases, plans });
-            let taken = place.taken..place.taken;
-            let window = Window { records, order, taken, place: Some(place) };
+            let window = Window { records, order, taken: taken..taken, place: Some(place) };
             if windows.send(Ok(window)).is_err() {
                 return Ok(());
             }
         }
-        // The next pass is read into the memory that this one leaves.
-        if pass.is_dealt() {
-            let next = next.get_or_insert_with(|| after(&pass));
-            while !next.is_full() && pass.held() + next.held() < plan.window {
-                next.deal()?;
-            }
-        }
+        taken = 0;
     }
 }
 

@@ -12,6 +12,6 @@ fn figures_are_positive() {
     let speeds = text.split("positions_per_second\":").skip(1);
     let speeds: Vec<f64> =
         speeds.map(|it| it.split([',', '}']).next().unwrap().parse().expect("a speed")).collect();
-    // Loading, encoding, and two for each net.
-    assert!(speeds.len() == 2 + 2 * 2 && speeds.iter().all(|it| *it > 0.0), "{text}");
+    // Three of loading, and three of each net.
+    assert!(speeds.len() == 3 + 2 * 3 && speeds.iter().all(|it| *it > 0.0), "{text}");
 }

@@ -37,7 +37,7 @@ run: architecture batch config data_file digest digits draw engine export format
     inspect interface loader log loss model net output place point_of_view progress report sample
     scales search sketch terms train weights
 cli: architecture batch config data digits draw engine export features format input interface loader
-    log model output point_of_view progress registry report run sample scales search train
+    log model output place point_of_view progress registry report run sample scales search train
 app: architecture cli features format loader registry sample
 ";
 
