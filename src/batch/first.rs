@@ -138,21 +138,24 @@ impl FirstPlanner {
         const EACH: usize = MAX_ACTIVE + 1;
         let kinds = buckets.iter().max().map_or(1, |most| usize::from(*most) + 1);
         let mut places = vec![0_u16; kinds * EACH];
+        // Locals, here and below, as the compiler would fetch addresses anew after each write.
+        let (lengths, order) = (&self.lengths[..], &mut self.order);
         let key = |position: usize, length: u8| {
             let bucket = buckets.get(position).map_or(0, |it| usize::from(*it));
             bucket * EACH + usize::from(length)
         };
-        for (position, &length) in self.lengths.iter().enumerate() {
+        for (position, &length) in lengths.iter().enumerate() {
             places[key(position, length)] += 1;
         }
         let mut next = 0;
         for place in &mut places {
             next += std::mem::replace(place, next);
         }
-        self.order.resize(self.lengths.len(), 0);
-        for (position, &length) in self.lengths.iter().enumerate() {
+        order.resize(lengths.len(), 0);
+        let order = &mut order[..];
+        for (position, &length) in lengths.iter().enumerate() {
             let place = &mut places[key(position, length)];
-            self.order[usize::from(*place)] = position as u16;
+            order[usize::from(*place)] = position as u16;
             *place += 1;
         }
     }
@@ -164,37 +167,38 @@ impl FirstPlanner {
         self.short.resize(lists.len() + 3, [0; MAX_ACTIVE]);
         for (number, lists) in lists.chunks(64 * WORDS).enumerate() {
             let first = number * 64 * WORDS;
-            self.bits.fill([0; WORDS]);
+            let (bits, lengths) = (&mut *self.bits, &mut self.lengths[..]);
+            bits.fill([0; WORDS]);
             let here = first..first + lists.len();
             // Lists of one length after the other, so that branches are predicted.
             for position in self.order.iter().map(|it| usize::from(*it)) {
                 if !here.contains(&position) {
                     continue;
                 }
-                let (place, length) = (position - first, usize::from(self.lengths[position]));
+                let (place, length) = (position - first, usize::from(lengths[position]));
                 for &row in &lists[place][..length] {
-                    self.bits[usize::from(row) % ROWS][place / 64] |= 1 << (place % 64);
+                    bits[usize::from(row) % ROWS][place / 64] |= 1 << (place % 64);
                 }
             }
             for (number, parents) in pairs.parents().iter().enumerate() {
                 let [one, other] = parents.map(|row| row as usize % ROWS);
                 let mut both = [0; WORDS];
                 for (word, both) in both.iter_mut().enumerate() {
-                    *both = self.bits[one][word] & self.bits[other][word];
-                    self.bits[one][word] &= !*both;
-                    self.bits[other][word] &= !*both;
+                    *both = bits[one][word] & bits[other][word];
+                    bits[one][word] &= !*both;
+                    bits[other][word] &= !*both;
                 }
-                self.bits[(PIECES + number) % ROWS] = both;
+                bits[(PIECES + number) % ROWS] = both;
             }
             let short = &mut self.short.as_flattened_mut()[first * MAX_ACTIVE..];
-            let lengths = &mut self.lengths[here];
+            let lengths = &mut lengths[here];
             #[cfg(target_arch = "x86_64")]
             if self.vectors {
                 // SAFETY: the machine has the instructions.
-                unsafe { vectors::write_names(&mut self.bits, lists, short, lengths, blank) };
+                unsafe { vectors::write_names(bits, lists, short, lengths, blank) };
                 continue;
             }
-            write_names(&mut self.bits, lists, short, lengths, blank);
+            write_names(bits, lists, short, lengths, blank);
         }
     }
 
@@ -202,6 +206,7 @@ impl FirstPlanner {
     #[inline(always)]
     fn invert(&mut self, lists: &[FirstView], units: usize) {
         let Self { lengths, order, counts, starts, holders, .. } = self;
+        let (lengths, counts, starts) = (&lengths[..], &mut **counts, &mut **starts);
         counts.fill(0);
         let list = |position: u16| {
             let position = usize::from(position);
@@ -213,12 +218,13 @@ impl FirstPlanner {
             }
         }
         let mut next = 0;
-        for (start, count) in starts.iter_mut().zip(&**counts) {
+        for (start, count) in starts.iter_mut().zip(&*counts) {
             *start = next;
             next += count;
         }
         // Copies take whole strides.
         holders.resize(next as usize + STRIDE, 0);
+        let holders = &mut holders[..];
         for (slot, &position) in order.iter().enumerate() {
             let offset = (slot * units) as u16;
             for &row in list(position) {
@@ -227,7 +233,7 @@ impl FirstPlanner {
                 *next += 1;
             }
         }
-        for (start, count) in starts.iter_mut().zip(&**counts) {
+        for (start, count) in starts.iter_mut().zip(&*counts) {
             *start -= count;
         }
     }
@@ -236,6 +242,7 @@ impl FirstPlanner {
     #[inline(always)]
     fn join(&mut self, views: usize, plan: &mut ChunkPlan) {
         let Self { counts, starts, holders, unsorted, .. } = self;
+        let (counts, starts, holders) = (&**counts, &**starts, &holders[..]);
         let blank = plan.rows as u16;
         unsorted.resize(plan.rows, Run::default());
         let mut found = 0;
@@ -307,10 +314,7 @@ impl pulp::NullaryFnOnce for Planning<'_> {
         planner.lengths.resize(lists.len(), 0);
         // No closures: what is not inlined does not use the instructions.
         for (length, list) in planner.lengths.iter_mut().zip(lists) {
-            *length = 0;
-            for row in list {
-                *length += u8::from(*row < PIECES as u16);
-            }
+            *length = list.partition_point(|row| *row < PIECES as u16) as u8;
         }
         planner.sort(buckets);
         if pairs.any() {

@@ -1,4 +1,4 @@
-//! Lists of the first view of many positions, where pieces alone are inputs and kings do not matter.
+//! Lists of the first views of positions, where pieces alone are inputs and kings do not matter.
 
 use shakmaty::Color;
 
@@ -22,24 +22,21 @@ impl Inputs {
         self.is_pieces() && !self.kings().matter()
     }
 
-    /// Writes the list of each position's first view.
+    /// The list of a position's first view.
     ///
     /// # Panics
     /// If the inputs are not [uniform](Inputs::is_uniform).
-    pub fn first_views(&self, positions: impl Iterator<Item = Position>, lists: &mut [FirstView]) {
+    pub fn first_view(&self, position: &Position) -> FirstView {
         assert!(self.is_uniform(), "lists of pieces wherever the kings stand");
-        let of_white = self.views == Views::Plain;
-        let color = |it: &Position| if of_white { Color::White } else { it.turn() };
-        let positions = positions.map(|position| (color(&position), position));
+        let color = if self.views == Views::Plain { Color::White } else { position.turn() };
         #[cfg(target_arch = "x86_64")]
         if vectors::are_available() {
             // SAFETY: the machine has the instructions.
-            return unsafe { vectors::write(positions, lists) };
+            return unsafe { vectors::first_view(position, color) };
         }
-        for ((color, position), list) in positions.zip(lists) {
-            list.fill(PIECES as u16);
-            super::lists(&super::Kings::NONE, &position, [color], list);
-        }
+        let mut list = [PIECES as u16; MAX_ACTIVE];
+        super::lists(&super::Kings::NONE, position, [color], &mut list);
+        list
     }
 }
 
@@ -64,25 +61,22 @@ mod vectors {
         is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2")
     }
 
-    /// All places of a list at a time.
+    /// All places of the list at a time.
     #[target_feature(enable = "avx512bw,avx512vbmi2,popcnt")]
-    pub fn write(positions: impl Iterator<Item = (Color, Position)>, lists: &mut [FirstView]) {
-        let (squares, blanks) = (pulp::cast(SQUARES), _mm512_set1_epi16(PIECES as i16));
-        let low = _mm256_set1_epi8(15);
-        for ((color, position), list) in positions.zip(lists) {
-            let is_black = color.is_black();
-            let table = pulp::cast(FIRST[usize::from(is_black)]);
-            let flip = _mm512_set1_epi16(if is_black { 56 } else { 0 });
-            let squares = _mm512_maskz_compress_epi8(position.occupied(), squares);
-            let squares = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(squares));
-            let pairs = _mm256_cvtepu8_epi16(pulp::cast(position.nibbles()));
-            let nibbles =
-                _mm256_and_si256(_mm256_or_si256(pairs, _mm256_slli_epi16::<4>(pairs)), low);
-            let nibbles = _mm512_cvtepu8_epi16(nibbles);
-            let kinds = _mm512_permutexvar_epi16(nibbles, _mm512_castsi256_si512(table));
-            let rows = _mm512_add_epi16(kinds, _mm512_xor_si512(squares, flip));
-            let there = ((1_u64 << position.occupied().count_ones()) - 1) as u32;
-            *list = pulp::cast(_mm512_mask_blend_epi16(there, blanks, rows));
-        }
+    pub fn first_view(position: &Position, color: Color) -> FirstView {
+        let is_black = color.is_black();
+        let flip = _mm512_set1_epi16(if is_black { 56 } else { 0 });
+        let squares = _mm512_maskz_compress_epi8(position.occupied(), pulp::cast(SQUARES));
+        let squares = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(squares));
+        // Each byte has the nibbles of two pieces.
+        let two = _mm256_cvtepu8_epi16(pulp::cast(position.nibbles()));
+        let two = _mm256_or_si256(two, _mm256_slli_epi16::<4>(two));
+        let nibbles = _mm512_cvtepu8_epi16(_mm256_and_si256(two, _mm256_set1_epi8(15)));
+        let table = _mm512_castsi256_si512(pulp::cast(FIRST[usize::from(is_black)]));
+        let kinds = _mm512_permutexvar_epi16(nibbles, table);
+        let rows = _mm512_add_epi16(kinds, _mm512_xor_si512(squares, flip));
+        let there = ((1_u64 << position.occupied().count_ones()) - 1) as u32;
+        let blanks = _mm512_set1_epi16(PIECES as i16);
+        pulp::cast(_mm512_mask_blend_epi16(there, blanks, rows))
     }
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::Plan;
 use super::packed::Packed;
-use crate::architecture::{Architecture, FirstView};
+use crate::architecture::Architecture;
 use crate::batch::{
     Active, Batch, Bits, ChunkPlan, FirstViews, Indices, Inputs, Pairs, Planner, Terms,
 };
@@ -355,27 +355,28 @@ fn first_views(
     parts: &[RecordSlice],
     pairs: &Arc<Pairs>,
 ) -> (FirstViews, Vec<Label>) {
-    let positions = parts.iter().map(|part| part.order.len()).sum();
-    let mut lists = vec![FirstView::default(); positions];
-    let (mut buckets, mut labels) = (Vec::new(), Vec::with_capacity(positions));
-    let mut rest = &mut lists[..];
+    let point_of_view = net.inputs.views.point_of_view();
+    let (mut all, mut all_labels, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
     for RecordSlice { records, order, .. } in parts {
-        let here = rest.split_off_mut(..order.len()).expect("room for all");
-        let pieces = here.par_chunks_mut(LARGE_PIECE).zip(order.par_chunks(LARGE_PIECE));
-        let encode = |(lists, order): (&mut [FirstView], &[u32])| {
-            let near = gathered(records, order);
-            net.inputs.first_views(near.iter().map(Packed::position), lists);
-            let some = &near[..if net.buckets > 1 { near.len() } else { 0 }];
-            let bucket = |record: &Packed| net.bucket_of(&record.position()) as u8;
-            (some.iter().map(bucket).collect(), labels_of(net, &near))
+        let encode = |place: &u32| {
+            let record = &records[*place as usize];
+            (net.inputs.first_view(&record.position()), Label::of(record, point_of_view))
         };
-        let found: Vec<(Vec<u8>, Vec<Label>)> = pieces.map(encode).collect();
-        for (of_piece, found) in found {
-            buckets.extend(of_piece);
-            labels.extend(found);
+        let (mut lists, mut labels) = (Vec::new(), Vec::new());
+        let encoded = order.par_iter().with_min_len(LARGE_PIECE).map(encode);
+        encoded.unzip_into_vecs(&mut lists, &mut labels);
+        if net.buckets > 1 {
+            let bucket = |it: &u32| net.bucket_of(&records[*it as usize].position()) as u8;
+            buckets.extend(order.iter().map(bucket));
+        }
+        if all.is_empty() {
+            (all, all_labels) = (lists, labels);
+        } else {
+            all.extend(lists);
+            all_labels.extend(labels);
         }
     }
-    (FirstViews { lists, buckets, pairs: pairs.clone() }, labels)
+    (FirstViews { lists: all, buckets, pairs: pairs.clone() }, all_labels)
 }
 
 /// Writes the lists of pieces, their king buckets and the output buckets of some positions.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nnuance::architecture::{Activation, Architecture, FirstView, Views};
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{ChunkPlan, FirstPlanner, FirstViews, Inputs, MOST_IN_CHUNK, Pairs, lists};
 use nnuance::loader::{Encoder, pairs_of};
 use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, initial};
@@ -19,8 +19,7 @@ fn net(views: Views, buckets: usize) -> Architecture {
 }
 
 fn first_views(net: &Architecture, samples: &[Sample], pairs: &Arc<Pairs>) -> FirstViews {
-    let mut lists = vec![FirstView::default(); samples.len()];
-    net.inputs.first_views(samples.iter().map(|sample| sample.position), &mut lists);
+    let lists = samples.iter().map(|sample| net.inputs.first_view(&sample.position)).collect();
     let bucket = |sample: &Sample| net.bucket_of(&sample.position) as u8;
     let buckets = if net.buckets == 1 { vec![] } else { samples.iter().map(bucket).collect() };
     FirstViews { lists, buckets, pairs: pairs.clone() }
