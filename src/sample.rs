@@ -129,8 +129,7 @@ impl Position {
     fn setup(&self) -> Setup {
         let mut setup = Setup::empty();
         setup.board = self.board();
-        setup.castling_rights =
-            self.pieces().filter(|piece| piece.castles).map(|piece| piece.square).collect();
+        setup.castling_rights = Bitboard(self.planes().castling_rooks());
         setup.turn = self.turn();
         setup.ep_square = self.ep_square();
         setup.halfmoves = self.halfmove.into();
@@ -140,12 +139,10 @@ impl Position {
     }
 
     pub fn board(&self) -> Board {
-        let mut roles = ByRole::<Bitboard>::default();
-        let mut colors = ByColor::<Bitboard>::default();
-        for piece in self.pieces() {
-            roles[piece.role].add(piece.square);
-            colors[piece.color].add(piece.square);
-        }
+        let planes = self.planes();
+        let [pawn, knight, bishop, rook, queen, king] = planes.roles().map(Bitboard);
+        let roles = ByRole { pawn, knight, bishop, rook, queen, king };
+        let colors = ByColor::new_with(|color| Bitboard(planes.of_color(color)));
         Board::try_from_bitboards(roles, colors).expect("every piece has one role and one colour")
     }
 
@@ -179,9 +176,7 @@ impl Position {
         let differs = u128::from_le_bytes(self.nibbles) ^ (king * LOWEST);
         // The lowest bit of each nibble that is the king's.
         let kings = !(differs | differs >> 1 | differs >> 2 | differs >> 3) & LOWEST;
-        let place = kings.trailing_zeros() / 4;
-        let behind = (0..place).fold(self.occupied, |rest, _| rest & rest.wrapping_sub(1));
-        (behind != 0 && kings != 0).then(|| Square::new(behind.trailing_zeros()))
+        planes::nth(self.occupied, kings.trailing_zeros() / 4).filter(|_| kings != 0)
     }
 
     pub fn occupied(&self) -> u64 {
@@ -197,15 +192,7 @@ impl Position {
     pub fn bitboards(&self) -> [[u64; 6]; 2] {
         let planes = self.planes();
         let white = planes.of_color(Color::White);
-        let roles = [
-            planes.pawns(),
-            planes.knights(),
-            planes.bishops(),
-            planes.rooks(),
-            planes.queens(),
-            planes.kings(),
-        ];
-        [white, planes.bits[3]].map(|side| roles.map(|pieces| pieces & side))
+        [white, planes.bits[3]].map(|side| planes.roles().map(|pieces| pieces & side))
     }
 
     pub fn planes(&self) -> Planes {

@@ -64,6 +64,12 @@ impl Planes {
         self.occupied & !(self.bits[0] | self.bits[1] | self.bits[2])
     }
 
+    /// The pieces by role, pawn to king.
+    pub fn roles(&self) -> [u64; 6] {
+        let (pawns, knights, bishops) = (self.pawns(), self.knights(), self.bishops());
+        [pawns, knights, bishops, self.rooks(), self.queens(), self.kings()]
+    }
+
     /// The pieces of a colour.
     pub fn of_color(&self, color: Color) -> u64 {
         color.fold_wb(self.occupied & !self.bits[3], self.bits[3])
