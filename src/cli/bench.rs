@@ -118,7 +118,7 @@ pub fn run(args: Args) -> Result<()> {
     let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
     let lap = args.seconds / LAPS as f64;
-    let mut scan = load(&mut config)?;
+    let mut scan = Scan { kept: None, ..load(&mut config)? };
     let some = std::mem::take(&mut scan.some);
     let (mut stages, mut nets) = (None, Vec::new());
     for &batch in &args.batch {
@@ -134,7 +134,9 @@ pub fn run(args: Args) -> Result<()> {
             Plan { window, expected, ..streamed.clone() }
         });
         if stages.is_none() {
-            stages = Some(Loading::measure(&streamed, encoder(&config)?, lap)?);
+            let mut plan = streamed.clone();
+            recipe::plan_chunks(&mut plan, &config, computes[0], 1, &some);
+            stages = Some(Loading::measure(&plan, encoder(&config)?, lap)?);
         }
         let stream = Stream::new(streamed.clone(), encoder(&config)?, 0);
         let batches = stream.take(BATCHES).collect::<Result<Vec<Batch>, _>>()?;

@@ -21,7 +21,7 @@ use crate::sample::mix;
 const SIDE_BY_SIDE: usize = 32;
 
 /// Positions that are dealt together, as a share of those in memory.
-const SHARE: usize = 64;
+const SHARE: usize = 128;
 
 /// Positions that are dealt together, at the least.
 const FEWEST: usize = 256;
@@ -68,9 +68,8 @@ impl Passes {
             self.pass = self.pass.after();
         }
         self.pass.round()?;
-        let (_, records) = self.pass.queue.pop_back().expect("a round");
-        self.pass.queued -= records.len();
-        Ok(records.len() as u64)
+        self.pass.queue.clear();
+        Ok(std::mem::take(&mut self.pass.queued) as u64)
     }
 
     /// The next positions, shuffled, and their place.
@@ -103,6 +102,30 @@ struct Open {
     source: Option<Part>,
 }
 
+/// What was read of all open parts in one turn.
+struct Round {
+    /// Where it began.
+    turns: Turns,
+    parts: Vec<Vec<Packed>>,
+    /// Records that were dealt, and those of the part that is dealt now, the first that is not empty.
+    dealt: usize,
+    part: usize,
+    at: usize,
+}
+
+impl Round {
+    /// The next records to deal, up to so many; they count as dealt. None at the end.
+    fn take(&mut self, most: usize) -> Option<&[Packed]> {
+        while self.at == self.parts.get(self.part)?.len() {
+            (self.part, self.at) = (self.part + 1, 0);
+        }
+        let records = &self.parts[self.part][self.at..];
+        let records = &records[..most.min(records.len())];
+        (self.at, self.dealt) = (self.at + records.len(), self.dealt + records.len());
+        Some(records)
+    }
+}
+
 /// A pass over the positions to train on.
 struct Pass {
     plan: Arc<Plan>,
@@ -114,11 +137,12 @@ struct Pass {
     next: usize,
     open: Vec<Open>,
     rounds: u64,
-    /// Rounds of records that were read and not yet dealt, and where each began.
-    queue: VecDeque<(Turns, Vec<Packed>)>,
+    /// Rounds that were read and not yet dealt.
+    queue: VecDeque<Round>,
+    /// Records in these that were not dealt.
     queued: usize,
-    /// Records of the first of these that were dealt.
-    dealt: usize,
+    /// Records of the first round that were dealt before this began.
+    before: usize,
     /// The number of deals, and where the last ones began: those with positions in the first bin.
     deals: u64,
     began: VecDeque<(u64, Turns, usize)>,
@@ -153,7 +177,7 @@ impl Pass {
             rounds: turns.rounds,
             queue: VecDeque::new(),
             queued: 0,
-            dealt,
+            before: dealt,
             deals,
             began: VecDeque::new(),
             bins: VecDeque::new(),
@@ -176,12 +200,12 @@ impl Pass {
 
     /// Whether all positions are in bins.
     fn is_dealt(&self) -> bool {
-        self.is_read() && self.queued == self.dealt
+        self.is_read() && self.queued == 0
     }
 
     /// Positions in memory.
     fn held(&self) -> usize {
-        self.queued - self.dealt + self.binned
+        self.queued + self.binned
     }
 
     /// Whether the first bin is full.
@@ -213,42 +237,44 @@ impl Pass {
     /// Deals the next positions to bins.
     fn deal(&mut self) -> Result<(), LoadError> {
         let Span { deal, reach } = self.span;
-        while self.queued < self.dealt + deal && !self.is_read() {
+        while self.queued < deal && !self.is_read() {
             self.round()?;
         }
-        if let Some((turns, _)) = self.queue.front() {
-            self.began.push_back((self.deals, turns.clone(), self.dealt));
+        if let Some(round) = self.queue.front() {
+            self.began.push_back((self.deals, round.turns.clone(), round.dealt));
         }
         let low = (self.deals + 1).saturating_sub(reach);
         let bins = self.deals + reach - low;
         let missing = (self.deals + reach - self.first) as usize;
         self.bins.resize_with(self.bins.len().max(missing), Vec::new);
         let lot = mix(mix(mix(2, self.plan.seed), self.number), self.deals);
-        let (first, count) = (self.first, deal.min(self.queued - self.dealt));
-        let mut number = 0;
-        while number < count as u64 {
-            let Some((_, records)) = self.queue.front() else { break };
-            let end = records.len().min(self.dealt + count - number as usize);
-            for record in &records[self.dealt..end] {
-                let draw = (u128::from(mix(lot, number)) * u128::from(bins) >> 64) as u64;
-                number += 1;
+        let mut left = deal.min(self.queued);
+        self.queued -= left;
+        let (mut number, mut draws) = (0, 0);
+        while let Some(round) = self.queue.front_mut().filter(|_| left > 0) {
+            let Some(records) = round.take(left) else {
+                self.queue.pop_front();
+                continue;
+            };
+            left -= records.len();
+            for record in records {
+                if number % 4 == 0 {
+                    draws = mix(lot, number);
+                }
+                let draw = (draws & 0xffff) * bins >> 16;
+                (draws, number) = (draws >> 16, number + 1);
                 // Those of bins before a place where a run goes on are trained on already.
-                let Some(bin) = (low + draw).checked_sub(first) else { continue };
+                let Some(bin) = (low + draw).checked_sub(self.first) else { continue };
+                self.binned += 1;
                 let bin = &mut self.bins[bin as usize];
                 match bin.last_mut() {
                     Some(block) if block.len() < BLOCK => block.push(*record),
                     _ => {
-                        bin.push(Vec::with_capacity(BLOCK));
-                        bin.last_mut().expect("a block").push(*record);
+                        let mut block = Vec::with_capacity(BLOCK);
+                        block.push(*record);
+                        bin.push(block);
                     }
                 }
-                self.binned += 1;
-            }
-            self.dealt = end;
-            if end == records.len() {
-                self.queued -= end;
-                self.dealt = 0;
-                self.queue.pop_front();
             }
         }
         self.deals += 1;
@@ -283,11 +309,12 @@ impl Pass {
             Ok((more, file as usize, found))
         };
         let found: Vec<Result<_, LoadError>> = self.open.par_iter_mut().map(read).collect();
-        let (mut records, mut is_open) = (Vec::new(), Vec::with_capacity(found.len()));
+        let (mut parts, mut is_open) = (Vec::new(), Vec::with_capacity(found.len()));
         for found in found {
             let (more, file, Found { facts, records: of_part, hashes }) = found?;
             is_open.push(more);
-            records.extend(of_part);
+            self.queued += of_part.len();
+            parts.push(of_part);
             if counts {
                 self.count(file, &facts, hashes)?;
             }
@@ -300,8 +327,14 @@ impl Pass {
             let read = Arc::make_mut(&mut self.read);
             (read.rounds, read.is_complete) = (self.rounds, is_complete);
         }
-        self.queued += records.len();
-        self.queue.push_back((turns, records));
+        let mut round = Round { turns, parts, dealt: 0, part: 0, at: 0 };
+        while self.before > 0 {
+            let dealt = round.take(self.before).map_or(0, <[_]>::len);
+            // A round that has fewer is not the one that was read then.
+            self.before = if dealt == 0 { 0 } else { self.before - dealt };
+            self.queued -= dealt;
+        }
+        self.queue.push_back(round);
         Ok(())
     }
 

@@ -227,6 +227,7 @@ impl Part {
         let PlanFile { plan, reading, number, path, .. } = &*self.file;
         self.raw.clear();
         let more = self.source.next_block(&mut self.raw)?;
+        let knows = bound > 0 || plan.split.share > 0.0 || plan.share.0 < 1.0;
         let facts = &mut found.facts;
         for sample in &mut self.raw {
             if self.left == 0 {
@@ -246,7 +247,7 @@ impl Part {
             sample.source = *number;
             facts.games += u64::from(sample.game.is_some() && sample.game != self.game);
             self.game = sample.game;
-            let group = sample.group();
+            let group = if knows { sample.group() } else { 0 };
             let subset = plan.subset(group);
             match subset {
                 Subset::Train => {

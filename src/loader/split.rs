@@ -16,7 +16,7 @@ pub struct Split {
 impl Split {
     /// Whether a game of this [hash](Sample::group) is held out.
     pub fn holds_out(&self, group: u64) -> bool {
-        draw(mix(0, self.seed), group) <= self.share && self.share > 0.0
+        self.share > 0.0 && draw(mix(0, self.seed), group) <= self.share
     }
 }
 
@@ -51,7 +51,7 @@ impl Share {
     pub fn takes(&self, group: u64) -> bool {
         // Far from any salt of a split, but for one seed in 2^64.
         const SALT: u64 = 0x7368_6172_6520_6f66;
-        draw(SALT, group) < self.0
+        self.0 >= 1.0 || draw(SALT, group) < self.0
     }
 }
 
