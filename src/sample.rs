@@ -286,14 +286,13 @@ pub(crate) fn legal(setup: Setup) -> Result<Chess, Impossible> {
 
 #[cold]
 fn parts_error(count: usize, packed: u128, wrong: u128) -> Impossible {
-    let error = at_most_32(count).err().unwrap_or_else(|| {
+    at_most_32(count).err().unwrap_or_else(|| {
         let nibble = (packed >> wrong.trailing_zeros().min(127)) as u8 & 15;
         Impossible(match wrong {
             0 => format!("{count} squares are occupied, but more pieces are listed"),
             _ => format!("nibble {nibble} stands for no piece"),
         })
-    });
-    error
+    })
 }
 
 fn at_most_32(pieces: usize) -> Result<(), Impossible> {

@@ -415,8 +415,8 @@ fn write_names(
             short[next] = row;
             next += (named[usize::from(row / 64)] >> (row % 64) & 1) as usize;
         }
-        for word in PIECES / 64..ROWS / 64 {
-            let mut left = named[word];
+        for (word, bits) in named.iter().enumerate().skip(PIECES / 64) {
+            let mut left = *bits;
             while left != 0 {
                 short[next] = (64 * word) as u16 + left.trailing_zeros() as u16;
                 left &= left - 1;
@@ -503,12 +503,12 @@ mod vectors {
                 & _mm512_cmplt_epu16_mask(rows, inputs);
             store(short, 0, _mm512_maskz_compress_epi16(there, rows));
             let mut next = there.count_ones() as usize;
-            for word in PIECES / 64..ROWS / 64 {
-                let found = _mm512_maskz_compress_epi8(named[word], places);
+            for (word, bits) in named.iter().enumerate().skip(PIECES / 64) {
+                let found = _mm512_maskz_compress_epi8(*bits, places);
                 let found = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(found));
                 let found = _mm512_add_epi16(found, _mm512_set1_epi16((64 * word) as i16));
                 store(short, next, found);
-                next += named[word].count_ones() as usize;
+                next += bits.count_ones() as usize;
             }
             store(short, next, _mm512_set1_epi16(blank as i16));
             *length = next as u8;
@@ -534,11 +534,11 @@ mod vectors {
             }
         }
         for squares in squares.as_chunks_mut::<8>().0 {
-            let mut rows: [__m512i; 8] = squares.map(|row| pulp::cast(row));
+            let mut rows: [__m512i; 8] = squares.map(pulp::cast);
             swap::<4, 4>(&mut rows, 0x0F0F_0F0F_0F0F_0F0F);
             swap::<2, 2>(&mut rows, 0x3333_3333_3333_3333);
             swap::<1, 1>(&mut rows, 0x5555_5555_5555_5555);
-            *squares = rows.map(|row| pulp::cast(row));
+            *squares = rows.map(pulp::cast);
         }
     }
 

@@ -261,7 +261,7 @@ impl Pass {
                 if number % 4 == 0 {
                     draws = mix(lot, number);
                 }
-                let draw = (draws & 0xffff) * bins >> 16;
+                let draw = ((draws & 0xffff) * bins) >> 16;
                 (draws, number) = (draws >> 16, number + 1);
                 // Those of bins before a place where a run goes on are trained on already.
                 let Some(bin) = (low + draw).checked_sub(self.first) else { continue };

@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
         // Multiples of the golden ratio, without their whole parts, are spread evenly.
         let place = |i: u64| u128::from(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let spread =
-            (0..MOST_PARTS.min(2 * parts)).map(|i| (place(i) * u128::from(parts) >> 64) as u64);
+            (0..MOST_PARTS.min(2 * parts)).map(|i| ((place(i) * u128::from(parts)) >> 64) as u64);
         sample.extend(spread.filter(|part| taken.insert(*part)));
         sample
     }
