@@ -456,7 +456,7 @@ fn transpose(squares: &mut [[u64; WORDS]; 64]) {
 mod vectors {
     use std::arch::x86_64::*;
 
-    use super::{FirstView, MAX_ACTIVE, Matrix, PIECES, ROWS, WORDS, named};
+    use super::{FirstView, MAX_ACTIVE, Matrix, PIECES, WORDS, named};
 
     const PLACES: [u8; 64] = {
         let mut places = [0; 64];
