@@ -169,6 +169,7 @@ fn any_lists_in_any_parts() {
         base: [].into(),
         weights: [].into(),
         sources: [].into(),
+        place: None,
     };
     let right = model(&kind, &weights, &flex(), fused())
         .gradients(&batch.inputs, Aim::Targets(&batch.results));

@@ -63,7 +63,7 @@ fn checks_equal_rules() {
         let random = mix(1, seed as u64);
         let mut nibbles = u128::from_le_bytes(position.nibbles());
         let place = random % position.count() as u64;
-        let nibble = (random >> 16) % 6 | random >> 32 & 8;
+        let nibble = ((random >> 16) % 6) | (random >> 32 & 8);
         nibbles = nibbles & !(15 << (4 * place)) | u128::from(nibble) << (4 * place);
         let (occupied, turn) = (position.occupied(), position.turn());
         let bytes = nibbles.to_le_bytes();
