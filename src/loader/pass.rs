@@ -5,6 +5,7 @@
 //! that were read not long before follow from the files: so a pass begins anywhere.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rand::seq::SliceRandom;
@@ -25,6 +26,9 @@ const SHARE: usize = 128;
 
 /// Positions that are dealt together, at the least.
 const FEWEST: usize = 256;
+
+/// The reach of the first deal of a run, see [`Span::reach`].
+const LEAST_REACH: u64 = 4;
 
 /// Positions a block of a bin.
 const BLOCK: usize = 1024;
@@ -210,7 +214,17 @@ impl Pass {
 
     /// Whether the first bin is full.
     fn is_full(&self) -> bool {
-        self.is_dealt() || self.deals >= self.first + self.span.reach
+        self.is_dealt() || self.bins_of(self.deals).start > self.first
+    }
+
+    /// The bins of a deal: so many behind its own, and as many before. The first ones of a run have
+    /// fewer, so that it begins before its memory is full.
+    fn bins_of(&self, deal: u64) -> Range<u64> {
+        let reach = match self.number {
+            0 => self.span.reach.min(LEAST_REACH + deal / 2),
+            _ => self.span.reach,
+        };
+        (deal + 1).saturating_sub(reach)..deal + reach
     }
 
     /// Takes the positions of the next bin, shuffled, with their place; none at the end.
@@ -228,7 +242,7 @@ impl Pass {
             records.shuffle(&mut random(self.plan.seed, self.number, 1 + self.first));
         }
         self.first += 1;
-        while self.began.front().is_some_and(|(deal, ..)| deal + self.span.reach <= self.first) {
+        while self.began.front().is_some_and(|(deal, ..)| self.bins_of(*deal).end <= self.first) {
             self.began.pop_front();
         }
         Ok(Some((records, place)))
@@ -236,16 +250,15 @@ impl Pass {
 
     /// Deals the next positions to bins.
     fn deal(&mut self) -> Result<(), LoadError> {
-        let Span { deal, reach } = self.span;
+        let (deal, all) = (self.span.deal, self.bins_of(self.deals));
         while self.queued < deal && !self.is_read() {
             self.round()?;
         }
         if let Some(round) = self.queue.front() {
             self.began.push_back((self.deals, round.turns.clone(), round.dealt));
         }
-        let low = (self.deals + 1).saturating_sub(reach);
-        let bins = self.deals + reach - low;
-        let missing = (self.deals + reach - self.first) as usize;
+        let (low, bins) = (all.start, all.end - all.start);
+        let missing = (all.end - self.first) as usize;
         self.bins.resize_with(self.bins.len().max(missing), Vec::new);
         let lot = mix(mix(mix(2, self.plan.seed), self.number), self.deals);
         let mut left = deal.min(self.queued);
