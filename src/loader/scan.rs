@@ -286,7 +286,7 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         }
         reader.read(wave, most, &mut done)?;
         count += wave.len();
-        reader.keeps &= reader.estimate(&done) <= SURELY * most_kept;
+        reader.keeps &= reader.estimate(&done) <= most_kept.saturating_mul(SURELY);
     }
     let (estimate, mut missing) = (reader.estimate(&done), reader.missing(&done));
     if reader.keeps && estimate <= most_kept {
