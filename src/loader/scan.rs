@@ -296,7 +296,7 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         missing.clear();
     }
     let is_whole = missing.is_empty();
-    let Reader { files, starts, sketch, .. } = reader;
+    let Reader { files, starts, sketch, keeps, .. } = reader;
     let mut scan = Scan { is_whole, ..Scan::default() };
     scan.sketch = sketch.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (mut of_files, mut kept) = (vec![Facts::default(); files.len()], KeptRecords::default());
@@ -312,7 +312,7 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         scan.some.extend(read.some);
         let probe: &mut Vec<Sample> = &mut probes[file];
         probe.extend(read.probe.into_iter().take(PROBE - probe.len()));
-        if is_whole && keep > 0 {
+        if is_whole && keeps && keep > 0 {
             kept.0[file].push(read.found.records);
         }
     }
@@ -320,7 +320,9 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     for ((file, facts), (probe, digest)) in
         files.iter().zip(of_files).zip(probes.into_iter().zip(digests))
     {
-        file.check(&facts)?;
+        if is_whole || facts.read > 0 {
+            file.check(&facts)?;
+        }
         file.check_view(&probe)?;
         let digest = digest.map_err(|error| LoadError::Hash { path: file.path.clone(), error })?;
         scan.files.push(DataFile {
@@ -343,7 +345,7 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     let mut some = Spread::new(SOME);
     scan.some.iter().for_each(|sample| some.add(sample));
     scan.some = some.samples().copied().collect();
-    scan.kept = (is_whole && scan.train <= keep).then_some(kept);
+    scan.kept = (is_whole && keeps && scan.train <= keep).then_some(kept);
     if !is_whole {
         scan.train = estimate;
     }
