@@ -88,7 +88,7 @@ impl Passes {
             }
             if let Some(bin) = pass.bin()? {
                 return Ok(bin);
-            } else if pass.read.train == 0 {
+            } else if pass.first == 0 {
                 return Err(LoadError::Empty("in the files".into()));
             }
             *pass = next.take().unwrap_or_else(|| pass.after());
@@ -303,7 +303,7 @@ impl Pass {
         let open = self.open.iter().map(|it| (it.part, it.blocks)).collect();
         let turns = Turns { rounds: self.rounds, next: self.next, open };
         // A round that a run reads again was counted before.
-        let counts = self.number == 0 && self.rounds >= self.read.rounds;
+        let counts = !self.read.is_complete && self.rounds >= self.read.rounds;
         let bound = if counts { self.read.sketch.bound() } else { 0 };
         let (files, parts) = (&self.files, &self.parts);
         let read = |it: &mut Open| {

@@ -10,7 +10,7 @@ use super::pass::Passes;
 use super::shuffle::{Chunks, shuffled};
 use super::{KeptRecords, LoadError, Plan};
 use crate::batch::{Batch, OfRank};
-use crate::place::Place;
+use crate::place::{Place, Read};
 
 /// The stream: full batches, which run on over the borders of windows and epochs.
 pub struct Stream {
@@ -236,7 +236,9 @@ fn read_on(
     windows: &Windows,
 ) -> Result<(), LoadError> {
     let mut behind = if place.is_some() { 0 } else { from };
-    let place = place.unwrap_or_default();
+    // What was counted before is not counted again.
+    let read = Arc::new(Read { is_complete: plan.expected.is_some(), ..Read::default() });
+    let place = place.unwrap_or(Place { read, ..Place::default() });
     let mut taken = place.taken;
     let mut passes = Passes::new(plan, &place)?;
     loop {

@@ -237,11 +237,11 @@ impl<'a> Trainer<'a> {
 
     /// Goes to a place in the data, and reports what was found once all of them were read.
     fn go_to(&mut self, place: Option<&Place>, watch: &dyn Progress) {
-        let is_complete = |place: Option<&Place>| place.is_some_and(|it| it.read.is_complete);
-        if let Some(place) = place.filter(|it| is_complete(Some(it)))
-            && !is_complete(self.state.place.as_ref())
+        if let (Some(now), Some(before)) = (place, &self.state.place)
+            && now.read.is_complete
+            && !before.read.is_complete
         {
-            watch.remark(&place.read.summary());
+            watch.remark(&now.read.summary());
         }
         self.state.place = place.cloned();
     }
