@@ -64,6 +64,9 @@ const PROBE_OF_PART: usize = 8192;
 /// training loss.
 pub const SOME: usize = 1 << 17;
 
+/// Parts, at most, over which these are spread before they are sampled once more.
+const SOME_PARTS: u64 = 256;
+
 /// Positions, about, that a sample of the data has: data of no more are read as a whole.
 pub const SAMPLE: u64 = 1 << 21;
 
@@ -218,7 +221,7 @@ impl<'a> Reader<'a> {
         let mut read = begun.unwrap_or_default();
         let open = read.open.take().map(Ok);
         let mut open = open.unwrap_or_else(|| file.open(part - self.starts[self.file(part)]))?;
-        let mut some = Spread::new(SOME / self.parts().min(PARTS) as usize);
+        let mut some = Spread::new(SOME / self.parts().min(SOME_PARTS) as usize);
         let mut more = true;
         while more && (file.is_cut() || read.found.facts.read < most) {
             let before = read.found.facts.read;

@@ -38,7 +38,7 @@ impl Chunks {
     /// With king buckets, the positions of each batch are sorted by bucket and cut into chunks, again
     /// and again. A chunk then meets hardly more rows than one of a net without king buckets, and one
     /// chunk of each sort is a fair sample.
-    pub fn arrange(plan: &Plan, encoder: &Encoder, records: &mut [Packed]) -> Self {
+    pub fn arrange(plan: &Plan, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
         let mut order = shuffled((plan.seed, plan.shuffle), 0, 0, records.len());
         let mut sorts = 1;
         if let Encoder::Net(net, _) = encoder
@@ -51,7 +51,8 @@ impl Chunks {
             let batches = order[..whole].par_chunks_mut(sorts * plan.chunk);
             batches.for_each(|batch| batch.sort_by_key(|place| kings[*place as usize]));
         }
-        arrange(records, &order);
+        // Places lie all over the memory, and the processor can wait for many at once.
+        *records = order.par_iter().map(|place| records[*place as usize]).collect();
         Self(sorts)
     }
 
@@ -84,21 +85,6 @@ impl Chunks {
         }
         places.extend((chunks * chunk) as u32..positions as u32);
         places
-    }
-}
-
-/// Puts records in this order, in place.
-fn arrange(records: &mut [Packed], order: &[u32]) {
-    let mut is_done = vec![false; records.len()];
-    for start in 0..records.len() {
-        let first = records[start];
-        let mut place = start;
-        while !is_done[place] {
-            is_done[place] = true;
-            let from = order[place] as usize;
-            records[place] = if from == start { first } else { records[from] };
-            place = from;
-        }
     }
 }
 
