@@ -472,10 +472,12 @@ impl Loading {
             passed += passes.bin()?.0.len();
         }
         let shuffled = repeat(lap, || Ok(passes.bin()?.0.len() as u64))?;
-        let mut stream = Stream::new(plan.clone(), encoder, 0);
+        let mut stream = Stream::new(Plan::clone(&shared), encoder, 0);
         let mut next = || Ok(stream.next().context("the loader ended")??.len() as u64);
-        // Batches that the loader has prepared meanwhile must not count.
-        (0..2 * BATCHES).try_for_each(|_| next().map(drop))?;
+        let mut passed = 0;
+        while passed < 2 * WINDOW as u64 {
+            passed += next()?;
+        }
         let encoded = repeat(lap, next)?;
         Ok(Self { read, shuffled, encoded })
     }
