@@ -1,4 +1,4 @@
-//! A program of one's own: all of `nnuance`, with feature sets, filters and the like added to it.
+//! A custom program: all of `nnuance`, plus feature sets, filters and the like.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use crate::sample::{Position, Sample};
 type Addition = Box<dyn FnOnce() -> Result<(), Taken>>;
 
 /// Additions of a program, by name. Configs, manifests and checkpoints hold the names; a program
-/// that lacks one says so.
+/// that lacks one reports which.
 ///
 /// Functions are called on several threads, perhaps more than once for the same position: their
 /// results depend on their argument alone.
@@ -69,11 +69,10 @@ impl App {
         self
     }
 
-    /// Adds everything to the process. Programs that call the library do so before they read a
-    /// config, a net or a file.
+    /// Registers all additions in the process. Programs that call the library call this before they
+    /// read a config, a net or a file.
     ///
-    /// # Errors
-    /// If a name is taken.
+    /// # Errors If a name is taken.
     pub fn install(self) -> Result<(), Taken> {
         self.0.into_iter().try_for_each(|addition| addition())
     }

@@ -25,18 +25,18 @@ pub struct Architecture {
     /// Neurons of an accumulator, N.
     pub hidden: usize,
     pub activation: Activation,
-    /// Whether those of the first half are multiplied by those of the second, one by one.
+    /// Whether the first half of the neurons is multiplied by the second, one by one.
     pub pairwise: bool,
     /// The layers between accumulators and output; often none.
     pub head: Vec<Layer>,
     /// Whether the first layer has one more neuron, added to the output as it is.
     pub skip: bool,
-    /// Whether each row has a value by output bucket besides, "piece-square tables": half of what
-    /// the side to move's rows add up to beyond the other side's is added to the output.
+    /// Whether each row also has a piece-square value per output bucket: half of the difference
+    /// between the two sides' sums is added to the output.
     pub psqt: bool,
-    /// Sets of layers, 1 to 32.
+    /// Output buckets (sets of layers), 1 to 32.
     pub buckets: usize,
-    /// The function that chooses one of them; none where the number of pieces does.
+    /// The function that chooses the output bucket; none: the number of pieces chooses.
     pub own_buckets: Option<Own<OwnBuckets>>,
 }
 
@@ -44,15 +44,14 @@ pub struct Architecture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layer {
     pub size: usize,
-    /// The function of their values.
     pub activation: Activation,
 }
 
-/// The most pieces that a board holds; they number the output buckets.
+/// Most pieces on a board; output buckets divide this range.
 pub const MOST_PIECES: usize = 32;
 
 impl Architecture {
-    /// A net with nothing behind its accumulators but the output.
+    /// A net with one output layer right behind its accumulators.
     pub fn simple(views: Views, hidden: usize, activation: Activation) -> Self {
         Self {
             inputs: Inputs::of(views),
@@ -67,7 +66,7 @@ impl Architecture {
         }
     }
 
-    /// The same net with another number of neurons.
+    /// The same net with another hidden size.
     pub fn with_hidden(&self, hidden: usize) -> Self {
         Self { hidden, ..self.clone() }
     }
@@ -86,17 +85,17 @@ impl Architecture {
         self.inputs.rows()
     }
 
-    /// Inputs that one view gives to the layers behind it.
+    /// Inputs that one perspective gives to the layers behind it.
     pub fn outputs_of_view(&self) -> usize {
         if self.pairwise { self.hidden / 2 } else { self.hidden }
     }
 
-    /// Inputs of all views, side by side, the side to move's first.
+    /// Inputs of all perspectives, side by side, the side to move's first.
     pub fn features(&self) -> usize {
         self.views() * self.outputs_of_view()
     }
 
-    /// Columns that an accumulator has behind its neurons: the piece-square values by output bucket.
+    /// Columns of an accumulator behind its neurons: a piece-square value per output bucket.
     pub fn psqt_columns(&self) -> usize {
         if self.psqt { self.buckets } else { 0 }
     }
@@ -121,7 +120,7 @@ impl Architecture {
         }
     }
 
-    /// The set of layers that judges a position with so many pieces, unless a function chooses.
+    /// The output bucket of a position with `pieces` pieces, unless a function chooses it.
     pub fn bucket(&self, pieces: usize) -> usize {
         pieces.saturating_sub(2).min(MOST_PIECES - 2) / self.pieces_per_bucket()
     }
@@ -154,7 +153,7 @@ pub struct Array {
     pub name: String,
     /// Row-major. Where there is one output bucket, its dimension is left out.
     pub shape: Vec<usize>,
-    /// How many of its numbers a neuron adds up, for the size of the first weights.
+    /// Numbers that a neuron adds up, for the size of the starting weights.
     pub fan_in: usize,
     pub factor: Factor,
 }
@@ -179,7 +178,7 @@ pub enum Part {
     Psqt(usize),
 }
 
-/// The powers of QA and QB that one unit of an array's integers stands for.
+/// Powers of QA and QB that one unit of an array's integers stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factor {
     Qa,
@@ -188,7 +187,7 @@ pub enum Factor {
 }
 
 impl Part {
-    /// The name of the array in a net of these sets; that of the first set is the accumulator's.
+    /// Name of the array in a net of these sets; the first set's is `accumulator.weight`.
     pub fn name(self, sets: &[Set]) -> String {
         match self {
             Part::Rows(0) => "accumulator.weight".into(),
@@ -269,11 +268,11 @@ impl Architecture {
     }
 }
 
-/// Why there is no such net.
+/// Reason why a net cannot exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {reason}")]
 pub struct Impossible {
-    /// The key of the description that cannot stand.
+    /// The key of the description that is wrong.
     pub key: &'static str,
     pub reason: String,
 }

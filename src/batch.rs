@@ -26,7 +26,6 @@ use crate::sums::Sums;
 /// One of several processes that share each batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfRank {
-    /// From 0.
     pub rank: usize,
     /// The number of ranks, 1 or more.
     pub size: usize,
@@ -39,10 +38,10 @@ impl Default for OfRank {
 }
 
 impl OfRank {
-    /// The only one.
+    /// The only process.
     pub const ALL: Self = Self { rank: 0, size: 1 };
 
-    /// Its part of `count` things in a row.
+    /// This rank's part of `count` consecutive items.
     pub fn range(self, count: usize) -> Range<usize> {
         let cut = |rank: usize| (count as u128 * rank as u128 / self.size as u128) as usize;
         cut(self.rank)..cut(self.rank + 1)
@@ -56,9 +55,9 @@ pub enum Inputs {
     Active(Active),
     /// One-hot inputs in chunks, for the fused operations; pairs of inputs may have rows too.
     Planned(Vec<Arc<ChunkPlan>>),
-    /// One-hot inputs by their first views, for the fused operations of the processor.
+    /// One-hot inputs by their first views, for the fused operations of the CPU.
     First(FirstViews),
-    /// Handcrafted terms, piece after piece; the pieces of a data set are shared by its batches.
+    /// Handcrafted terms in blocks; the batches of a data set share the blocks.
     Terms(Vec<Arc<Terms>>),
     /// Both, of the same positions.
     Both(Active, Vec<Arc<Terms>>),
@@ -71,7 +70,7 @@ pub struct Active {
     pub rows: usize,
     /// Lists a position.
     pub views: usize,
-    /// Places a list; those behind the last active row hold `rows`.
+    /// Places per list; those behind the last active row hold `rows`.
     pub places: usize,
     /// `[batch, views, places]`; a row that a list names twice counts twice.
     pub indices: Indices,
@@ -95,7 +94,7 @@ impl Default for Indices {
 }
 
 impl Indices {
-    /// So many places of lists, all of them blank.
+    /// `places` places of lists, all blank.
     pub fn new(net: &Architecture, places: usize) -> Self {
         let mut indices = match net.inputs.is_large() {
             true => Indices::U32(Vec::new()),
@@ -105,7 +104,7 @@ impl Indices {
         indices
     }
 
-    /// Makes these so many blank places of lists of `rows`.
+    /// Resets to `places` blank places in lists of `rows` rows.
     pub fn clear(&mut self, rows: usize, places: usize) {
         match self {
             Indices::U16(indices) => {
@@ -198,7 +197,7 @@ impl Active {
         self.groups.get(list).map_or(0, |group| usize::from(*group))
     }
 
-    /// Leaves out places behind so many, which are blank.
+    /// Cuts each list to `places` places; the rest must be blank.
     pub fn trim(&mut self, places: usize) {
         fn trim<T: Copy>(indices: &mut Vec<T>, places: usize, fewer: usize) {
             let lists = indices.len() / places;
@@ -220,9 +219,9 @@ impl Active {
     }
 }
 
-/// Sparse coefficients of handcrafted terms, and what tapers them.
+/// Sparse coefficients of handcrafted terms, and their tapering.
 ///
-/// A term may stand in a row more than once: its counts then add up.
+/// A term may occur more than once in a row: its counts add up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
     /// NORMAL terms: White's count minus Black's, zeros left out.
@@ -237,14 +236,14 @@ pub struct Terms {
     pub endgame: Vec<f32>,
     /// +1 where White is to move, -1 where Black is.
     pub turn: Vec<i8>,
-    /// Sums of the terms that are held, see [`Held`].
+    /// Sums of the frozen terms, see [`FrozenSums`].
     pub held: Held,
-    /// The entries once more, by term, where the positions come again and again; else empty.
+    /// The entries again, grouped by term, for positions that are used many times; else empty.
     pub columns: Vec<Column>,
 }
 
-/// The sums, in centipawns, of terms that have no entries because training holds them still.
-/// Each is empty where there are no such terms.
+/// Sums, in centipawns, of frozen terms, which have no entries. Each is empty where there are no
+/// such terms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Held {
     /// Middlegame and endgame of NORMAL terms, White minus Black.
@@ -255,7 +254,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Those of a row; 0 where there are none.
+    /// Sums of a row; 0 where there are none.
     fn sums(&self, row: usize) -> Sums {
         let safety = self.safety.get(row).copied().unwrap_or_default();
         let [white_mg, white_eg, black_mg, black_eg] = safety.map(f64::from);
@@ -288,7 +287,7 @@ impl<C: Copy> Rows<C> {
             .zip(self.count[range].iter().copied())
     }
 
-    /// Adds a row of another list behind the `rows` that are there.
+    /// Copies row `row` of another list behind the `rows` existing ones.
     fn copy(&mut self, rows: usize, from: &Rows<C>, row: usize) {
         let range = from.range(row);
         self.term.extend_from_slice(&from.term[range.clone()]);
@@ -296,7 +295,7 @@ impl<C: Copy> Rows<C> {
         self.end(rows);
     }
 
-    /// Adds a row behind the `rows` that are there.
+    /// Appends a row behind the `rows` existing ones.
     pub fn push(&mut self, rows: usize, entries: impl Iterator<Item = (u16, C)>) {
         for (term, count) in entries {
             self.term.push(term);
@@ -332,12 +331,12 @@ impl Terms {
         self.turn.is_empty()
     }
 
-    /// The sums of a row with these weights, middlegame and endgame of each; held terms included.
+    /// Sums of a row with these weights, middlegame and endgame of each; frozen terms included.
     pub fn sums(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
         self.add_entries(self.held.sums(row), row, weights)
     }
 
-    /// The sums of a row without the terms that are held.
+    /// Sums of a row without frozen terms.
     pub fn sums_of_entries(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
         self.add_entries(Sums::default(), row, weights)
     }
@@ -362,8 +361,8 @@ impl Terms {
         sums
     }
 
-    /// Adds to `counts`, by term, the positions that have an entry of it; one that a position
-    /// repeats counts once.
+    /// Adds to `counts`, by term, the number of positions that have it; a repeated entry counts
+    /// once.
     pub fn count(&self, counts: &mut [u64]) {
         // The last position that had the term, plus one.
         let mut last = vec![0; counts.len()];
@@ -377,7 +376,7 @@ impl Terms {
         }
     }
 
-    /// Copies of rows of other pieces.
+    /// Copies of rows of other blocks.
     pub fn gather<'a>(rows: impl Iterator<Item = (&'a Terms, usize)>) -> Self {
         fn held<T: Copy + Default>(to: &mut Vec<T>, from: &[T], row: usize, len: usize) {
             if !(from.is_empty() && to.is_empty()) {
@@ -402,25 +401,25 @@ impl Terms {
     }
 }
 
-/// A batch. Results and scores take the point of view of the model's output.
+/// A batch. Results and scores have the point of view of the model's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// A row a position, or several as `choices` say.
+    /// One row a position, or several as `choices` describe.
     pub inputs: Inputs,
-    /// None where positions are judged and no moves.
+    /// None where positions are evaluated and no moves.
     pub choices: Option<Arc<Choices>>,
-    /// Logits of the model's base, a row each; empty without a base.
+    /// Logits of the base evaluation, one a row; empty without one.
     pub base: Arc<[f32]>,
     /// Sample weights, 0 or more; empty means all 1.
     pub weights: Arc<[f32]>,
-    /// The number of a position's source, from 1, or 0; empty without sources.
+    /// The source of each position, from 1, or 0; empty without sources.
     pub sources: Arc<[u8]>,
     /// 0 to 1, one a position.
     pub results: Arc<[f32]>,
     /// Centipawns, one a position; empty where the data has no scores, and with sources NaN where a
     /// position has none.
     pub scores: Arc<[f32]>,
-    /// Its end in data that stream by.
+    /// Place behind the batch in a stream of data.
     pub place: Option<Place>,
 }
 
@@ -432,11 +431,11 @@ impl Batch {
         Self { inputs, choices, base, weights, sources, results, scores, place }
     }
 
-    /// Factors of the losses that make their mean the weighted one: the weights over their mean. Empty
+    /// Factors that turn the mean loss into the weighted one: the weights over their mean. Empty
     /// means all 1.
     pub fn shares(&self) -> Vec<f32> {
         let sum: f64 = self.weights.iter().map(|weight| f64::from(*weight)).sum();
-        // Where nothing counts nothing is learnt.
+        // Without any weight nothing is learnt.
         let unit = if sum > 0.0 { self.weights.len() as f64 / sum } else { 0.0 };
         self.weights.iter().map(|weight| (f64::from(*weight) * unit) as f32).collect()
     }

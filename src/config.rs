@@ -1,5 +1,5 @@
-//! A run's config: a TOML file, read and checked once. Everything else reads the [`Config`] that comes
-//! of it, which is complete and fits together.
+//! Config of a run: a TOML file, read and checked once. All other parts read the complete
+//! [`Config`] that follows from it.
 
 mod read;
 mod resolve;
@@ -25,23 +25,24 @@ use crate::train::target::{Promise, Worth};
 /// The version of the config language that this program reads.
 pub const VERSION: u32 = 3;
 
-/// How the text of a complete config begins.
+/// First lines of a complete config.
 pub const RUN_HEADER: &str =
     "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";
 
-/// The longest run, in positions: up to here floats count exactly.
+/// Longest run, in positions: up to here floats count exactly.
 pub const MOST_POSITIONS: u64 = 1 << 53;
 
-/// Passes of a method that ends by itself, where the config has no number of them.
+/// Passes of a method that ends by itself, unless the config sets them.
 const MOST_SWEEPS: f64 = 1000.0;
 
-/// The same where moves are learnt: each pass searches all of them, and forces never rest.
+/// Passes of such a method that learns moves: each searches all positions, and the forces never
+/// end.
 const MOST_ROUNDS: f64 = 15.0;
 
-/// Neurons from which on pairs are worth the search for them, and 16 bits are worth their rounding.
+/// Neurons from which on a search for pairs, and the rounding of 16 bits, pay off.
 const WIDE: usize = 128;
 
-/// Passes over the data from which on pairs are worth the search for them.
+/// Passes over the data from which on a search for pairs pays off.
 const PASSES: u64 = 2;
 
 /// A config, checked and complete but for what depends on the number of positions.
@@ -54,25 +55,24 @@ pub struct Config {
     pub target: Target,
     pub schedule: Schedule,
     pub optimizer: Settings,
-    /// The learning rate; without a meaning for methods that have none.
+    /// Learning rate; unused by methods without one.
     pub learning_rate: Stages,
-    /// Positions of a step; none where a step takes all of the data.
+    /// Positions per step; none where a step takes all data.
     pub batch: Option<usize>,
     /// Positions that stay together from pass to pass; 0: none do.
     pub chunk: usize,
-    /// The share of the held-out games that is kept for the test.
+    /// Share of the held-out games that is kept for the test.
     pub test: Test,
-    /// Centipawns that make one logit of the model.
+    /// Centipawns per logit of the model.
     pub scale: f64,
     /// The win-rate model of the data's scores.
     pub promise: Promise,
     pub loss: Loss,
-    /// The format of all files; none where the content of each tells.
+    /// Format of all files; none: it is detected for each.
     pub format: Option<&'static Format>,
     pub sources: Vec<DataSource>,
 }
 
-/// The model of a config.
 #[derive(Clone, Debug)]
 pub enum Model {
     Net(Box<NetModel>),
@@ -80,7 +80,7 @@ pub enum Model {
     Traces(Traces),
 }
 
-/// A net of a config; see [`Net`] for the fields.
+/// Net of a config; see [`Net`] for the fields.
 #[derive(Clone, Debug)]
 pub struct NetModel {
     pub architecture: Architecture,
@@ -90,7 +90,7 @@ pub struct NetModel {
     pub base: Option<String>,
     pub tune_base: bool,
     pub precision: Precision,
-    /// The scales of the net that the run leaves.
+    /// Scales of the exported net.
     pub scales: Scales,
     /// Whether the config gives QA.
     pub has_qa: bool,
@@ -136,7 +136,7 @@ impl Config {
         self.net().is_some()
     }
 
-    /// The weights to start from, where the config names some.
+    /// Starting weights, where the config names some.
     pub fn start(&self) -> Option<&str> {
         match &self.model {
             Model::Net(net) => net.start.as_deref(),
@@ -145,7 +145,7 @@ impl Config {
         }
     }
 
-    /// Whether terms learn together with a net.
+    /// Whether terms are trained together with a net.
     pub fn tunes_base(&self) -> bool {
         self.net().is_some_and(|net| net.tune_base)
     }
@@ -161,12 +161,12 @@ impl Config {
         self.net().map_or(Precision::F32, |net| net.precision)
     }
 
-    /// The weight of results at the end of the run, which its losses are measured with.
+    /// Weight of results at the end of the run, with which its losses are measured.
     pub fn final_wdl(&self) -> f64 {
         self.target.wdl.end().unwrap_or_default()
     }
 
-    /// The targets of positions: those of no source first, then those of each.
+    /// Targets of positions: first without a source, then of each source.
     pub fn worths(&self) -> Vec<Worth> {
         let promise = self.promise;
         let own = |source: &Source| {
@@ -176,7 +176,7 @@ impl Config {
         [promise.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
     }
 
-    /// Whether positions validate: else there is no validation loss.
+    /// Whether there are validation positions; else there is no validation loss.
     pub fn validates(&self) -> bool {
         !self.data.validation.is_empty() || self.data.held_out > 0.0 && self.test.0 < 1.0
     }
@@ -193,22 +193,22 @@ impl Config {
         self.target.learn == Learn::Moves
     }
 
-    /// Positions that are shuffled together, for data of this many.
+    /// Positions that are shuffled together, for data of `positions`.
     pub fn window(&self, positions: u64) -> usize {
         let streamed = if self.learns_moves() { 1 << 18 } else { 1 << 22 };
         let is_kept = positions <= self.most_kept();
         self.data.window.unwrap_or(if is_kept { positions as usize } else { streamed })
     }
 
-    /// Positions that are kept at most where the config names no window.
+    /// Most positions in memory where the config sets no window.
     pub fn most_kept(&self) -> u64 {
-        // A position's moves take the room of some thirty.
+        // A position's moves need as much memory as thirty positions.
         if self.learns_moves() { 1 << 20 } else { 1 << 24 }
     }
 
-    /// Pairs of inputs that share a row, for data of this many positions.
+    /// Number of input pairs that share a row, for data of `positions`.
     pub fn pairs(&self, positions: u64) -> usize {
-        // A run that is made longer goes on as it began.
+        // A run that is made longer keeps the pairs of its beginning.
         let began = self.earlier_spans(positions).into_iter().next().map(|(span, _)| span);
         let Span { steps, batch, .. } = began.unwrap_or(self.span(positions));
         let comes_again = steps.saturating_mul(batch) >= PASSES * positions;
@@ -216,25 +216,24 @@ impl Config {
         self.architecture().filter(|net| comes_again && is_worth(net)).map_or(0, most_pairs)
     }
 
-    /// The run's length in steps, for this many positions of data.
+    /// Length of the run in steps, for data of `positions`.
     pub fn steps(&self, positions: u64) -> u64 {
         self.span(positions).steps
     }
 
-    /// The units of lengths in the run, for this many positions of data.
+    /// Lengths of the run by unit, for data of `positions`.
     pub fn span(&self, positions: u64) -> Span {
         let Schedule { epochs, positions: wanted, superbatches, .. } = self.schedule;
         self.span_of(&Earlier { epochs, positions: wanted, superbatches, until_step: 0 }, positions)
     }
 
-    /// The same of the lengths that the run had before, each with the step up to which it counted.
+    /// Earlier lengths of the run, each with the step up to which it was valid.
     pub fn earlier_spans(&self, positions: u64) -> Vec<(Span, u64)> {
         let of = |length: &Earlier| (self.span_of(length, positions), length.until_step);
         self.schedule.extended.iter().map(of).collect()
     }
 
-    /// The same of a length. Epochs that come to more than [`MOST_POSITIONS`] are cut there, which no
-    /// run reaches.
+    /// One length by unit. More positions than [`MOST_POSITIONS`] are capped, which no run reaches.
     fn span_of(&self, length: &Earlier, positions: u64) -> Span {
         let batch = self.batch.map_or(positions.max(1), |batch| batch as u64);
         let superbatch = self.schedule.batches_per_superbatch;
@@ -257,7 +256,7 @@ impl Data {
         if self.source.is_empty() { "data.files" } else { "data.source.files" }
     }
 
-    /// All files to learn from, in the order of the config.
+    /// All training files, in the order of the config.
     pub fn all_files(&self) -> Vec<std::path::PathBuf> {
         let of_sources = self.source.iter().flat_map(|source| &source.files);
         self.files.iter().chain(of_sources).cloned().collect()

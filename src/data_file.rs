@@ -1,4 +1,4 @@
-//! A file of positions as it was when it was read: what a checkpoint remembers of its data.
+//! A file of positions as it was when it was read: part of a checkpoint.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
     pub path: PathBuf,
-    /// None where only a manifest tells of the file. Positions and bad records are not known there
-    /// either, nor until all of the file was read.
+    /// None where only a manifest describes the file. Positions and bad records are unknown there,
+    /// and until the whole file was read.
     pub format: Option<String>,
     pub bytes: u64,
     pub sha256: String,
-    /// Whether the digest is that of a sample of the file.
+    /// Whether the digest covers a sample of the file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_sampled: bool,
-    /// Positions in it.
     pub positions: Option<u64>,
     /// Games in it; 0 where they are unknown.
     pub games: u64,

@@ -8,10 +8,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::input::regular;
 
-/// Files are read in pieces of this many bytes.
+/// Bytes per read.
 const PIECE: usize = 1 << 20;
 
-/// Digits that name a file, where no forgery is expected.
+/// Digits of a digest that names a file, where no forgery is expected.
 pub const SHORT: usize = 16;
 
 /// The first [`SHORT`] digits of the SHA-256 of a file.
@@ -43,17 +43,16 @@ pub fn of_file(path: &Path) -> Result<(u64, String)> {
 
 /// The digest of a file of positions.
 pub struct DataDigest {
-    /// Length of the file.
     pub bytes: u64,
     pub sha256: String,
-    /// Whether it is the digest of a sample of the file.
+    /// Whether the digest covers a sample of the file.
     pub is_sampled: bool,
 }
 
-/// Bytes of the largest file of positions that is hashed whole.
+/// Largest file of positions, in bytes, that is hashed whole.
 const WHOLE: u64 = 16 << 20;
 
-/// Pieces of which the sample of a larger one consists, spread from its beginning to its end.
+/// Blocks in the sample of a larger file, spread from its beginning to its end.
 const PIECES: u64 = 16;
 
 /// Hashes a file of positions, or a sample of it: to read a large one would take minutes.

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers in readable form.
 
-/// A share of 0 to 1 as "3.4 %", with two digits that say something.
+/// A share of 0 to 1 as "3.4 %", with two significant digits.
 pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {

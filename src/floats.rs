@@ -1,4 +1,4 @@
-//! The floats of a net by what they are for, as engines have them, and the evaluation by them.
+//! The floats of a net by purpose, as engines use them, and their evaluation.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,6 @@ use crate::weights::{Weights, WeightsError};
 
 /// The floats of a net, its factoriser merged, in the order of [`Architecture::arrays`].
 pub struct Floats<'a> {
-    /// Each with its numbers.
     pub arrays: Vec<(Array, Cow<'a, [f32]>)>,
 }
 
@@ -43,7 +42,7 @@ impl<'a> Floats<'a> {
         found.map_or(&[], |(_, values)| values)
     }
 
-    /// As weights, without what only training needs.
+    /// Converts to weights, without what only training needs.
     pub fn into_weights(self) -> Weights {
         let mut weights = Weights::default();
         for (Array { name, shape, .. }, values) in self.arrays {
@@ -56,7 +55,7 @@ impl<'a> Floats<'a> {
 /// A net's definition in f64, from f32 weights.
 pub struct Float<'a> {
     floats: Floats<'a>,
-    /// The net as engines have it.
+    /// The merged net.
     pub net: Architecture,
 }
 
@@ -75,7 +74,7 @@ impl<'a> Float<'a> {
         &self.get(Part::Rows(set))[row * self.net.hidden..][..self.net.hidden]
     }
 
-    /// Adds a row to an accumulator, so many times.
+    /// Adds `times` times a row to an accumulator.
     pub fn add(&self, row: usize, times: f64, accumulator: &mut [f64]) {
         let (neurons, values) = accumulator.split_at_mut(self.net.hidden);
         let (set, place) = self.net.inputs.set_of(row);
@@ -94,12 +93,12 @@ impl<'a> Float<'a> {
         output * f64::from(self.net.inputs.sign(position))
     }
 
-    /// The accumulators of each view, before the activation, and the piece-square values behind.
+    /// The accumulator of each perspective, before the activation, then its piece-square values.
     pub fn accumulators(&self, position: &Position) -> Vec<Vec<f64>> {
         self.sums(&self.net.inputs.lists(position))
     }
 
-    /// The same, of the active rows of each view.
+    /// The accumulators of each perspective's active rows.
     pub fn sums(&self, lists: &[Rows]) -> Vec<Vec<f64>> {
         let of_view = |rows: &Rows| {
             let biases = self.get(Part::AccumulatorBias);
@@ -113,8 +112,7 @@ impl<'a> Float<'a> {
         lists.iter().map(of_view).collect()
     }
 
-    /// The output from the accumulators of all views; `see` takes each operation with the values
-    /// before it.
+    /// The output from the accumulators; `see` receives each operation with the values before it.
     pub fn output(
         &self,
         accumulators: &[Vec<f64>],

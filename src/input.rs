@@ -1,20 +1,19 @@
-//! Files that are read whole: regular ones, no larger than files of their kind.
+//! Files that are read whole: regular ones of a limited size.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Bytes of a config, a list of terms, a manifest, a log.
+/// Most bytes of a config, a list of terms, a manifest or a log.
 pub const TEXT: u64 = 64 << 20;
-/// Bytes of a book of openings.
+/// Most bytes of a book of openings.
 pub const BOOK: u64 = 1 << 30;
-/// Bytes of a net or a checkpoint.
+/// Most bytes of a net or a checkpoint.
 pub const WEIGHTS: u64 = 4 << 30;
 
-/// Reads a file of at most so many bytes.
+/// Reads a file of at most `most` bytes.
 ///
-/// # Errors
-/// If it cannot be read, is longer, or is no regular file.
+/// # Errors If it cannot be read, is longer, or is not a regular file.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     regular(path)?;
     let file = File::open(path)?;
@@ -27,10 +26,9 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file of UTF-8 text of at most so many bytes.
+/// Reads a UTF-8 text file of at most `most` bytes.
 ///
-/// # Errors
-/// Those of [`read`], and what is no UTF-8.
+/// # Errors As [`read`], and if the file is not UTF-8.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -40,10 +38,9 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
     })
 }
 
-/// The metadata of a path.
+/// Metadata of a path.
 ///
-/// # Errors
-/// If nothing is there.
+/// # Errors If the path does not exist.
 pub fn found(path: &Path) -> io::Result<Metadata> {
     path.metadata().map_err(|error| match error.kind() {
         ErrorKind::NotFound if path == Path::new("-") => {
@@ -59,8 +56,7 @@ pub fn found(path: &Path) -> io::Result<Metadata> {
     })
 }
 
-/// # Errors
-/// If the path is no regular file, where it must be read whole, or more than once.
+/// # Errors If the path is not a regular file, which has to be read whole, or more than once.
 pub fn regular(path: &Path) -> io::Result<()> {
     let found = found(path)?;
     if found.is_dir() {

@@ -1,5 +1,5 @@
-//! The words of UCI, the Universal Chess Interface (Meyer-Kahlen and Huber, 2000), as an engine reads
-//! and writes them. Nothing here reads input, prints or has a clock.
+//! The engine side of UCI, the Universal Chess Interface (Meyer-Kahlen and Huber, 2000): commands
+//! and answers. It reads no input, prints nothing and has no clock.
 
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
@@ -22,9 +22,9 @@ pub enum Command {
     Go(Go),
     Stop,
     Quit,
-    /// Not of UCI: the value of the evaluation.
+    /// Extension: prints the value of the evaluation.
     Eval,
-    /// Not of UCI: the position as FEN.
+    /// Extension: prints the position as FEN.
     Show,
 }
 
@@ -41,7 +41,7 @@ pub struct Go {
 }
 
 impl Go {
-    /// Time for the side to move; none without a limit of time. `overhead` are the milliseconds
+    /// Time for the side to move; none without a limit. `overhead` are the milliseconds lost
     /// between a move and its clock.
     pub fn budget(&self, turn: Color, overhead: u64) -> Option<Budget> {
         if self.infinite {
@@ -55,13 +55,12 @@ impl Go {
     }
 }
 
-/// Reads a line; none if it has no known word. Castling is written as the mode has it.
+/// Parses a line; none if it has no known command.
 ///
-/// # Errors
-/// The mistake in a line whose first word is known.
+/// # Errors If the arguments of a command are wrong.
 pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
     let mut words = line.split_ascii_whitespace();
-    // Words before the first known one are skipped.
+    // Words before the first command are skipped.
     Ok(Some(loop {
         break match words.next() {
             None => return Ok(None),
@@ -127,7 +126,7 @@ fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Go, String> {
     while let Some(word) = words.next() {
         let mut number = || -> Result<u64, String> {
             let value = words.next().ok_or_else(|| format!("`{word}` lacks its number"))?;
-            // Some interfaces let a clock that has run out go below zero.
+            // Some interfaces send a negative time when the clock has run out.
             let value = value.parse::<i64>().map_err(|_| format!("`{value}` is no number"))?;
             Ok(value.max(0) as u64)
         };
@@ -141,7 +140,7 @@ fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Go, String> {
             "winc" => increments[0] = number()?,
             "binc" => increments[1] = number()?,
             "movestogo" => to_go = Some(number()?.max(1)),
-            // Moves that alone should be searched: all are.
+            // `searchmoves` is ignored: all moves are searched.
             _ => {}
         }
     }
@@ -154,12 +153,12 @@ fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Go, String> {
     Ok(go)
 }
 
-/// A move as UCI writes it.
+/// Formats a move for UCI.
 pub fn word(played: Move, mode: CastlingMode) -> String {
     UciMove::from_move(played, mode).to_string()
 }
 
-/// A line of an iteration, after so many milliseconds.
+/// The `info` line of an iteration, `milliseconds` after the start.
 pub fn info(found: &Searched, milliseconds: u64, mode: CastlingMode) -> String {
     let Searched { score, pv, depth, seldepth, nodes } = found;
     let score = match score {
@@ -175,7 +174,7 @@ pub fn info(found: &Searched, milliseconds: u64, mode: CastlingMode) -> String {
     )
 }
 
-/// The last line of a search; `0000` where there is no move.
+/// The last line of a search; `0000` if there is no move.
 pub fn best(found: Option<Move>, mode: CastlingMode) -> String {
     format!("bestmove {}", found.map_or("0000".into(), |best| word(best, mode)))
 }
@@ -185,29 +184,30 @@ pub fn best(found: Option<Move>, mode: CastlingMode) -> String {
 pub struct Clock {
     pub time: u64,
     pub increment: u64,
-    /// Moves until more time comes; None if none does.
+    /// Moves until more time is added; None if none is.
     pub moves_to_go: Option<u64>,
 }
 
-/// Milliseconds for a move.
+/// Time for a move, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// No new iteration from here on: it would hardly be finished.
+    /// No new iteration starts after this: it would hardly finish.
     pub soft: u64,
-    /// Never more.
+    /// The search stops here.
     pub hard: u64,
 }
 
-/// Moves that a game is thought to last yet, where the clock does not say.
+/// Estimated number of remaining moves, where the clock does not give one.
 const MOVES: u64 = 25;
 
 impl Clock {
-    /// A move's share of the clock. What passes between a move and its clock is `overhead`.
+    /// Divides the clock among the remaining moves. `overhead` is the time lost between a move and
+    /// its clock.
     pub fn budget(self, overhead: u64) -> Budget {
         let Self { time, increment, moves_to_go } = self;
         let left = time.saturating_sub(overhead).max(1);
         let moves = moves_to_go.unwrap_or(MOVES).min(MOVES);
-        // Most of the increment comes back; of the last move before more time all may be used.
+        // Most of the increment comes back; the last move before more time may use everything.
         let share = left / moves + increment * 3 / 4;
         let most = if moves == 1 { left } else { left * 2 / 5 };
         let hard = (share * 3).min(most).max(1);
@@ -216,7 +216,7 @@ impl Clock {
 }
 
 impl Budget {
-    /// All of a given time, but what passes between a move and its clock.
+    /// All of a fixed time but the overhead.
     pub fn exactly(time: u64, overhead: u64) -> Self {
         let all = time.saturating_sub(overhead).max(1);
         Self { soft: all, hard: all }

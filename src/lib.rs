@@ -70,5 +70,5 @@ pub mod train;
 pub mod weights;
 
 pub use app::App;
-// A program of its own takes the same version.
+// Programs that use the library need the same version.
 pub use shakmaty;

@@ -1,4 +1,4 @@
-//! Dense matrices in f64 and Cholesky's factors, with the same bits for any number of threads.
+//! Dense matrices in f64 and Cholesky factors, with the same bits for any number of threads.
 
 use std::ops::{Index, IndexMut};
 
@@ -37,18 +37,18 @@ impl IndexMut<(usize, usize)> for Matrix {
     }
 }
 
-/// The lower triangle `L` of `L L^T`, a symmetric matrix without negative directions.
+/// The lower triangle `L` of `L L^T`, a positive definite matrix.
 #[derive(Clone, Debug)]
 pub struct Cholesky(Matrix);
 
-/// Columns that are finished before the rows below are.
+/// Columns that are finished before the rows below.
 const BLOCK: usize = 64;
 
-/// Columns of the inverse that are found together.
+/// Columns of the inverse that are computed together.
 const STRIP: usize = 16;
 
 impl Cholesky {
-    /// Factors of a matrix's lower half; None unless positive definite.
+    /// Factorises the lower half of a matrix; None unless positive definite.
     pub fn new(mut matrix: Matrix) -> Option<Self> {
         let size = matrix.rows;
         for start in (0..size).step_by(BLOCK) {
@@ -70,12 +70,12 @@ impl Cholesky {
         Some(Self(matrix))
     }
 
-    /// An element of `L`, of a row from its column on.
+    /// An element of `L`, at or below the diagonal.
     pub fn lower(&self, row: usize, column: usize) -> f64 {
         self.0[(row, column)]
     }
 
-    /// Solves for as many right sides as `right` has columns.
+    /// Solves for all columns of `right`.
     pub fn solve(&self, right: &mut Matrix) {
         let (size, columns) = (self.0.rows, right.columns);
         self.forward(right, 0);
@@ -106,7 +106,7 @@ impl Cholesky {
         strips.collect()
     }
 
-    /// Solves `L x = right`, of which the rows before `first` are 0.
+    /// Solves `L x = right`, where the rows before `first` are 0.
     fn forward(&self, right: &mut Matrix, first: usize) {
         let (size, columns) = (self.0.rows, right.columns);
         for row in first..size {
@@ -122,7 +122,7 @@ impl Cholesky {
     }
 }
 
-/// Finishes some columns of a row, those before being finished, as all of the rows `above` are.
+/// Finishes some columns of a row, as all rows `above` are finished; so must its columns before be.
 fn finish(row: &mut [f64], above: &[f64], columns: std::ops::Range<usize>) {
     let size = row.len();
     for first in columns.clone().step_by(4) {

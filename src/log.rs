@@ -16,34 +16,32 @@ pub const HEADER: &str = "step,positions,train_loss,validation_loss,validation_r
 pub struct TrainStep {
     pub step: u64,
     pub positions: u64,
-    /// Loss of this step's batch, before the step; on a GPU that of the last batch whose loss was
-    /// read back.
+    /// Loss of this step's batch, before the step; on a GPU the last loss that was read back.
     pub loss: f64,
     pub learning_rate: f64,
     /// Whether another step would change nothing.
     pub converged: bool,
 }
 
-/// A row of `log.csv`: losses and progress at one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
     pub step: u64,
-    /// Trained on, repeats counted.
+    /// Positions trained on, with repetitions.
     pub positions: u64,
-    /// Mean over the steps since the row before.
+    /// Mean over the steps since the last row.
     pub train_loss: Option<f64>,
-    /// Against the training target as it is at the end of the run.
+    /// Loss against the training target at the end of the run.
     pub held_out_loss: Option<f64>,
-    /// Against the result.
+    /// Loss against the result.
     pub held_out_result_loss: Option<f64>,
-    /// None for a direct method, which has none.
+    /// None for direct methods.
     pub learning_rate: Option<f64>,
     pub wdl: f64,
     pub positions_per_second: Option<f64>,
 }
 
 impl Row {
-    /// As a line of the log.
+    /// Formats the row as a line of the log.
     pub fn line(&self) -> String {
         let cell = |value: Option<f64>, digits: usize| {
             value.map_or(String::new(), |value| format!("{value:.digits$}"))
@@ -61,7 +59,7 @@ impl Row {
         )
     }
 
-    /// Reads a line without its end; none where it is no row.
+    /// Parses a line without its end; none if it is not a row.
     pub fn parse(line: &str) -> Option<Self> {
         let cells: Vec<&str> = line.split(',').collect();
         let cells: [&str; 8] = cells.try_into().ok()?;
@@ -78,7 +76,7 @@ impl Row {
     }
 }
 
-/// Reads a cell that may be empty; none where it is no number.
+/// Parses a cell that may be empty; none if it is not a number.
 fn number(cell: &str) -> Option<Option<f64>> {
     if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
 }
@@ -91,8 +89,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens a log and drops all rows behind the first `rows`: a killed run
-    /// will make them again.
+    /// Opens a log and drops all rows behind the first `rows`, which a resumed run writes again.
     pub fn open(path: &Path, rows: u64) -> Result<Self, OutputError> {
         let failed = |error| OutputError::new(path, error);
         let mut options = OpenOptions::new();
@@ -113,7 +110,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Adds a row; returns the number of rows with it.
+    /// Appends a row; returns the number of rows.
     pub fn add(&mut self, line: &str) -> Result<u64, OutputError> {
         self.write(line)?;
         self.rows += 1;
@@ -126,7 +123,7 @@ impl Log {
     }
 }
 
-/// Why a log could not be read.
+/// Reason why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {path}: {error}")]
 pub struct LogError {
@@ -136,8 +133,7 @@ pub struct LogError {
 
 /// Reads the rows of a log. An unfinished last line is skipped.
 ///
-/// # Errors
-/// If the file cannot be read, or a line is no row of this version.
+/// # Errors If the file cannot be read, or a line is not a row of this version.
 pub fn read(path: &Path) -> Result<Vec<Row>, LogError> {
     let failed = |error| LogError { path: path.to_path_buf(), error };
     let text = input::text(path, input::TEXT).map_err(failed)?;

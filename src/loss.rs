@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     pub shape: LossShape,
-    /// The exponent of [`LossShape::Power`], above 1.
     pub power: f64,
-    /// Where `p` is above `t` the loss counts `1 + asymmetry`; above -1.
+    /// Where `p` is above `t` the loss is multiplied by `1 + asymmetry`; above -1.
     pub asymmetry: f64,
 }
 
@@ -28,17 +27,15 @@ impl Display for Loss {
     }
 }
 
-/// The loss as a function of the error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LossShape {
-    /// The square of the error.
     #[default]
     Squared,
-    /// The size of the error to the power of `power`: above 2, large errors count for more.
+    /// The absolute error to the power of `power`: above 2, large errors weigh more.
     Power,
-    /// The cross entropy `-t ln p - (1 - t) ln (1 - p)`, whose slope by the model's output is the
-    /// error itself, however sure the model is. At its least it is not 0.
+    /// The cross entropy `-t ln p - (1 - t) ln (1 - p)`, whose derivative by the logit is the error
+    /// itself. Its minimum is above 0.
     #[serde(rename = "cross entropy")]
     CrossEntropy,
 }
@@ -68,7 +65,7 @@ impl Loss {
         cost * self.weight(error)
     }
 
-    /// Its derivative by the logit; 0 where there is none.
+    /// Derivative of the loss by the logit; 0 where it is undefined.
     pub fn slope(self, logit: f64, target: f64) -> f64 {
         let expected = sigmoid(logit);
         let (error, steepness) = (expected - target, expected * (1.0 - expected));

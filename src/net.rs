@@ -19,14 +19,14 @@ pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 use crate::architecture::{Activation, Architecture, Views};
 use crate::scales::{HeadFormat, Scales};
 
-/// The file is filled up to a multiple of this, with [`PADDING`].
+/// The file is padded to a multiple of this, with [`PADDING`].
 pub const ALIGNMENT: usize = 64;
 pub const PADDING: &[u8] = b"bullet";
 
-/// The most that QA, QB and SCALE may be: with it every product of the evaluation fits an i64.
+/// Largest QA, QB and SCALE: every product of the evaluation then fits an i64.
 pub const MAX_SCALE: i32 = i16::MAX as i32;
 
-/// The most that the inputs of an `int8` map may be, as instructions for u8 times i8 want it.
+/// Largest input of an `int8` map, as instructions for u8 times i8 need it.
 pub const MOST_INPUT: i32 = 127;
 
 /// Facts about a net that its file does not contain.
@@ -51,7 +51,7 @@ pub enum Padding {
     /// [`PADDING`]
     #[default]
     Text,
-    /// As some engines write their own nets.
+    /// Zeros, as some engines write.
     Zeros,
 }
 
@@ -61,18 +61,18 @@ pub struct Net {
     architecture: Architecture,
     scales: Scales,
     padding: Padding,
-    /// In the order of the file: rows of each feature set, biases of the accumulators, then weights and
-    /// biases of each map.
+    /// All arrays in file order: rows of each feature set, biases of the accumulators, then weights
+    /// and biases of each map.
     numbers: Vec<Numbers>,
     maps: Vec<[usize; 2]>,
-    /// Float weights of each map once more, as `[bucket][input][output]`.
+    /// Float weights of each map again, as `[bucket][input][output]`.
     columns: Vec<Vec<f32>>,
     /// See [`Net::unit`].
     unit: (u32, f32),
 }
 
 impl Net {
-    /// A net of integers whose output follows the accumulators.
+    /// A net of integers with one output layer right behind the accumulators.
     pub fn new(
         architecture: Architecture,
         scales: Scales,
@@ -85,7 +85,7 @@ impl Net {
         Self::of(&architecture, scales, integers.map(Numbers::I16).into())
     }
 
-    /// A net of these arrays, those of [`stored`].
+    /// A net of these arrays, in the order of [`stored`].
     pub fn of(
         architecture: &Architecture,
         scales: Scales,
@@ -117,7 +117,7 @@ impl Net {
         Ok(Self { architecture, scales, padding, numbers, maps, columns, unit })
     }
 
-    /// The same net, whose file is filled up otherwise.
+    /// The same net with another padding.
     pub fn padded_with(self, padding: Padding) -> Self {
         Self { padding, ..self }
     }
@@ -163,25 +163,24 @@ impl Net {
         self.numbers[self.numbers.len() - self.sets() + set].i32s()
     }
 
-    /// Weights and biases of a map, of all buckets.
     pub fn map_numbers(&self, map: usize) -> [&Numbers; 2] {
         let first = self.sets() + 1 + 2 * map;
         [&self.numbers[first], &self.numbers[first + 1]]
     }
 
-    /// Weights and biases of a map, of all buckets, and the first output of one.
+    /// Weights and biases of a map, and the first output of a bucket.
     fn map(&self, map: usize, bucket: usize) -> (&Numbers, &Numbers, usize) {
         let [weights, biases] = self.map_numbers(map);
         (weights, biases, bucket * self.maps[map][1])
     }
 
-    /// The bits by which the product, square or value of what accumulators hold is shifted down to
-    /// 0 to 127 where the head is `int8`, and what one unit of a sum of its first map is worth.
+    /// The shift that brings the product, square or value of accumulators down to 0 to 127 where
+    /// the head is `int8`, and the value of one unit of a sum of its first map.
     pub fn unit(&self) -> (u32, f32) {
         self.unit
     }
 
-    /// The largest product, square or value of what accumulators hold, clamped at QA.
+    /// Largest product, square or value of accumulators, clamped at QA.
     pub fn top(&self) -> i64 {
         definition::top(&self.architecture, self.scales.qa)
     }
@@ -196,7 +195,7 @@ impl Net {
         definition::payload(&self.architecture, self.scales.head_format)
     }
 
-    /// The bytes of the file, padding included.
+    /// Bytes of the file with its padding.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.payload() + ALIGNMENT);
         self.numbers.iter().for_each(|numbers| numbers.write(&mut bytes));

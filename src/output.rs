@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// Why a file could not be written.
+/// Reason why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {error}")]
 pub struct OutputError {
@@ -34,16 +34,15 @@ pub struct Output {
 }
 
 enum Target {
-    /// A temporary file, and the name that it gets.
+    /// A temporary file and its final name.
     Temporary(NamedTempFile, PathBuf),
     Direct(Box<dyn Write + Send>),
 }
 
 impl Output {
-    /// Begins a file, and makes its folder. A link stays, and its target is replaced.
+    /// Creates a file, and its folder. A link stays, and its target is replaced.
     ///
-    /// # Errors
-    /// Also for `-`: see [`Output::stream`].
+    /// # Errors Also for `-`: see [`Output::stream`].
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         if path == Path::new(STANDARD) {
             let reason = "standard output is not for this; name a file (./- for one of that name)";
@@ -54,7 +53,7 @@ impl Output {
         Ok(Self::over(path, target))
     }
 
-    /// The same where standard output is allowed, see [`is_standard`].
+    /// As [`Output::create`], but standard output is allowed, see [`is_standard`].
     pub fn stream(path: &Path) -> Result<Self, OutputError> {
         match is_standard(path) {
             true => Ok(Self::over(path, Target::Direct(Box::new(io::stdout())))),
@@ -66,7 +65,7 @@ impl Output {
         Self { path: path.to_path_buf(), file: BufWriter::with_capacity(1 << 20, target) }
     }
 
-    /// Brings the file to the disk and gives it its name.
+    /// Syncs the file and gives it its final name.
     pub fn finish(self) -> Result<(), OutputError> {
         let Self { path, file } = self;
         let finished =
@@ -74,12 +73,12 @@ impl Output {
         finished.map_err(|error| OutputError::new(&path, error))
     }
 
-    /// The name it will have.
+    /// The final name.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// An error of a write to this file, with its name.
+    /// Turns an error of a write to this file into one with its name.
     pub fn failed(&self, error: io::Error) -> OutputError {
         OutputError::new(&self.path, error)
     }
@@ -112,7 +111,7 @@ impl Target {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            // Its own `write` names the temporary file in errors.
+            // Its own `write` puts the temporary name into errors.
             Target::Temporary(file, _) => file.as_file().write(bytes),
             Target::Direct(file) => file.write(bytes),
         }
@@ -137,7 +136,7 @@ fn begin(path: &Path) -> io::Result<Target> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Not the private mode of temporary files; the umask still applies.
+        // Temporary files are private; this one gets the usual mode, which the umask limits.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     Ok(Target::Temporary(builder.tempfile_in(folder(&target))?, target))
@@ -150,11 +149,11 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     output.finish()
 }
 
-/// Names of files until they are whole.
+/// Prefix of unfinished files.
 const PREFIX: &str = ".nnuance-";
 const SUFFIX: &str = ".part";
 
-/// Whether a file is one that a killed process left unfinished, or that a running one writes.
+/// Whether a file was left by a killed process, or is being written.
 pub fn is_unfinished(name: &str) -> bool {
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
@@ -172,8 +171,7 @@ pub fn is_device(path: &Path) -> bool {
     path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// Whether two paths lead to one file, by links or other spellings, also where the file is not
-/// there yet.
+/// Whether two paths lead to one file, by links or other spellings, even before it exists.
 pub fn same(one: &Path, other: &Path) -> bool {
     let resolved = |path: &Path| {
         let whole = path.canonicalize();

@@ -1,11 +1,11 @@
-//! From whose point of view a value is.
+//! Points of view of scores, results and evaluations.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
-/// Who sees a score or a result, and whose advantage the output of an evaluation is.
+/// The side from whose point of view a value is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointOfView {

@@ -1,7 +1,7 @@
-//! Fetching ahead of use.
+//! Prefetch of cache lines.
 
-/// Fetches the cache line of an element that will be read soon, into the first cache if `near`, else
-/// into the second; it may lie beyond the slice.
+/// Prefetches the cache line of an element, into the first-level cache if `near`, else into the
+/// second; the index may lie beyond the slice.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize, near: bool) {
     #[cfg(target_arch = "x86_64")]

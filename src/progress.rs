@@ -1,42 +1,42 @@
-//! Progress of long work, and the request to stop it. `cli` prints it.
+//! Progress of long work, and requests to stop it. `cli` prints it.
 
 use crate::log::{Row, TrainStep};
 
-/// Callbacks of long work; most do nothing unless they are written.
+/// Callbacks of long work; most do nothing by default.
 pub trait Progress: Sync {
-    /// Whether to end soon, so that the work can be resumed.
+    /// Whether the work should end soon, in a resumable state.
     fn stop(&self) -> bool {
         false
     }
-    /// Seconds since some fixed moment.
+    /// Seconds since a fixed moment.
     fn seconds(&self) -> f64 {
         0.0
     }
-    /// A remark, which may have several lines.
+    /// Reports a remark of one or more lines.
     fn remark(&self, _text: &str) {}
-    /// Work on `total` items begins, where their number is known; an earlier run did `done` of them.
+    /// Starts work on `total` items, if their number is known; an earlier run did `done` of them.
     fn begin(&self, _work: &'static str, _total: Option<u64>, _done: u64) {}
-    /// So many items more are done.
+    /// Adds `count` finished items.
     fn advance(&self, _count: u64) {}
-    /// An intermediate result.
+    /// Reports an intermediate result.
     fn message(&self, _text: &str) {}
-    /// The work that began last has ended.
+    /// Ends the work that began last.
     fn end(&self) {}
-    /// After each step of training.
+    /// Called after each step of training.
     fn step(&self, _step: &TrainStep) {}
-    /// After each validation.
+    /// Called after each validation.
     fn row(&self, _row: &Row) {}
 }
 
-/// No progress is shown, and nothing stops.
+/// Shows no progress and never stops.
 pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Work that has begun; it ends when this is dropped.
+/// Work in progress; it ends when this is dropped.
 pub struct Begun<'a>(&'a dyn Progress);
 
-/// Adds to the items that are done; the work ends when it is dropped.
+/// Adds finished items; the work ends when it is dropped.
 pub type Counter<'a> = Box<dyn Fn(u64) + Sync + 'a>;
 
 impl dyn Progress + '_ {

@@ -11,9 +11,9 @@ use std::sync::{PoisonError, RwLock};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A type of values that programs add.
+/// A type of values that programs can add.
 pub trait Kind: Send + Sync + 'static {
-    /// The noun of such a value in messages.
+    /// Noun for such a value in messages.
     const NOUN: &'static str;
 }
 
@@ -21,13 +21,13 @@ type Entry = (&'static str, &'static (dyn Any + Send + Sync));
 
 static ADDED: RwLock<Vec<Entry>> = RwLock::new(Vec::new());
 
-/// An added value and its name, by which files hold it.
+/// An added value and its name, which files store.
 pub struct Own<T: 'static> {
     name: &'static str,
     value: &'static T,
 }
 
-/// Why a value cannot be added.
+/// Reason why a value cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is a {noun} `{name}` already; choose another name for the second")]
 pub struct Taken {
@@ -35,13 +35,13 @@ pub struct Taken {
     pub name: String,
 }
 
-/// Why a name has no value.
+/// Reason why a name has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this program has no {noun} `{name}`{known}; run the program that registers it")]
 pub struct Missing {
     noun: &'static str,
     name: String,
-    /// The names that there are, in words.
+    /// The existing names, as words.
     known: String,
 }
 

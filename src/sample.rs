@@ -13,7 +13,7 @@ use shakmaty::{
     Position as _, PositionError, Role, Setup, Square, attacks, fen::Fen,
 };
 
-/// A board and its state, packed into 28 bytes the way marlinformat packs it, as White sees it.
+/// A board and its state in 28 bytes, as marlinformat packs it, from White's point of view.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Position {
     /// Bit `i` is set where square `i` (a1 = 0, h8 = 63) holds a piece.
@@ -37,19 +37,19 @@ pub struct Piece {
     pub square: Square,
     pub color: Color,
     pub role: Role,
-    /// A rook that may still castle.
+    /// Whether it is a rook that may still castle.
     pub castles: bool,
 }
 
-/// Why a position cannot be one of chess.
+/// Reason why a position is not legal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Impossible(String);
 
 impl Position {
-    /// Reads a FEN, whose last four fields may be missing. Kings must stand, the side that moved
-    /// must not be in check; castling rights and en passant squares that the board contradicts are
-    /// dropped.
+    /// Parses a FEN, whose last four fields may be missing. It needs both kings, and the side that
+    /// moved must not be in check; castling rights and en passant squares that contradict the board
+    /// are dropped.
     pub fn from_fen(fen: &str) -> Result<Self, Impossible> {
         if let Some(position) = Self::from_plain_fen(fen) {
             return Ok(position);
@@ -58,7 +58,7 @@ impl Position {
         Self::from_setup(fen.into_setup())
     }
 
-    /// Reads ordinary FENs at a fraction of the cost; None where anything is unusual.
+    /// Parses ordinary FENs fast; None where anything is unusual.
     pub(crate) fn from_plain_fen(fen: &str) -> Option<Self> {
         fen::plain(fen.as_bytes())
     }
@@ -93,13 +93,12 @@ impl Position {
         }
     }
 
-    /// A board that came out of another position, with en passant and the side to move as
-    /// [`Position::turn_and_ep`] gives them.
+    /// A position from a board, and a byte as [`Position::turn_and_ep`] returns it.
     pub fn of_board_and_turn(occupied: u64, nibbles: [u8; 16], turn_ep: u8) -> Self {
         Self { occupied, nibbles, turn_ep, halfmove: 0, fullmove: 1 }
     }
 
-    /// The raw parts, checked only for nibbles that stand for no piece or square.
+    /// A position from its fields, checked only for nibbles that encode no piece or square.
     #[inline(always)]
     pub fn from_parts(
         occupied: u64,
@@ -110,7 +109,7 @@ impl Position {
         fullmove: u16,
     ) -> Result<Self, Impossible> {
         let (count, packed) = (occupied.count_ones(), u128::from_le_bytes(nibbles));
-        // The lowest bit of each nibble whose low three bits are all set, the only role too many.
+        // The lowest bit of each nibble with role 7, which does not exist.
         let wrong = packed & packed >> 1 & packed >> 2 & LOWEST;
         let beyond = packed.checked_shr(4 * count).unwrap_or(0);
         if count > 32 || wrong != 0 || beyond != 0 {
@@ -121,7 +120,7 @@ impl Position {
         Ok(Self { occupied, nibbles, turn_ep, halfmove, fullmove })
     }
 
-    /// The position with all its rights, for move generation; an error if the rules forbid it.
+    /// Converts to a position for move generation; an error if it is illegal.
     pub fn to_chess(&self) -> Result<Chess, Impossible> {
         legal(self.setup())
     }
@@ -146,7 +145,7 @@ impl Position {
         Board::try_from_bitboards(roles, colors).expect("every piece has one role and one colour")
     }
 
-    /// The FEN, with the letters of rook files where castling starts from unusual squares.
+    /// The FEN, with files of rooks where castling starts from unusual squares.
     pub fn fen(&self) -> String {
         match self.to_chess() {
             Ok(chess) => Fen::from_position(&chess, EnPassantMode::PseudoLegal).to_string(),
@@ -183,12 +182,12 @@ impl Position {
         self.occupied
     }
 
-    /// The packed pieces, as the field of the same name.
+    /// The packed pieces, 4 bits each.
     pub fn nibbles(&self) -> [u8; 16] {
         self.nibbles
     }
 
-    /// The squares of the pieces of each colour, White first, by role, pawn to king.
+    /// Bitboards by colour, White first, and role, pawn to king.
     pub fn bitboards(&self) -> [[u64; 6]; 2] {
         let planes = self.planes();
         let white = planes.of_color(Color::White);
@@ -213,7 +212,7 @@ impl Position {
         Color::from_black(self.turn_ep >> 7 == 1)
     }
 
-    /// The side to move and the square of en passant in one byte, for [`Position::of_board_and_turn`].
+    /// Side to move and en passant square in one byte, for [`Position::of_board_and_turn`].
     pub fn turn_and_ep(&self) -> u8 {
         self.turn_ep
     }
@@ -274,7 +273,7 @@ pub fn mix(hash: u64, word: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// A raw board under the rules; castling rights and en passant that contradict it are dropped.
+/// Checks a board against the rules; castling rights and en passant that contradict it are dropped.
 pub(crate) fn legal(setup: Setup) -> Result<Chess, Impossible> {
     Chess::from_setup(setup, CastlingMode::Chess960)
         .or_else(PositionError::ignore_invalid_castling_rights)
@@ -302,7 +301,7 @@ fn at_most_32(pieces: usize) -> Result<(), Impossible> {
     }
 }
 
-/// Whether a move is legal, without the list of those that are.
+/// Whether a move is legal, without generating all moves.
 fn is_legal(chess: &Chess, played: Move) -> bool {
     let Move::Normal { role, from, to, promotion, .. } = played else {
         return chess.is_legal(played);
@@ -322,7 +321,7 @@ fn is_legal(chess: &Chess, played: Move) -> bool {
     king.is_some_and(|king| board.attacks_to(king, !us, after).without(to).is_empty())
 }
 
-/// The empty squares before a pawn, two where it stands on its first rank.
+/// The empty squares in front of a pawn, two from its first rank.
 pub(crate) fn steps(from: Square, color: Color, occupied: Bitboard) -> Bitboard {
     let free = !occupied.0;
     let pawn = 1u64 << from as u32;
@@ -335,7 +334,7 @@ pub(crate) fn steps(from: Square, color: Color, occupied: Bitboard) -> Bitboard 
     })
 }
 
-/// One position to learn from. Score and result are seen by the side to move.
+/// One training position. Score and result have the point of view of the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     pub position: Position,
@@ -346,26 +345,26 @@ pub struct Sample {
     /// Half-moves since the start of the game.
     pub ply: Option<u16>,
     pub played: Option<Played>,
-    /// A hash of the game's start position and moves: equal for all positions of a game.
+    /// Hash of the game's start position and moves: equal for all positions of a game.
     pub game: Option<NonZeroU64>,
     /// Source of a run, counted from 1; 0 in every reader.
     pub source: u8,
 }
 
 impl Sample {
-    /// A position of which nothing else is known; its result counts as a draw.
+    /// A position with no other facts; its result counts as a draw.
     pub fn of(position: Position) -> Self {
         let (score, ply, played, game) = (None, None, None, None);
         Self { position, result: 0.5, score, ply, played, game, source: 0 }
     }
 
-    /// Key of a split: the game where it is known, else the position itself.
+    /// Key of a split: the game if it is known, else the position.
     pub fn group(&self) -> u64 {
         self.game.map_or_else(|| self.position.key(), NonZeroU64::get)
     }
 }
 
-/// The hash of a game under way: of its start position and its moves, nothing else.
+/// Running hash of a game: of its start position and moves, nothing else.
 #[derive(Clone, Copy, Debug)]
 pub struct GameHash(u64);
 
@@ -378,16 +377,16 @@ impl GameHash {
         self.0 = mix(self.0, u64::from(played.0.get()));
     }
 
-    /// The hash, once the last move is played.
+    /// The hash after the last move.
     pub fn game(self) -> NonZeroU64 {
         NonZeroU64::new(self.0).unwrap_or(NonZeroU64::MIN)
     }
 }
 
-/// One of so many positions may lack its game.
+/// Share of positions that may lack a game.
 const ONE_IN: usize = 1000;
 
-/// Whether the games of samples are known, but for one in a thousand at most.
+/// Whether the games of samples are known, for all but one in a thousand.
 pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
     let (mut all, mut unknown) = (0, 0);
     for sample in samples {
@@ -397,7 +396,7 @@ pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
     unknown * ONE_IN <= all
 }
 
-/// Samples drawn by a hash of their place, with a chance that halves when they are too many.
+/// Samples drawn by a hash of their place; the probability halves when there are too many.
 pub struct Spread {
     kept: Vec<(u64, Sample)>,
     most: usize,
@@ -406,13 +405,13 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Keeps at most so many; of a stream that has more, at least about half of that.
+    /// Keeps at most `most` samples; of a longer stream at least about half as many.
     pub fn new(most: usize) -> Self {
         Self { kept: Vec::new(), most, seen: 0, level: 0 }
     }
 
     pub fn add(&mut self, sample: &Sample) {
-        // Every second sample would be White to move in a game: the draw has to be irregular.
+        // In a game every second sample has White to move: the draw has to be irregular.
         let lot = mix(0, self.seen);
         self.seen += 1;
         if lot.leading_zeros() < self.level {
@@ -465,7 +464,7 @@ impl Played {
         self.is_en_passant() || target && !self.is_castling()
     }
 
-    /// None for a drop, which chess does not have.
+    /// Converts a move; None for drops, which chess lacks.
     pub fn from_move(played: &Move) -> Option<Self> {
         let promotion = played.promotion().map_or(0, |role| (role as u16 - 2) << 12 | 3 << 14);
         let (from, to, kind) = match *played {

@@ -1,5 +1,5 @@
-//! The factors between floats, integers and centipawns, and the kind of numbers that layers have.
-//! Every bound and conversion uses them.
+//! The factors between floats, integers and centipawns, and the number format of layers. Every
+//! bound and conversion uses them.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,20 +11,19 @@ pub struct Scales {
     pub qa: i32,
     pub qb: i32,
     pub scale: i32,
-    /// Nets whose output follows the accumulators at once know `float` only, and are integers.
+    /// Number format of the head. Nets with one output layer have integers and allow `float` only.
     #[serde(default, skip_serializing_if = "HeadFormat::is_usual")]
     pub head_format: HeadFormat,
 }
 
-/// The numbers that a net with layers behind its accumulators, or with pairwise products, has
-/// there.
+/// Number format of layers behind the accumulators and of pairwise products.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeadFormat {
-    /// All in f32.
+    /// f32 everywhere.
     #[default]
     Float,
-    /// The weights of the first map in i8, its inputs in u8; f32 behind it.
+    /// Weights of the first map in i8 and its inputs in u8; f32 behind it.
     Int8,
 }
 

@@ -1,22 +1,22 @@
-//! What a search says of a position.
+//! Scores of a search.
 
 use serde::{Deserialize, Serialize};
 
-/// A score as the side to move sees it.
+/// A score from the point of view of the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Score {
     Centipawns(i32),
-    /// Moves until mate; negative where the side to move is mated, 0 where it is already.
+    /// Moves until mate; negative if the side to move gets mated, 0 if it is mated.
     Mate(i32),
 }
 
 impl Score {
-    /// The score of a mate on the board.
+    /// Score of a mate on the board.
     pub const MATE: i32 = 32_000;
-    /// Nothing but a mate is scored higher, so that the two cannot be confused.
+    /// Highest score that is not a mate.
     pub const HIGHEST: i32 = 31_000;
 
-    /// In 16 bits: centipawns within 31,000, mate in n as 32,000 - n.
+    /// Score in 16 bits: centipawns within 31,000, mate in n as 32,000 - n.
     pub fn centipawns(self) -> i16 {
         let score = match self {
             Score::Centipawns(score) => score.clamp(-Self::HIGHEST, Self::HIGHEST),

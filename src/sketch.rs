@@ -1,4 +1,4 @@
-//! Games that data are known by.
+//! Sketch of the games of a data set, to detect overlaps.
 
 use std::collections::BTreeSet;
 
@@ -24,18 +24,18 @@ impl Sketch {
         }
     }
 
-    /// A larger hash is not among the smallest.
+    /// Bound of the sketch: larger hashes are not among the smallest.
     pub fn bound(&self) -> u64 {
         let is_full = self.0.len() == Self::SIZE;
         self.0.last().copied().filter(|_| is_full).unwrap_or(u64::MAX)
     }
 
-    /// Both together.
+    /// Merges two sketches.
     pub fn join(&mut self, other: &Sketch) {
         self.extend(other.0.iter().copied());
     }
 
-    /// The number of games in both: few of those that the data share, or none.
+    /// The number of games in both sketches: a few of those that the data share, or none.
     pub fn shared(&self, other: &Sketch) -> usize {
         self.0.intersection(&other.0).count()
     }

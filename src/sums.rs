@@ -3,7 +3,7 @@
 //! The formula and its derivatives stand here once, in f64 and one position at a time; the fused
 //! operations are tested against them. After A. Grant, "Evaluation & Tuning in Chess Engines".
 
-/// What the terms of a position add up to, each as middlegame and endgame, in centipawns.
+/// Sums of a position's terms, each as middlegame and endgame, in centipawns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sums {
     /// NORMAL terms: White minus Black.
@@ -14,7 +14,7 @@ pub struct Sums {
     pub complexity: f64,
 }
 
-/// The derivatives of a value by what it is made of. With them the derivative by a weight is
+/// The derivatives of a value by its sums. With them the derivative by a weight is
 /// `normal * (white - black)`, `safety[0] * white + safety[1] * black` or `complexity * count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slopes {
@@ -36,8 +36,8 @@ impl Sums {
         [self.normal[0] + mg(white_mg) - mg(black_mg), self.normal[1] + eg(white_eg) - eg(black_eg)]
     }
 
-    /// Centipawns for White, the tempo left out. `shares` are those of the middlegame and of the
-    /// endgame, the latter with the scale factor in it.
+    /// Centipawns for White, without the tempo. `shares` are those of the middlegame and of the
+    /// endgame, the latter times the scale factor.
     ///
     /// COMPLEXITY moves the endgame value towards zero or away from it, never across.
     pub fn white(&self, shares: [f64; 2]) -> f64 {
@@ -49,9 +49,8 @@ impl Sums {
         shares[0] * mg + shares[1] * eg
     }
 
-    /// The derivatives of [`Sums::white`]. At the kinks they are those of the side where the
-    /// value still moves: `eg = 0` and `|eg| + complexity = 0` count as not crossed, and a SAFETY
-    /// sum of 0 as not positive.
+    /// Derivatives of [`Sums::white`]. At its kinks: `eg = 0` and `|eg| + complexity = 0` count as
+    /// not crossed, and a SAFETY sum of 0 as not positive.
     pub fn slopes(&self, shares: [f64; 2]) -> Slopes {
         let [_, eg] = self.tapered();
         let crossed = self.crossed(eg);
@@ -67,7 +66,7 @@ impl Sums {
         }
     }
 
-    /// Whether COMPLEXITY would carry the endgame value beyond zero.
+    /// Whether COMPLEXITY would move the endgame value across zero.
     fn crossed(&self, eg: f64) -> bool {
         eg != 0.0 && eg.abs() + self.complexity < 0.0
     }

@@ -1,4 +1,4 @@
-//! Lists of terms: names, kinds, start values; ours, or an engine's own from a file.
+//! Lists of terms: names, kinds, start values; built in, or an engine's own from a file.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,7 +12,7 @@ pub enum Kind {
     Normal,
     /// Adds to the danger of a side's king; the sum is squared.
     Safety,
-    /// How hard the endgame is to win, whichever side is better; only its endgame weight counts.
+    /// How hard the endgame is to win, for either side; only its endgame weight is used.
     Complexity,
 }
 
@@ -52,19 +52,18 @@ pub struct TermList {
     pub tempo: f64,
 }
 
-/// The name of the tempo in patterns.
+/// Name of the tempo in patterns.
 pub const TEMPO: &str = "tempo";
 
-/// The name in patterns of the factor that scales endgames down which are hard to win.
+/// Name in patterns of the factor that scales drawish endgames down.
 pub const SCALE_FACTOR: &str = "scale_factor";
 
-/// Which terms an evaluation has, or a run moves.
+/// Selection of terms that an evaluation has, or that a run trains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// By term.
     pub terms: Vec<bool>,
     pub tempo: bool,
-    /// Never trained: it is there or not.
+    /// Whether the scale factor is used; it is never trained.
     pub scale_factor: bool,
 }
 
@@ -83,7 +82,8 @@ impl TermList {
         self.terms.is_empty()
     }
 
-    /// Terms of patterns such as `pawns.*` or `tempo`; `pawns` is all below it, `!` takes away.
+    /// Selects terms by patterns such as `pawns.*` or `tempo`; `pawns` selects all below it, `!`
+    /// excludes.
     pub fn choose(&self, patterns: &[String]) -> Result<Chosen, String> {
         let terms = vec![false; self.len()];
         let mut chosen = Chosen { terms, tempo: false, scale_factor: false };
@@ -116,7 +116,7 @@ impl TermList {
         Ok(chosen)
     }
 
-    /// The name that is most like a text.
+    /// The name most similar to a text.
     pub fn nearest(&self, text: &str) -> &str {
         let names = self.terms.iter().map(|term| &term.name[..]).chain([TEMPO, SCALE_FACTOR]);
         names.max_by_key(|name| (1e6 * strsim::jaro(name, text)) as u32).unwrap_or_default()
@@ -127,22 +127,22 @@ impl TermList {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnTerms {
     pub list: TermList,
-    /// The engine's phase with all pieces on the board, more than 0; with none it is 0.
+    /// The engine's phase with all pieces on the board, more than 0; it is 0 without any.
     pub phase: f64,
-    /// The engine's scale factor of an endgame that is not scaled down, more than 0.
+    /// The engine's scale factor of an unscaled endgame, more than 0.
     pub scale: f64,
 }
 
-/// Terms have numbers of 16 bits.
+/// Numbers of terms have 16 bits.
 const MOST: usize = 65_535;
 
-/// Files of weights nest the words of a name, and readers of JSON bear some hundred levels.
+/// Files of weights nest the words of a name, and readers of JSON allow some hundred levels.
 const MOST_WORDS: usize = 32;
 
-/// The line of a term.
+/// Form of a term's line.
 const LINE: &str = "`NAME KIND MIDDLEGAME ENDGAME`, as in `bishop.pair normal 25 40`";
 
-/// Why a term list could not be read.
+/// Reason why a term list cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct TermListError {
@@ -159,7 +159,7 @@ impl OwnTerms {
         Self::parse(&text, path)
     }
 
-    /// Reads the text of a term list; `path` stands for it in errors.
+    /// Parses a term list; `path` names it in errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TermListError> {
         let failed = |reason| TermListError { path: path.to_path_buf(), reason };
         let mut own = Self { list: TermList::default(), phase: 1.0, scale: 1.0 };
@@ -218,7 +218,7 @@ impl OwnTerms {
     }
 }
 
-/// The list as [`OwnTerms::read`] reads it, with no digit lost.
+/// Writes the list as [`OwnTerms::read`] reads it, without loss of digits.
 impl fmt::Display for OwnTerms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "phase {}\nscale {}\ntempo {}", self.phase, self.scale, self.list.tempo)?;

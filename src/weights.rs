@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
-/// The name of the bytes that a file may carry beside its arrays.
+/// Name of the bytes that a file may have besides its arrays.
 const BLOB: &str = "resume.optimizer";
 
-/// The one entry of the header: all facts as a JSON object, so that their order is fixed and
-/// equal weights make equal files.
+/// The one header entry: all facts as a JSON object, so that their order is fixed and equal weights
+/// make equal files.
 const FACTS: &str = "nnuance";
 
 /// One array, row-major.
@@ -33,11 +33,11 @@ pub struct WeightsFile {
     pub weights: Weights,
     /// Text from the header; empty in files of other tools.
     pub facts: BTreeMap<String, String>,
-    /// Bytes that are no weights.
+    /// Bytes that are not weights.
     pub blob: Vec<u8>,
 }
 
-/// Why a file gives no weights.
+/// Reason why a file has no weights.
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
     #[error("not a safetensors file: {0}")]
@@ -65,7 +65,7 @@ impl Weights {
         self.0.insert(name.to_string(), Array { shape: shape.to_vec(), values });
     }
 
-    /// The values of an array that must have this shape.
+    /// The values of an array, whose shape is checked.
     pub fn get(&self, name: &str, shape: &[usize]) -> Result<&[f32], WeightsError> {
         let array = self.0.get(name).ok_or_else(|| WeightsError::Missing {
             name: name.to_string(),
@@ -89,7 +89,7 @@ impl Weights {
         })
     }
 
-    /// A number that differs where any bit of a value does, but for chance.
+    /// Hash of all values, bit by bit.
     pub fn hash(&self) -> u64 {
         let values = self.0.values().flat_map(|array| &array.values);
         // FNV-1a, a word at a time.
@@ -98,8 +98,7 @@ impl Weights {
         })
     }
 
-    /// # Errors
-    /// The first value that is not finite: whatever is computed with it would be none either.
+    /// # Errors If a value is not finite: results computed with it would not be, either.
     pub fn check_finite(&self) -> Result<(), WeightsError> {
         match self.non_finite() {
             None => Ok(()),
@@ -109,8 +108,7 @@ impl Weights {
         }
     }
 
-    /// The bytes of a safetensors file, with text facts in its header and, if need be, bytes
-    /// that are no weights.
+    /// Bytes of a safetensors file, with text facts in its header and optional other bytes.
     pub fn to_bytes(
         &self,
         facts: &BTreeMap<String, String>,
@@ -136,7 +134,7 @@ impl Weights {
         Ok(safetensors::serialize(views, Some(header))?)
     }
 
-    /// Reads a file as [`Weights::to_bytes`] writes it, or one of another tool.
+    /// Parses a file that [`Weights::to_bytes`] or another tool wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<WeightsFile, WeightsError> {
         let (_, header) = SafeTensors::read_metadata(bytes)?;
         let facts = header.metadata().as_ref().and_then(|facts| facts.get(FACTS));

@@ -1,5 +1,5 @@
-//! Activations of neurons. A row of [`Activation::row`] is all that one consists of: values,
-//! derivatives, bounds, integers, kernels and the code for engines follow from its curves.
+//! Activations of neurons. A row of [`Activation::row`] defines one completely: values,
+//! derivatives, bounds, integers, kernels and engine code follow from its curves.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +22,13 @@ pub enum Activation {
 impl Activation {
     pub const ALL: [Self; 5] = [Self::ReLU, Self::CReLU, Self::SCReLU, Self::SqrReLU, Self::Dual];
 
-    /// The name, and the functions that the values go through, side by side.
+    /// Name, and the curves that the values go through, side by side.
     fn row(self) -> (&'static str, &'static [Curve]) {
         const RELU: Curve = Curve { inner: 1, bounded: false, outer: 1 };
         const CRELU: Curve = Curve { inner: 1, bounded: true, outer: 1 };
         const SCRELU: Curve = Curve { inner: 1, bounded: true, outer: 2 };
         const SQRRELU: Curve = Curve { inner: 1, bounded: false, outer: 2 };
-        /// Unlike SCReLU it answers to values below zero.
+        /// Unlike SCReLU it is not 0 below zero.
         const SQUARE: Curve = Curve { inner: 2, bounded: true, outer: 1 };
         match self {
             Self::ReLU => ("relu", &[RELU]),
@@ -39,7 +39,7 @@ impl Activation {
         }
     }
 
-    /// Those that accumulators may have: one number a neuron.
+    /// Activations that accumulators may have: one number a neuron.
     pub fn of_accumulators() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|it| it.curves().len() == 1)
     }
@@ -75,14 +75,14 @@ impl Curve {
         self.inner * self.outer
     }
 
-    /// The value in f64, for oracles and proofs.
+    /// Value in f64, for oracles and proofs.
     pub fn value(self, x: f64) -> f64 {
         let raised = if self.inner == 2 { x * x } else { x };
         let clamped = raised.clamp(0.0, if self.bounded { 1.0 } else { f64::INFINITY });
         if self.outer == 2 { clamped * clamped } else { clamped }
     }
 
-    /// The value in f32.
+    /// Value in f32.
     #[inline(always)]
     pub fn value_f32(self, x: f32) -> f32 {
         let raised = if self.inner == 2 { x * x } else { x };
@@ -91,7 +91,7 @@ impl Curve {
     }
 
     /// Appends the values of integers in units of `one`, in units of `one^degree`. Engines have
-    /// their integers in i16, so that what has no upper end has that of i16.
+    /// i16: curves without an upper end end at that of i16.
     pub fn integers(self, x: &[i32], one: i32, to: &mut Vec<i32>) {
         let top = self.ceiling(one);
         let squared = |x: i32| x * x;
@@ -102,12 +102,12 @@ impl Curve {
         }
     }
 
-    /// The largest integer that is not clamped, in units of `one`.
+    /// Largest integer that is not clamped, in units of `one`.
     pub fn ceiling(self, one: i32) -> i32 {
         if self.bounded { one } else { i16::MAX.into() }
     }
 
-    /// The derivative; at the ends that of Burn's operations.
+    /// Derivative; at the ends it equals that of Burn's operations.
     #[inline(always)]
     pub fn slope_f32(self, x: f32) -> f32 {
         let raised = if self.inner == 2 { x * x } else { x };

@@ -18,11 +18,11 @@ impl Kind for OwnBuckets {
     const NOUN: &'static str = "output buckets";
 }
 
-/// Output buckets as they are written down.
+/// Output buckets in their written form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Buckets {
-    /// So many, by the number of pieces.
+    /// This number of buckets, by the number of pieces.
     Pieces(usize),
     Own(Own<OwnBuckets>),
 }
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for Buckets {
 }
 
 impl Architecture {
-    /// The set of layers that judges a position; a number beyond the last is the last.
+    /// The output bucket of a position; numbers beyond the last count as the last.
     pub fn bucket_of(&self, position: &Position) -> usize {
         match self.own_buckets {
             None => self.bucket(position.count()),

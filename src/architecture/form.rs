@@ -1,4 +1,4 @@
-//! The written form of an architecture, in manifests, checkpoints and the files beside foreign nets.
+//! Written form of an architecture, in manifests, checkpoints and the files beside foreign nets.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -8,12 +8,12 @@ use super::{Activation, Architecture, Buckets, Impossible, Inputs, Kings, Layer,
 use crate::features;
 use crate::registry::Missing;
 
-/// A net as it is written down; what is left out is as in the simplest nets.
+/// A net in its written form; missing fields are as in the simplest nets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Form {
     pub inputs: Views,
-    /// The feature sets, by name.
+    /// Names of the feature sets.
     #[serde(default = "pieces", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -37,18 +37,18 @@ pub struct Form {
     pub output_buckets: Buckets,
 }
 
-/// A layer of the head as it is written down; the last has one neuron and no activation.
+/// A layer of the head in its written form; the last has one neuron and no activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerForm {
-    /// The neurons of the layer, 1 to 1,024.
+    /// Neurons of the layer, 1 to 1,024.
     pub size: usize,
-    /// What they do to their values; the last layer does nothing to its own.
+    /// Activation; the last layer has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
 }
 
-/// The sets of a net whose description names none.
+/// Feature sets of a description without any.
 pub fn pieces() -> Vec<String> {
     vec!["pieces".into()]
 }
@@ -111,7 +111,7 @@ impl From<Architecture> for Form {
     }
 }
 
-/// The layers before the output, which must be the last that is written.
+/// The layers before the output, which must be the last one.
 fn layers(written: &[LayerForm]) -> Result<Vec<Layer>, String> {
     let Some((last, before)) = written.split_last() else { return Ok(Vec::new()) };
     if last.size != 1 {

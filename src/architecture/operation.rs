@@ -1,4 +1,4 @@
-//! The operations behind the accumulators, and one way through them for all number systems.
+//! The operations behind the accumulators, and one evaluation of them for all number systems.
 //!
 //! An operation is written once, in terms of an [`Arithmetic`]. Those are f64 (`floats`), Burn's
 //! tensors with their autodiff (`model/head`), the integers of engines (`net/definition`) and
@@ -8,43 +8,43 @@ use std::ops::Range;
 
 use super::{Activation, Architecture, Curve};
 
-/// An operation on the values of a position, which begin with the accumulators of its
-/// perspectives, the side to move's first.
+/// An operation on the values of a position, which start as the accumulators of its perspectives,
+/// the side to move's first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Sets aside the piece-square values, which stand behind the neurons of each perspective; half of
-    /// their difference is added to the output.
+    /// Removes the piece-square values behind the neurons of each perspective; half of their
+    /// difference is added to the output.
     PieceSquares,
-    /// The curves of all values, side by side.
+    /// Applies all curves, side by side.
     Activate(Activation),
-    /// The first half of each perspective times the second.
+    /// Multiplies the two halves of each perspective.
     Product,
-    /// An affine map, by output bucket; its number.
+    /// Affine map of this number, by output bucket.
     Affine(usize),
-    /// Sets the last value aside, which is added to the output.
+    /// Removes the last value, which is added to the output.
     Skip,
 }
 
-/// A number system, in which a position has values side by side; or all positions of a batch have.
+/// A number system, whose values are those of one position or of a whole batch.
 pub trait Arithmetic {
     type Values: Clone;
 
-    /// The values of each curve side by side.
+    /// Applies each curve; the results stand side by side.
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values;
 
-    /// Some columns of each of so many equal parts.
+    /// Selects columns of each of `parts` equal parts.
     fn columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>) -> Self::Values;
 
-    /// Some columns of each part times others of it, one by one.
+    /// Multiplies columns of each part by others of it, one by one.
     fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values;
 
     fn add(&self, x: Self::Values, y: Self::Values) -> Self::Values;
 
-    /// The accumulators without the piece-square values, and half of what those of the side to move,
-    /// in the position's output bucket, are beyond those of the other side.
+    /// Splits off the piece-square values; returns the other values, and half the difference of the
+    /// two sides' values of the position's output bucket.
     fn piece_squares(&self, accumulators: Self::Values) -> [Self::Values; 2];
 
-    /// The affine map of this number, with the weights of the position's output bucket.
+    /// Affine map number `map`, with the weights of the position's output bucket.
     fn affine(&self, map: usize, x: Self::Values) -> Self::Values;
 }
 
@@ -65,7 +65,7 @@ impl Architecture {
             .chain([Operation::Affine(self.head.len())])
     }
 
-    /// The output from the accumulators. `see` takes each operation with the values before it.
+    /// The output from the accumulators; `see` receives each operation with the values before it.
     #[inline]
     pub fn output<A: Arithmetic>(
         &self,
@@ -107,21 +107,21 @@ impl Architecture {
         }
     }
 
-    /// Whether the fused kernels serve the net. Any other is trained too, by Burn's operations on
-    /// its accumulators.
+    /// Whether the fused kernels support the net. Other nets are trained by Burn's operations on
+    /// their accumulators.
     pub fn has_kernels(&self) -> bool {
-        // Slopes that have no bound do not fit the kernels' fixed point. Layers take any curve.
+        // Derivatives without a bound do not fit the kernels' fixed point. Layers take any curve.
         let Curve { inner, bounded, outer } = self.activation.curve();
         inner == 1 && (bounded || outer == 1) && !self.psqt
     }
 }
 
-/// [`Arithmetic::columns`] of numbers in a row.
+/// Implements [`Arithmetic::columns`] for slices.
 pub fn columns<T: Copy>(x: &[T], parts: usize, columns: Range<usize>) -> Vec<T> {
     x.chunks_exact(x.len() / parts).flat_map(|part| &part[columns.clone()]).copied().collect()
 }
 
-/// [`Arithmetic::multiply`] of numbers in a row.
+/// Implements [`Arithmetic::multiply`] for slices.
 pub fn multiply<T: Copy>(
     x: &[T],
     parts: usize,

@@ -2,7 +2,7 @@
 //!
 //! Values are centipawns for the side that moved.
 //!
-//! - Least squares: the difference between the value behind a move and that of its position is
+//! - Least squares: the difference between the value after a move and that of its position is
 //!   fitted to what it was when the moves were searched, plus a force on the move that was played,
 //!   or minus its share on each of the others. Source: A. Nowatzyk, "Eval Tuning in Deep Thought"
 //!   (1988, described in 2000), which names forces without their formulas.
@@ -10,23 +10,22 @@
 
 use std::ops::Range;
 
-/// The rows of each position lie one after the other: the quiet end behind the move that was
-/// played, those behind other moves, at last the quiet end of the position itself. Where the moves
-/// teach nothing, the last row stands alone.
+/// The rows of each position lie one after the other: the quiet end after the move that was played,
+/// those after other moves, then the quiet end of the position itself. If the moves teach nothing,
+/// only the last row is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices {
-    /// The row behind the last one, a position each.
+    /// One past the last row of each position.
     pub ends: Vec<u32>,
-    /// A row each: 1, or -1 where the model's output is for the other side than the one that moved.
+    /// Signs of rows: 1, or -1 if the model's output is for the opponent of the side that moved.
     pub signs: Vec<i8>,
-    /// The values when the moves were searched, a row each.
+    /// Values of rows when the moves were searched.
     pub before: Vec<f64>,
-    /// Factor on earlier differences, so that values keep their variance.
+    /// Factor on earlier differences, which preserves the variance of values.
     pub stretch: f64,
-    /// Least squares: centipawns of the force where the best other move is half a pawn ahead. None:
+    /// Least squares: the force in centipawns where the best other move is half a pawn ahead. None:
     /// softmax.
     pub force: Option<f64>,
-    /// Centipawns a logit.
     pub scale: f64,
 }
 
@@ -45,11 +44,10 @@ pub struct Verdict {
 const HALF_PAWN: f64 = 50.0;
 
 impl Choices {
-    /// Centipawns that count as an error of 1; of softmax those by which a move is better that is e
-    /// times as likely.
+    /// Centipawns that count as an error of 1; for softmax the advantage that makes a move e times
+    /// as likely.
     pub const UNIT: f64 = 60.0;
 
-    /// No positions yet.
     pub fn new(force: Option<f64>, scale: f64) -> Self {
         let (ends, signs, before) = (Vec::new(), Vec::new(), Vec::new());
         Self { ends, signs, before, stretch: 1.0, force, scale }
@@ -82,7 +80,7 @@ impl Choices {
         rows.len() > 2
     }
 
-    /// Values for the side that moved, of the model's outputs in units of so many centipawns.
+    /// Values for the side that moved, from model outputs in units of `scale` centipawns.
     fn values<T: Copy + Into<f64>>(
         &self,
         rows: Range<usize>,
@@ -93,8 +91,8 @@ impl Choices {
         outputs.iter().zip(&self.signs[rows]).map(value).collect()
     }
 
-    /// The loss of a position whose moves teach something. `outputs` are those of its rows, in
-    /// units of so many centipawns; derivatives are by values for the side that moved.
+    /// Loss of a position whose moves teach something. `outputs` are those of its rows, in units of
+    /// `scale` centipawns; derivatives are by values for the side that moved.
     pub fn judge<T: Copy + Into<f64>>(&self, position: usize, outputs: &[T], unit: f64) -> Verdict {
         let rows = self.rows(position);
         let values = self.values(rows.clone(), outputs, unit);
@@ -128,7 +126,7 @@ impl Choices {
         Verdict { loss, slopes, curvatures }
     }
 
-    /// The derivatives of the mean loss by the logits of all rows.
+    /// Derivatives of the mean loss by the logits of all rows.
     pub fn pull(&self, logits: &[f32]) -> Vec<f32> {
         let count = self.count();
         let mut forces = vec![0.0; logits.len()];
@@ -142,9 +140,9 @@ impl Choices {
         forces
     }
 
-    /// The loss that is reported, summed over positions, and their number: of softmax the loss, of
-    /// least squares, whose targets change, 1 where the move that was played is not put first. Of
-    /// moves with the same value each is first with the same probability.
+    /// Loss to report, summed over positions, and their number: for softmax the loss; for least
+    /// squares, whose targets change, 1 where the move that was played is not ranked first. Of
+    /// equal moves each is first with the same probability.
     pub fn reported(&self, logits: &[f32]) -> [f64; 2] {
         let (mut sum, mut count) = (0.0, 0.0);
         for (position, rows) in self.iter().enumerate().filter(|(_, rows)| Self::teaches(rows)) {
@@ -161,8 +159,8 @@ impl Choices {
         [sum, count]
     }
 
-    /// The standard deviation of the values behind moves around those of their positions, in whole
-    /// centipawns; none of nothing.
+    /// Standard deviation of the values after moves around those of their positions, in whole
+    /// centipawns; none without data.
     pub fn spread(&self) -> Option<f64> {
         let [mut count, mut sum, mut squares] = [0.0; 3];
         for rows in self.iter().filter(Self::teaches) {
@@ -179,8 +177,7 @@ impl Choices {
     }
 }
 
-/// The probability that the first of some moves is put first, where those of the same value are
-/// ordered at random.
+/// Probability that the first of some moves is ranked first, if equal moves are ordered at random.
 pub fn first(values: &[f64]) -> f64 {
     let played = values[0];
     match values.iter().any(|value| *value > played) {

@@ -1,6 +1,6 @@
-//! The entries of handcrafted terms by term, for passes over the same positions again and again.
+//! Entries of handcrafted terms grouped by term, for many passes over the same positions.
 //!
-//! In rows a position finds its terms; here a term finds its positions, so that its weight and
+//! Rows list the terms of a position; columns list the positions of a term, so that its weight and
 //! count are read and multiplied once for many of them. An entry takes 2 bytes.
 
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::Terms;
 
-/// Positions that entries are grouped in: their sums stay in the first cache.
+/// Positions per column: their sums stay in the first-level cache.
 pub const COLUMN: usize = 2048;
 
 /// Sums of a position: NORMAL terms, SAFETY terms of White and of Black, COMPLEXITY terms.
@@ -19,8 +19,8 @@ pub const SUMS: usize = 4;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     pub heads: Vec<Head>,
-    /// The places where the entries of each group add up, in rising order: the number of the sum
-    /// times [`COLUMN`], plus the position.
+    /// Where the entries of each group are added, in rising order: the number of the sum times
+    /// [`COLUMN`], plus the position.
     pub places: Vec<u16>,
 }
 
@@ -33,7 +33,7 @@ pub struct Head {
 }
 
 impl Column {
-    /// The columns of all rows.
+    /// Builds the columns of all rows.
     pub fn of(terms: &Terms) -> Vec<Self> {
         let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
         starts
@@ -43,11 +43,10 @@ impl Column {
     }
 }
 
-/// The places of each pair of term and count, empty between columns.
+/// Places of each pair of term and count, empty between columns.
 #[derive(Default)]
 struct Sorter {
     lists: Vec<Vec<u16>>,
-    /// The lists that are not empty.
     used: Vec<usize>,
 }
 
@@ -69,7 +68,7 @@ impl Sorter {
             }
         }
         let mut column = Column::default();
-        // Long groups first, so that the processor foresees the ends of nearly all.
+        // Long groups first, so that the branch predictor foresees the ends of nearly all.
         self.used.sort_unstable_by_key(|key| (Reverse(self.lists[*key].len()), *key));
         for key in self.used.drain(..) {
             let (size, term) = (self.lists[key].len() as u32, (key >> 8) as u16);

@@ -1,4 +1,4 @@
-//! Plans as lists again, for GPUs, which work in an order of their own.
+//! Lists from plans, for GPUs, which work in an order of their own.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct Listed {
     /// Rows of inputs and pairs.
     pub rows: usize,
     pub views: usize,
-    /// Places a list: as many as the longest needs.
+    /// Places per list: as many as the longest needs.
     pub places: usize,
     /// The number of positions.
     pub positions: usize,
@@ -22,10 +22,9 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// The shape of plans of one king bucket, position after position.
+    /// Shape of plans of one king bucket, position after position.
     ///
-    /// # Panics
-    /// Without plans, or if they name different pairs.
+    /// # Panics Without plans, or if they name different pairs.
     pub fn of(plans: &[Arc<ChunkPlan>]) -> Self {
         let ChunkPlan { rows, pairs, of: [views, buckets], .. } = &*plans[0];
         let same = |plan: &Arc<ChunkPlan>| Arc::ptr_eq(&plan.pairs, pairs);
@@ -48,11 +47,9 @@ impl Listed {
     }
 }
 
-/// The rows that plans name, `[positions, views, places]`; places that are left over hold the number
-/// of rows.
+/// Rows that plans name, `[positions, views, places]`; unused places hold the number of rows.
 ///
-/// # Panics
-/// Without plans, or if a list is longer.
+/// # Panics Without plans, or if a list is longer.
 pub fn lists(plans: &[Arc<ChunkPlan>], places: usize) -> Vec<u16> {
     let ChunkPlan { rows, of: [views, _], .. } = &*plans[0];
     let positions: usize = plans.iter().map(|plan| plan.len()).sum();
@@ -69,7 +66,7 @@ pub fn lists(plans: &[Arc<ChunkPlan>], places: usize) -> Vec<u16> {
 }
 
 impl ChunkPlan {
-    /// Writes down the rows of each list, `[positions, views, places]`.
+    /// Writes the rows of each list, `[positions, views, places]`.
     fn list(&self, places: usize, lists: &mut [u16]) {
         match &self.entries {
             Entries::Near(entries) => self.list_entries(entries, places, lists),

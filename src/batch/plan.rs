@@ -1,7 +1,7 @@
-//! The order in which the kernels of the processor work on a chunk of positions.
+//! The order in which the CPU kernels process a chunk of positions.
 //!
-//! A plan follows from the active inputs alone, not from weights: chunks that come again and again
-//! are planned once.
+//! A plan follows from the active inputs alone, not from weights: chunks that are used again are
+//! planned once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use crate::architecture::Architecture;
 /// Bytes of a cache line, and of a row of a block of columns.
 pub(crate) const LINE: usize = 64;
 
-/// Unit of the offsets of rows, the largest that an address of x86 can scale. With numbers of rows
-/// instead, a fifth of all instructions would be shifts.
+/// Unit of row offsets, the largest that x86 addressing can scale. With row numbers instead, a
+/// fifth of all instructions would be shifts.
 pub(crate) const STEP: usize = 8;
 
 /// Units of a row.
 pub(super) const UNITS: usize = LINE / STEP;
 
-/// Lists that the forward pass walks side by side, enough to hide the latency of an addition.
+/// Lists that the forward pass processes side by side, enough to hide the latency of an addition.
 pub(crate) const ABREAST: usize = 8;
 
-/// Indices that are fetched at once: the loads of single ones would take turns with those of the
-/// rows.
+/// Indices that are loaded at once: single loads would compete with those of the rows.
 pub(crate) const FOUR: usize = 4;
 
-/// The most positions that a plan can hold.
+/// Most positions in a plan.
 pub const MOST: usize = 2048;
 
 /// The lists of a chunk, in working order.
 ///
-/// A slot is a place in that order, and holds what [`ChunkPlan::together`] says: all views of a
-/// position, or a view alone. The lists of slot `s` have the numbers `s * together..`.
+/// A slot is a place in that order, and holds the [`ChunkPlan::together`] views of a position that
+/// are processed together: all of them, or one. The lists of slot `s` have the numbers `s *
+/// together..`.
 ///
 /// Offsets are never checked again: only [`Planner`] writes them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,20 +40,20 @@ pub struct ChunkPlan {
     /// The item of each slot, `position * groups + group` of views. Empty slots behind them fill up
     /// [`ABREAST`] lists.
     pub(crate) order: Vec<u16>,
-    /// The output weights of each slot, `bucket * groups + group`; of an empty one those of its
+    /// The output weights of each slot, `bucket * groups + group`; an empty slot copies its
     /// neighbour.
     pub(crate) weights: Vec<u8>,
-    /// Neighbouring slots with the same output weights, all of them.
+    /// Spans of neighbouring slots with the same output weights.
     pub(crate) spans: Vec<Span>,
     /// The positions by output bucket; the place of a position is its index here.
     pub(crate) positions: Vec<u16>,
     /// The place of each slot's position; of an empty slot it is behind the last.
     pub(crate) places: Vec<u16>,
-    /// Neighbouring places of each output bucket that occurs.
+    /// Span of places of each output bucket that occurs.
     pub(crate) buckets: Vec<Span>,
     pub(crate) entries: Entries,
-    /// Rows that occur, in order, of nets of many rows: offsets and runs number them by their places
-    /// here, so that a block's lie together. Else empty.
+    /// Rows that occur, in order, in nets of many rows: offsets and runs count by places here, so
+    /// that the rows of a block are contiguous. Else empty.
     pub(crate) named: Vec<u32>,
     /// Rows of inputs and pairs, or those that occur.
     pub(crate) rows: usize,
@@ -63,24 +63,24 @@ pub struct ChunkPlan {
     pub(super) of: [usize; 2],
     /// Whether it has the runs of the backward pass.
     pub(crate) is_inverted: bool,
-    /// Whether it is cached, so that the same one comes again.
+    /// Whether the plan is cached and will be used again.
     pub(crate) stays: bool,
-    /// Entries to walk, for each [`ABREAST`] lists.
+    /// Entries to process, for each [`ABREAST`] lists.
     pub(crate) walks: Vec<u16>,
     /// The inputs that occur; empty without a backward pass.
     pub(crate) runs: Vec<Run>,
-    /// Offsets of the rows of the lists that hold the input of each run, run after run, in units of
-    /// [`STEP`] bytes. The last four of each is filled up with that of the row behind the last.
+    /// Offsets of the rows of the lists that contain the input of each run, run after run, in units
+    /// of [`STEP`] bytes. The last four of each are padded with the offset of the row behind the
+    /// last.
     pub(crate) holders: Vec<[u16; FOUR]>,
 }
 
-/// Offsets of the inputs' rows, in units of [`STEP`] bytes; the offset of the row behind the last is a
-/// blank. Of each [`ABREAST`] lists the first four of each, then the second of each: as many as their
-/// walk has.
+/// Offsets of the inputs' rows, in units of [`STEP`] bytes; the row behind the last is blank. Of
+/// each [`ABREAST`] lists the first four of each, then the second four, as many as `walks` has.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entries {
     Near(Vec<[u16; FOUR]>),
-    /// Offsets of nets of so many rows that 16 bits would not do.
+    /// Offsets in nets of too many rows for 16 bits.
     Far(Vec<[u32; FOUR]>),
 }
 
@@ -90,13 +90,13 @@ impl Default for Entries {
     }
 }
 
-/// A number of a row, or the offset of one.
+/// A row number or offset.
 pub(crate) trait Word: Copy + Ord + Default + std::fmt::Display {
     fn of(number: usize) -> Self;
 
     fn get(self) -> usize;
 
-    /// Four of them in one register, or two.
+    /// Unpacks four of them from one or two registers.
     fn unpack(four: &[Self; FOUR]) -> [usize; FOUR];
 }
 
@@ -136,7 +136,7 @@ impl Word for u32 {
     }
 }
 
-/// Neighbours of one kind.
+/// A range of neighbours of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Span {
     pub of: usize,
@@ -147,13 +147,13 @@ pub(crate) struct Span {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Run {
     pub input: u32,
-    /// How many fours of holders.
+    /// Number of fours in `holders`.
     pub fours: u16,
 }
 
 impl ChunkPlan {
-    /// Views whose accumulators are computed side by side: all, or one with several king buckets, so
-    /// that views of the same bucket are neighbours.
+    /// Views that are processed side by side: all, or one with several king buckets, so that views
+    /// of the same bucket are neighbours.
     pub(crate) fn together(net: &Architecture) -> usize {
         if net.inputs.kings().count() > 1 { 1 } else { net.views() }
     }
@@ -169,7 +169,7 @@ impl ChunkPlan {
         &self.pairs
     }
 
-    /// Bytes that the arrays hold.
+    /// Size of the arrays in bytes.
     pub fn bytes(&self) -> usize {
         let shorts = self.order.len() + self.positions.len() + self.places.len() + self.walks.len();
         size_of::<Self>()
@@ -195,8 +195,7 @@ impl ChunkPlan {
         walks(&self.walks)
     }
 
-    /// # Panics
-    /// If it was made for another kind of net.
+    /// # Panics If the plan was made for another kind of net.
     pub(crate) fn check(&self, net: &Architecture) {
         let is_large = net.inputs.is_large();
         let whole = self.rows == if is_large { self.named.len() } else { self.pairs.rows() };
@@ -216,10 +215,9 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Orders the views of some positions, for the forward pass; lists may name pairs.
+    /// Orders the views of positions for the forward pass; lists may name pairs.
     ///
-    /// # Panics
-    /// When an index is beyond the rows, or pairs are of other inputs.
+    /// # Panics If an index is beyond the rows, or the pairs have other inputs.
     #[inline(always)]
     pub fn order(
         &mut self,
@@ -251,7 +249,7 @@ impl Planner {
         assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());
         let most = u32::MAX as usize / UNITS;
         assert!(rows < most && places <= u16::MAX.into(), "{rows} rows, {places} places a list");
-        // A power of two, as is what remains of an item's number.
+        // A power of two, as the rest of an item's number is.
         let groups = net.views() / together;
         let (shift, group) = (groups.trailing_zeros(), groups - 1);
         let kings = net.inputs.kings().count();
@@ -282,7 +280,6 @@ impl Planner {
         for number in 0..chosen.len() << shift {
             let lists = item(number);
             most = lists.iter().copied().fold(most, I::max);
-            // Blanks come last.
             let named = |list: &[I]| list.iter().map(|row| u16::from(*row != blank)).sum::<u16>();
             let pieces = lists.chunks_exact(places).map(named).max().unwrap_or(0);
             let pieces = usize::from(pieces);
@@ -308,7 +305,7 @@ impl Planner {
             *slot += 1;
         }
 
-        // Of one kind the last has the most pieces; where kinds meet, any may.
+        // Within a kind the last list has the most pieces; where kinds meet, any may.
         plan.walks.clear();
         for slots in plan.order.chunks(ABREAST / together) {
             let mut walk = 0;
@@ -363,7 +360,8 @@ impl Planner {
         }
     }
 
-    /// Finds the lists that hold each input, for the backward pass; after [`order`](Planner::order).
+    /// Finds the lists that contain each input, for the backward pass; call it after
+    /// [`order`](Planner::order).
     #[inline(always)]
     pub fn invert(&mut self, plan: &mut ChunkPlan) {
         match std::mem::take(&mut plan.entries) {
@@ -382,10 +380,10 @@ impl Planner {
     fn invert_entries<E: Word>(&mut self, plan: &mut ChunkPlan, all: &[[E; FOUR]]) {
         let inputs = plan.rows;
 
-        // Blanks are counted with the rest, behind them, and left out at the end.
+        // Blanks are counted with the rest, behind them, and dropped at the end.
         self.counts.clear();
         self.counts.resize(inputs + 1, 0);
-        // A local, as the compiler would fetch the vector's address anew after each write.
+        // A local: the compiler would reload the vector's address after each write.
         let counts = &mut self.counts[..];
         for entry in all.as_flattened() {
             counts[entry.get() / UNITS] += 1;
@@ -427,7 +425,7 @@ impl Planner {
     }
 }
 
-/// Sorts runs by their lengths. Long ones come last, so that branches are predicted.
+/// Sorts runs by length, long ones last, so that branches are predicted.
 #[inline(always)]
 pub(super) fn sort_runs(unsorted: &[Run], runs: &mut Vec<Run>) {
     // Lengths beyond the last bucket are rare; their order hardly matters.
@@ -449,7 +447,7 @@ pub(super) fn sort_runs(unsorted: &[Run], runs: &mut Vec<Run>) {
     }
 }
 
-/// The walk of each [`ABREAST`] lists, and the range of their entries: fours of all lists by turns.
+/// The entries per list of each [`ABREAST`] lists, and their range: fours of all lists in turn.
 #[inline(always)]
 fn walks(walks: &[u16]) -> impl Iterator<Item = (usize, Range<usize>)> {
     let mut start = 0;
@@ -460,8 +458,8 @@ fn walks(walks: &[u16]) -> impl Iterator<Item = (usize, Range<usize>)> {
     })
 }
 
-/// Finds the rows below `rows` that occur, in order, and the place of each among them; that of a blank
-/// is behind the last.
+/// Finds the rows below `rows` that occur, in order, and the place of each among them; blanks come
+/// behind the last.
 #[inline(always)]
 fn number_rows<'a, I: Word + 'a>(
     rows: usize,
@@ -488,8 +486,8 @@ fn number_rows<'a, I: Word + 'a>(
     places[rows] = named.len() as u32;
 }
 
-/// Writes the offsets of the places of rows in lists, which `lists` returns for each walk; blanks fill
-/// up the fours.
+/// Writes row offsets, or places of rows, from the lists that `lists` returns for each group;
+/// blanks pad the fours.
 #[inline(always)]
 fn write<'a, I: Word + 'a, L: Iterator<Item = &'a [I]>>(
     entries: &mut Entries,
@@ -537,7 +535,7 @@ fn write_entries<'a, I: Word + 'a, E: Word, L: Iterator<Item = &'a [I]>>(
     }
 }
 
-/// Finds neighbours of one kind.
+/// Splits into ranges of one kind.
 #[inline(always)]
 pub(super) fn spans(kinds: impl Iterator<Item = usize>, spans: &mut Vec<Span>) {
     spans.clear();

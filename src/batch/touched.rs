@@ -1,4 +1,4 @@
-//! The rows that a batch names, where a net has many.
+//! The rows that a batch touches, in nets of many rows.
 
 use std::ops::Range;
 
@@ -8,16 +8,17 @@ use super::{OneHot, Pairs};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Touched {
     rows: Vec<u32>,
-    /// Rows without pairs.
+    /// Number of rows without pairs.
     inputs: usize,
-    /// A bit for each row that there is, 64 a word.
+    /// One bit per row, 64 a word.
     bits: Vec<u64>,
-    /// How many there are before each word.
+    /// Number of set bits before each word.
     before: Vec<u32>,
 }
 
 impl Touched {
-    /// The rows that positions name, whose lists may name these pairs; plans are those of a large net.
+    /// Rows that positions touch, with lists that may name these pairs; plans must be of a large
+    /// net.
     pub fn of(positions: OneHot, pairs: &Pairs) -> Self {
         let mut bits = vec![0_u64; pairs.rows().div_ceil(64)];
         let mut touch = |row: usize| bits[row / 64] |= 1 << (row % 64);
@@ -50,12 +51,12 @@ impl Touched {
         Self { rows, inputs: pairs.inputs(), bits, before }
     }
 
-    /// All of them.
+    /// All touched rows.
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// The place of a row among them, or of the next one if it is not.
+    /// The place of a row among the touched ones, or of the next one.
     #[inline(always)]
     pub fn place(&self, row: usize) -> usize {
         match self.bits.get(row / 64) {
@@ -67,12 +68,12 @@ impl Touched {
         }
     }
 
-    /// Those of a range.
+    /// Touched rows within a range.
     pub fn within(&self, range: Range<usize>) -> &[u32] {
         &self.rows[self.place(range.start)..self.place(range.end)]
     }
 
-    /// The rows of pairs.
+    /// Touched rows of pairs.
     pub fn pairs(&self) -> &[u32] {
         self.within(self.inputs..usize::MAX)
     }

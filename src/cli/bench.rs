@@ -82,7 +82,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The config that the bench changes: its filter, targets and optimiser are the usual ones.
+/// Base config of the bench, with its usual filter, targets and optimiser.
 const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 
 pub fn run(args: Args) -> Result<()> {
@@ -124,7 +124,7 @@ pub fn run(args: Args) -> Result<()> {
     for &batch in &args.batch {
         config = config.with(|file| {
             file.schedule.batch = Some(BatchSize::Positions(batch as usize));
-            // That of each batch size.
+            // Each batch size has its own.
             file.data.chunk = None;
         })?;
         let streamed = recipe::plan(&config);
@@ -168,7 +168,7 @@ pub fn run(args: Args) -> Result<()> {
     out::result(args.json, &figures, figures.text())
 }
 
-/// All that is measured.
+/// All results.
 #[derive(Serialize)]
 struct Figures<'a> {
     cpu: Option<String>,
@@ -235,13 +235,12 @@ fn table_of_nets(net: &str, nets: &[NetFigures]) -> String {
     if stages.is_empty() { speeds.to_string() } else { format!("{speeds}\n{stages}") }
 }
 
-/// Common to all nets of a batch size.
+/// Data shared by all nets of a batch size.
 struct Bench<'a> {
     config: Config,
     streamed: Plan,
-    /// None where the positions are too many.
+    /// None if there are too many positions.
     kept: Option<Plan>,
-    /// Some of the positions.
     some: &'a [Sample],
     device: &'a Device,
     batches: Vec<Batch>,
@@ -249,8 +248,8 @@ struct Bench<'a> {
     lap: f64,
 }
 
-/// Steps between rows of the log. Held-out positions and checkpoints are left out: a run has 20
-/// of each, however long it is.
+/// Steps between rows of the log. Held-out positions and checkpoints are excluded: a run has 20 of
+/// each, however long it is.
 const ROWS: u64 = 100;
 
 /// The same on a GPU.
@@ -293,7 +292,7 @@ impl Bench<'_> {
         self.device.sync().map_err(|error| anyhow!("the device failed: {error}"))
     }
 
-    /// Speed of loss, gradients and optimiser.
+    /// Measures loss, gradients and optimiser.
     fn step(&self, compute: Compute) -> Result<Figure> {
         let (mut model, mut batches) = (Some(self.model(compute)?), self.batches.iter().cycle());
         let mut optimizer = self.config.optimizer.clone().build(compute);
@@ -318,16 +317,16 @@ impl Bench<'_> {
         repeat(self.lap, work)
     }
 
-    /// Speed of training as `nnuance train` does it.
+    /// Measures training as `nnuance train` runs it.
     fn whole_run(&self, compute: Compute, plan: &Plan) -> Result<Figure> {
         let config = &self.config;
         let positions = plan.expected.unwrap_or(1);
         let mut plan = plan.clone();
         recipe::plan_chunks(&mut plan, config, compute, positions, self.some);
         let stream = Stream::new(plan, encoder(config)?, 0);
-        // A GPU is waited for at each row, so that its laps are those of what it has done.
+        // Each row waits for the GPU, so that laps contain finished work only.
         let rows = is_gpu(self.device);
-        // Far more steps than the laps have, so that the rates stay as they begin.
+        // Far more steps than the laps have, so that the learning rate stays constant.
         let span = Span { steps: 1 << 40, ..config.span(positions) };
         let over = |stages: Stages| stages.over(&span).map_err(Error::msg);
         let settings = Settings {
@@ -362,7 +361,7 @@ impl Bench<'_> {
         laps.figure().context("the run ended before its laps")
     }
 
-    /// The median milliseconds of each stage, where the device is waited for after each.
+    /// Median milliseconds of each stage, where the device finishes each before the next.
     fn stages(&self, compute: Compute) -> Result<Vec<(&'static str, f64)>> {
         let mut model = self.model(compute)?;
         let mut optimizer = self.config.optimizer.clone().build(compute);
@@ -398,13 +397,13 @@ impl Bench<'_> {
     }
 }
 
-/// Steps that are timed, after one that compiles the kernels: an odd number has a median.
+/// Timed steps, after one that compiles the kernels: an odd number has a median.
 const TIMED: usize = 9;
 
 /// A learning rate; no figure depends on it.
 const RATE: f64 = 1e-3;
 
-/// All stages, in order; the last two come after those of the model.
+/// All stages in order; the last two follow the model's.
 const STAGES: [(Option<Stage>, &str); 6] = [
     (Some(Stage::Upload), "upload of positions"),
     (Some(Stage::Forward), "forward"),
@@ -414,11 +413,11 @@ const STAGES: [(Option<Stage>, &str); 6] = [
     (None, "optimiser"),
 ];
 
-/// Batches that the steps repeat: more positions than the caches of most processors hold.
+/// Batches that the steps repeat: more positions than most caches hold.
 const BATCHES: usize = 4;
 
-/// Reads the files as before each run. Where they do not serve the filter or have no scores, the
-/// config loses both.
+/// Reads the files as a run does. If they lack what the filter or the scores need, the config drops
+/// both.
 fn load(config: &mut Config) -> Result<Scan> {
     let found = read(config);
     if let Err(LoadError::Unknown { .. } | LoadError::NoScore { .. }) = found {
@@ -446,23 +445,23 @@ fn architecture(config: &Config) -> Result<&Architecture> {
     config.architecture().context("the bench is for nets")
 }
 
-/// Speed of the stages in front of training, where nothing else works, for data that stream by.
+/// Speed of the stages in front of training, for streamed data, with nothing else running.
 #[derive(Serialize)]
 struct Loading {
-    /// Positions read, filtered and split.
+    /// Reading, filtering and splitting.
     read: Figure,
-    /// The same, shuffled.
+    /// The same with shuffling.
     shuffled: Figure,
-    /// The same, encoded.
+    /// The same with encoding.
     encoded: Figure,
 }
 
-/// Positions in memory while stages are measured.
+/// Positions in memory while these stages are measured.
 const WINDOW: usize = 1 << 20;
 
 impl Loading {
     fn measure(plan: &Plan, encoder: Encoder, lap: f64) -> Result<Self> {
-        // The first pass fills the memory on its way, which must not count.
+        // The first pass also fills the memory, which must not count.
         let shared = Arc::new(Plan { window: WINDOW, ..plan.clone() });
         let mut passes = Passes::new(&shared, &DataPlace::default())?;
         let read = repeat(lap, || Ok(passes.skim()?))?;
@@ -501,9 +500,9 @@ struct NetFigures {
     batch: usize,
     /// `f32` and `mixed` are the fused operations of the CPU, `gpu` those of a GPU.
     compute: &'static str,
-    /// Loss, gradients and optimiser, on batches that are in memory already.
+    /// Loss, gradients and optimiser, on batches in memory.
     step: Figure,
-    /// Training as `nnuance train` does it, with data in memory, and with data that stream by.
+    /// Training as `nnuance train` runs it, with data in memory, and with streamed data.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<Figure>,
     streamed: Figure,
@@ -522,14 +521,13 @@ fn cpu() -> Option<String> {
 /// Laps of a figure: their median ignores one disturbance.
 const LAPS: usize = 3;
 
-/// The longest warm-up in seconds: caches fill and threads wake up within milliseconds, but
-/// batches that were encoded ahead have to be used up.
+/// Longest warm-up in seconds: caches and threads are ready within milliseconds, but batches
+/// encoded ahead must be used up.
 const WARM_UP: f64 = 1.0;
 
 /// A speed.
 #[derive(Serialize)]
 struct Figure {
-    /// The median of the laps.
     positions_per_second: f64,
     laps: Vec<f64>,
 }
@@ -542,7 +540,7 @@ impl Figure {
         Self { positions_per_second: sorted[sorted.len() / 2], laps }
     }
 
-    /// The difference of the laps, as a share of the median.
+    /// Range of the laps, as a share of the median.
     fn spread(&self) -> f64 {
         let most = self.laps.iter().copied().fold(f64::MIN, f64::max);
         let least = self.laps.iter().copied().fold(f64::MAX, f64::min);
@@ -554,7 +552,7 @@ impl Figure {
     }
 }
 
-/// Works for three laps of so many seconds; `work` returns how many positions it went through.
+/// Runs `work` for three laps of `lap` seconds; it returns how many positions it processed.
 fn repeat(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
     let mut laps = Vec::new();
     while laps.len() < LAPS {
@@ -571,10 +569,9 @@ fn repeat(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
 /// A warm-up and [`LAPS`] laps of a training run, which then stops.
 struct Laps {
     start: Instant,
-    /// Seconds of a lap, at least; a lap ends with a step.
+    /// Shortest lap in seconds; a lap ends with a step.
     lap: f64,
-    /// Whether laps end with rows of the log rather than with steps: a GPU may be far behind its
-    /// steps.
+    /// Whether laps end with rows of the log instead of steps: a GPU may be far behind.
     rows: bool,
     /// Seconds and positions at the first step, at the end of the warm-up, and of each lap.
     marks: Mutex<Vec<(f64, u64)>>,

@@ -7,7 +7,7 @@ use anyhow::{Error, Result, ensure};
 
 use crate::train::ranks::{Alone, Ranks};
 
-/// The number of processes that were started together, as Open MPI, MPICH and Slurm tell it.
+/// The number of processes started together, as Open MPI, MPICH and Slurm report it.
 fn process_count() -> Option<usize> {
     number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
 }
@@ -21,7 +21,7 @@ fn number(names: &[&str]) -> Option<usize> {
     names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
-/// An error where several processes were started together and cannot share the work.
+/// Fails where several processes were started together and cannot share the work.
 pub fn require_single_process(trains: bool) -> Result<()> {
     let count = process_count().unwrap_or(1);
     ensure!(
@@ -37,7 +37,8 @@ pub fn require_single_process(trains: bool) -> Result<()> {
     Ok(())
 }
 
-/// The ranks of this process's run. A rank is given up once it does not answer for `silence` seconds.
+/// The ranks of this process's run. A rank counts as lost after `silence` seconds without an
+/// answer.
 pub fn ranks(silence: u16) -> Result<&'static dyn Ranks> {
     #[cfg(feature = "mpi")]
     if process_count().is_some() {
@@ -47,7 +48,7 @@ pub fn ranks(silence: u16) -> Result<&'static dyn Ranks> {
     Ok(&Alone)
 }
 
-/// Waits until all ranks have done their work.
+/// Waits for all ranks to finish.
 pub fn leave() {
     #[cfg(feature = "mpi")]
     if let Some(world) = world::World::joined() {
@@ -55,7 +56,7 @@ pub fn leave() {
     }
 }
 
-/// Prints why this process failed, and ends all others.
+/// Prints this process's error, and ends all others.
 pub fn fail(error: &Error) {
     #[cfg(feature = "mpi")]
     if let Some(world) = world::World::joined() {

@@ -61,10 +61,9 @@ pub struct Args {
     place: Place,
 }
 
-/// Positions to show of each disagreement.
 const BOARDS: usize = 4;
 
-/// Half-moves of a game that are an opening, whose moves are learnt by heart.
+/// Half-moves of a game that are opening theory.
 const OPENING: u16 = 16;
 
 pub fn run(args: Args) -> Result<()> {
@@ -80,7 +79,7 @@ pub fn run(args: Args) -> Result<()> {
     let filter = args.filter.given();
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
     let mut plan = measure::plan(args.data.plan(), recipe, &evaluators)?;
-    // Where a run took so many of each file, they are those that its own filter left.
+    // If a run read a limited number from each file, its own filter selected them.
     if let Some(filter) = filter.as_ref().filter(|_| plan.reading.limit.is_none()) {
         plan.reading.filter = filter.clone();
     }
@@ -91,7 +90,7 @@ pub fn run(args: Args) -> Result<()> {
     } else if args.moves {
         samples.retain(|sample| sample.ply.is_none_or(|ply| ply >= OPENING));
     }
-    // The filter of a training, which may leave captures out, says nothing of moves.
+    // The filter of a training may drop captures, which move ranking needs.
     let chosen = filter.is_some() || args.moves;
     let measured = honest(&evaluators, samples, args.all, chosen)?;
     if args.moves {

@@ -63,7 +63,7 @@ pub fn run(args: Args) -> Result<()> {
     out::lines(blocks.flatten())
 }
 
-/// The positions of a file, or else those that the command line names.
+/// The positions of a file, or else of the command line.
 pub fn positions<'a>(
     file: Option<&'a Path>,
     given: &'a [String],
@@ -74,7 +74,7 @@ pub fn positions<'a>(
     })
 }
 
-/// A line for each position up to the first error.
+/// Lines of positions up to the first error.
 fn evaluated(evaluator: &Evaluator, block: Vec<Result<Read>>) -> Vec<Result<String>> {
     let good = block.iter().map_while(|read| Some(Sample::of(read.as_ref().ok()?.1)));
     let values = match evaluator.evaluate(&good.collect::<Vec<Sample>>(), &[]) {
@@ -84,14 +84,14 @@ fn evaluated(evaluator: &Evaluator, block: Vec<Result<Read>>) -> Vec<Result<Stri
     let Values::Cp(values) = values else {
         return vec![Err(anyhow!("{} gives no centipawns for a position", evaluator.name))];
     };
-    // The value behind the last good position is that of the error.
+    // The value behind the last good position belongs to the error.
     let values = values.into_iter().chain([f64::NAN]);
-    // Adding zero turns a negative zero into zero.
+    // Adding zero removes the sign of a negative zero.
     let line = |(read, cp): (Result<Read>, f64)| Ok(format!("{};{:.0}", read?.0, cp.round() + 0.0));
     block.into_iter().zip(values).map(line).collect()
 }
 
-/// The positions of a file, one a line, packed or not; `-` is standard input. An error names its
+/// The positions of a file, one a line, compressed or not; `-` is standard input. Errors name the
 /// line.
 fn lines(path: &Path) -> Result<impl Iterator<Item = Result<Read>>> {
     let name = match path.as_os_str() == "-" {

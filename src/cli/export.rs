@@ -101,7 +101,7 @@ pub fn run(args: Args) -> Result<()> {
         &export::paths(&output)?.each_ref().map(PathBuf::as_path),
         args.overwrite,
     )?;
-    // Opened and dropped: a net that cannot be written is found before the long work.
+    // Opened and dropped, so that an unwritable net is found before the long work.
     Output::create(&output)?;
     let mut source = read(&path)?;
     let Scales { qa, qb, scale, head_format } = source.scales;
@@ -118,7 +118,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut table = Table::facts();
     if args.largest_scales {
         let Scales { qb, head_format, .. } = source.scales;
-        // A head of floats has nothing that hangs on QB.
+        // A head of floats does not depend on QB.
         let floats = source.architecture.is_deep() && head_format == HeadFormat::Float;
         let (qa, qb) = (args.qa.unwrap_or(255), args.qb.unwrap_or(if floats { qb } else { 4096 }));
         let most = Scales { qa, qb, ..source.scales };
@@ -143,7 +143,7 @@ pub fn run(args: Args) -> Result<()> {
 const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];
 const HEADS: &[(&str, HeadFormat)] = &[("float", HeadFormat::Float), ("int8", HeadFormat::Int8)];
 
-/// Adds how SCALE was matched.
+/// Adds rows about the match of SCALE.
 fn add_matched(table: &mut Table, name: &str, matched: &Matched) {
     let Matched { factor, scale_before, scale_after, fitted: [old, new] } = matched;
     let least = if factor.interval_is_lower_bound { "at least " } else { "" };
@@ -156,7 +156,7 @@ fn add_matched(table: &mut Table, name: &str, matched: &Matched) {
     table.row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
 }
 
-/// Adds what a net that was written is.
+/// Adds rows about an exported net.
 pub fn add_written(table: &mut Table, written: &Written) {
     let Written { exported, kind, paths: [floats, net, manifest], measured } = written;
     let found = &exported.manifest;
@@ -192,7 +192,7 @@ pub fn add_written(table: &mut Table, written: &Written) {
     row("net", format!("{}, sha256 {}", net.display(), found.sha256));
 }
 
-/// Writes handcrafted terms as the ending of the output says.
+/// Writes handcrafted terms in the language of the output's ending.
 fn write_terms(args: &Args, output: &Path) -> Result<()> {
     let path = &args.checkpoint;
     let from = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
@@ -230,8 +230,7 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
     out::line(output.display())
 }
 
-/// Writes the code of a quantised net, or of a run's, to `output`, or to the file that the
-/// language expects.
+/// Writes the code of a quantised net, or of a run's, to `output` or the language's usual file.
 fn write_code(args: &Args, language: Language) -> Result<()> {
     let Args { checkpoint, output, overwrite, .. } = args;
     let path = in_folder(checkpoint, NET)?;
@@ -251,7 +250,7 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
         );
     }
     out::refuse_existing(&[&output], *overwrite)?;
-    // Opened and dropped: code that cannot be written is found before the long proof.
+    // Opened and dropped, so that an unwritable file is found before the long proof.
     Output::create(&output)?;
     let loaded = export::load(&path)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -192,14 +192,14 @@ fn print(json: bool, names: &[String], played: &Played, sprt: Option<&Sprt>) -> 
             "players": names,
             "forfeits": played.forfeits,
             "meetings": meetings,
-            // Where more than two have played.
+            // With more than two players.
             "ratings": rated,
             "verdicts": verdicts,
             "sprt": sentence,
         });
         return out::result(true, &value, "");
     }
-    // A match that ended by its test has no length that was fixed beforehand.
+    // A match that ended by its test had no length fixed beforehand.
     match &sentence {
         Some(sentence) => out::line(sentence)?,
         None => verdicts.iter().try_for_each(|verdict| out::line(verdict.sentence()))?,

@@ -1,7 +1,6 @@
-//! The commands: one file each. Only here does anything print, exit, read the clock or listen to
-//! signals.
+//! The commands, one file each. Only `cli` prints, exits, reads the clock or listens to signals.
 
-// First, so that its `eprintln!` is that of all others.
+// First, so that all others use its `eprintln!`.
 #[macro_use]
 mod out;
 
@@ -64,7 +63,7 @@ enum Command {
     Devices(devices::Args),
 }
 
-/// The program: installs what it adds, parses the command line and runs the command.
+/// Runs the program: installs additions, parses the command line, runs the command.
 pub fn main(install: impl FnOnce() -> anyhow::Result<()>) -> ExitCode {
     bear_limits();
     let ended = install().and_then(|()| match Cli::try_parse() {
@@ -84,18 +83,17 @@ pub fn main(install: impl FnOnce() -> anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// A file that may not grow (`ulimit -f`) is to be an error of that file, not a death without a
-/// word.
+/// Turns the file size limit (`ulimit -f`) into an error of the file instead of a silent kill.
 fn bear_limits() {
     #[cfg(unix)]
-    // SAFETY: to ignore a signal runs no code of ours.
+    // SAFETY: ignoring a signal runs no code of ours.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 
 impl Cli {
-    /// Runs the command; the exit code of a run that went well but was interrupted is 130.
+    /// Runs the command; a run that was interrupted but went well exits with 130.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;

@@ -1,5 +1,4 @@
-//! Options that several commands share: where to compute, what a net is, which data to read, how
-//! games begin and end.
+//! Options shared by several commands: device, net, data files, beginning and end of games.
 
 use std::path::PathBuf;
 
@@ -40,7 +39,7 @@ impl Place {
     }
 }
 
-/// Files of positions in the place of a run's own.
+/// Files of positions instead of a run's own.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Data")]
 pub struct DataFiles {
@@ -153,7 +152,7 @@ impl Rules {
     }
 }
 
-/// Parses one of some names.
+/// Parses one of several names.
 pub fn among<T: Copy + Send + Sync>(
     names: &'static [(&'static str, T)],
 ) -> impl Fn(&str) -> Result<T, String> + Clone {

@@ -14,7 +14,7 @@ use crate::draw::page::MARK;
 use crate::input;
 use crate::output::{self, Output};
 
-/// In place of the standard macro, which panics on a closed pipe: a long run must not end because
+/// Replaces the standard macro, which panics on a closed pipe: a long run must not end because
 /// `tee` did.
 macro_rules! eprintln {
     () => { $crate::cli::out::note(format_args!("")) };
@@ -23,11 +23,11 @@ macro_rules! eprintln {
 
 /// Writes a line to standard error; failures are ignored.
 pub fn note(text: Arguments) {
-    // In one write, so that no output of another process stands within it.
+    // A single write, so that output of other processes cannot interleave.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Refuses to replace what is there.
+/// Fails if a file exists, unless `overwrite`.
 pub fn refuse_existing(paths: &[&Path], overwrite: bool) -> Result<()> {
     let there = |path: &&&Path| path.exists() && !output::is_device(path);
     let there: Vec<String> =
@@ -41,11 +41,9 @@ pub fn refuse_existing(paths: &[&Path], overwrite: bool) -> Result<()> {
     Ok(())
 }
 
-/// Opens and drops the file of a page, so that what cannot be written is found before the long
-/// work.
+/// Opens and drops the file of a page, so that an unwritable one is found before the long work.
 ///
-/// # Errors
-/// If it cannot be written, or would take the place of something else than a page of ours.
+/// # Errors If it cannot be written, or exists and is not a page of ours.
 pub fn may_be_page(path: &Path) -> Result<()> {
     if path.exists() {
         let mark = format!("name=\"generator\" content=\"{MARK}\"");
@@ -64,10 +62,10 @@ pub fn may_be_page(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Shows help, or what is wrong with a command line.
+/// Prints help, or the error of a command line.
 pub fn usage(usage: &clap::Error) -> Result<ExitCode> {
     let shown = usage.print();
-    // A mistake keeps its exit code, even if it cannot be printed.
+    // A usage error keeps its exit code, even if it cannot be printed.
     if !usage.use_stderr() {
         ended(shown)?;
     }
@@ -82,13 +80,12 @@ pub fn result(json: bool, value: &impl Serialize, text: impl Display) -> Result<
     }
 }
 
-/// Writes a line. A closed pipe, as of `head`, is no failure: nothing is written.
+/// Writes a line. A closed pipe, as of `head`, is no error.
 pub fn line(text: impl Display) -> Result<()> {
     lines([Ok(text)])
 }
 
-/// Writes lines up to the first error among them, or until the pipe is closed; then the rest is
-/// never computed.
+/// Writes lines up to the first error, or until the pipe is closed; the rest is not computed.
 pub fn lines<T: Display>(lines: impl IntoIterator<Item = Result<T>>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut failed = Ok(());

@@ -92,10 +92,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All that quickstart trains lies here, and is replaced each time.
+/// Folder of all outputs, replaced each time.
 const FOLDER: &str = "runs/quickstart";
 
-/// Makes the folder, or recognises it by its mark: any other folder holds work of the user.
+/// Makes the folder, or recognises it by its mark: any other folder contains work of the user.
 fn take_folder() -> Result<()> {
     let folder = Path::new(FOLDER);
     let mark = folder.join(".quickstart");
@@ -107,7 +107,7 @@ fn take_folder() -> Result<()> {
     Ok(())
 }
 
-/// The words of a command line, with single quotes.
+/// Files that quickstart needs; an installed program has no repository around it.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec!["nnuance".to_string()];
     for (number, part) in command.split('\'').enumerate() {
@@ -129,10 +129,10 @@ const FILES: [(&str, &[u8]); 6] = [
     ("configs/net-on-terms.toml", include_bytes!("../../configs/net-on-terms.toml")),
 ];
 
-/// Where the kit is laid out.
+/// Folder for these files outside the repository.
 const KIT: &str = "nnuance-quickstart";
 
-/// Goes to a folder that has all files: this one, or one below it to which they are written.
+/// Changes to a folder with all files: this one, or one below it to which they are written.
 fn lay_out() -> Result<()> {
     if FILES.iter().all(|(name, _)| Path::new(name).exists()) {
         return Ok(());

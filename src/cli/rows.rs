@@ -49,7 +49,7 @@ pub fn run(args: Args) -> Result<()> {
     out::lines(places(&inputs).map(Ok).into_iter().chain(text))
 }
 
-/// The inputs of a net in a file, or of the one that a config trains.
+/// The inputs of a net's file, or of a config's net.
 fn inputs(path: &Path) -> Result<Inputs> {
     let path = in_folder(path, CONFIG)?;
     if path.extension().is_none_or(|extension| extension != "toml") {
@@ -65,7 +65,7 @@ fn inputs(path: &Path) -> Result<Inputs> {
     Ok(net.inputs.clone())
 }
 
-/// Where the rows of each set are in a net of several.
+/// Where the rows of each set begin in a net of several sets.
 fn places(inputs: &Inputs) -> Option<String> {
     let mut text = String::new();
     let place = |(i, set): (usize, &Set)| {
@@ -77,7 +77,7 @@ fn places(inputs: &Inputs) -> Option<String> {
     (places.len() > 1).then_some(text)
 }
 
-/// The lists of all sets and perspectives.
+/// Lists of all sets and perspectives, as text.
 fn lists(inputs: &Inputs, position: &Position, words: bool) -> String {
     let board = Board::new(position);
     let perspectives: &[Color] = match inputs.views {
@@ -102,7 +102,7 @@ fn lists(inputs: &Inputs, position: &Position, words: bool) -> String {
     text
 }
 
-/// A line for each row.
+/// Describes each row in a line.
 fn described(set: &Set, rows: &[u32]) -> String {
     let line = |same: &[u32]| {
         let times = if same.len() > 1 { format!(", {} times", same.len()) } else { String::new() };

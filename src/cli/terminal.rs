@@ -12,10 +12,10 @@ use crate::digits::{grouped, short};
 use crate::log::{Row, TrainStep};
 use crate::progress::Progress;
 
-/// Time between two lines of progress where stderr is no terminal.
+/// Time between progress lines if stderr is not a terminal.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// A bar on stderr; nothing where stderr is no terminal.
+/// A progress bar on stderr; nothing if stderr is not a terminal.
 pub fn bar(total: Option<u64>, work: &'static str) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (
@@ -32,7 +32,7 @@ pub fn bar(total: Option<u64>, work: &'static str) -> ProgressBar {
 }
 
 fn rate(per_second: f64) -> String {
-    // Games come at less than one a second.
+    // Games are slower than one a second.
     if per_second < 10.0 {
         format!("{per_second:.1}/s")
     } else {
@@ -40,20 +40,20 @@ fn rate(per_second: f64) -> String {
     }
 }
 
-/// Set by the first Ctrl-C; the second one ends the program at once. One flag for the process:
-/// the quickstart trains several times.
+/// Flag set by the first Ctrl-C; the second one ends the program at once. All of the process shares
+/// it: the quickstart trains several times.
 pub fn interrupts() -> Arc<AtomicBool> {
     static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let listen = || {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();
         let pressed = AtomicBool::new(false);
-        // If there can be no handler, Ctrl-C keeps its usual meaning.
+        // Without a handler Ctrl-C keeps its usual effect.
         let _ = ctrlc::set_handler(move || {
             if pressed.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            // Another rank may have set the flag before.
+            // Another rank may have set the flag first.
             if !flag.swap(true, Ordering::SeqCst) && cluster::is_first() {
                 eprintln!("\nstopping after this step; press Ctrl-C again to leave at once");
             }
@@ -72,13 +72,13 @@ pub struct Terminal {
     work: Mutex<Vec<Work>>,
 }
 
-/// Work that has begun.
+/// Work in progress.
 struct Work {
     bar: ProgressBar,
     start: Instant,
     /// Items of an earlier run.
     before: u64,
-    /// When progress was last shown.
+    /// Time of the last update.
     shown: Instant,
     /// The last validation loss.
     validation: Option<f64>,
@@ -96,12 +96,12 @@ impl Terminal {
         Self { start: Instant::now(), stop, silent, work: Mutex::default() }
     }
 
-    /// Progress of work that Ctrl-C stops so that it can be resumed.
+    /// Creates progress for work that Ctrl-C stops in a resumable state.
     pub fn that_stops() -> Self {
         Self::new(interrupts(), false)
     }
 
-    /// The same for ranks that do not print.
+    /// Creates progress for ranks that do not print.
     pub fn silent() -> Self {
         Self::new(interrupts(), true)
     }
@@ -241,6 +241,6 @@ impl Progress for Terminal {
     }
 }
 
-/// The columns of a row of training.
+/// Titles of the columns of training progress.
 const TITLES: [&str; 7] =
     ["step", "positions", "train loss", "validation", "vs result", "rate", "positions/s"];

@@ -78,7 +78,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where what is made of a config lies, if nothing else is said.
+/// Default output folder for a config.
 pub fn default_folder(config: &Path) -> PathBuf {
     Path::new("runs").join(config.file_stem().unwrap_or(config.as_os_str()))
 }

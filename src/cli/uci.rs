@@ -44,7 +44,7 @@ pub struct Args {
 
 const MEBIBYTES: usize = 16;
 const MOST_MEBIBYTES: usize = 65_536;
-/// Milliseconds between a move and its clock, unless the interface says otherwise.
+/// Milliseconds between a move and its clock, unless the interface sets them.
 const OVERHEAD: u64 = 10;
 const MOST_OVERHEAD: u64 = 5_000;
 
@@ -59,7 +59,7 @@ pub fn run(args: Args) -> Result<()> {
     let (to_worker, jobs) = channel::<Job>();
     let alarm = Alarm::default();
     thread::scope(|scope| {
-        // It ends with the jobs.
+        // The thread ends with the channel of jobs.
         scope.spawn(|| jobs.into_iter().for_each(|job| job(&mut worker)));
         let session = Session {
             name: &player.name(),
@@ -77,14 +77,14 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// The searching thread.
+/// State of the search thread.
 struct Worker<'a> {
     searcher: Searcher,
     evaluation: Box<dyn Evaluate + Send + 'a>,
     scale: f64,
 }
 
-/// Work of the searching thread, one after the other.
+/// A job of the search thread.
 type Job<'a> = Box<dyn FnOnce(&mut Worker<'a>) + Send>;
 
 /// A session with an interface.
@@ -97,7 +97,7 @@ struct Session<'a, 'w> {
     overhead: u64,
     /// Flag that stops the last search.
     stop: Arc<AtomicBool>,
-    /// Whether the last search goes on until it is stopped.
+    /// Whether the last search runs until it is stopped.
     is_endless: bool,
     /// Whether the alarm stops the last search.
     is_timed: bool,
@@ -114,7 +114,7 @@ impl Session<'_, '_> {
                 Err(wrong) => say(&format!("info string {wrong}")),
             }
         }
-        // A file of commands has no `quit` as a rule; searches that end by themselves are finished.
+        // Files of commands usually lack `quit`; searches with an end are finished.
         if self.is_endless {
             self.halt();
         }
@@ -191,7 +191,7 @@ impl Session<'_, '_> {
     }
 
     fn go(&mut self, go: Go) {
-        // The alarm serves one search.
+        // The alarm is for one search.
         if self.is_endless || self.is_timed {
             self.halt();
         }
@@ -213,7 +213,7 @@ impl Session<'_, '_> {
                 }
             });
             if found.depth == 0 || printed.first() != found.pv.first() {
-                // The move of an unfinished iteration is played, so it is printed as well.
+                // The best move of an unfinished iteration is played, so it is printed as well.
                 say(&interface::info(&found, milliseconds(), mode));
             }
             // The answer to `go infinite` comes after `stop`.
@@ -226,12 +226,12 @@ impl Session<'_, '_> {
     }
 
     fn order(&self, job: impl FnOnce(&mut Worker) + Send + 'static) {
-        // The searching thread ends after this one.
+        // The search thread ends after this job.
         self.worker.send(Box::new(job)).expect("the searching thread waits for jobs");
     }
 }
 
-/// Prints a line. If nothing reads it, the end of standard input ends the session.
+/// Prints a line. Errors are ignored: if the reader is gone, standard input ends as well.
 fn say(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -25,7 +25,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut bad = Vec::new();
     for net in &args.nets {
         out::line(net.display())?;
-        // A net that cannot be read must not hide the checks of the others.
+        // An unreadable net must not hide the checks of the others.
         let checks = checks(net).unwrap_or_else(|error| {
             vec![Check { name: "file", passed: false, found: format!("{error:#}") }]
         });

@@ -8,19 +8,19 @@ use toml::Table;
 use super::{Config, ConfigFile};
 use crate::input;
 
-/// Bytes of a config, at most; a larger file is something else.
+/// Largest config in bytes; a larger file is something else.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The keys of `[schedule]` of which a config has one.
+/// Keys of `[schedule]` of which a config has exactly one.
 const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
 
-/// The reason why a config cannot be used.
+/// Reason why a config cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
 
 impl ConfigError {
-    /// An error about the value of a key.
+    /// Creates an error about the value of a key.
     pub(super) fn of(key: &str, reason: impl std::fmt::Display) -> Self {
         Self(format!("`{key}`: {reason}"))
     }
@@ -35,7 +35,7 @@ impl Config {
         Self::parse(&text, &name, overrides)
     }
 
-    /// Reads a text; `name` stands for it in errors.
+    /// Parses a text; `name` names it in errors.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
         let sets: String = overrides.iter().map(|set| format!(" --set {set}")).collect();
         let with = if overrides.is_empty() { "" } else { " with" };
@@ -43,7 +43,7 @@ impl Config {
             |reason: String| ConfigError(format!("{name}{with}{sets}: {}", reason.trim_end()));
         let file = match toml::from_str::<ConfigFile>(text) {
             Ok(file) if overrides.is_empty() => file,
-            // The file's own mistakes come first. Only what it lacks may come from an override.
+            // The file's own errors come first. An override may only supply missing keys.
             Err(error) if overrides.is_empty() || !error.message().starts_with("missing field") => {
                 return Err(ConfigError(format!("{name}: {}", error.to_string().trim_end())));
             }
@@ -76,7 +76,7 @@ fn set(root: &mut Table, text: &str) -> Option<()> {
         let inner = table.entry(part.to_string()).or_insert_with(|| Table::new().into());
         table = inner.as_table_mut()?;
     }
-    // The length that is asked for stands instead of the file's.
+    // A length from the command line replaces the file's.
     if path == ["schedule"] && LENGTHS.contains(&last) {
         LENGTHS.iter().for_each(|length| drop(table.remove(*length)));
     }

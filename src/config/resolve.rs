@@ -1,4 +1,4 @@
-//! The one place that checks a config and fills in its defaults.
+//! Checks a config and fills in its defaults, for all other parts.
 
 use super::{
     BatchSize, Config, ConfigError, ConfigFile, Learn, MOST_POSITIONS, Model, Net, NetModel,
@@ -16,24 +16,24 @@ use crate::train::optimizer::{Name, Settings, stands_for};
 use crate::train::schedule::Stages;
 use crate::train::target::Promise;
 
-/// Positions of a step; a larger batch is a slip of the pen, not a plan.
+/// Largest batch in positions; a larger number is a mistake.
 const LARGEST_BATCH: u64 = 1 << 22;
 const MOST_EPOCHS: f64 = 1e6;
-/// Beyond, floats of 32 bits overflow or a logit says nothing; no evaluation comes near.
+/// Smallest scale: below, f32 overflows or a logit means nothing.
 pub(crate) const LEAST_SCALE: f64 = 0.01;
 pub(crate) const MOST_SCALE: f64 = 1e6;
-/// The share by which the scale of a net may miss that of its scores unless both are given.
+/// Largest relative difference of the net's scale and its scores' unless both are given.
 const NEARLY: f64 = 0.05;
 /// Upper sanity limit of factors.
 const MOST_FACTOR: f64 = 1e6;
-/// Positions that stay together in large batches by default; half of it in small ones, and four times
-/// as many in nets of so many rows that each of them is used a few times in a chunk.
+/// Default chunk in large batches, in positions; half of it in small ones, and four times as many
+/// in nets with so many rows that each is used a few times in a chunk.
 const CHUNK: usize = 512;
-/// From here on batches are large: there is work for many threads.
+/// Large batches begin here: there is work for many threads.
 const LARGE: usize = 8192;
-/// The fewest chunks that a batch mixes.
+/// Fewest chunks that a batch mixes.
 const CHUNKS: usize = 4;
-/// Sources that a config may have.
+/// Most sources of a config.
 const MOST_SOURCES: usize = 255;
 
 type Checked<T = ()> = Result<T, ConfigError>;
@@ -46,8 +46,7 @@ fn require(holds: bool, key: &str, reason: &str) -> Checked {
 impl Config {
     /// Checks a config and fills in its defaults.
     ///
-    /// # Errors
-    /// The first key whose value cannot be used.
+    /// # Errors If a value cannot be used: the first such key.
     pub fn resolve(mut file: ConfigFile) -> Checked<Self> {
         if file.version != VERSION {
             let reason = format!("this program reads version {VERSION}, found {}", file.version);
@@ -61,7 +60,7 @@ impl Config {
         check_method(&file)?;
         let mut optimizer = file.optimizer.resolve(is_net);
         let direct = optimizer.name.is_direct();
-        // With moves a position comes with all its legal moves.
+        // With moves each position comes with all its legal moves.
         let usual = match file.target.learn {
             _ if direct => BatchSize::All(WholeData::All),
             Learn::Moves => BatchSize::Positions(1024),
@@ -101,13 +100,13 @@ impl Config {
                 let usual = if is_large { 4 * usual } else { usual };
                 let chunk = file.data.chunk.unwrap_or(usual);
                 file.data.chunk = Some(if batch >= CHUNKS * chunk { chunk } else { 0 });
-                // A base decides, once it has been opened.
+                // A base evaluation has its own scale, known once it is opened.
                 if net.base.is_none() {
                     file.target.scale = Some(scale);
                 }
                 fit_sets(&model, &mut optimizer);
                 if net.tune_base {
-                    // Centipawns are some hundred times the weights of nets, and have no bounds.
+                    // Terms are centipawns, some hundred times the weights of nets, and unbounded.
                     for name in ["tempo", "terms"] {
                         let layer = optimizer.layers.0.entry(name.into()).or_default();
                         layer.clip.get_or_insert(0.0);
@@ -115,7 +114,7 @@ impl Config {
                     }
                 }
                 if net.psqt {
-                    // A queen is worth more than weights that are multiplied may be.
+                    // A queen's value exceeds the bound of weights that are multiplied.
                     let layer = optimizer.layers.0.entry("psqt".into()).or_default();
                     layer.clip.get_or_insert(0.0);
                 }
@@ -154,7 +153,7 @@ impl Config {
 }
 
 impl Net {
-    /// The model, with its defaults written into the section.
+    /// Resolves the model and writes its defaults into the section.
     fn resolve(&mut self, scale: i32) -> Checked<NetModel> {
         let sees_as_mover = self.inputs.point_of_view() == PointOfView::SideToMove;
         let mirror = *self.mirror.get_or_insert(sees_as_mover);
@@ -210,9 +209,9 @@ impl Net {
 }
 
 impl Optimizer {
-    /// The settings, with defaults that fit the model: nets are clipped so that they quantise,
-    /// handcrafted weights are centipawns and run free. Those with a meaning are written into the
-    /// section.
+    /// Resolves the optimiser with defaults that fit the model: weights of nets are clipped so that
+    /// they quantise; handcrafted weights are centipawns without bounds. Keys in use are written
+    /// into the section.
     fn resolve(&mut self, is_net: bool) -> Settings {
         let name = *self.name.get_or_insert(if is_net { Name::AdamW } else { Name::Adam });
         let usual = Settings::usual(name);
@@ -237,7 +236,7 @@ impl Optimizer {
     }
 }
 
-/// Checks that the keys fit the method; handcrafted terms alone have direct ones, which look at all
+/// Checks that the keys fit the method; only handcrafted terms have direct methods, which use all
 /// positions, end by themselves and have no learning rate.
 fn check_method(file: &ConfigFile) -> Checked {
     let ConfigFile { data, optimizer, schedule, .. } = file;
@@ -276,7 +275,7 @@ fn check_method(file: &ConfigFile) -> Checked {
     Ok(())
 }
 
-/// A bound of a number, and whether the bound itself is allowed.
+/// Bound of a number, and whether the bound itself is allowed.
 type Limit = (f64, bool);
 
 fn from(bound: f64) -> Limit {
@@ -290,7 +289,7 @@ fn beyond(bound: f64) -> Limit {
 /// Any finite number.
 const FINITE: Limit = (f64::INFINITY, false);
 
-/// The ranges of all numbers.
+/// Checks the ranges of all numbers.
 fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked {
     let ConfigFile { data, target, optimizer, schedule, .. } = file;
     let whole = |count: Option<u64>| count.map(|count| count as f64);
@@ -298,7 +297,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
     let superbatch = schedule.batches_per_superbatch as f64 * batch as f64;
     let longest = most / superbatch.max(1.0);
     let (wdl, rate) = (target.wdl.range(), schedule.learning_rate.as_ref().map(Stages::range));
-    // At 0 in 32 bits a weight that never had a gradient would become 0 / 0.
+    // If it is 0 in 32 bits, a weight without any gradient becomes 0 / 0.
     let epsilon = f64::from(settings.epsilon as f32);
     let mut rows = vec![
         ("data.held_out", Some(data.held_out), from(0.0), beyond(1.0)),
@@ -372,7 +371,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
     Ok(())
 }
 
-/// The files, and what of the data the model cannot have.
+/// Checks the files, and that the model can use the data.
 fn check_data(file: &ConfigFile, test: Test) -> Checked {
     let ConfigFile { data, net, .. } = file;
     let (sources, key) = (&data.source, data.key_of_files());
@@ -416,7 +415,7 @@ fn check_schedule(file: &ConfigFile, direct: bool) -> Checked {
     )
 }
 
-/// The loss, the weights of positions, and what is learnt.
+/// Checks the loss, the weights of positions and the objective.
 fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
     let ConfigFile { target, net, traces, .. } = file;
     let (shape, asymmetry) = (target.loss, target.asymmetry.unwrap_or(0.0));
@@ -483,8 +482,8 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
 }
 
 /// Clips the weights of feature sets that are exported in i8, so that they quantise; a row and its
-/// factor are added, and have half of it each. Where rows repeat, clip and learning rate are smaller, so
-/// that the most that they add up to, and that a step moves the sum, is that of pieces.
+/// factor are added, and each gets half of the range. Where rows repeat, clip and learning rate are
+/// smaller, so that the largest sum, and its largest change per step, are those of pieces.
 fn fit_sets(NetModel { architecture, scales, .. }: &NetModel, optimizer: &mut Settings) {
     for array in architecture.arrays() {
         let (Part::Rows(set) | Part::Factor(set)) = array.part else { continue };
@@ -508,7 +507,7 @@ fn fit_sets(NetModel { architecture, scales, .. }: &NetModel, optimizer: &mut Se
     }
 }
 
-/// The arrays that have a clip or a learning rate of their own.
+/// Checks the arrays with a clip or learning rate of their own.
 fn check_layers(net: &Architecture, tune_base: bool, optimizer: &Optimizer) -> Checked {
     let arrays = net.arrays();
     let terms = if tune_base { &["tempo", "terms"][..] } else { &[] };

@@ -1,4 +1,4 @@
-//! The sections of a config as files have them. `docs/config.md` is their reference.
+//! Sections of a config as written in files. `docs/config.md` is their reference.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::scales::{HeadFormat, Scales};
 use crate::train::optimizer::{Layers, Name};
 use crate::train::schedule::{Length, Stages};
 
-/// A config as a file has it; exactly one of `net`, `terms` and `traces` is given.
+/// A config as written in a file; exactly one of `net`, `terms` and `traces` is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigFile {
@@ -41,29 +41,29 @@ pub struct ConfigFile {
 pub struct Data {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<PathBuf>,
-    /// Files that only validate.
+    /// Files for validation only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub validation: Vec<PathBuf>,
-    /// The format of all files; none where the content of each tells.
+    /// Format of all files; none: each is detected.
     pub format: Option<String>,
-    /// The share of the games that training never learns from.
+    /// Share of the games that training never sees.
     pub held_out: f64,
-    /// The share of the held-out games that is kept for the test.
+    /// Share of the held-out games that is kept for the test.
     pub test: Option<f64>,
     pub held_out_seed: u64,
-    /// The share of the other games that training takes.
+    /// Share of the other games that training uses.
     pub share: f64,
-    /// Bad records of each file that are skipped, at most.
+    /// Most bad records of each file that are skipped.
     pub bad_records: u64,
-    /// The point of view of scores and results, for formats that leave it open.
+    /// Point of view of scores and results, for formats that leave it open.
     pub point_of_view: Option<PointOfView>,
     /// Whether the point of view is measured against material before training.
     pub check_view: bool,
-    /// Positions of each file, at most.
+    /// Most positions of each file.
     pub limit: Option<u64>,
     /// Positions that are shuffled together.
     pub window: Option<usize>,
-    /// Positions to train on, where they stream by.
+    /// Positions to train on, in streamed data.
     pub positions: Option<u64>,
     pub shuffle: bool,
     /// Positions that stay together from pass to pass.
@@ -73,7 +73,7 @@ pub struct Data {
     pub source: Vec<Source>,
 }
 
-/// One of several sources of positions; missing keys are as `[data]` and `[target]` have them.
+/// One of several sources of positions; missing keys are taken from `[data]` and `[target]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -83,7 +83,7 @@ pub struct Source {
     pub limit: Option<u64>,
     pub wdl: Option<f64>,
     pub score_scale: Option<f64>,
-    /// In the place of `data.filter` as a whole.
+    /// Replaces `data.filter` as a whole.
     pub filter: Option<Filter>,
 }
 
@@ -92,15 +92,15 @@ pub struct Source {
 #[serde(deny_unknown_fields)]
 pub struct Net {
     pub inputs: Views,
-    /// The feature sets, by name.
+    /// Names of the feature sets.
     #[serde(default = "pieces", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,
-    /// Whether a view is turned left to right where its own king stands on files e to h.
+    /// Whether a perspective is mirrored left to right if its own king is on files e to h.
     pub mirror: Option<bool>,
-    /// The bucket by the square of a view's own king; empty for one bucket.
+    /// King bucket by square of the own king; empty for one bucket.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub king_buckets: Vec<u8>,
-    /// Whether training has rows that count in every king bucket.
+    /// Whether training adds rows that are shared by all king buckets.
     #[serde(default)]
     pub factorised: bool,
     /// Neurons of the hidden layer.
@@ -112,37 +112,37 @@ pub struct Net {
     /// The layers behind the hidden one, the output last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<LayerForm>,
-    /// Whether the first layer of the head has one more neuron, which is added to the output.
+    /// Whether the first layer of the head has one more neuron, added to the output.
     #[serde(default)]
     pub skip: bool,
-    /// Whether each row has a piece-square value by output bucket, which is added to the output.
+    /// Whether each row has a piece-square value per output bucket, added to the output.
     #[serde(default)]
     pub psqt: bool,
-    /// Sets of all layers behind the hidden one: their number, or the name of what chooses them.
+    /// Output buckets: their number, or the name of the function that chooses one.
     #[serde(default)]
     pub output_buckets: Buckets,
-    /// The weights to start from; none for random ones.
+    /// Starting weights; none: random.
     pub start: Option<String>,
     /// Factor of the random starting weights of the accumulators.
     #[serde(default)]
     pub start_size: StartSize,
-    /// The evaluation that the net is added to.
+    /// The base evaluation that the net is added to.
     pub base: Option<String>,
-    /// Whether the terms of `base` learn together with the net.
+    /// Whether the terms of `base` are trained with the net.
     #[serde(default)]
     pub tune_base: bool,
-    /// The numbers of fused operations on the CPU.
+    /// Number format of fused operations on the CPU.
     pub precision: Option<Precision>,
-    /// The factor of accumulators; none for 255, or what is safe below.
+    /// Factor of accumulators; none: 255, or a smaller safe one.
     pub qa: Option<i32>,
     #[serde(default = "qb")]
     pub qb: i32,
-    /// The numbers behind the accumulators.
+    /// Number format behind the accumulators.
     #[serde(default)]
     pub head_format: HeadFormat,
 }
 
-/// A factor of starting weights, or one for each of some feature sets.
+/// A factor of starting weights, or one for each of several feature sets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number, or numbers by the names of feature sets")]
 pub enum StartSize {
@@ -150,29 +150,29 @@ pub enum StartSize {
     Sets(BTreeMap<String, f64>),
 }
 
-/// The handcrafted terms that are built in.
+/// The built-in handcrafted terms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
-    /// The terms of the evaluation, by name; none for all.
+    /// Terms of the evaluation, by name; none: all.
     #[serde(rename = "use")]
     pub used: Option<Vec<String>>,
-    /// Those of them that training moves; none for all.
+    /// The terms that are trained; none: all.
     pub tune: Option<Vec<String>>,
-    /// A JSON file, `material` or `zero`; none for the weights that are built in.
+    /// A JSON file, `material` or `zero`; none: the built-in weights.
     pub start: Option<String>,
-    /// Positions that a term must occur in to be trained.
+    /// Fewest positions with a term for it to be trained.
     #[serde(default = "rare")]
     pub rare: u64,
 }
 
-/// The terms of another engine, counted in the files.
+/// Terms of another engine, counted in the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traces {
-    /// The file with the names, kinds and start weights of the terms.
+    /// File with the names, kinds and start weights of the terms.
     pub list: PathBuf,
-    /// As those of [`Terms`], like `tune` and `rare`.
+    /// As in [`Terms`], like `tune` and `rare`.
     #[serde(rename = "use")]
     pub used: Option<Vec<String>>,
     pub tune: Option<Vec<String>>,
@@ -180,44 +180,44 @@ pub struct Traces {
     pub rare: u64,
 }
 
-/// The targets of positions, and the loss.
+/// Targets of positions, and the loss.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Target {
-    /// Centipawns that make one unit of the model's output.
+    /// Centipawns per unit of the model's output.
     pub scale: Option<f64>,
-    /// The same for the scores of the data.
+    /// Centipawns per logit of the data's scores.
     pub score_scale: Option<f64>,
     /// Weight of the game's result against the score.
     pub wdl: Stages,
-    /// Centipawns at which a win is as likely as not.
+    /// Centipawns at which a win has probability one half.
     pub score_offset: Option<f64>,
     pub loss: LossShape,
-    /// The exponent of the loss `power`.
+    /// Exponent of the loss `power`.
     pub power: Option<f64>,
-    /// The additional share of the loss where the model expects more than the target.
+    /// Additional factor of the loss where the model expects more than the target.
     pub asymmetry: Option<f64>,
     #[serde(skip_serializing_if = "Weighing::is_level")]
     pub weights: Weighing,
     pub learn: Learn,
-    /// With moves: least squares with this force in centipawns; none for softmax.
+    /// With moves: least squares with this force in centipawns; none: softmax.
     pub force: Option<f64>,
 }
 
-/// The lesson of a position.
+/// Objective of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Learn {
     /// The result of its game, and its score.
     #[default]
     Values,
-    /// The same, at the end of its quiescence search. Texel's method.
+    /// The same at the end of its quiescence search, as in Texel's method.
     Quiescence,
-    /// The move that the winner played. Deep Thought's method.
+    /// The move that the winner played, as in Deep Thought's method.
     Moves,
 }
 
-/// A method that finds weights; see [`Settings`](crate::train::optimizer::Settings).
+/// Optimiser; see [`Settings`](crate::train::optimizer::Settings).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Optimizer {
@@ -235,31 +235,31 @@ pub struct Optimizer {
     pub layers: Layers,
 }
 
-/// The length of a run, given once as `epochs`, `positions` or `superbatches`, and its steps.
+/// Length of a run, given once as `epochs`, `positions` or `superbatches`, and its steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
     pub epochs: Option<f64>,
     pub positions: Option<u64>,
     pub superbatches: Option<f64>,
-    /// Positions of a step.
+    /// Positions per step.
     pub batch: Option<BatchSize>,
     pub batches_per_superbatch: u64,
     pub learning_rate: Option<Stages>,
-    /// Validations in the run.
+    /// Number of validations in the run.
     pub validations: u64,
-    /// Checkpoints in the run.
+    /// Number of checkpoints in the run.
     pub checkpoints: u64,
-    /// Distance of the checkpoints that are kept for good.
+    /// Distance between checkpoints that are never deleted.
     pub keep_every: Option<Length>,
-    /// Validations without a lower loss that end the run.
+    /// Validations without a lower loss after which the run ends.
     pub patience: Option<u64>,
-    /// The lengths that the run had before it was made longer.
+    /// Lengths of the run before it was made longer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extended: Vec<Earlier>,
 }
 
-/// The positions of a step.
+/// Positions per step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number of positions, or \"all\"")]
 pub enum BatchSize {
@@ -267,7 +267,7 @@ pub enum BatchSize {
     All(WholeData),
 }
 
-/// The word for all of the data: a step is an epoch.
+/// The word for all data: a step is an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WholeData {
     #[serde(rename = "all")]
@@ -275,7 +275,7 @@ pub enum WholeData {
 }
 
 impl BatchSize {
-    /// The number of positions; none where a step takes all of the data.
+    /// The number of positions; none: all data.
     pub fn positions(self) -> Option<usize> {
         match self {
             Self::Positions(positions) => Some(positions),
@@ -284,7 +284,7 @@ impl BatchSize {
     }
 }
 
-/// A length that a run had, as `[schedule]` gave it, and the step up to which it counted.
+/// An earlier length of a run, as in `[schedule]`, and the step up to which it was valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Earlier {
@@ -325,7 +325,7 @@ impl Default for Schedule {
             positions: None,
             superbatches: None,
             batch: None,
-            // With the usual batch about 100 million positions.
+            // With the default batch about 100 million positions.
             batches_per_superbatch: 6_104,
             learning_rate: None,
             validations: 20,
@@ -348,10 +348,10 @@ impl Default for StartSize {
 }
 
 impl StartSize {
-    /// The factor of sets that a config says nothing of.
+    /// Factor of sets without one in the config.
     const USUAL: f64 = 0.3;
 
-    /// The factor of a set.
+    /// Factor of a set.
     pub fn of(&self, set: &str) -> f64 {
         match self {
             Self::Number(size) => *size,

@@ -1,6 +1,6 @@
-//! Checks whether positions are fit to train on. An [`Exam`] keeps counts, a bounded draw of
+//! Checks whether positions are fit to train on. An [`Exam`] stores counts, a bounded number of
 //! samples, and hashes thinned by value, so that memory does not grow with the file;
-//! [`Exam::diagnose`] makes a [`Diagnosis`] of it.
+//! [`Exam::diagnose`] makes a [`Diagnosis`] of them.
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -16,29 +16,29 @@ use crate::loss::sigmoid;
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, Spread, mix};
 
-/// Samples that are kept for what is not counted as they come.
+/// Samples stored for checks that need all of them.
 const DRAWN: usize = 1 << 17;
-/// Scores farther from zero are mates and table bases, centipawns.
+/// Scores beyond are mates and tablebase results.
 const DECIDED: u16 = 20_000;
-/// A file with a larger share of bad records is not what it seems.
+/// Largest share of bad records; beyond, the file is probably something else.
 const MOST_BAD: f64 = 0.2;
-/// With a larger share of games or positions in another set its figures are not honest.
+/// Largest share of games or positions in another set; beyond, its figures are not honest.
 const MOST_LEAKED: f64 = 0.01;
-/// A larger share of checks, captures and promotions is worth a filter.
+/// Share of checks, captures and promotions from which on a filter pays off.
 const MOST_NOISE: f64 = 0.01;
-/// A larger share of repeats is worth a note.
+/// Share of repeats from which on they are noted.
 const MOST_REPEATS: f64 = 0.05;
 /// Fewer positions train only the smallest evaluations.
 const FEW: u64 = 10_000;
 const FEWEST_SCORED: usize = 2000;
 
-/// Games by their end, seen by one side.
+/// Games by their end, from one side's point of view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Results {
     pub wins: u64,
     pub draws: u64,
     pub losses: u64,
-    /// Values between, which some text files hold.
+    /// Values between, which some text files contain.
     pub between: u64,
 }
 
@@ -53,10 +53,10 @@ impl Results {
     }
 }
 
-/// At most so many different hashes of a kind are kept, some 32 MiB.
+/// Most distinct hashes of a kind in memory, some 32 MiB.
 const MOST_KEYS: usize = 1 << 20;
 
-/// Counts of keys whose hash begins with enough zeros, more of them where memory is full.
+/// Counts of keys whose hash has enough leading zeros; more zeros are needed when memory is full.
 #[derive(Default)]
 struct Multiset {
     counts: HashMap<u64, u32>,
@@ -78,13 +78,13 @@ impl Multiset {
         }
     }
 
-    /// Share of what came before; 0 without any.
+    /// Share of keys that occurred before; 0 without any.
     fn repeated(&self) -> f64 {
         let total: u64 = self.counts.values().map(|count| u64::from(*count)).sum();
         share(total - self.counts.len() as u64, total)
     }
 
-    /// Share, each counted as often as it comes, that occurs in the other.
+    /// Share of the occurrences whose key occurs in the other set.
     fn within(&self, other: &Multiset) -> f64 {
         let level = self.level.max(other.level);
         let (mut total, mut common) = (0u64, 0u64);
@@ -109,27 +109,27 @@ pub struct Keys {
     games_read: u64,
 }
 
-/// Shares of what came before in the same file, 0 to 1.
+/// Shares of repeats in the same file, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Repeats {
-    /// Equal positions, counters aside; a position and the same with colours swapped are one.
+    /// Equal positions, counters aside; a colour-flipped position counts as equal.
     pub positions: f64,
-    /// Result and score are the same too.
+    /// Equal positions with equal result and score.
     pub records: f64,
-    /// Start and moves are the same; none where games are unknown.
+    /// Equal start and moves; none where games are unknown.
     pub games: Option<f64>,
 }
 
-/// Shares of what also occurs in another file, 0 to 1.
+/// Shares that also occur in another file, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Overlap {
     pub positions: f64,
-    /// None where one of both does not know games.
+    /// None if games are unknown in either.
     pub games: Option<f64>,
 }
 
 impl Keys {
-    /// Takes the next sample of a file; samples of a game stand next to each other.
+    /// Adds the next sample of a file; samples of a game are neighbours.
     pub fn add(&mut self, sample: &Sample) {
         let key = sample.position.key();
         self.positions.add(key);
@@ -143,7 +143,7 @@ impl Keys {
         }
     }
 
-    /// Number of games, each counted once as training does, if they are known.
+    /// Number of distinct games, if they are known.
     pub fn games(&self) -> Option<u64> {
         let once = self.games_read as f64 * (1.0 - self.games.repeated());
         (self.games_read > 0).then_some(once.round() as u64)
@@ -169,24 +169,23 @@ impl Keys {
 pub struct Scale {
     /// Centipawns a unit of logit.
     pub scale: f64,
-    /// At the border of the search: the scores say nothing of the results.
+    /// At the border of the search: the scores do not predict the results.
     pub at_border: bool,
     /// Share of the results' variance that the scores explain.
     pub explained: f64,
 }
 
-/// A scale for scores and results of 0 to 1, and whether it lies at the border of the search.
+/// Fits a scale of scores to results of 0 to 1; the flag marks the border of the search.
 pub type FitScale = fn(&[f64], &[f64]) -> Option<(f64, bool)>;
 
-/// Facts about the reading of a file.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Point of view under which scores and results were read.
+    /// Point of view in which scores and results were read.
     pub view: PointOfView,
     pub bad: BadRecords,
-    /// Games passed over because they have no result.
+    /// Games skipped for lack of a result.
     pub unfinished: u64,
-    /// Why reading stopped before the end of the file.
+    /// Reason why reading stopped before the end of the file.
     pub ended: Option<String>,
 }
 
@@ -203,17 +202,17 @@ pub enum Grade {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     pub grade: Grade,
-    /// The check, in a word or two.
+    /// The check in a word or two.
     pub about: &'static str,
     pub says: String,
-    /// A remedy; none where nothing is wrong.
+    /// A remedy; none if nothing is wrong.
     pub cure: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnosis {
     pub positions: u64,
-    /// Each counted once; none where they are unknown.
+    /// Distinct games; none if unknown.
     pub games: Option<u64>,
     pub bad_records: u64,
     /// The first bad records, with place and reason.
@@ -221,21 +220,20 @@ pub struct Diagnosis {
     pub unfinished: u64,
     pub white_to_move: u64,
     pub side_to_move: Results,
-    /// None where it is unknown who is White.
+    /// None if it is unknown who is White.
     pub white: Option<Results>,
     pub scored: u64,
-    /// Scores farther from zero than 20,000.
     pub mates: u64,
     pub scores: Option<[i16; 2]>,
     pub in_check: u64,
-    /// Positions whose move played is known; captures and promotions among these moves.
+    /// Positions with a known move; captures and promotions among these moves.
     pub moves: u64,
     pub captures: u64,
     pub promotions: u64,
     /// Positions in check, with a capture or with a promotion.
     pub noisy: u64,
     pub repeats: Repeats,
-    /// None where too few positions have scores.
+    /// None if too few positions have scores.
     pub scale: Option<Scale>,
     pub against: Option<Overlap>,
     pub findings: Vec<Finding>,
@@ -256,7 +254,7 @@ pub struct Exam {
 }
 
 impl Exam {
-    /// Begins, for samples of a format that carries these facts.
+    /// Starts an exam of samples from a format with these facts.
     pub fn new(facts: &Facts) -> Self {
         Self {
             colours: facts.colours != Holds::Never,
@@ -267,7 +265,7 @@ impl Exam {
         }
     }
 
-    /// Takes the next sample of the file.
+    /// Adds the next sample of the file.
     pub fn add(&mut self, sample: &Sample) {
         let it = &mut self.it;
         let white = sample.position.turn().is_white();
@@ -293,8 +291,8 @@ impl Exam {
         self.draw.add(sample);
     }
 
-    /// Figures and findings: with what the reader says, a fit of scales, and the keys of other
-    /// files, which must not hold the same positions.
+    /// Completes the diagnosis, with the reader's counts, a fit of scales, and the keys of other
+    /// files, which must not contain the same positions.
     pub fn diagnose(self, reading: &Reading, fit: FitScale, against: Option<&Keys>) -> Diagnosis {
         let mut it = self.it;
         it.games = self.keys.games();
@@ -341,7 +339,7 @@ fn finding(grade: Grade, about: &'static str, says: String, cure: &str) -> Findi
     Finding { grade, about, says, cure }
 }
 
-/// A note where something is to be noted, else ok.
+/// A note if `noted`, else ok.
 fn note(noted: bool, about: &'static str, says: String, cure: &str) -> Finding {
     finding(if noted { Grade::Note } else { Grade::Ok }, about, says, cure)
 }

@@ -1,12 +1,12 @@
-//! A few positions of each game: neighbours are nearly the same and share one result.
+//! Extract of a few positions per game: neighbours are nearly the same and share one result.
 
 use std::num::NonZeroU64;
 
 use crate::sample::{Sample, mix};
 
-/// Draws by seed, moves and positions of each game, not by the order of games.
+/// Draws by seed, moves and positions of each game, independent of the order of games.
 pub struct Extract {
-    /// At most so many positions of a game; none for all.
+    /// Most positions of a game; none: all.
     per_game: Option<usize>,
     seed: u64,
     game: Option<NonZeroU64>,
@@ -20,7 +20,7 @@ impl Extract {
         Self { per_game, seed, game: None, positions: Vec::new(), left_out: 0 }
     }
 
-    /// Takes the next sample, and appends those drawn from a game that has ended.
+    /// Adds the next sample, and appends those drawn from a game that has ended.
     pub fn push(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
         if sample.game != self.game || sample.game.is_none() {
             self.finish(out);
@@ -29,12 +29,12 @@ impl Extract {
         self.positions.push(*sample);
     }
 
-    /// Ends the game under way.
+    /// Ends the last game.
     pub fn finish(&mut self, out: &mut Vec<Sample>) {
         let all = self.positions.len();
         let wanted = self.per_game.unwrap_or(all).min(all);
         let mut state = mix(self.seed, self.game.map_or(0, NonZeroU64::get));
-        // One from each of as many equal parts of the game as positions are wanted.
+        // One from each of `wanted` equal parts of the game.
         out.extend((0..wanted).map(|i| {
             let (from, to) = (i * all / wanted, (i + 1) * all / wanted);
             state = mix(state, i as u64);

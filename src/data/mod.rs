@@ -1,4 +1,4 @@
-//! Data before training: what of it to learn from, in which order, and what a format loses of it.
+//! Data before training: selection, order, and losses of a format.
 
 pub mod doctor;
 pub mod extract;

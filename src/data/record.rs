@@ -1,4 +1,4 @@
-//! A sample of no game in 40 bytes, for temporary files.
+//! A sample without its game in 40 bytes, for temporary files.
 
 use std::num::NonZeroU16;
 
@@ -7,8 +7,8 @@ use shakmaty::{Color, Square};
 use crate::format::{Format, Holds};
 use crate::sample::{Impossible, Played, Position, Sample};
 
-/// Everything that a [`Sample`] holds except its game: 28 bytes of the position, result as f32,
-/// score, ply and move as 16 bits each, a byte that says whether score and ply are there, a zero.
+/// All fields of a [`Sample`] except its game: 28 bytes of the position, result as f32, score, ply
+/// and move in 16 bits each, a byte of flags for score and ply, a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record(pub [u8; Record::LENGTH]);
 
@@ -33,7 +33,7 @@ impl Record {
         Self(bytes)
     }
 
-    /// The sample; an error only where the bytes are not those of [`Record::pack`].
+    /// Unpacks the sample; an error only if the bytes do not come from [`Record::pack`].
     pub fn unpack(&self) -> Result<Sample, Impossible> {
         let bytes = &self.0;
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
@@ -57,7 +57,7 @@ impl Record {
     }
 }
 
-/// Facts that positions of `from` may hold and `to` cannot, in words.
+/// Facts that positions of `from` may have and `to` cannot store, in words.
 pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
     let (before, after) = (from.facts, to.facts);
     let mut lost = Vec::new();
@@ -79,7 +79,7 @@ pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
     lost
 }
 
-/// Writes a sample into `scratch`; the error says why the format cannot hold it.
+/// Writes a sample into `scratch`; an error if the format cannot store it.
 pub fn fits(sample: &Sample, format: &Format, scratch: &mut Vec<u8>) -> Result<(), String> {
     let Some(writer) = format.writer else {
         return Err(format!("{} is only read", format.name));

@@ -1,6 +1,6 @@
-//! Records in random order, more of them than memory holds: each goes into one of 256 buckets by a
-//! seeded generator, and each bucket is shuffled whole. Buckets beyond memory lie in one file
-//! without a name. The order does not depend on the memory.
+//! Shuffle of more records than fit in memory: each goes into one of 256 buckets by a seeded
+//! generator, and each bucket is shuffled whole. Buckets beyond memory go to one unnamed file. The
+//! order does not depend on the memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// One byte of the generator chooses a bucket.
 const BUCKETS: usize = 256;
 
-/// Why records could not be shuffled.
+/// Reason why records cannot be shuffled.
 #[derive(Debug, thiserror::Error)]
 pub enum ShuffleError {
     #[error("cannot use a temporary file in {folder}: {error}; free some space there")]
@@ -21,27 +21,27 @@ pub enum ShuffleError {
     Memory { memory: u64, needed: u64 },
 }
 
-/// A shuffle of records of `N` bytes under way.
+/// A shuffle in progress, of records of `N` bytes.
 pub struct Shuffle<const N: usize> {
     random: Xoshiro256PlusPlus,
-    /// Bytes of the generator that have not chosen a bucket yet.
+    /// Random bytes that have not chosen a bucket yet.
     choices: u64,
     left: u32,
     buckets: Vec<Vec<[u8; N]>>,
     held: usize,
-    /// So many records are held at most; then they go to the file.
+    /// Most records in memory; then they go to the file.
     most: usize,
     memory: u64,
     folder: PathBuf,
     file: Option<File>,
-    /// For each time that the buckets went to the file: where each of them begins, and the end.
+    /// For each spill to the file: the start of each bucket, and the end.
     spills: Vec<[u64; BUCKETS + 1]>,
 }
 
 impl<const N: usize> Shuffle<N> {
-    /// Uses about `memory` bytes, and temporary files in `folder` where they do not suffice.
+    /// Uses about `memory` bytes, and temporary files in `folder` for the rest.
     pub fn new(seed: u64, memory: u64, folder: &Path) -> Self {
-        // Vectors have up to twice the room they need.
+        // Vectors may reserve twice what they need.
         let most = usize::try_from(memory * 2 / 5).unwrap_or(usize::MAX) / N;
         Self {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -74,7 +74,7 @@ impl<const N: usize> Shuffle<N> {
         Ok(())
     }
 
-    /// Hands on the records in their new order, bucket by bucket.
+    /// Passes on the records in their new order, bucket by bucket.
     pub fn finish<E: From<ShuffleError>>(
         mut self,
         mut take: impl FnMut(&[[u8; N]]) -> Result<(), E>,
@@ -91,7 +91,7 @@ impl<const N: usize> Shuffle<N> {
         Ok(())
     }
 
-    /// The records of a bucket in the order in which they came.
+    /// The records of a bucket in their original order.
     fn bucket(&mut self, number: usize) -> Result<Vec<[u8; N]>, ShuffleError> {
         let held = std::mem::take(&mut self.buckets[number]);
         let Some(file) = &mut self.file else { return Ok(held) };
@@ -116,7 +116,7 @@ impl<const N: usize> Shuffle<N> {
         Ok(all)
     }
 
-    /// Takes all that is held to the file.
+    /// Moves all records in memory to the file.
     fn spill(&mut self) -> Result<(), ShuffleError> {
         let failed = |error| ShuffleError::Temporary { folder: self.folder.clone(), error };
         let file = match &mut self.file {

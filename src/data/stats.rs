@@ -1,4 +1,4 @@
-//! Contents of a file, in numbers.
+//! Statistics of a file.
 
 use std::collections::HashSet;
 use std::num::NonZeroU64;
@@ -8,18 +8,18 @@ use shakmaty::Color;
 
 use crate::sample::Sample;
 
-/// Upper ends of the ranges of |score| that are counted, in centipawns, included.
+/// Upper ends (inclusive) of the ranges of |score| that are counted, in centipawns.
 pub const SCORES: [u16; 9] = [25, 50, 100, 200, 400, 800, 1600, 10_000, 32_767];
 
 /// Counts over a stream of samples.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Stats {
     pub positions: u64,
-    /// Games that differ; none where the positions do not know their games.
+    /// Distinct games; none if positions lack their game.
     pub games: Option<u64>,
-    /// Positions with White to move; all of them where the format does not tell who is White.
+    /// Positions with White to move; all of them if the format cannot tell the colours apart.
     pub white_to_move: u64,
-    /// Losses, draws and wins of the side to move, and results between them.
+    /// Losses, draws and wins of the side to move, and other results.
     pub losses: u64,
     pub draws: u64,
     pub wins: u64,

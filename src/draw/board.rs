@@ -9,8 +9,8 @@ const CELL: usize = 40;
 /// Below and left of the squares, for files and ranks.
 const EDGE: usize = 16;
 
-/// A board coloured by numbers, with the numbers in it. The faintest colour stands for `middle`,
-/// the strongest for what is `span` or more away. A square without a number is blank.
+/// A board coloured by numbers, with the numbers in it. The faintest colour means `middle`, the
+/// strongest `span` or more away. Squares without a number are blank.
 pub fn heat(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> Markup {
     board(title, |square| match values[square] {
         None => html! { g.blank { rect x="0.5" y="0.5" width="39" height="39" {} } },
@@ -48,13 +48,13 @@ fn board(title: &str, square: impl Fn(usize) -> Markup) -> Markup {
     }
 }
 
-/// No decimals; what rounds to nothing has no sign.
+/// Formats without decimals; zero has no sign.
 pub fn whole(value: f64) -> String {
     let text = format!("{value:.0}");
     if text == "-0" { "0".to_string() } else { text }
 }
 
-/// The rules of boards.
+/// Style rules of boards.
 pub(super) fn style() -> String {
     format!(
         ".squares text {{ font: 12px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }}\n\

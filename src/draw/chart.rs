@@ -1,7 +1,7 @@
 //! Curves over two axes, as SVG inside a page.
 //!
-//! plotters writes colours as attributes, which any rule of a style sheet overrules: [`style`]
-//! hands them to the page's theme, so that one picture serves light, dark and paper.
+//! plotters writes colours as attributes, which any rule of a style sheet overrules: [`style`] maps
+//! them to the page's theme, so that one picture works for light, dark and paper.
 
 use maud::{Markup, PreEscaped, html};
 use plotters::chart::ChartBuilder;
@@ -17,12 +17,12 @@ use super::colour::{LIGHT, Rgb, SERIES, hex};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     pub name: String,
-    /// Its colour, counted from 0; colours repeat after six.
+    /// Colour, counted from 0; colours repeat after six.
     pub colour: usize,
     pub dashed: bool,
-    /// A mark at each point.
+    /// Whether each point has a mark.
     pub dots: bool,
-    /// x and y; what is not finite is left out.
+    /// x and y; non-finite points are left out.
     pub points: Vec<[f64; 2]>,
     /// x, low and high: an interval around the curve.
     pub band: Vec<[f64; 3]>,
@@ -31,7 +31,7 @@ pub struct Line {
 /// Curves over common axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart<'a> {
-    /// What readers of the screen are told.
+    /// Text for screen readers.
     pub title: &'a str,
     pub x: &'a str,
     pub y: &'a str,
@@ -42,11 +42,11 @@ pub struct Chart<'a> {
 
 const SIZE: (u32, u32) = (460, 300);
 const SQUARE: (u32, u32) = (360, 360);
-/// Of letters; plotters makes some 13 pixels of it.
+/// Size of the font; plotters scales it to some 13 pixels.
 const FONT: f64 = 16.0;
 
 impl Chart<'_> {
-    /// The picture with its legend; a sentence where there is nothing to draw.
+    /// The picture with its legend; a sentence if there is no data.
     pub fn markup(&self) -> Markup {
         let Some((x, y)) = self.ranges() else {
             return html! { p.soft { "Nothing to draw." } };
@@ -54,7 +54,7 @@ impl Chart<'_> {
         let mut text = String::new();
         let size = if self.calibration { SQUARE } else { SIZE };
         let drawn = self.draw(&mut text, size, x, y);
-        // Only the back end can fail, and a string takes everything.
+        // Only the back end can fail, and writing to a string cannot.
         drawn.expect("an SVG in memory can always be written");
         let role =
             format!("<svg role=\"img\" aria-label=\"{}\" class=\"chart\" ", safe(self.title));
@@ -73,7 +73,7 @@ impl Chart<'_> {
         }
     }
 
-    /// What the axes must hold; none without points.
+    /// Ranges of the axes; none without points.
     fn ranges(&self) -> Option<([f64; 2], [f64; 2])> {
         if self.calibration {
             return Some(([0.0, 1.0], [0.0, 1.0]));
@@ -92,7 +92,7 @@ impl Chart<'_> {
             [low - share * span, high + share * span]
         };
         let wide = match x {
-            // Axes that begin near zero begin there, so that charts of one run line up.
+            // Axes that start near zero start there, so that charts of a run line up.
             [low, high] if 0.0 < low && 4.0 * low < high => [0.0, high],
             [low, high] if low < high => x,
             _ => room(x, 0.5),
@@ -103,7 +103,7 @@ impl Chart<'_> {
     fn draw(&self, text: &mut String, size: (u32, u32), x: [f64; 2], y: [f64; 2]) -> Drawn {
         let area = SVGBackend::with_string(text, size).into_drawing_area();
         let mut builder = ChartBuilder::on(&area);
-        // Marks with many decimals need room beside the name of the axis.
+        // Marks with many decimals need space beside the name of the axis.
         let marks = 46 + 8 * digits(y[1] - y[0]).max(4) as u32;
         builder.margin(8).margin_right(24).x_label_area_size(44).y_label_area_size(marks);
         let mut chart = builder.build_cartesian_2d(x[0]..x[1], y[0]..y[1])?;
@@ -164,12 +164,13 @@ fn rgb([red, green, blue]: Rgb) -> RGBColor {
     RGBColor(red, green, blue)
 }
 
-/// Decimals that tell the marks of an axis apart.
+/// Decimals needed to distinguish the marks of an axis.
 fn digits(span: f64) -> usize {
     (1.5 - span.log10()).ceil().clamp(0.0, 8.0) as usize
 }
 
-/// A mark of an axis: thousands and millions as such, to three digits; else so many decimals.
+/// Formats a mark of an axis: thousands and millions as such, to three digits; else with `digits`
+/// decimals.
 fn short(value: f64, digits: usize) -> String {
     let (unit, name) = match value.abs() {
         it if it >= 1e9 => (1e9, " G"),
@@ -188,7 +189,7 @@ fn safe(text: &str) -> String {
     html! { (text) }.into_string().replace('"', "&quot;")
 }
 
-/// The rules that turn the colours that charts are drawn in into those of the page's theme.
+/// Style rules that map the colours of charts to the page's theme.
 pub(super) fn style() -> String {
     let mut css = String::new();
     let mut rule = |colour: Rgb, name: &str| {

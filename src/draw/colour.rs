@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Steps of the diverging scale on either side of its middle.
 pub const STEPS: i32 = 10;
 
-/// Colours that tell the curves of one chart apart.
+/// Colours for the curves of one chart.
 pub const SERIES: usize = 6;
 
 pub(super) type Rgb = [u8; 3];
@@ -15,11 +15,11 @@ pub(super) struct Theme {
     pub(super) ink: Rgb,
     pub(super) soft: Rgb,
     pub(super) line: Rgb,
-    /// Furthest below, at, and furthest above the middle of the scale. Orange and blue are told
-    /// apart by colour-blind readers too.
+    /// Colours far below, at, and far above the middle of the scale. Orange and blue are also
+    /// distinct for colour-blind readers.
     pub(super) scale: [Rgb; 3],
-    /// Of curves; told apart by colour-blind readers too (M. Okabe, K. Ito, "Color Universal
-    /// Design").
+    /// Colours of curves, also distinct for colour-blind readers (M. Okabe, K. Ito, "Color
+    /// Universal Design").
     pub(super) series: [Rgb; SERIES],
 }
 
@@ -55,12 +55,12 @@ pub(super) const DARK: Theme = Theme {
     ],
 };
 
-/// The class of a step of the scale, `-STEPS..=STEPS`.
+/// Style class of a step of the scale, `-STEPS..=STEPS`.
 pub fn class(step: i32) -> String {
     if step < 0 { format!("n{}", -step) } else { format!("p{step}") }
 }
 
-/// The rules of the diverging scale: mixtures along a line in Oklab look even (B. Ottosson, "A
+/// Style rules of the diverging scale: mixtures along a line in Oklab look even (B. Ottosson, "A
 /// perceptual color space for image processing").
 pub fn css() -> String {
     let mut css =

@@ -1,7 +1,7 @@
-//! Pictures and pages of numbers: charts, boards, neurons, and HTML that stands alone.
+//! Pictures and pages of numbers: charts, boards, neurons, and self-contained HTML.
 //!
-//! Knows numbers and words, nothing of chess beyond the names of squares. Everything shows in a
-//! light and a dark theme, needs no network, and can be printed.
+//! Independent of chess but for the names of squares. Everything works in a light and a dark theme,
+//! without network, and on paper.
 
 pub mod board;
 pub mod chart;

@@ -1,11 +1,11 @@
-//! A page that stands alone: no script, nothing to load, light and dark, phone and paper.
+//! Self-contained page: no script, nothing to load, light and dark, phone and paper.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart;
 use super::colour::variables;
 
-/// A part of a page, with a heading that the list of contents leads to.
+/// A section of a page, with a heading that the table of contents links to.
 #[derive(Clone, Debug)]
 pub struct Section {
     pub title: String,
@@ -18,10 +18,10 @@ impl Section {
     }
 }
 
-/// By which a page of ours is known again.
+/// Mark by which a page of ours is recognised.
 pub const MARK: &str = "nnuance";
 
-/// A page loads nothing and runs nothing, whatever got into it.
+/// A page loads nothing and runs nothing, whatever text it contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 const STYLE: &str = "
@@ -76,8 +76,7 @@ img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: blo
   h2, h3 { break-after: avoid; } .wide { overflow: visible; background: none; } }
 ";
 
-/// The whole page. The lead stands between title and contents; with one section there are no
-/// contents.
+/// The whole page. The lead is between title and contents; a single section has no contents.
 pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
     let style = format!("{}{STYLE}{}{}", variables(), chart::style(), super::board::style());
     let markup = html! {
@@ -88,7 +87,7 @@ pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content=(MARK);
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
-                // Browsers ask for an icon where none is named.
+                // Browsers request an icon where none is named.
                 link rel="icon" href="data:,";
                 title { (title) }
                 style { (PreEscaped(style)) }
@@ -115,12 +114,12 @@ pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
     markup.into_string()
 }
 
-/// A picture with its title and a line about it; `class` may be empty.
+/// A picture with its title and a line of text; `class` may be empty.
 pub fn figure(title: &str, about: &str, class: &str, picture: &Markup) -> Markup {
     html! {
         figure class=[Some(class).filter(|class| !class.is_empty())] {
             figcaption { (title) }
-            // Also where it is empty: neighbours line up by their parts.
+            // Even if it is empty, so that neighbours line up.
             p.soft { (about) }
             (picture)
         }

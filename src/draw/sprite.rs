@@ -1,7 +1,7 @@
 //! Small pictures of many numbers, a pixel each, as PNG.
 //!
-//! What is near zero is transparent, so that the same picture shows on light and dark paper:
-//! blue above zero, orange below, the stronger the further away.
+//! Values near zero are transparent, so that the same picture works on light and dark paper: blue
+//! above zero, orange below, the stronger the further away.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use png::{BitDepth, ColorType, Compression, Encoder};
 
 use super::colour::LIGHT;
 
-/// A rectangle of shares, -1 to 1, by row; what is not finite, such as a gap, stays clear.
+/// A rectangle of values, -1 to 1, by row; non-finite ones are clear.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sprite {
     width: usize,
@@ -18,20 +18,17 @@ pub struct Sprite {
 
 /// Steps of colour on either side of zero.
 const STEPS: f32 = 127.0;
-/// The entry of the palette for zero and for gaps.
+/// Palette entry of zero and gaps.
 const CLEAR: u8 = 128;
 
 impl Sprite {
-    /// All clear.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width, values: vec![f32::NAN; width * height] }
     }
 
-    /// Puts 64 squares, a1 first, with their upper left corner at a column and row; a8 comes to
-    /// lie there. Each is divided by `span`.
+    /// Draws 64 squares, a1 first, with a8 at this column and row. Each value is divided by `span`.
     ///
-    /// # Panics
-    /// If the board does not fit there.
+    /// # Panics If the board does not fit.
     pub fn board(&mut self, column: usize, row: usize, squares: &[f32; 64], span: f32) {
         for (square, value) in squares.iter().enumerate() {
             let place = (row + 7 - square / 8) * self.width + column + square % 8;
@@ -39,7 +36,7 @@ impl Sprite {
         }
     }
 
-    /// The file's bytes, a pixel a number.
+    /// Encodes the picture as PNG, a pixel a number.
     pub fn png(&self) -> Vec<u8> {
         let (width, height) = (self.width, self.values.len() / self.width.max(1));
         let mut bytes = Vec::new();
@@ -56,7 +53,7 @@ impl Sprite {
         bytes
     }
 
-    /// The picture as an address that a page can hold.
+    /// The picture as a data URL.
     pub fn address(&self) -> String {
         format!("data:image/png;base64,{}", STANDARD.encode(self.png()))
     }
@@ -69,13 +66,13 @@ fn index(share: f32) -> u8 {
     (f32::from(CLEAR) + (share.clamp(-1.0, 1.0) * STEPS).round()) as u8
 }
 
-/// Red, green and blue of each entry, and how much of the paper each hides.
+/// Red, green and blue of each entry, and their opacity.
 fn palette() -> (Vec<u8>, Vec<u8>) {
     let (mut colours, mut alphas) = (Vec::new(), Vec::new());
     for entry in 0..=255_u8 {
         let share = (f32::from(entry) - f32::from(CLEAR)) / STEPS;
         let [low, _, high] = LIGHT.scale;
-        // Brighter than the theme of either paper, since both show it.
+        // Brighter than either theme, since both show it.
         let bright = |it: u8| (f32::from(it) * 0.8 + 51.0).round() as u8;
         colours.extend((if share < 0.0 { low } else { high }).map(bright));
         alphas.push((share.abs().min(1.0).powf(0.8) * 255.0).round() as u8);

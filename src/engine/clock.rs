@@ -14,23 +14,22 @@ pub struct Deadline {
 
 impl Deadline {
     pub fn after(patience_ms: u64) -> Self {
-        // Some hundred years are as good as for ever, and do not overflow.
+        // Capped at a hundred years, so that it cannot overflow.
         let capped = Duration::from_millis(patience_ms.min(1 << 42));
         Self { at: Instant::now() + capped, patience_ms }
     }
 
-    /// The time left; zero once it is over.
+    /// The time left; zero after the deadline.
     pub fn left(&self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }
 
-    /// All that was given, in milliseconds.
+    /// The whole time limit, in milliseconds.
     pub fn patience_ms(&self) -> u64 {
         self.patience_ms
     }
 }
 
-/// Tells how long something took.
 #[derive(Clone, Copy)]
 pub struct Stopwatch(Instant);
 
@@ -39,13 +38,13 @@ impl Stopwatch {
         Self(Instant::now())
     }
 
-    /// Milliseconds so far, those begun counted whole.
+    /// Milliseconds so far, rounded up.
     pub fn milliseconds(&self) -> u64 {
         (self.0.elapsed().as_micros() as u64).div_ceil(1000)
     }
 }
 
-/// Raises flags when time is up.
+/// Timer that raises flags.
 pub struct Alarm(Sender<(Instant, Arc<AtomicBool>)>);
 
 impl Default for Alarm {
@@ -57,7 +56,7 @@ impl Default for Alarm {
 }
 
 impl Alarm {
-    /// A flag that is raised so many milliseconds from now, unless another one is set before.
+    /// Returns a flag that is raised after `milliseconds`, unless another one is set before.
     pub fn set(&self, milliseconds: u64) -> Arc<AtomicBool> {
         let flag = Arc::<AtomicBool>::default();
         let at = Instant::now() + Duration::from_millis(milliseconds.min(1 << 42));

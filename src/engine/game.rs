@@ -1,4 +1,4 @@
-//! One game, whoever plays it.
+//! A single game between players.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -20,7 +20,7 @@ pub struct Game {
 }
 
 impl Game {
-    /// Plays a game, asking for each move, until the rules or the player end it.
+    /// Plays a game: `choose` returns each move, until the rules or the player end it.
     pub fn play<E>(
         start: Chess,
         rules: Adjudication,
@@ -45,7 +45,8 @@ impl Game {
         }
     }
 
-    /// Every position with a move played, its score and result seen by the side to move.
+    /// All positions with a played move; score and result have the point of view of the side to
+    /// move.
     pub fn samples(&self) -> Vec<Sample> {
         let mut chess = self.start.clone();
         let white = self.ending.white_result();
@@ -72,7 +73,7 @@ impl Game {
     }
 }
 
-/// When scores end a game before the rules do. Plies are half-moves.
+/// Rules by which scores end a game early. Plies are half-moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adjudication {
     /// Won where every score of the last `win_plies` moves is at least this, for the same side.
@@ -100,7 +101,7 @@ impl Default for Adjudication {
     }
 }
 
-/// In words, for those who read the games.
+/// Describes the rules, for readers of the games.
 impl fmt::Display for Adjudication {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pawns = |score: i16| f64::from(score) / 100.0;
@@ -124,21 +125,21 @@ pub enum Ending {
     Stalemate,
     /// Neither side can mate.
     Material,
-    /// Fifty moves of each side without a capture or a move of a pawn.
+    /// Fifty moves of each side without a capture or pawn move.
     FiftyMoves,
     Repetition,
-    /// The winner, by the scores.
+    /// The winner by adjudication.
     Won(Color),
     Level,
     TooLong,
-    /// The winner; the other one's time was up.
+    /// The winner on time.
     Late(Color),
-    /// The winner; the other one failed: ended by itself, was silent, or answered what is no move.
+    /// The winner; the other player ended, was silent, or sent an illegal move.
     Failed(Color),
 }
 
 impl Ending {
-    /// 1, 0.5 or 0 as White sees it.
+    /// The result for White: 1, 0.5 or 0.
     pub fn white_result(self) -> f32 {
         match self {
             Ending::Checkmate(winner)
@@ -158,22 +159,22 @@ impl Ending {
 #[derive(Debug)]
 pub struct Referee {
     rules: Adjudication,
-    /// Positions since the last move that cannot be taken back.
+    /// Positions since the last irreversible move.
     seen: Vec<Zobrist64>,
-    /// Whom the last scores favour, and for how many moves.
+    /// The side that the last scores favour, and for how many moves.
     favours: Option<(Color, u32)>,
-    /// For how many moves the scores have been level.
+    /// Number of moves for which the scores have been level.
     level: u32,
     plies: u32,
 }
 
 impl Referee {
-    /// A game from its first position on.
+    /// Starts to referee a game at its first position.
     pub fn new(rules: Adjudication, first: &Chess) -> Self {
         Self { rules, seen: vec![key(first)], favours: None, level: 0, plies: 0 }
     }
 
-    /// Whether a position ends a game by the rules that need not know its past.
+    /// Whether a position ends a game by rules that need no history.
     pub fn is_over(chess: &Chess) -> Option<Ending> {
         if chess.legal_moves().is_empty() {
             return Some(match chess.is_check() {
@@ -187,7 +188,7 @@ impl Referee {
         (chess.halfmoves() >= 100).then_some(Ending::FiftyMoves)
     }
 
-    /// Takes in a move: the score that its side saw, who that was, and the position after it.
+    /// Adds a move: its score, the side that played it, and the position after it.
     pub fn moved(&mut self, score: i16, mover: Color, after: &Chess) -> Option<Ending> {
         self.plies += 1;
         let rules = self.rules;

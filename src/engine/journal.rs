@@ -1,6 +1,6 @@
 //! Journal of a job: JSON lines beside the output, `{"journal":2,"settings":[...]}` and then one
-//! line a batch, written once its bytes are on the disk. To resume, what follows the last whole
-//! line is cut off both files. It is locked while a job runs.
+//! line a batch, written once its bytes are on the disk. To resume, both files are cut behind the
+//! last whole line. It is locked while a job runs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,7 +15,7 @@ use crate::output::{self, OutputError};
 
 const VERSION: u32 = 2;
 
-/// Why a job cannot begin, resume or be written down.
+/// Reason why a job cannot start, resume or commit.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("{0} exists already; replace it with --overwrite, or name another file")]
@@ -42,7 +42,7 @@ pub enum JournalError {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Items finished: written, skipped or left out.
+    /// Finished items: written, skipped or left out.
     pub items: u64,
     pub written: u64,
     pub bytes: u64,
@@ -61,7 +61,7 @@ struct Entry<N> {
     notes: Vec<N>,
 }
 
-/// An output and its journal, both open at their ends. A job leaves notes there for itself.
+/// An output and its journal, both open at their ends. `N` are the job's own notes.
 #[derive(Debug)]
 pub struct Journal<N> {
     path: PathBuf,
@@ -72,7 +72,7 @@ pub struct Journal<N> {
     notes: Vec<N>,
 }
 
-/// The journal of an output: its name with `.journal` added.
+/// Path of an output's journal: its name plus `.journal`.
 pub fn path_of(output: &Path) -> PathBuf {
     let mut name = output.as_os_str().to_os_string();
     name.push(".journal");
@@ -80,7 +80,7 @@ pub fn path_of(output: &Path) -> PathBuf {
 }
 
 impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
-    /// Begins a job, or resumes one that was begun with the same settings.
+    /// Starts a job, or resumes one with the same settings.
     pub fn open(output_path: &Path, settings: &[(&str, String)]) -> Result<Self, JournalError> {
         if output_path.extension().is_some_and(|end| PACKED.iter().any(|packed| end == *packed)) {
             return Err(JournalError::Packed(output_path.to_path_buf()));
@@ -92,7 +92,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
             if output_path.exists() {
                 return Err(JournalError::Exists(output_path.to_path_buf()));
             }
-            // It appears whole, so that a journal without settings is none of ours.
+            // It appears whole: every journal of ours has settings.
             output::write(&path, &line(&Head { journal: VERSION, settings: settings.clone() }))?;
         }
         let failed = |error| OutputError::new(&path, error);
@@ -116,7 +116,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
             return Err(JournalError::Settings { journal: path, key, old, new });
         }
         let (mut progress, mut notes, mut length) = (Progress::default(), Vec::new(), head.len());
-        // A line that is torn or garbled, and all behind it, was under way when the power went.
+        // A torn or garbled line, and all behind it, was being written when the power failed.
         for line in lines.take_while(|line| line.ends_with(b"\n")) {
             let Ok(entry) = serde_json::from_slice::<Entry<N>>(line) else { break };
             progress = entry.progress;
@@ -130,7 +130,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         let short =
             || JournalError::Short { output: output_path.into(), journal: path.clone(), bytes };
         let mut options = OpenOptions::new();
-        // Cut below, to what the journal counts.
+        // Truncated below, to the journal's count.
         options.read(true).write(true).create(bytes == 0).truncate(false);
         let mut output = options.open(output_path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound if bytes > 0 => short(),
@@ -171,10 +171,10 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         Ok(())
     }
 
-    /// Removes the journal: the output is whole. An output that stayed empty goes with it.
+    /// Removes the journal of a complete output; an empty output is removed as well.
     pub fn finish(self) -> Result<(), JournalError> {
         let Self { path, file, output_path, output, progress, .. } = self;
-        // Not every system removes files that are open.
+        // Some systems cannot remove open files.
         drop((file, output));
         let remove =
             |path: &Path| fs::remove_file(path).map_err(|error| OutputError::new(path, error));
@@ -191,7 +191,8 @@ fn line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// The first setting that differs: its name, and both values. Another kind of job has other settings.
+/// The first setting that differs: its name and both values. Other kinds of jobs have other
+/// settings.
 fn difference(
     old: &[(String, String)],
     new: &[(String, String)],
@@ -209,19 +210,19 @@ struct Locked(File);
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // An engine that is just being started may still inherit it, so it is unlocked.
+        // A starting engine may still inherit it, so it is unlocked.
         let _ = self.0.unlock();
     }
 }
 
-/// Cuts a file behind its first bytes and goes there.
+/// Cuts a file to its first `length` bytes and seeks to its end.
 fn cut(file: &mut File, length: u64) -> io::Result<()> {
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length)).map(|_| ())
 }
 
-/// Locks a file. An engine that another thread starts at this moment holds a copy of our files for
-/// the blink between fork and exec, so that a lock just given back can seem to be held.
+/// Locks a file. An engine that another thread starts at this moment inherits our files between
+/// fork and exec, so that a released lock can seem taken.
 fn lock(file: &File) -> Result<(), TryLockError> {
     for _ in 0..20 {
         match file.try_lock() {

@@ -1,7 +1,7 @@
 //! Data made by players: scored [`positions`], or games from scratch ([`selfplay`]).
-//! `pool` hands items to [`Player`]s and commits what they made, in order, to output and journal.
-//! Each item is made by a player that forgot everything before it, so the output depends neither on
-//! their number nor on resumes.
+//! `pool` distributes items to [`Player`]s and commits their results, in order, to output and
+//! journal. A player starts each item without memory, so the output depends neither on their number
+//! nor on resumes.
 
 pub mod clock;
 pub mod game;
@@ -31,7 +31,7 @@ pub use crate::score::Score;
 use crate::format::book::BookError;
 use crate::format::{BadRecords, ReadError, WriteError};
 
-/// An item that could not be made.
+/// An item that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
     /// Counted from 0, in order of the input or of the games.
@@ -51,7 +51,7 @@ pub struct Part {
 impl Part {
     pub const WHOLE: Self = Self { number: 1, count: 1 };
 
-    /// The items of this part, of so many.
+    /// The items of this part, of `total`.
     pub fn range(self, total: u64) -> Range<u64> {
         let cut =
             |number: u64| (u128::from(total) * u128::from(number) / u128::from(self.count)) as u64;
@@ -75,21 +75,21 @@ impl FromStr for Part {
 
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Items finished, in all runs together.
+    /// Finished items of all runs together.
     pub done: u64,
     pub written: u64,
-    /// Items that could not be made, in order.
+    /// Failed items, in order.
     pub skipped: Vec<Skip>,
-    /// Items that earlier runs had finished.
+    /// Items that earlier runs finished.
     pub resumed_at: u64,
     /// Whether [`Progress::stop`](crate::progress::Progress::stop) ended the job; the same call resumes it.
     pub stopped: bool,
-    /// Records of the input that were not read in this run.
+    /// Bad records of the input, in this run.
     pub bad_records: BadRecords,
 }
 
 impl Report {
-    /// An error where a job that has ended wrote nothing.
+    /// Fails if a finished job wrote nothing.
     fn unless_empty(self, path: &Path, why: &str) -> Result<Self, EngineError> {
         if self.written > 0 || self.stopped {
             return Ok(self);
@@ -99,7 +99,7 @@ impl Report {
     }
 }
 
-/// Why a job ended; the same call resumes it once the cause is gone.
+/// Reason why a job ended; the same call resumes it once the cause is removed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error(

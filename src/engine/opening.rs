@@ -1,4 +1,4 @@
-//! Where games begin: a start position, and random moves after it.
+//! Openings of games: a start position, and random moves after it.
 
 use std::path::PathBuf;
 
@@ -17,21 +17,21 @@ use crate::sample::{Position, mix};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     Standard,
-    /// The same of 960 arrays for both sides.
+    /// One of 960 arrays, the same for both sides.
     Chess960,
-    /// An array of its own for each side.
+    /// One of 960 arrays for each side.
     DoubleChess960,
-    /// A file of one FEN or EPD a line, or of games in PGN, of which the last position counts. Its
-    /// order is shuffled by the seed; each position serves once before any serves twice.
+    /// A file of one FEN or EPD a line, or of games in PGN, whose last position is used. The seed
+    /// shuffles it; each position is used once before any is used twice.
     Book(PathBuf),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Openings {
     pub start: Start,
-    /// The least and the most random half-moves, each number equally likely.
+    /// Fewest and most random half-moves, all equally likely.
     pub plies: (u32, u32),
-    /// Openings that a first search scores higher than this, for either side, are not played.
+    /// Highest score of a first search for either side; openings beyond are rejected.
     pub bound: i16,
 }
 
@@ -42,7 +42,7 @@ impl Default for Openings {
 }
 
 impl Openings {
-    /// All that games depend on, for the journal of a job; a book by its content.
+    /// All settings that games depend on, for the journal of a job; a book by its content.
     pub fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
         let start = match &self.start {
             Start::Book(path) => {
@@ -57,10 +57,10 @@ impl Openings {
     }
 }
 
-/// So many openings are tried for a game.
+/// Openings that are tried for a game, at most.
 const ATTEMPTS: u64 = 100;
 
-/// Openings by the number of the game. Each depends on the seed and that number alone.
+/// Openings by number of game. Each depends on the seed and that number alone.
 #[derive(Debug)]
 pub struct Opener {
     start: Start,
@@ -70,7 +70,7 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// Reads the book, if there is one, and checks that `games` games can differ.
+    /// Reads the book, if any, and checks that `games` games can differ.
     pub fn new(openings: &Openings, seed: u64, games: u64) -> Result<Self, EngineError> {
         let (least, most) = openings.plies;
         let mut book = Vec::new();
@@ -89,7 +89,7 @@ impl Opener {
         Ok(Self { start: openings.start.clone(), plies, seed, book })
     }
 
-    /// The `attempt`th opening of a game; None if it is over before it begins.
+    /// The opening number `attempt` of a game; None if it ends the game.
     pub fn opening(&self, game: u64, attempt: u64) -> Option<Chess> {
         let seed = mix(mix(self.seed, game), attempt);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -119,22 +119,22 @@ impl Opener {
         Referee::is_over(&chess).is_none().then_some(chess)
     }
 
-    /// The openings that may be tried for a game, one after the other.
+    /// The openings to try for a game, one after the other.
     pub fn openings(&self, game: u64) -> impl Iterator<Item = Chess> {
         let attempts = if self.has_choice() { ATTEMPTS } else { 1 };
         (0..attempts).filter_map(move |attempt| self.opening(game, attempt))
     }
 
-    /// Whether another attempt may give another opening.
+    /// Whether another attempt can give another opening.
     pub fn has_choice(&self) -> bool {
         self.plies.1 > 0 || matches!(self.start, Start::Chess960 | Start::DoubleChess960)
     }
 }
 
-/// The number of arrays, by the numbers of Reinhard Scharnagl. 518 is the usual array.
+/// Number of arrays, as numbered by Reinhard Scharnagl. 518 is the usual array.
 pub const ARRAYS: u16 = 960;
 
-/// A start of Chess960, double where the arrays differ, with all rights to castle.
+/// A start position of Chess960, double if the arrays differ, with all castling rights.
 pub fn chess960(arrays: ByColor<u16>) -> Chess {
     let mut setup = Setup::initial();
     setup.board = Board::empty();

@@ -1,4 +1,4 @@
-//! Players: programs that speak UCI, or a search within this program.
+//! Players: UCI programs, or the search of this program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::pool::Workers;
 use super::uci::{Fault, Line};
 use crate::score::Score;
 
-/// One at the board, who remembers what was searched before.
+/// A player of one board, which keeps what earlier searches found.
 pub trait Player {
     /// Searches the position at the end of a line; it must have a legal move.
     fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
@@ -19,21 +19,21 @@ pub trait Player {
     fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
 }
 
-/// An engine that can be started for several boards.
+/// A participant that can start players for several boards.
 pub trait Entrant: Send + Sync {
     fn name(&self) -> String;
 
-    /// Sits down at one more board.
+    /// Starts another player.
     fn player(&self) -> Result<Box<dyn Player + '_>, EngineError>;
 
-    /// All that its answers depend on, for the journal of a job: names and values.
+    /// All settings that its answers depend on, for the journal of a job: names and values.
     fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError>;
 }
 
 #[derive(Clone)]
 pub struct Crew {
     pub entrant: Arc<dyn Entrant>,
-    /// Players side by side, at least 1. What they make does not depend on it.
+    /// Players side by side, at least 1. Results do not depend on it.
     pub players: usize,
 }
 
@@ -51,7 +51,7 @@ pub enum Limit {
     /// Half-moves.
     Depth(u32),
     Nodes(u64),
-    /// No iteration begins beyond `soft` or goes on beyond `hard`; UCI engines take `soft`.
+    /// No iteration starts beyond `soft` or continues beyond `hard`; UCI engines get `soft`.
     SoftNodes {
         soft: u64,
         hard: u64,
@@ -62,7 +62,7 @@ pub enum Limit {
     Clocks([Clock; 2]),
 }
 
-/// A side's time for the rest of a game, in milliseconds.
+/// Time of a side for the rest of a game, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     pub left: u64,
@@ -70,7 +70,7 @@ pub struct Clock {
 }
 
 impl Limit {
-    /// Milliseconds that an answer may take at most, if time counts.
+    /// Most milliseconds of an answer, if time is limited.
     pub fn milliseconds(&self, turn: Color) -> Option<u64> {
         match self {
             Limit::Movetime(milliseconds) => Some(*milliseconds),
@@ -81,7 +81,7 @@ impl Limit {
 }
 
 impl fmt::Display for Limit {
-    /// As the command `go` of UCI has it.
+    /// Formats the limit for UCI's `go`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Limit::Depth(depth) => write!(f, "depth {depth}"),
@@ -101,13 +101,13 @@ impl fmt::Display for Limit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searched {
     pub best: Move,
-    /// Seen by the side to move.
+    /// From the point of view of the side to move.
     pub score: Score,
     /// Half-moves of the last finished iteration.
     pub depth: u32,
 }
 
-/// Score and depth of a line behind `info`; none where it is a bound, or not that of the best move.
+/// Score and depth of an `info` line; none if it is a bound, or not that of the best move.
 pub(super) fn exact_score(line: &str) -> Option<(Score, u32)> {
     let (mut depth, mut score) = (0, None);
     let mut words = line.split_ascii_whitespace();
@@ -130,7 +130,7 @@ pub(super) fn exact_score(line: &str) -> Option<(Score, u32)> {
     Some((score?, depth))
 }
 
-/// A legal move in the notation of UCI.
+/// Parses a legal move in UCI notation.
 pub(super) fn parse_move(word: &str, chess: &Chess) -> Option<Move> {
     word.parse::<UciMove>().ok()?.to_move(chess).ok()
 }

@@ -1,4 +1,4 @@
-//! Several workers side by side, and what they made in the order of the items.
+//! Workers in parallel, with results in the order of the items.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, PoisonError, mpsc::channel};
@@ -12,19 +12,19 @@ use crate::progress::Progress;
 
 pub struct Workers<H> {
     pub start: H,
-    /// At least 1. The results do not depend on it.
+    /// At least 1. Results do not depend on it.
     pub count: usize,
 }
 
-/// How often an item is tried again, each time by a fresh worker, before it is skipped.
+/// Retries of an item, each by a fresh worker, before it is skipped.
 const RETRIES: u32 = 2;
 
-/// Why an item was not made.
+/// Reason why an item failed.
 #[derive(Debug)]
 pub enum Obstacle {
-    /// The player failed; another try may help.
+    /// The player failed; a retry may help.
     Player(Fault),
-    /// The item itself is at fault. The FEN says where.
+    /// The item itself is at fault; the FEN locates it.
     Item { fen: String, reason: String },
 }
 
@@ -34,20 +34,20 @@ impl From<Fault> for Obstacle {
     }
 }
 
-/// An item that was tried, and the result.
+/// An attempted item and its result.
 pub struct Tried<I, T> {
     pub item: I,
-    /// The obstacle is that of the last try.
+    /// The result, or the obstacle of the last try.
     pub made: Result<T, Obstacle>,
 }
 
-/// Items that are finished may wait for an earlier one, so many for each worker.
+/// Finished items per worker that may wait for an earlier one.
 const AHEAD: u64 = 64;
 
 struct Queue<I> {
     items: I,
     next: u64,
-    /// Items whose results are kept.
+    /// Items whose results are committed.
     kept: u64,
     closed: bool,
     exhausted: bool,
@@ -67,7 +67,7 @@ impl<I> Shared<I> {
         self.change(|queue| queue.closed = true);
     }
 
-    /// The next item and its number; none once there are no more.
+    /// The next item and its number; none at the end.
     fn next<T>(&self, ahead: u64) -> Option<(u64, T)>
     where
         I: Iterator<Item = Result<T, EngineError>>,
@@ -92,7 +92,7 @@ impl<I> Shared<I> {
     }
 }
 
-/// Closes the queue whatever happens, so that no worker waits for ever.
+/// Closes the queue when dropped, so that no worker waits for ever.
 struct Closing<'a, I>(&'a Shared<I>);
 
 impl<I> Drop for Closing<'_, I> {
@@ -101,8 +101,9 @@ impl<I> Drop for Closing<'_, I> {
     }
 }
 
-/// Makes `items` with all workers and hands the results to `keep`, in order. True once all are
-/// kept. `stop` or an error of `items` begins no more items, and keeps those under way.
+/// Makes `items` with all workers and passes the results to `keep`, in order. Returns true once all
+/// are done. After `stop` or an error of `items` no more items start, and those in progress are
+/// finished.
 pub fn run<W, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<W, EngineError> + Sync>,
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
@@ -119,7 +120,7 @@ pub fn run<W, I: Send, T: Send>(
         for _ in 0..count {
             let (shared, work, results) = (&shared, &work, results.clone());
             scope.spawn(move || {
-                // Also where it panics.
+                // Even after a panic.
                 let _closing = Closing(shared);
                 let mut worker = None;
                 while let Some((number, item)) = shared.next(AHEAD * count as u64) {
@@ -150,7 +151,7 @@ pub fn run<W, I: Send, T: Send>(
     queue.error.map_or(Ok(queue.exhausted), Err)
 }
 
-/// Tries an item. A worker is started when first needed, and another one when it fails.
+/// Attempts an item. A worker is started when it is needed, and replaced when it fails.
 fn attempt<W, I, T>(
     workers: &Workers<impl Fn() -> Result<W, EngineError>>,
     worker: &mut Option<W>,
@@ -165,7 +166,7 @@ fn attempt<W, I, T>(
         };
         let made = work(&mut own, &item);
         if let Err(Obstacle::Player(_)) = made {
-            // The item may have harmed it: the next one meets a fresh worker.
+            // The item may have harmed it: the next one gets a fresh worker.
             tries += 1;
             if tries <= RETRIES {
                 continue;
@@ -177,23 +178,23 @@ fn attempt<W, I, T>(
     }
 }
 
-/// Seconds after which what is made is committed, however little it is.
+/// Seconds after which results are committed, however few.
 const COMMIT: f64 = 5.0;
 
-/// The most items that may fail one after the other.
+/// Most items that may fail one after the other.
 const MAX_CONSECUTIVE_FAILURES: u64 = 10;
 
-/// What became of an item once its bytes were appended.
+/// An item's effect on the output after its bytes were appended.
 pub struct Kept {
     /// Positions or games.
     pub written: u64,
-    /// Whether the output may be cut behind it: it does not break off within a game.
+    /// Whether the output may be cut behind it: it does not end within a game.
     pub whole: bool,
 }
 
-/// Runs a job from where its journal stands; `items` begin behind the ones done. `keep` appends the
-/// bytes of an item. A batch is committed after `every` items or when it is time, failures only
-/// before an item that was made.
+/// Runs a job from its journal's state; `items` start behind the finished ones. `keep` appends the
+/// bytes of an item. A batch is committed after `every` items or after some time; failures wait for
+/// the next item that succeeds.
 pub fn drive<'a, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync>,
     (mut journal, every): (Journal<Skip>, u64),
@@ -207,7 +208,7 @@ pub fn drive<'a, I: Send, T: Send>(
     let _begun = watch.begun(noun, Some(total), begun.items);
     let mut committed = watch.seconds();
     let (mut bytes, mut skips, mut progress) = (Vec::new(), Vec::new(), begun);
-    // The part of it that may be committed.
+    // The part that may be committed.
     let (mut whole_bytes, mut whole_skips, mut whole) = (0, 0, begun);
     let mut failures = 0;
     let each = |tried: Tried<I, T>| {

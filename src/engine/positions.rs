@@ -1,4 +1,4 @@
-//! Positions that an engine scores.
+//! Scores of positions by an engine.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -16,22 +16,22 @@ use crate::progress::Progress;
 use crate::sample::Sample;
 use crate::score::Score;
 
-/// Positions between two entries in the journal.
+/// Positions between two entries of the journal.
 const EVERY: u64 = 256;
 
-/// Which positions to score. Mate in n is +-(32,000 - n). In formats of games a skipped position
+/// Job that scores positions. Mate in n is +-(32,000 - n). In formats of games a skipped position
 /// keeps its score, so that its game stays whole.
 #[derive(Clone)]
 pub struct PositionsJob {
     pub input: PathBuf,
-    /// Not packed, and not there yet, unless a run before this one began it.
+    /// Uncompressed, and new unless an earlier run of the job started it.
     pub output: PathBuf,
     pub format: &'static Format,
     pub limit: Limit,
     pub crew: Crew,
-    /// The positions of the input to search; in formats of games, those of games that begin there.
+    /// The positions of the input to search; in formats of games, those of games that start there.
     pub range: Range<u64>,
-    /// So many bad records of the input may be left out.
+    /// Most bad records of the input that are skipped.
     pub bad_records: u64,
 }
 
@@ -117,10 +117,10 @@ struct Items {
     source: Source,
     block: Vec<Sample>,
     at: usize,
-    /// Whether the output may hold games, which must not be cut.
+    /// Whether the output may be of games, which must not be cut.
     games: bool,
     range: Range<u64>,
-    /// The number of the next sample, and that of the first of its game.
+    /// The number of the next sample, and of the first of its game.
     number: u64,
     game: u64,
 }
@@ -139,7 +139,7 @@ impl Iterator for Items {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.game < self.range.end {
-            // A block never ends within a game.
+            // No block ends within a game.
             if let Some((&sample, behind)) = self.block[self.at..].split_first() {
                 let of_game = |next: &Sample| next.game == sample.game && next.game.is_some();
                 let last_of_game = !(self.games && behind.first().is_some_and(of_game));

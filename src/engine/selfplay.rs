@@ -1,4 +1,4 @@
-//! Games of a player against itself, to learn from.
+//! Games of a player against itself, for training.
 
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
@@ -15,12 +15,13 @@ use crate::progress::Progress;
 
 #[derive(Clone)]
 pub struct SelfplayJob {
-    /// Not packed, and not there yet, unless a run before this one began it.
+    /// Uncompressed, and new unless an earlier run of the job started it.
     pub output: PathBuf,
     pub format: &'static Format,
     pub games: u64,
     pub range: Range<u64>,
-    /// A game is a function of this seed, its number, the engine and the settings below.
+    /// Seed of the games. A game is a function of it, its number, the engine and the settings
+    /// below.
     pub seed: u64,
     pub limit: Limit,
     pub openings: Openings,
@@ -28,7 +29,7 @@ pub struct SelfplayJob {
     pub crew: Crew,
 }
 
-/// Plays games and writes them whole, in order, each as soon as it and all before it are over.
+/// Plays games and writes them whole, in order, each once all before it are finished.
 pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<Report, EngineError> {
     let Format { name, writer, facts, .. } = *job.format;
     let (Some(writer), true) = (writer, facts.moves != Holds::Never) else {
@@ -67,7 +68,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<Report, Engin
     report.unless_empty(&job.output, "no games were asked for")
 }
 
-/// Plays a game by its number, with a player that forgot what it knew before.
+/// Plays a game by its number, with a player without memory.
 fn play(
     job: &SelfplayJob,
     player: &mut dyn Player,

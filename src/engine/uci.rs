@@ -1,4 +1,4 @@
-//! An engine that speaks UCI, the Universal Chess Interface (Meyer-Kahlen and Huber, 2000).
+//! Engines under UCI, the Universal Chess Interface (Meyer-Kahlen and Huber, 2000).
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -17,17 +17,17 @@ use super::player::{Entrant, Limit, Player, Searched, exact_score, parse_move};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {
-    /// The program, looked for as a shell does.
+    /// The program, found as a shell does.
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Names and values of `setoption`, behind Threads = 1 and Hash = 16.
+    /// Names and values of `setoption`, after Threads = 1 and Hash = 16.
     pub options: Vec<(String, String)>,
-    /// Milliseconds for an answer, beside [`Limit::milliseconds`].
+    /// Milliseconds for an answer, in addition to [`Limit::milliseconds`].
     pub patience_ms: u64,
 }
 
 impl EngineSettings {
-    /// An engine with options of our own choice, given a minute for every answer.
+    /// An engine with default options and a minute for every answer.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -42,18 +42,18 @@ impl EngineSettings {
 const DEFAULTS: [(&str, &str); 2] = [("Threads", "1"), ("Hash", "16")];
 const CHESS960: &str = "UCI_Chess960";
 
-/// A failure of an engine: after which command, on which position.
+/// Failure of an engine: after which command, on which position.
 #[derive(Debug, thiserror::Error)]
 #[error("{engine} {what} after `{command}`{}{fen}", if fen.is_empty() { "" } else { " on " })]
 pub struct Fault {
     pub engine: String,
     pub command: String,
-    /// Empty where no position was searched.
+    /// Empty if no position was searched.
     pub fen: String,
     pub what: String,
 }
 
-/// The game so far: what a player is told before it searches.
+/// The game so far, as a player receives it before a search.
 #[derive(Clone, Debug)]
 pub struct Line {
     first: Chess,
@@ -63,7 +63,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A position without a past, of Chess960 where castling starts from unusual squares.
+    /// A position without a past, of Chess960 if castling starts from unusual squares.
     pub fn new(chess: Chess) -> Self {
         let usual = |color: Color| {
             let rooks = chess.castles().castling_rights() & chess.board().by_color(color);
@@ -81,7 +81,7 @@ impl Line {
         &self.chess
     }
 
-    /// Whether the game began where only Chess960 castles.
+    /// Whether the game starts with castling of Chess960.
     pub fn is_chess960(&self) -> bool {
         self.mode.is_chess960()
     }
@@ -117,31 +117,32 @@ fn fen(chess: &Chess) -> String {
     Fen::from_position(chess, EnPassantMode::Legal).to_string()
 }
 
-/// A running engine; dropped, it is killed.
+/// A running engine, killed when dropped.
 pub struct Uci {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<io::Result<String>>,
     /// The program's name without its folder, for messages.
     name: String,
-    /// The name that the engine gives itself.
+    /// Name that the engine reports.
     id: String,
     options: Vec<String>,
     patience_ms: u64,
     chess960: bool,
 }
 
-/// The longest line, in bytes: one beyond it must not fill the memory.
+/// Longest line in bytes: an endless one must not fill the memory.
 const LONGEST: u64 = 1 << 16;
 
-/// Lines that wait to be read. A program that says more waits, too.
+/// Lines that wait to be read. A program that sends more is blocked.
 const WAITING: usize = 256;
 
-/// Milliseconds that a program which closed its output may take to end, so that its status is known.
+/// Milliseconds that a program may take to exit after it closed its output, so that its status is
+/// known.
 const FAREWELL: u64 = 500;
 
 impl Uci {
-    /// Starts an engine and sets its options, which it must know.
+    /// Starts an engine and sets its options, which it must support.
     pub fn start(settings: &EngineSettings) -> Result<Self, EngineError> {
         let program = settings.program.clone();
         let mut command = Command::new(&program);
@@ -149,7 +150,7 @@ impl Uci {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         #[cfg(unix)]
         {
-            // Ctrl-C in a terminal goes to a whole group; the engines are to finish their item.
+            // Ctrl-C in a terminal reaches the whole group, but engines should finish their item.
             use std::os::unix::process::CommandExt;
             command.process_group(0);
         }
@@ -219,7 +220,7 @@ impl Uci {
         self.send(&format!("setoption name {name} value {value}"), "")
     }
 
-    /// Waits until all commands so far are carried out.
+    /// Waits until all commands so far are processed.
     fn ready(&mut self, command: &str, fen: &str) -> Result<(), Fault> {
         let deadline = Deadline::after(self.patience_ms);
         self.send("isready", fen)?;
@@ -276,13 +277,13 @@ impl Drop for Uci {
     fn drop(&mut self) {
         // The end of its input also stops an engine that a script started and `kill` cannot reach.
         self.input = None;
-        // It may have ended before.
+        // It may have exited before.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Sends line by line until the program closes its output or nobody receives any more.
+/// Sends line by line until the program closes its output or the receiver is gone.
 fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
@@ -360,7 +361,7 @@ impl Entrant for EngineSettings {
     }
 
     fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
-        // Started here, so that an engine that is no good is told of before there is any file.
+        // Started before any file is created, so that a broken engine is reported first.
         let engine = Uci::start(self)?;
         let options = self.options.iter().map(|(name, value)| format!("{name} = {value}"));
         Ok(vec![

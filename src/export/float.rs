@@ -1,4 +1,4 @@
-//! Integers of a net against its floats.
+//! Differences between the integers and the floats of a net.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -17,13 +17,13 @@ pub struct Imported {
     pub scales: Scales,
     /// Padding of the file of a quantised net.
     pub padding: Padding,
-    /// The header of a checkpoint; empty for other files.
+    /// Header of a checkpoint; empty for other files.
     pub facts: BTreeMap<String, String>,
-    /// The kind of file they come from, in words.
+    /// Kind of file, in words.
     pub kind: &'static str,
 }
 
-/// Why a file gives no weights of a net.
+/// Reason why a file has no weights of a net.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
@@ -47,7 +47,7 @@ pub enum ImportError {
     More { ids: String, shape: String },
 }
 
-/// The facts that a checkpoint carries in its header.
+/// Facts in the header of a checkpoint.
 pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, String> {
     let Scales { qa, qb, scale, head_format } = scales;
     let usual = Scales::default();
@@ -63,7 +63,7 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
     facts.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-/// Reads a checkpoint of ours or of bullet, or a quantised net described by `hints`.
+/// Imports a checkpoint of ours or of bullet, or a quantised net described by `hints`.
 pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
     let source = |weights, architecture, kind| Imported {
         weights,
@@ -86,7 +86,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
         return Ok(source(weights, architecture, "bullet checkpoint, weights.bin"));
     }
     let read = Net::read(bytes, hints);
-    // Some sizes fit both; then a raw.bin has floats where a net has its padding.
+    // Some sizes fit both; a raw.bin then has floats where a net has its padding.
     if let Some(hidden) = raw_hidden(bytes.len(), &hints.net).filter(|_| read.is_err()) {
         let architecture = possible(hints.net.merged().with_hidden(hidden))?;
         let mut values = floats(bytes).into_iter();
@@ -103,7 +103,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
     Ok(Imported { padding: net.padding(), ..source })
 }
 
-/// The weights of a net, which quantise to the same net again.
+/// Weights of a net, which quantise to the same net again.
 pub fn dequantise(net: &Net) -> Weights {
     let mut weights = Weights::default();
     for (stored, numbers) in net.stored().into_iter().zip(net.numbers()) {
@@ -154,7 +154,7 @@ fn possible(net: Architecture) -> Result<Architecture, Impossible> {
     Form::from(net).try_into()
 }
 
-/// The weights in our shapes, and the net with the hidden size and the factoriser that they have.
+/// Weights in our shapes, and the net with their hidden size and factoriser.
 fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), ImportError> {
     let mut arrays = arrays(bytes)?;
     let factorised = arrays.contains_key(&id(net, Part::Factor(0)));
@@ -207,7 +207,7 @@ fn id(net: &Architecture, part: Part) -> String {
     }
 }
 
-/// `[input][output]` as `[output][input]`.
+/// Transposes `[input][output]` to `[output][input]`.
 fn turned(values: &[f32], inputs: usize) -> Vec<f32> {
     let outputs = values.len() / inputs;
     (0..outputs).flat_map(|output| values.iter().skip(output).step_by(outputs)).copied().collect()

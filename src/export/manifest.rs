@@ -1,8 +1,8 @@
-//! The manifest beside a net: what it is, where it comes from, what it must answer. JSON.
+//! The manifest beside a net in JSON: its architecture, origin and golden evaluations.
 //!
-//! A net of others may have a description instead, `NAME.toml`, with the keys of an architecture
-//! ([`Form`](crate::architecture::Form)) and `qa`, `qb`, `scale`, `head_format`; what is left out
-//! is as usual.
+//! A net of another trainer may have a description instead, `NAME.toml`, with the keys of an
+//! architecture ([`Form`](crate::architecture::Form)) and `qa`, `qb`, `scale`, `head_format`;
+//! missing keys have defaults.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,25 +19,25 @@ use crate::input;
 use crate::net::{Hints, Net, NetError};
 use crate::scales::Scales;
 
-/// Raised with every change that an older reader would misunderstand.
+/// Version; raised with every change that an older reader would misunderstand.
 const FORMAT: u64 = 5;
 
-/// Everything about a net that its file does not say. Optional facts are `null`, never left out.
+/// Facts about a net that its file lacks. Optional facts are `null`, never left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub format: u64,
     /// Hash of the net's file, hexadecimal.
     pub sha256: String,
-    /// The whole of it, as a config describes it.
+    /// The complete architecture, as in a config.
     pub architecture: Architecture,
     pub scales: Scales,
     #[serde(flatten)]
     pub provenance: Provenance,
-    /// Integers against floats; null if no positions were given.
+    /// Difference of integers and floats; null without positions.
     pub float_error: Option<FloatError>,
-    /// Null if no results were given.
+    /// Null without results.
     pub fitted_scale: Option<FittedScale>,
-    /// Null if SCALE was not matched to another net.
+    /// Null unless SCALE was matched to another evaluation.
     pub matched: Option<MatchedTo>,
     pub proof: Proof,
     /// Centipawns for the side to move.
@@ -47,30 +47,30 @@ pub struct Manifest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     pub licence: Option<String>,
-    /// The text of the config that trained it.
+    /// Text of the config that trained it.
     pub recipe: Option<String>,
     pub data: Vec<DataFile>,
-    /// Hashes by which the games of that data are known again.
+    /// Smallest hashes of that data's games.
     pub sketch: Option<String>,
-    /// The files that only validated; none where games of the data did.
+    /// The files for validation only; none if games of the data were used.
     pub validation: Vec<DataFile>,
-    /// Hashes of the games of those, by which the weights were chosen; null where there are none.
+    /// Hashes of the games of those, on which the weights were chosen; null without any.
     pub validation_sketch: Option<String>,
-    /// The net that training started from; null where it started from random weights.
+    /// The net that training started from; null for random weights.
     pub start: Option<StartedFrom>,
-    /// The evaluation that the net is added to. Null where it stands alone.
+    /// The base evaluation that the net is added to; null without one.
     pub base: Option<Base>,
-    /// Positions trained on, repeats counted.
+    /// Positions trained on, with repetitions.
     pub positions: Option<u64>,
     pub losses: Losses,
 }
 
-/// The net of a run's first weights. The games that it had seen are in the run's sketch.
+/// The net of a run's starting weights. Its training games are part of the run's sketch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartedFrom {
     pub file: String,
     pub sha256: String,
-    /// Why it may know games that the run holds out; null where it does not.
+    /// Reason why it may have seen games that the run holds out; null if it has not.
     pub doubt: Option<String>,
 }
 
@@ -78,12 +78,12 @@ pub struct StartedFrom {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Losses {
     pub train: Option<f64>,
-    /// Loss of the games that validate, by which the weights were chosen.
+    /// Loss on the validation games, on which the weights were chosen.
     pub validation: Option<f64>,
 }
 
 impl Manifest {
-    /// The manifest of a net, still without fitted scales.
+    /// The manifest of a net, without fitted scales.
     pub fn new(
         net: &Net,
         proof: Proof,
@@ -104,7 +104,7 @@ impl Manifest {
         }
     }
 
-    /// The hints for reading the net's file.
+    /// Hints for reading the net's file.
     pub fn hints(&self) -> Hints {
         Hints { net: self.architecture.clone(), scales: self.scales }
     }
@@ -125,7 +125,7 @@ fn description_path(net: &Path) -> PathBuf {
     beside(net, "toml", &["bin", "nnue", "wgts"])
 }
 
-/// Other endings are a part of the name: `net-0.5` and `net-0.6` have two manifests.
+/// Other endings are part of the name: `net-0.5` and `net-0.6` have two manifests.
 fn beside(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
     let found = net.extension().unwrap_or_default();
     match replaced.iter().any(|ending| found == *ending) {
@@ -138,7 +138,7 @@ fn beside(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
     }
 }
 
-/// Why a net, or what stands beside it, cannot be used.
+/// Reason why a net, or a file beside it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("cannot read {path}: {error}")]
@@ -158,7 +158,7 @@ pub enum LoadError {
     Other { path: PathBuf, manifest: PathBuf, expected: String, found: String },
 }
 
-/// The file beside a file of weights that describes it.
+/// The file that describes a file of weights.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
 pub enum Beside {
@@ -189,16 +189,16 @@ pub fn beside_net(path: &Path, bytes: &[u8]) -> Result<Beside, LoadError> {
     }
 }
 
-/// A net, read as the file beside it describes it.
+/// A net, read with the file that describes it.
 #[derive(Debug)]
 pub struct Loaded {
     pub net: Net,
     pub manifest: Option<Manifest>,
-    /// Whether a description stands beside it instead.
+    /// Whether that file is a description, not a manifest.
     pub described: bool,
 }
 
-/// Reads a net with its manifest or description, else with the default [`Hints`].
+/// Loads a net with its manifest or description, else with the default [`Hints`].
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
     let bytes = read(path)?;
     let beside = beside_net(path, &bytes)?;
@@ -219,7 +219,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
     input::read(path, input::WEIGHTS).map_err(|error| LoadError::Read { path: path.into(), error })
 }
 
-/// The manifest beside a net; None if there is no such file.
+/// Reads the manifest of a net; None if there is none.
 pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     let path = manifest_path(net);
     if !path.exists() {
@@ -238,7 +238,7 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     serde_json::from_value(value).map(Some).map_err(|error| failed(error.to_string()))
 }
 
-/// The description beside a net, if there is one.
+/// Reads the description of a net, if there is one.
 pub fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
     let path = description_path(net);
     if !path.exists() {
@@ -250,7 +250,7 @@ pub fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
     described(&text).map(Some).map_err(wrong)
 }
 
-/// Whether the description of a net says what the file's size says, too.
+/// Checks that the description of a net matches the size of its file.
 pub fn agrees(net: &Path, said: &Hints, found: &Architecture) -> Result<(), LoadError> {
     let (said, found) = (said.net.hidden, found.hidden);
     match said == found {
@@ -277,7 +277,7 @@ fn described(text: &str) -> Result<Hints, String> {
     for key in ["qa", "qb", "scale", "head_format"] {
         if let Some(value) = table.remove(key) {
             scales.insert(key.into(), value.clone());
-            // Each alone, so that an error names its key.
+            // One by one, so that an error names its key.
             of_table::<Scales>(&scales).map_err(|reason| format!("`{key}`: {reason}"))?;
         }
     }
@@ -288,15 +288,15 @@ fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {
     table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_string())
 }
 
-/// An evaluation that a net is added to.
+/// A base evaluation that a net is added to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Base {
     pub name: String,
-    /// Hash of its file; null for what is built in.
+    /// Hash of its file; null if it is built in.
     pub sha256: Option<String>,
     /// As [`StartedFrom::doubt`](super::StartedFrom::doubt).
     pub doubt: Option<String>,
-    /// Centipawns of a logit, of the base and of the net: SCALE.
+    /// Centipawns per logit, of the base and of the net: SCALE.
     pub scale: f64,
     #[serde(flatten)]
     pub below: Below,
@@ -305,7 +305,7 @@ pub struct Base {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Below {
-    /// Handcrafted terms, all of them, as the text of a JSON file.
+    /// The text of a JSON file of all handcrafted terms.
     Terms(String),
     Net(Box<WholeNet>),
 }
@@ -319,7 +319,7 @@ impl Below {
     }
 }
 
-/// A quantised net with all that reading it takes.
+/// A quantised net, and all facts needed to read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WholeNet {
     pub architecture: Architecture,
@@ -328,7 +328,7 @@ pub struct WholeNet {
     pub file: String,
 }
 
-/// Why there is no net in a text.
+/// Reason why a text has no net.
 #[derive(Debug, thiserror::Error)]
 pub enum WholeNetError {
     #[error("its file is no base64: {0}")]

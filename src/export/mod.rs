@@ -1,6 +1,5 @@
 //! Weights to a net that engines load: quantise, prove, measure, write, verify. Floats
-//! (`.safetensors`), net (`.bin`) and manifest (`.json`) are complete before the first gets its
-//! name.
+//! (`.safetensors`), net (`.bin`) and manifest (`.json`) are complete before the first is renamed.
 
 mod float;
 mod import;
@@ -33,7 +32,7 @@ use crate::output::{Output, OutputError};
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
 
-/// Why there is no export. Nothing has been written then.
+/// Reason why an export failed. No file was written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     #[error(transparent)]
@@ -53,17 +52,17 @@ pub enum ExportError {
     Manifest(serde_json::Error),
 }
 
-/// A net that has been proven and measured, with its manifest.
+/// A net with its proof, measurements and manifest.
 #[derive(Clone, Debug)]
 pub struct Exported {
     pub net: Net,
-    /// That of the floats, which may have a factoriser.
+    /// Architecture of the floats, which may have a factoriser.
     pub architecture: Architecture,
     pub manifest: Manifest,
 }
 
 impl Exported {
-    /// Proves, measures and records a net that has been quantised.
+    /// Proves, measures and describes a quantised net.
     pub fn of(
         net: Net,
         weights: &Weights,
@@ -78,7 +77,7 @@ impl Exported {
     }
 }
 
-/// The files of an export: floats, net and manifest.
+/// Paths of an export: floats, net and manifest.
 pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
     let taken = net.extension().is_some_and(|ending| ending == "json" || ending == "safetensors");
     if taken || net.file_name().is_none() {
@@ -88,7 +87,7 @@ pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
 }
 
 impl Exported {
-    /// Writes floats, net and manifest; `origin` is what the source of the weights says of itself.
+    /// Writes floats, net and manifest; `origin` comes from the source of the weights.
     pub fn write(
         &self,
         path: &Path,
@@ -104,7 +103,7 @@ impl Exported {
             facts.entry(key.clone()).or_insert_with(|| value.clone());
         }
         let contents = [weights.to_bytes(&facts, &[])?, self.net.to_bytes(), manifest];
-        // All contents reach their temporary files before any file gets its name.
+        // All temporary files are complete before any is renamed.
         let mut outputs = Vec::new();
         for (path, bytes) in paths.iter().zip(&contents) {
             let mut output = Output::create(path)?;

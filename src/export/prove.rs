@@ -3,11 +3,12 @@
 //! **Accumulator (i16).** The bias and the bounds of each feature set
 //! ([`FeatureSet::bounds`](crate::features::FeatureSet::bounds)) bound it together.
 //!
-//! **On the way.** Of pieces on squares a move adds at most two rows and removes at most two, so that
-//! every intermediate sum is bounded, too ([`Kings::bounds`](crate::architecture::Kings::bounds)).
-//! Other sets may change as many rows as are active: there adds must wrap, as SIMD adds and those of
-//! the engine code do. Then the sum is right after the last of them whatever it was between, and the
-//! bounds on the way are those of legal positions.
+//! **Intermediate sums.** Of pieces on squares a move adds at most two rows and removes at most
+//! two, so that every intermediate sum is bounded, too
+//! ([`Kings::bounds`](crate::architecture::Kings::bounds)). Other sets may change as many rows as
+//! are active: there adds must wrap, as SIMD adds and those of the engine code do. Then the sum is
+//! right after the last of them whatever it was between, and the bounds on the way are those of
+//! legal positions.
 //!
 //! **Sums behind it (i32).** All positive terms sum to at most P, all negative ones to at least M:
 //! each partial sum, in any order, lies in `[M, P]`. With an `int8` head that holds for each neuron
@@ -27,19 +28,19 @@ use crate::scales::{HeadFormat, Scales};
 pub struct Proof {
     /// Accumulators in legal positions, all neurons.
     pub accumulator: Bounds,
-    /// Accumulators on the way there, whatever the order of additions.
+    /// Intermediate sums of accumulators, whatever the order of additions.
     pub intermediate: Bounds,
     /// Partial sums of the integers behind the accumulators; 0 to 0 with a `float` head.
     pub output: Bounds,
-    /// `(sum + bias) * SCALE`, before the last division; 0 to 0 where that is no integer.
+    /// `(sum + bias) * SCALE`, before the last division; 0 to 0 if that is not an integer.
     pub product: Bounds,
-    /// Whether that product fits an i32; otherwise an engine must form it in i64.
+    /// Whether that product fits an i32; otherwise engines need i64.
     pub product_fits_i32: bool,
     /// Whether `clamped accumulator * output weight` fits an i16 (SIMD trick of SCReLU).
     pub i16_trick: bool,
 }
 
-/// The bounds, in the same words for whoever exports and whoever verifies.
+/// Prints the bounds, the same for export and verification.
 impl std::fmt::Display for Proof {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Proof { accumulator, intermediate, output, .. } = self;
@@ -47,7 +48,7 @@ impl std::fmt::Display for Proof {
     }
 }
 
-/// Both ends included.
+/// A range with both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     pub least: i64,
@@ -84,7 +85,7 @@ impl std::fmt::Display for Bounds {
     }
 }
 
-/// Why a net is refused: the first place where its integers may overflow.
+/// Reason why a net is refused: the first place where its integers may overflow.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Overflow {
     #[error(
@@ -121,7 +122,7 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     behind(net, &neurons, proof)
 }
 
-/// The bounds of the integers behind the accumulators.
+/// Bounds of the integers behind the accumulators.
 fn behind(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow> {
     let (architecture, Scales { scale, head_format, .. }) = (net.architecture(), net.scales());
     let is_float = architecture.is_deep() && head_format == HeadFormat::Float;
@@ -129,7 +130,7 @@ fn behind(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow
         let views = std::iter::repeat_n(neurons, architecture.views());
         views.flatten().map(|neuron| neuron.legal).collect()
     });
-    // One bucket judges a position; the bounds are those of all.
+    // The union of all buckets' bounds; a position uses one bucket.
     let (mut output, mut sum) = (Bounds::NONE, Bounds::NONE);
     for bucket in 0..architecture.buckets {
         let intervals = Intervals { net, bucket, sums: Cell::new(Bounds::NONE) };
@@ -158,7 +159,7 @@ fn behind(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow
 struct Intervals<'a> {
     net: &'a Net,
     bucket: usize,
-    /// The bounds of all partial sums of maps, and of piece-square values.
+    /// Bounds of all partial sums of maps, and of piece-square values.
     sums: Cell<Bounds>,
 }
 
@@ -235,7 +236,7 @@ impl Arithmetic for Intervals<'_> {
                 let weights = &weights.i16s()[self.bucket * x.len()..];
                 let sum = partial(&mut weights.iter().map(|&it| it.into()), 0);
                 self.see(sum);
-                // The bias is added to the sum itself; it must not push it out either.
+                // The bias is added to the sum itself and must not overflow it either.
                 let bias = i64::from(biases.i16s()[self.bucket]);
                 let bias = Bounds { least: bias.min(0), most: bias.max(0) };
                 let unit = net.top() / i64::from(net.scales().qa);

@@ -1,4 +1,4 @@
-//! Floats to integers: times the scale in f64, rounded half away from zero, never clamped.
+//! Floats to integers: multiplied by the scale in f64, rounded half away from zero, never clamped.
 
 use rayon::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 
-/// Why weights do not become a net.
+/// Reason why weights cannot be quantised.
 #[derive(Debug, thiserror::Error)]
 pub enum QuantiseError {
     #[error(transparent)]
@@ -28,7 +28,7 @@ pub enum QuantiseError {
     Range { weight: String, value: f32, factor: i32, number: &'static str },
 }
 
-/// The arrays of a net with or without factoriser: a missing one is zero, or it is merged.
+/// The arrays of a net with or without factoriser: a missing one becomes zero, or it is merged.
 pub fn factorised_as(
     weights: &Weights,
     found: &Architecture,
@@ -48,7 +48,7 @@ pub fn factorised_as(
     Ok(arrays)
 }
 
-/// The net of these weights: each array of integers times its factor.
+/// Quantises weights to a net: each array times its factor.
 pub fn quantise(
     weights: &Weights,
     net: &Architecture,
@@ -64,14 +64,14 @@ pub fn quantise(
     Ok(Net::of(&net, scales, numbers)?)
 }
 
-/// Rows, at most, that are rounded together.
+/// Most rows that are rounded together.
 const MOST_ROUNDED: usize = 2048;
-/// Positions that these are rounded for, at most.
+/// Most positions that these are rounded for.
 const MOST_SAMPLES: usize = 20_000;
-/// A share of a row's activity that ties it to its own value.
+/// Share of a row's activity that ties it to its own value.
 const RIDGE: f64 = 1e-3;
 
-/// The weights of a net that repeats rows, the rows of its small sets rounded as the net has them.
+/// Rounds the rows of small sets, in a net that repeats rows.
 ///
 /// Counts multiply errors of rounding. So the rows are rounded one after the other, those of the last
 /// set first, and each makes up for the errors before it, as far as samples say that they go
@@ -128,8 +128,8 @@ pub fn round_counts(
     Ok(rounded)
 }
 
-/// Second moments of the counts of some rows, those that have a place in `1..size`, and of 1, which
-/// has place 0: their lower half.
+/// Lower half of the second moments of the counts of some rows, those with a place in `1..size`,
+/// and of 1, which has place 0.
 fn moments(
     net: &Architecture,
     samples: &[Sample],
@@ -138,7 +138,7 @@ fn moments(
 ) -> Matrix {
     let samples: Vec<&Sample> =
         samples.iter().step_by(samples.len().div_ceil(MOST_SAMPLES)).collect();
-    // Of whole numbers, so that their order does not matter.
+    // Sums of integers, so that their order does not matter.
     let sums = samples.par_chunks(samples.len().div_ceil(rayon::current_num_threads()));
     let sums = sums.map(|samples| {
         let mut sums = Matrix::zeros(size, size);
@@ -189,7 +189,7 @@ fn numbers(floats: &Floats, scales: Scales, stored: &Stored) -> Result<Numbers, 
     })
 }
 
-/// Half away from zero; None for what is not finite or leaves the range. Floats stay themselves.
+/// Rounds half away from zero; None if not finite or out of range. Floats are unchanged.
 fn integer(value: f32, factor: i32, number: Number) -> Option<f64> {
     let Some([least, most]) = number.range() else {
         return value.is_finite().then_some(value.into());
@@ -208,8 +208,8 @@ fn largest(most: i32, fits: impl Fn(i32) -> bool) -> Option<i32> {
     (fitting > 0).then_some(fitting)
 }
 
-/// The largest QA up to that of `most`, and with it the largest QB, with which a net is proven. What
-/// rounds least where QA is limited, as 255 is by squares in 16 bits.
+/// The largest QA up to that of `most`, and then the largest QB, with which a net is proved. This
+/// order rounds least where QA is limited, as by squares in 16 bits to 255.
 pub fn largest_scales(weights: &Weights, net: &Architecture, most: Scales) -> Option<Scales> {
     let fits = |qa: i32, qb: i32| {
         let net = quantise(weights, net, Scales { qa, qb, ..most });

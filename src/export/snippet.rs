@@ -32,9 +32,9 @@ impl Language {
         Language::ALL.into_iter().find(|language| language.name() == name)
     }
 
-    /// How a file of code becomes the program `nnue`.
+    /// Command that compiles a file of code to the program `nnue`.
     fn compile(self, file: &str, floats: bool) -> String {
-        // Compilers of C may fuse a product into a sum, which rounds otherwise.
+        // C compilers may fuse a product into a sum, which rounds differently.
         let exact = if floats { " -ffp-contract=off" } else { "" };
         match self {
             Language::Rust => format!("rustc --edition 2024 -O {file} -o nnue"),
@@ -49,7 +49,7 @@ impl Language {
         }
     }
 
-    /// The part for nets of more than pieces on squares.
+    /// The template for nets of several feature sets.
     fn sets(self) -> &'static str {
         match self {
             Language::Rust => include_str!("snippet/sets.rs.jinja"),
@@ -57,7 +57,7 @@ impl Language {
         }
     }
 
-    /// A text as the inside of a literal, safe in comments too.
+    /// Escapes a text for a literal, safe in comments too.
     fn literal(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for letter in text.chars() {
@@ -76,7 +76,7 @@ impl Language {
     }
 }
 
-/// Why a net gets no code.
+/// Reason why a net has no code.
 #[derive(Debug, thiserror::Error)]
 pub enum SnippetError {
     #[error("this net could overflow in an engine: {0}")]
@@ -98,7 +98,7 @@ pub enum SnippetError {
     Centipawns(i64),
 }
 
-/// Source code `code_file` of a net's file; `golden` is what it tests itself with.
+/// Generates source code `code_file` for a net's file; `golden` is its self-test.
 pub fn snippet(
     language: Language,
     net: &Net,
@@ -115,7 +115,7 @@ pub fn snippet(
     if most > i32::MAX.into() {
         return Err(SnippetError::Centipawns(most));
     }
-    // A name that shells take as it stands, or else the usual one.
+    // A file name that shells take as it is, or else the usual one.
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
     let plain = code_file.bytes().all(letter) && !code_file.is_empty();
     let plain = plain && !code_file.starts_with('-');
@@ -129,7 +129,7 @@ pub fn snippet(
     ))
 }
 
-/// Fills in the template of a language. Strings come out as the inside of one of its literals.
+/// Renders the template of a language. Strings are escaped for its literals.
 fn render(language: Language, facts: &Value) -> String {
     let mut environment = Environment::new();
     let mut syntax = SyntaxConfig::builder();
@@ -166,7 +166,7 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
     context! {
         architecture => Value::from_safe_string(architecture.to_string()),
         floats,
-        // Inputs: whose views are kept, how many of them count, whether they hang on kings.
+        // Inputs: the perspectives, how many of them count, whether they depend on kings.
         sides => if inputs.views == Views::Plain { 1 } else { 2 },
         views => architecture.views(),
         kings => inputs.kings().matter(),
@@ -183,7 +183,7 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         squared => inner * outer == 2,
         pairwise,
         outputs => architecture.outputs_of_view(),
-        // What is behind them.
+        // Behind the accumulators.
         buckets,
         pieces_per_bucket => architecture.pieces_per_bucket(),
         maps => maps(architecture, bytes_in),
@@ -198,7 +198,7 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         scale,
         i16_trick => proof.i16_trick,
         product_fits_i32 => proof.product_fits_i32,
-        // Files. What the assembler reads is a literal in a literal.
+        // Files. The assembler reads a literal in a literal.
         net_file,
         assembler_file => net_file.replace('\\', "\\\\").replace('"', "\\\""),
         bytes => net.payload(),
@@ -209,7 +209,7 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
     }
 }
 
-/// The feature sets with their code; none where pieces on squares are alone, which have their own.
+/// The feature sets with their code; none for pieces alone, which have code of their own.
 fn sets(
     language: Language,
     Architecture { inputs, .. }: &Architecture,
@@ -231,7 +231,7 @@ fn sets(
             bytes => set.integer() == Integer::I8,
         });
     }
-    // Code that no set calls would be a warning.
+    // Unused code would cause warnings.
     Ok(context! {
         sets,
         active => inputs.max_active(),
@@ -254,7 +254,7 @@ fn maps(net: &Architecture, bytes_in: bool) -> Vec<Value> {
             inputs,
             outputs,
             bytes => bytes_in && i == 0,
-            // Neurons without the one that skips.
+            // Neurons without the skip neuron.
             size => layer.map_or(outputs, |layer| layer.size),
             skip => net.skip && i == 0,
             curves => curves.collect::<Vec<_>>(),

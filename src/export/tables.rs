@@ -12,7 +12,7 @@ use crate::sample::{Position, Sample};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::terms::{Kind, TermList};
 
-/// Weights, and what a reader has to know about them.
+/// Tuned weights, and the facts that their reader needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuned<'a> {
     pub list: &'a TermList,
@@ -20,16 +20,16 @@ pub struct Tuned<'a> {
     pub weights: &'a [[f64; 2]],
     /// Centipawns for the side to move.
     pub tempo: f64,
-    /// Centipawns a unit of logit.
+    /// Centipawns per logit.
     pub scale: f64,
     pub source: &'a str,
     pub tapering: Tapering,
 }
 
-/// How middlegame and endgame become one value.
+/// How middlegame and endgame are combined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tapering {
-    /// As our own terms do, with a scale factor of endgames or without.
+    /// As the built-in evaluation does, with or without a scale factor of endgames.
     Ours { scale_factor: bool },
     /// As the engine does: its full phase and normal scale factor, where known.
     Engine(Option<[f64; 2]>),
@@ -46,13 +46,13 @@ pub struct SourceError {
     pub value: f64,
 }
 
-/// Terms with one identifier; a single one without places.
+/// Terms with one identifier; a single one has no places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
-    /// The words that its terms have in common.
+    /// Common words of its terms.
     pub name: String,
     pub kind: Kind,
-    /// The last words of its terms, squares from a1 to h8.
+    /// Last words of its terms, squares from a1 to h8.
     pub places: Vec<String>,
     pub terms: Vec<usize>,
 }
@@ -64,7 +64,7 @@ impl Array {
         self.places.len() == 64 && self.places[0] == "a1"
     }
 
-    /// The array of consecutive terms with the same words before the last, if they make one.
+    /// The array of consecutive terms that differ in their last word only, if they make one.
     fn of(list: &TermList, name: &str, terms: std::ops::Range<usize>) -> Option<Self> {
         let kind = list.terms[terms.start].kind;
         let last = |term: usize| &list.terms[term].name[name.len() + 1..];
@@ -87,7 +87,7 @@ impl Array {
         alike.then(|| Self { name: name.to_string(), kind, places, terms })
     }
 
-    /// A line for a comment: name, kind and places.
+    /// Describes the array in a comment: name, kind and places.
     fn describe(&self) -> String {
         let places = match (&self.places[..], self.is_board()) {
             ([], _) => String::new(),
@@ -131,7 +131,7 @@ fn square(name: &str) -> Option<usize> {
     }
 }
 
-/// Source code that stands alone: weights in 16 bits, boards from a8 on as a diagram shows them.
+/// Generates self-contained source code: weights in 16 bits, boards from a8 on as in a diagram.
 pub fn source(tuned: &Tuned, language: Language) -> Result<String, SourceError> {
     let c = language == Language::C;
     // Macros of the standard headers.
@@ -207,7 +207,7 @@ fn initialiser(tuned: &Tuned, array: &Array, language: Language) -> Result<Strin
     Ok(cells.chunks(row).map(|row| format!("    {},\n", row.join(", "))).collect())
 }
 
-/// The nearest integer; halves are rounded away from zero.
+/// Rounds to the nearest integer, halves away from zero.
 fn rounded(value: f64, name: &str, phase: &'static str) -> Result<i32, SourceError> {
     let rounded = value.round();
     match (i16::MIN.into()..=i16::MAX.into()).contains(&rounded) {
@@ -216,8 +216,8 @@ fn rounded(value: f64, name: &str, phase: &'static str) -> Result<i32, SourceErr
     }
 }
 
-/// The identifier of a name, in capitals. What is neither an ASCII letter nor a digit parts words,
-/// and so does a capital after a small letter; an identifier that is taken gets a number.
+/// Converts a name to an identifier in capitals. Words are separated by anything but ASCII letters
+/// and digits, and by a capital after a small letter; a taken identifier gets a number.
 fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
     let mut base = String::new();
     let mut before = '.';
@@ -300,7 +300,7 @@ fn preamble(tuned: &Tuned, arrays: &[Array], tempo: &str) -> Vec<String> {
     lines.iter().flat_map(|line| wrapped(line)).collect()
 }
 
-/// How terms of a kind enter mg and eg.
+/// Describes how terms of a kind enter mg and eg.
 fn meaning(kind: Kind) -> String {
     match kind {
         Kind::Normal => "normal: the count of White minus that of Black, times the pair.".into(),
@@ -318,7 +318,7 @@ fn meaning(kind: Kind) -> String {
     }
 }
 
-/// A text that is safe in a `//` comment: neither backslash nor the trigraph `??/`.
+/// Makes a text safe in a `//` comment: no backslash, no trigraph `??/`.
 fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -335,7 +335,7 @@ fn safe(text: &str) -> String {
     safe.trim().to_string()
 }
 
-/// The words of a text on lines for a comment, longer words apart.
+/// Wraps a text into lines for a comment.
 fn wrapped(text: &str) -> Vec<String> {
     const WIDTH: usize = 92;
     let mut lines = vec![String::new()];
@@ -357,29 +357,28 @@ fn commented(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{}\n", format!("// {line}").trim_end())).collect()
 }
 
-/// Results on some positions are predicted best by `sigmoid(cp / centipawns)`.
+/// Scale with which `sigmoid(cp / centipawns)` predicts the results of some positions best.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedScale {
     pub centipawns: f64,
     pub positions: u64,
-    /// Which positions, in words or as file names.
+    /// The positions, in words or as file names.
     pub on: String,
 }
 
-/// The net whose centipawns SCALE was matched to, so that the margins of a search keep their
-/// meaning.
+/// The evaluation to which SCALE was matched, so that search margins keep their meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchedTo {
-    /// Hash of that net's file, hexadecimal.
+    /// Hash of its file, hexadecimal.
     pub sha256: String,
     pub factor: f64,
 }
 
-/// Fewer positions, or positions of fewer games, fit any scale by chance.
+/// Fewer positions, or positions of fewer games, fit any scale by accident.
 pub const LEAST_POSITIONS: usize = 1000;
 pub const LEAST_GAMES: usize = 30;
 
-/// The scale that predicts results best from centipawns; None where no scale does.
+/// The scale that predicts results best from centipawns; None if none does.
 pub fn fitted_scale(
     value: impl Fn(&Position) -> i32 + Sync,
     samples: &[Sample],

@@ -1,4 +1,4 @@
-//! A net against its manifest and its floats.
+//! Verification of a net against its manifest and its floats.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub struct Check {
     pub found: String,
 }
 
-/// Computes again what a manifest says, and the net from the floats beside it.
+/// Recomputes the facts of a manifest, and the net from the floats beside it.
 pub fn verify(path: &Path) -> Result<Vec<Check>, LoadError> {
     let bytes = read(path)?;
     let missing = || LoadError::Missing { path: manifest_path(path) };
@@ -65,7 +65,7 @@ fn slowly(net: &Net, Golden { fen, .. }: &Golden) -> i32 {
     net.evaluate_slowly(&Position::from_fen(fen).expect("the golden positions are legal"))
 }
 
-/// Quantises the floats beside a net again; the error says how they differ.
+/// Quantises the floats beside a net again; an error describes the difference.
 fn quantise_again(bytes: &[u8], net: &Net) -> Result<(), String> {
     let hints = Hints { net: net.architecture().clone(), scales: net.scales() };
     let Imported { weights, architecture, .. } =
@@ -86,7 +86,7 @@ pub struct Golden {
     pub cp: i32,
 }
 
-/// Legal and varied: openings, middlegames, endgames, checks, both sides to move.
+/// Legal and varied positions: openings, middlegames, endgames, checks, both sides to move.
 pub const GOLDEN_FENS: [&str; 16] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1",
@@ -103,7 +103,7 @@ pub const GOLDEN_FENS: [&str; 16] = [
     // Promotions: with and without capture, and afterwards.
     "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
     "QQQQQQQQ/8/8/8/4k3/8/8/K7 b - - 0 60",
-    // The least that a board may hold.
+    // The smallest legal board.
     "8/8/3k4/8/8/3K4/8/8 w - - 0 80",
     // Black to move in a sharp middlegame, and in check.
     "r1b2rk1/2q1b1pp/p2ppn2/1p6/3QP3/1BN1B3/PPP3PP/R4RK1 b - - 2 13",
@@ -112,7 +112,7 @@ pub const GOLDEN_FENS: [&str; 16] = [
     "8/8/1KP5/3r4/8/8/8/k7 w - - 0 1",
 ];
 
-/// The net's answers, in the order of [`GOLDEN_FENS`].
+/// The net's evaluations, in the order of [`GOLDEN_FENS`].
 pub fn golden_evaluations(net: &Net) -> Vec<Golden> {
     GOLDEN_FENS
         .iter()

@@ -4,32 +4,30 @@ use shakmaty::{Bitboard, Color, Role, attacks};
 
 use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, bounds};
 
-/// The set. A row for each kind, added once for each square that such a piece attacks: for pieces
-/// other than pawns squares that enemy pawns attack do not count. Two rows behind those for each
-/// kind, added once for each square that it attacks within one step of the own king, of the enemy
-/// king.
+/// The feature set. A row for each kind, added once for each square that such a piece attacks: for
+/// pieces other than pawns squares that enemy pawns attack do not count. Two rows behind those for
+/// each kind, added once for each square that it attacks within one step of the own king, of the
+/// enemy king.
 pub struct AttackCounts;
 
-/// Rows.
 const ROWS: usize = 36;
 
-/// Squares that a pawn to king can attack at once.
+/// Most squares that a pawn to king can attack at once.
 const SQUARES: [usize; 6] = [2, 8, 13, 14, 27, 8];
-/// Those within one step of one king.
+/// Most of these within one step of one king.
 const BESIDE_KING: [usize; 6] = [2, 2, 3, 4, 6, 8];
 
 const fn beside_king(kind: usize, whose: usize) -> usize {
     12 + 2 * kind + whose
 }
 
-/// By kind as White sees it: squares that count as its mobility, attacks beside White's king, beside
+/// By kind from White's perspective: squares of its mobility, attacks beside White's king, beside
 /// Black's.
 pub(super) type Counts = [[u32; 3]; 12];
 
-/// Counts for both sides.
 pub(super) struct Count<'a>(pub &'a Board);
 
-/// Inlined where the processor's instruction that counts bits may be used.
+/// Inlined into code that may use the bit count instruction.
 impl pulp::NullaryFnOnce for Count<'_> {
     type Output = Counts;
 

@@ -4,8 +4,8 @@ use shakmaty::{Color, Square};
 
 use super::{Board, FeatureSet, KINDS, Language, MAX_ACTIVE, PIECES, Perspective, Rows, bounds};
 
-/// The set: the row of the piece on its square, + 768 where its own side defends it, + 1,536 where
-/// the other side attacks it. Files are flipped where the own king stands on e to h.
+/// The feature set: the row of the piece on its square, + 768 where its own side defends it, +
+/// 1,536 where the other side attacks it. Files are flipped where the own king stands on e to h.
 pub struct AttackedPieces;
 
 impl FeatureSet for AttackedPieces {

@@ -5,8 +5,8 @@ use std::array::from_fn;
 /// Pieces of a side besides the king.
 const OTHERS: usize = 15;
 
-/// The largest sum of a value of each piece, by kind and square as they are seen: a side has a king
-/// and at most 15 other pieces, one to a square, and no pawns on the first and last rank.
+/// The largest sum of a value of each piece, by kind and square from a perspective: a side has a
+/// king and at most 15 other pieces, one to a square, and no pawns on the first and last rank.
 pub fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i64) -> i64 {
     let side = |side: usize| {
         let king = squares(6 * side + 5, own_kings).map(|square| value(6 * side + 5, square)).max();
@@ -29,7 +29,7 @@ pub fn squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> 
 }
 
 /// The largest sum of a value, 0 or more, of each piece by kind: a side has a king, a queen, two
-/// rooks, bishops and knights, and eight pawns or what they were promoted to.
+/// rooks, bishops and knights, and eight pawns or promoted pieces.
 pub fn of_material(value: impl Fn(usize) -> i64) -> i64 {
     let side = |first: usize| {
         let [pawn, knight, bishop, rook, queen, king] = from_fn(|role| value(first + role));
@@ -39,7 +39,7 @@ pub fn of_material(value: impl Fn(usize) -> i64) -> i64 {
     side(0) + side(6)
 }
 
-/// The smallest and the largest sum of weights, by a function that gives the largest.
+/// The smallest and the largest sum of weights, by a function for the largest.
 pub fn both(weights: &[i32], largest: impl Fn(&dyn Fn(usize) -> i64) -> i64) -> [i64; 2] {
     let weight = |row: usize| i64::from(weights[row]);
     [-largest(&|row| -weight(row)), largest(&weight)]

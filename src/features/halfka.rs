@@ -4,20 +4,20 @@ use shakmaty::{Color, Square};
 
 use super::{Board, FeatureSet, KINDS, Language, MAX_ACTIVE, PIECES, Perspective, Rows, bounds};
 
-/// The set. Files are flipped where the own king stands on a to d: it is seen on e to h.
+/// The feature set. Files are flipped if the own king stands on a to d, so that it is on e to h.
 pub struct HalfKa;
 
-/// First row of a piece's kind, seen on a1.
+/// First row of a kind of piece, on a1.
 const fn first(kind: usize) -> usize {
     64 * (2 * (kind % 6) + kind / 6)
 }
 
-/// The block of rows for a king on files e to h.
+/// Block of rows for a king on files e to h.
 const fn bucket(king: usize) -> usize {
     31 - (4 * (king / 8) + king % 8 - 4)
 }
 
-/// Where the king of a block stands.
+/// King's square of a block.
 const fn king(bucket: usize) -> usize {
     let place = 31 - bucket;
     8 * (place / 4) + place % 4 + 4
@@ -51,7 +51,7 @@ impl FeatureSet for HalfKa {
         format!("{} on {square}, own king on {king}", KINDS[plane / 2 + 6 * (plane % 2)])
     }
 
-    /// The piece on its square, wherever the own king stands.
+    /// The piece on its square, without the king's square.
     fn factor_rows(&self) -> usize {
         PIECES
     }
@@ -74,7 +74,7 @@ impl FeatureSet for HalfKa {
         let code = match language {
             Language::Rust => {
                 r"
-/// Pieces on squares by the square of the own king, which is seen on files e to h.
+/// Pieces on squares by the square of the own king, flipped to files e to h.
 fn halfka_hm(board: &Board, view: usize, rows: &mut Rows) {
     let flip = board.flip(view) ^ 7;
     let king = board.kings[view] ^ flip;

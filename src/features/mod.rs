@@ -1,5 +1,5 @@
-//! Positions to the rows of weights that they activate. One file is one [`FeatureSet`]; a net has a
-//! list of them, and numbers their rows one set after the other.
+//! Positions to active rows of weights. Each file is one [`FeatureSet`]; a net has a list of them,
+//! whose rows are numbered set after set.
 
 mod attack_counts;
 mod attacked;
@@ -29,16 +29,16 @@ pub use views::Views;
 use crate::registry::{self, Kind, Missing, Taken};
 use crate::sample::{Piece, Position};
 
-/// No position has more pieces than this, so no view has more active rows of pieces.
+/// Most pieces of a position, and so most active rows of pieces of a perspective.
 pub const MAX_ACTIVE: usize = 32;
 
-/// Rows of a set that has few.
+/// Most rows of a small set.
 const FEW: usize = 1 << 13;
 
-/// Rows of a net that has so many that a batch touches only some.
+/// Rows from which on a batch touches only some.
 const MANY: usize = 1 << 15;
 
-/// The sets that are built in, but for `pieces`, which a net describes with keys of its own.
+/// The built-in sets except `pieces`, which a net describes with keys of its own.
 const ALL: &[fn() -> Set] = &[
     || Set::new(halfka::HalfKa),
     || Set::new(threats::Threats),
@@ -52,10 +52,9 @@ impl Kind for Set {
     const NOUN: &'static str = "feature set";
 }
 
-/// Adds a set, which configs and manifests can then name.
+/// Registers a set, which configs and manifests can then name.
 ///
-/// # Errors
-/// If there is a set of this name.
+/// # Errors If there is a set of this name.
 pub fn register(set: Set) -> Result<(), Taken> {
     let name = set.name().to_string();
     match names().contains(&name) {
@@ -76,10 +75,9 @@ pub fn names() -> Vec<String> {
     [pieces::NAME.to_string()].into_iter().chain(names).collect()
 }
 
-/// The set of a name; `pieces` has these king buckets.
+/// The set with this name; `pieces` has these king buckets.
 ///
-/// # Errors
-/// If the program has no such set.
+/// # Errors If the program has no such set.
 pub fn named(name: &str, kings: Kings) -> Result<Set, Missing> {
     if name == pieces::NAME {
         return Ok(Set::new(Pieces(kings)));
@@ -89,22 +87,21 @@ pub fn named(name: &str, kings: Kings) -> Result<Set, Missing> {
     found.ok_or_else(|| Missing::of::<Set>(name, &names))
 }
 
-/// Inputs of a net: whose perspectives it takes, and the sets whose rows they activate.
+/// Inputs of a net: the perspectives, and the feature sets with their rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inputs {
     pub views: Views,
     sets: Vec<Set>,
-    /// Whether each set that has a factor is trained with it.
+    /// Whether sets with a factor are trained with it.
     pub factorised: bool,
     /// The place of the set `pieces`, with its king buckets.
     pieces: Option<(usize, Kings)>,
-    /// Behind the last row of each set.
+    /// The end of each set's rows.
     ends: Vec<usize>,
 }
 
 impl Inputs {
-    /// # Panics
-    /// Without a set.
+    /// # Panics Without any set.
     pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
         let end = |rows: &mut usize, set: &Set| {
             *rows += set.rows();
@@ -122,12 +119,12 @@ impl Inputs {
         Self::new(views, vec![Set::new(Pieces(kings))], factorised)
     }
 
-    /// Pieces on squares, without king buckets and the like.
+    /// Pieces on squares, without king buckets.
     pub fn of(views: Views) -> Self {
         Self::of_pieces(views, Kings::NONE, false)
     }
 
-    /// The same without what only training needs.
+    /// The inputs without what only training needs.
     pub fn merged(&self) -> Self {
         Self { factorised: false, ..self.clone() }
     }
@@ -152,12 +149,12 @@ impl Inputs {
         (set, row - self.first_row(set))
     }
 
-    /// Rows of a set's factor; 0 if it is trained without.
+    /// Rows of a set's factor; 0 if it is trained without one.
     pub fn factor_rows(&self, set: usize) -> usize {
         if self.factorised { self.sets[set].factor_rows() } else { 0 }
     }
 
-    /// King buckets of the pieces; one without mirroring where there is no such set.
+    /// King buckets of the pieces; one without mirroring if there is no such set.
     pub fn kings(&self) -> Kings {
         self.pieces.map_or(Kings::NONE, |(_, kings)| kings)
     }
@@ -172,28 +169,28 @@ impl Inputs {
         self.pieces.is_some() && self.sets.len() == 1
     }
 
-    /// Upper bound of the active rows of a view, repeats counted.
+    /// Upper bound of the active rows of a perspective, with repetitions.
     pub fn max_active(&self) -> usize {
         self.sets.iter().map(|set| set.max_active()).sum()
     }
 
-    /// Whether a view may activate a row more than once.
+    /// Whether a perspective may activate a row more than once.
     pub fn repeats(&self) -> bool {
         self.sets.iter().any(|set| set.repeats())
     }
 
-    /// Whether there are so many rows that a pass over all of them would take longer than a batch, and
-    /// that 16 bits would not do for their numbers and those of pairs.
+    /// Whether there are so many rows that a pass over all of them takes longer than a batch, and
+    /// that their numbers and those of pairs exceed 16 bits.
     pub fn is_large(&self) -> bool {
         !self.is_pieces() && self.rows() > MANY
     }
 
-    /// Whether a step moves only the rows of a set that its batch activates.
+    /// Whether a step updates only those rows of a set that its batch activates.
     pub fn is_sparse(&self, set: usize) -> bool {
         self.is_large() && self.sets[set].rows() > FEW
     }
 
-    /// The rows that views of a king bucket may activate, of sets of few rows.
+    /// The rows of small sets that perspectives of a king bucket may activate.
     pub fn few_rows(&self, group: usize) -> Vec<Range<usize>> {
         let of_set = |(place, set): (usize, &Set)| {
             let start = self.first_row(place);
@@ -205,7 +202,7 @@ impl Inputs {
         self.sets.iter().enumerate().filter_map(of_set).collect()
     }
 
-    /// The colours whose views these inputs are, in their order.
+    /// The colours whose perspectives are used, in order.
     pub fn views_of(&self, position: &Position) -> impl Iterator<Item = Color> + use<> {
         let turn = position.turn();
         let (first, second) = match self.views {
@@ -216,20 +213,20 @@ impl Inputs {
         [Some(first), second].into_iter().flatten()
     }
 
-    /// The king bucket of a colour's view.
+    /// The king bucket of a colour's perspective.
     pub fn king_bucket(&self, position: &Position, view: Color) -> usize {
         self.kings().seen(pieces::seen(view, king(position, view))).1
     }
 
-    /// Which king buckets the views of a position have, as one number: positions with the same number
-    /// have the same; below [`Kings::MOST`] squared.
+    /// The king buckets of a position as one number: equal for equal buckets; below [`Kings::MOST`]
+    /// squared.
     pub fn kings_of(&self, position: &Position) -> usize {
         let kings = self.kings();
         let bucket = |view| kings.seen(pieces::seen(view, king(position, view))).1;
         self.views_of(position).map(bucket).fold(0, |all, bucket| all * kings.count() + bucket)
     }
 
-    /// The active rows of each view.
+    /// The active rows of each perspective.
     pub fn lists(&self, position: &Position) -> Vec<Rows> {
         let board = Board::new(position);
         let of_view = |color| {
@@ -240,7 +237,8 @@ impl Inputs {
         self.views_of(position).map(of_view).collect()
     }
 
-    /// Adds the active rows of a colour's view, set after set; their number, repeats counted.
+    /// Adds the active rows of a colour's perspective, set after set; returns their number, with
+    /// repetitions.
     pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Rows) -> usize {
         let (mut first, mut all) = (0, 0);
         for (set, &end) in self.sets.iter().zip(&self.ends) {
@@ -258,11 +256,10 @@ impl Inputs {
         all as usize
     }
 
-    /// Checks that the lists of a position keep what the sets say of themselves; `bounds`, which take
-    /// longer, hold if its rows weigh 1 and all others nothing.
+    /// Checks that the lists of a position agree with the declarations of the sets; `bounds`, which
+    /// take longer, must hold if its rows weigh 1 and all others nothing.
     ///
-    /// # Errors
-    /// The first set that does not.
+    /// # Errors The first set that does not agree.
     pub fn check(&self, position: &Position, bounds: bool) -> Result<(), String> {
         let (board, flipped) = (Board::new(position), Board::new(&position.flipped()));
         let lists =
@@ -297,15 +294,15 @@ impl Inputs {
         Ok(())
     }
 
-    /// +1, or -1 where the output is the other side's advantage.
+    /// +1, or -1 if the output is the other side's advantage.
     pub fn sign(&self, position: &Position) -> i32 {
         self.views.point_of_view().sign(position.turn())
     }
 
-    /// Writes the active rows of all views, each padded to [`MAX_ACTIVE`] with `self.rows()`.
+    /// Writes the active rows of all perspectives, each padded to [`MAX_ACTIVE`] with
+    /// `self.rows()`.
     ///
-    /// # Panics
-    /// If pieces on squares are not the only inputs.
+    /// # Panics If pieces on squares are not the only inputs.
     pub fn write(&self, position: &Position, out: &mut [u16]) {
         assert!(self.is_pieces(), "lists of pieces");
         let (_, kings) = self.pieces.as_ref().expect("there are pieces");
@@ -320,16 +317,16 @@ impl Inputs {
         }
     }
 
-    /// A row in words: "own queen on d4"; the sides are White and Black where the only view is
-    /// White's.
+    /// Describes a row: "own queen on d4"; the sides are White and Black if White's is the only
+    /// perspective.
     pub fn describe(&self, row: usize) -> String {
         let (set, row) = self.set_of(row);
         self.sets[set].describe(row as u32)
     }
 }
 
-/// The lists of some views, each [`MAX_ACTIVE`] places from the one before: one look-up in a table,
-/// one exclusive or and one addition a piece and view, out of [`Kings::row`].
+/// The lists of perspectives, at a distance of [`MAX_ACTIVE`] places: one table look-up, one
+/// exclusive or and one addition for each piece and perspective.
 #[inline(always)]
 fn lists<const VIEWS: usize>(
     kings: &Kings,
@@ -364,12 +361,12 @@ fn lists<const VIEWS: usize>(
     }
 }
 
-/// Where the king of a colour stands; a board without one counts as a1.
+/// Square of a colour's king; a1 on boards without one.
 pub(crate) fn king(position: &Position, color: Color) -> Square {
     position.king(color).unwrap_or(Square::A1)
 }
 
-/// By view and nibble of a piece: the input on the view's a1.
+/// By perspective and nibble of a piece: its input on the perspective's a1.
 static FIRST: [[u16; 16]; 2] = [first(Color::White), first(Color::Black)];
 
 const fn first(view: Color) -> [u16; 16] {

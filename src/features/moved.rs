@@ -4,22 +4,22 @@ use shakmaty::{CastlingSide, Color, Move, Role, Square};
 
 use crate::sample::Piece;
 
-/// Pieces that a move adds and removes, at most two each (dirty pieces).
+/// Pieces that a move adds and removes, at most two each ("dirty pieces").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
     added: [Piece; 2],
-    /// How many of `added` there are, 1 or 2.
+    /// Number of pieces in `added`, 1 or 2.
     adds: usize,
     removed: [Piece; 2],
-    /// How many of `removed` there are, 1 or 2.
+    /// Number of pieces in `removed`, 1 or 2.
     removes: usize,
-    /// Where the king of the side that moves goes, if it does, and where it comes from.
+    /// Target and origin of the moving side's king, if it moves.
     pub(super) king: Option<[Square; 2]>,
     pub(super) turn: Color,
 }
 
 impl Moved {
-    /// Changes by a legal move of one side, castling in Chess960 included.
+    /// Changes by a legal move, castling in Chess960 included.
     pub fn of(turn: Color, played: &Move) -> Self {
         let piece = |role, square| Piece { square, color: turn, role, castles: false };
         let other = |role, square| Piece { square, color: !turn, role, castles: false };
@@ -67,7 +67,7 @@ impl Moved {
         self.removes += 1;
     }
 
-    /// Whether a side's king goes from the files a to d to e to h, or back.
+    /// Whether a side's king crosses between files a to d and e to h.
     pub fn mirrors(&self, color: Color) -> bool {
         let is_right = |square: Square| square as usize & 4 != 0;
         self.turn == color && self.king.is_some_and(|[from, to]| is_right(from) != is_right(to))
@@ -78,7 +78,7 @@ impl Moved {
         &self.added[..self.adds]
     }
 
-    /// The pieces on the squares that they leave, the captured one among them.
+    /// The pieces on the squares that they leave, including a captured one.
     pub fn removed(&self) -> &[Piece] {
         &self.removed[..self.removes]
     }

@@ -4,10 +4,9 @@ use shakmaty::{Bitboard, Color, Role, Square};
 
 use super::{Board, FeatureSet, Language, Moved, Perspective, Rows, bounds};
 
-/// The set. Files are flipped where the own king stands on e to h.
+/// The feature set. Files are flipped if the own king stands on e to h.
 pub struct PawnPairs;
 
-/// Pawns of both sides on their squares.
 const PAWNS: usize = 96;
 
 /// The row of two pawns, each 48 * (1 for an enemy pawn) + square - 8.
@@ -47,7 +46,7 @@ impl FeatureSet for PawnPairs {
         let [own, enemy] = [perspective, !perspective].map(|color| board.of(color, Role::Pawn));
         let pawn = |square: Square| {
             let is_enemy = (enemy >> square as u32 & 1) as usize;
-            // A pawn on the first rank, of a position that cannot be, counts as one on the next.
+            // A pawn on the first rank of an illegal position counts as one on the next.
             48 * is_enemy + seen.square(square).clamp(8, 55) - 8
         };
         let mut rest = own | enemy;
@@ -76,8 +75,8 @@ impl FeatureSet for PawnPairs {
         }
     }
 
-    /// A side has at most eight pawns, so each pawn has at most seven partners of its own and eight of
-    /// the other side. Half of the sum over pawns of their largest pairs bounds that over pairs.
+    /// A side has at most eight pawns, so each pawn has at most seven partners of its own and eight
+    /// of the other side. Half of the sum over pawns of their largest pairs bounds that over pairs.
     fn bounds(&self, weights: &[i32]) -> [i64; 2] {
         let largest = |mut values: Vec<i64>, most: usize| -> i64 {
             values.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,20 +1,19 @@
-//! Pieces on squares, 768 rows a king bucket: the set that every net of today has.
+//! Pieces on squares, 768 rows a king bucket: the usual feature set of nets.
 
 use shakmaty::{Color, Role, Square};
 
 use super::{Board, FeatureSet, Language, MAX_ACTIVE, Moved, Rows, bounds};
 use crate::sample::Piece;
 
-/// The pieces on squares of one view: 2 colours x 6 roles x 64 squares.
+/// Rows of one perspective: 2 colours x 6 roles x 64 squares.
 pub const PIECES: usize = 768;
 
-/// Rows that a move adds before it takes others away: king and rook, castling.
+/// Most rows that a move adds before it removes others: king and rook, castling.
 const ADDED: i64 = 2;
 
-/// Name of the set.
 pub(super) const NAME: &str = "pieces";
 
-/// The set, whose rows hang on where the perspective's own king stands: those of bucket 0 first.
+/// The feature set. Its rows depend on the bucket of the own king: those of bucket 0 first.
 pub struct Pieces(pub Kings);
 
 impl FeatureSet for Pieces {
@@ -97,19 +96,19 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
     }
 }
 
-/// How the square of a view's own king chooses among the rows of the pieces.
+/// Map from the square of the own king to a block of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kings {
-    /// Whether a view is turned left to right where its king stands on files e to h.
+    /// Whether a perspective is mirrored left to right if its king stands on files e to h.
     pub mirror: bool,
-    /// Buckets, kept since each position asks for it.
+    /// Number of buckets, stored since each position needs it.
     count: u8,
-    /// The bucket by the view's own king square, a1 first; mirrored, e to h repeat d to a.
+    /// Bucket by the own king's square, a1 first; mirrored, e to h repeat d to a.
     table: [u8; 64],
 }
 
 impl Kings {
-    /// The most buckets that there can be.
+    /// Most buckets.
     pub const MOST: usize = 64;
 
     /// One bucket, no mirroring.
@@ -155,40 +154,39 @@ impl Kings {
         Ok(Self { mirror, count: most + 1, table })
     }
 
-    /// The number of buckets, from 1.
     #[inline(always)]
     pub const fn count(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether the rows of a view hang on where its king stands.
+    /// Whether the rows of a perspective depend on its king's square.
     #[inline(always)]
     pub const fn matter(&self) -> bool {
         self.mirror || self.count > 1
     }
 
-    /// The xor of a view's squares and its bucket, by its own king's square.
+    /// The xor of a perspective's squares and its bucket, by its own king's square.
     #[inline(always)]
     pub const fn seen(&self, king: usize) -> (usize, usize) {
         let turned = if self.mirror && king & 4 != 0 { 7 } else { 0 };
         (turned, self.table[king] as usize)
     }
 
-    /// The row of a piece in a view whose own king stands on a square.
+    /// The row of a piece from a perspective whose own king stands on `king`.
     pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
         let (turned, bucket) = self.seen(seen(view, king));
         // The square is in the lowest bits.
         PIECES * bucket + (index(view, piece) ^ turned)
     }
 
-    /// Whether a move requires a refresh of a colour's view.
+    /// Whether a move requires a refresh of a colour's perspective.
     pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
         let seen = |square| self.seen(seen(view, square));
         moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
     }
 
     /// Bounds of the sum of the rows of any legal position, from the weights of one neuron, and of
-    /// all sums on the way there, whatever the order in which a move changes rows.
+    /// all intermediate sums, whatever the order in which a move changes rows.
     ///
     /// One row is active for each piece. A side has one king and at most 15 other pieces, one to a
     /// square: the rows of one side sum to at most its largest king row plus the 15 largest of
@@ -210,9 +208,9 @@ impl Kings {
         both
     }
 
-    /// The upper bounds of a king bucket: of legal positions, and on the way there.
+    /// The upper bounds of a king bucket: of legal positions, and of intermediate sums.
     fn upper(&self, bucket: usize, weight: impl Fn(usize) -> i64) -> [i64; 2] {
-        // A view that is turned shows its king on files a to d.
+        // A mirrored perspective has its king on files a to d.
         let kings: Vec<usize> = (0..64).filter(|it| self.seen(*it) == (0, bucket)).collect();
         let value = |kind: usize, square: usize| weight(64 * kind + square);
         let positive = |kind, square| value(kind, square).max(0);
@@ -239,14 +237,14 @@ impl std::fmt::Debug for Kings {
     }
 }
 
-/// The input of a piece in the view of one colour, 0 to 767, before buckets and mirroring.
+/// The input of a piece from a colour's perspective, 0 to 767, before buckets and mirroring.
 pub const fn index(view: Color, piece: Piece) -> usize {
     let other =
         !matches!((view, piece.color), (Color::White, Color::White) | (Color::Black, Color::Black));
     384 * other as usize + 64 * (piece.role as usize - 1) + seen(view, piece.square)
 }
 
-/// A square as the view of a colour has it, a1 = 0.
+/// A square from a colour's perspective, a1 = 0.
 pub(super) const fn seen(view: Color, square: Square) -> usize {
     square as usize ^ if matches!(view, Color::White) { 0 } else { 56 }
 }
@@ -260,7 +258,7 @@ pub fn pieces() -> impl Iterator<Item = Piece> {
     })
 }
 
-/// The piece of a row of one bucket; white where it is the view's own.
+/// The piece of a row of one bucket; white if it is the perspective's own.
 pub fn piece(row: usize) -> Option<Piece> {
     pieces().find(|&piece| index(Color::White, piece) == row)
 }

@@ -1,10 +1,10 @@
 //! Lists of active rows.
 
-/// The active rows of a perspective, in any order. A row that stands several times counts as often.
+/// The active rows of a perspective, in any order. Repeated rows count as often as they occur.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     entries: Vec<Row>,
-    /// Added to the numbers of rows that follow.
+    /// Added to the numbers of the rows that follow.
     first: u32,
 }
 
@@ -21,18 +21,18 @@ impl Rows {
         self.entries.push(Row { number: self.first + row, times: 1 });
     }
 
-    /// Adds a row that counts so often, 0 included.
+    /// Adds a row that counts `times` times, 0 included.
     pub fn push_times(&mut self, row: u32, times: u32) {
         self.push_if(times != 0, row, times);
     }
 
-    /// Adds a row if it is active, without a branch: for conditions that cannot be predicted.
+    /// Adds a row if it is active, without a branch: for unpredictable conditions.
     pub(super) fn push_if(&mut self, is_active: bool, row: u32, times: u32) {
         self.entries.push(Row { number: self.first.wrapping_add(row), times });
         self.entries.truncate(self.entries.len() - usize::from(!is_active));
     }
 
-    /// Begins the rows of the next set, which are numbered from `first`.
+    /// Starts the rows of the next set, which are numbered from `first`.
     pub(super) fn begin(&mut self, first: u32) {
         self.first = first;
         self.entries.reserve(64);
@@ -46,8 +46,8 @@ impl Rows {
         self.entries.clear();
     }
 
-    /// Calls `each` with every row that stands in `after` more often than in `before`, or less often,
-    /// and how much more often. `counts` has a number for each row, 0 before and afterwards.
+    /// Calls `each` with every row whose count differs between `before` and `after`, and the
+    /// difference. `counts` has a number for each row, 0 before and afterwards.
     #[inline(always)]
     pub fn changes(
         [before, after]: [&Rows; 2],

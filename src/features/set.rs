@@ -1,4 +1,4 @@
-//! A block of sparse inputs, and the board as it is seen from one side.
+//! Feature sets, and the board from a perspective.
 
 use std::cell::OnceCell;
 use std::fmt::{self, Debug, Formatter};
@@ -11,7 +11,7 @@ use shakmaty::{Bitboard, Color, Role, Square, attacks};
 use super::{Kings, MAX_ACTIVE, Moved, Rows, attack_counts};
 use crate::sample::{Piece, Position};
 
-/// A block of sparse inputs: the rows of weights that a position activates for one side.
+/// A block of sparse inputs: the rows of weights that a position activates for one perspective.
 ///
 /// One file is one set. Rows are numbered from 0; a net numbers those of its sets one after the
 /// other. All rows depend on the position alone.
@@ -22,19 +22,19 @@ pub trait FeatureSet: Send + Sync + 'static {
     /// Number of rows.
     fn rows(&self) -> usize;
 
-    /// Upper bound of the active rows of one perspective, repeats counted.
+    /// Upper bound of the active rows of one perspective, with repetitions.
     fn max_active(&self) -> usize;
 
     /// Adds the active rows of one perspective, each below [`rows`](Self::rows).
     fn active(&self, board: &Board, perspective: Color, rows: &mut Rows);
 
-    /// Whether a move may change the active rows of one perspective: if not, a search does not list
-    /// them anew.
+    /// Whether a move may change the active rows of one perspective; if not, a search does not list
+    /// them again.
     fn changes(&self, _moved: &Moved, _perspective: Color) -> bool {
         true
     }
 
-    /// A row in words, such as "own knight on f3".
+    /// Describes a row, such as "own knight on f3".
     fn describe(&self, row: u32) -> String;
 
     /// Whether a position may activate a row more than once.
@@ -42,8 +42,8 @@ pub trait FeatureSet: Send + Sync + 'static {
         false
     }
 
-    /// Rows of the factor: a smaller set whose weights are added to those of the rows that share them
-    /// while training, and merged by the export. 0 = none.
+    /// Rows of the factor: a smaller set whose weights are added to those of the rows that share
+    /// them while training, and merged by the export. 0: none.
     fn factor_rows(&self) -> usize {
         0
     }
@@ -58,8 +58,9 @@ pub trait FeatureSet: Send + Sync + 'static {
         Integer::I16
     }
 
-    /// Bounds of the sum of the active rows of any legal position, from the weights of one neuron, a
-    /// row each: by default those of the most active rows with the largest and the smallest weights.
+    /// Bounds of the sum of the active rows of any legal position, from the weights of one neuron,
+    /// one a row: by default those of the most active rows with the largest and the smallest
+    /// weights.
     fn bounds(&self, weights: &[i32]) -> [i64; 2] {
         let most = |weight: &dyn Fn(&i32) -> i64| -> i64 {
             let mut largest: Vec<i64> = weights.iter().map(weight).filter(|it| *it > 0).collect();
@@ -72,24 +73,24 @@ pub trait FeatureSet: Send + Sync + 'static {
         [-most(&|it| -i64::from(*it)), most(&|it| i64::from(*it))]
     }
 
-    /// Engine code: a function that lists the active rows of a view, in terms of what the templates of
-    /// engine code give (`src/export/snippet/sets.*`). It is named as the set, with `_` for hyphens;
-    /// in C it begins with `nnue_`.
+    /// Engine code: a function that lists the active rows of a view, in terms of what the templates
+    /// of engine code provide (`src/export/snippet/sets.*`). It is named as the set, with `_` for
+    /// hyphens; in C it begins with `nnue_`.
     fn source(&self, _language: Language) -> Option<String> {
         None
     }
 
-    /// King buckets, where the rows are those of pieces on squares, 768 a bucket.
+    /// King buckets, if the rows are those of pieces on squares, 768 a bucket.
     fn kings(&self) -> Option<&Kings> {
         None
     }
 }
 
-/// A language that engines are written in.
+/// A language of engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     Rust,
-    /// A header that C++ takes, too.
+    /// A header that C++ compiles as well.
     C,
 }
 
@@ -100,7 +101,7 @@ pub enum Integer {
     I16,
 }
 
-/// A feature set of a net. Sets are equal if their names are, and their king buckets.
+/// A feature set of a net. Sets are equal if their names and king buckets are.
 #[derive(Clone)]
 pub struct Set(pub Arc<dyn FeatureSet>);
 
@@ -142,10 +143,10 @@ impl Debug for Set {
     }
 }
 
-/// A position with the bitboards that sets ask for; attacks are computed once, when first needed.
+/// A position with bitboards for feature sets; attacks are computed once, when first needed.
 pub struct Board {
     position: Position,
-    /// In order of their squares, and their number.
+    /// The pieces in order of their squares, and their number.
     pieces: ([Piece; MAX_ACTIVE], usize),
     bitboards: [[u64; 6]; 2],
     attacks: OnceCell<[u64; 64]>,
@@ -157,7 +158,7 @@ pub struct Board {
 #[derive(Clone, Copy, Debug)]
 pub struct Threat {
     pub attacker: Piece,
-    /// Pieces of either side, kings included.
+    /// Piece of either side, kings included.
     pub victim: Piece,
 }
 
@@ -197,7 +198,7 @@ impl Board {
         self.position.occupied()
     }
 
-    /// Where the king of a colour stands; a board without one counts as a1.
+    /// Square of a colour's king; a1 on boards without one.
     pub fn king(&self, color: Color) -> Square {
         Square::new(self.of(color, Role::King).trailing_zeros() % 64)
     }
@@ -212,7 +213,7 @@ impl Board {
         self.attacks.get_or_init(|| {
             let mut all = [0; 64];
             let occupied = Bitboard(self.occupied());
-            // By role, so that the kind of attack changes seldom.
+            // By role, so that the kind of attack seldom changes.
             for (color, roles) in [Color::White, Color::Black].into_iter().zip(self.bitboards) {
                 for (role, squares) in Role::ALL.into_iter().zip(roles) {
                     for square in Bitboard(squares) {
@@ -249,7 +250,7 @@ impl Board {
     }
 }
 
-/// Names of the kinds of pieces that a side sees, in the order of [`Perspective::kind`].
+/// Names of the kinds of pieces from a perspective, in the order of [`Perspective::kind`].
 pub const KINDS: [&str; 12] = [
     "own pawn",
     "own knight",
@@ -265,8 +266,8 @@ pub const KINDS: [&str; 12] = [
     "enemy king",
 ];
 
-/// The squares of a board as one side sees them: ranks are flipped for Black, files where the set
-/// mirrors them.
+/// The squares of a board from one side: ranks are flipped for Black, files where the set mirrors
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub struct Perspective {
     pub color: Color,
@@ -275,17 +276,16 @@ pub struct Perspective {
 }
 
 impl Perspective {
-    /// That of White.
     pub(super) const WHITE: Self = Self { color: Color::White, flip: 0 };
 
-    /// Files are flipped where the own king stands on files e to h.
+    /// A perspective whose files are flipped if the own king stands on files e to h.
     pub fn mirrored(board: &Board, color: Color) -> Self {
         let flip = if color.is_white() { 0 } else { 56 };
         let right = board.king(color) as usize & 4 != 0;
         Self { color, flip: flip ^ if right { 7 } else { 0 } }
     }
 
-    /// A square as it is seen, a1 = 0.
+    /// Converts a square to the perspective, a1 = 0.
     pub fn square(self, square: Square) -> usize {
         square as usize ^ self.flip
     }

@@ -4,14 +4,13 @@ use shakmaty::Color;
 
 use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, Threat, bounds};
 
-/// The set: a row for each kind of attacker and of victim, added once for each attack on an occupied
-/// square.
+/// The feature set: a row for each kind of attacker and of victim, added once for each attack on an
+/// occupied square.
 pub struct ThreatKinds;
 
-/// Rows.
 pub(super) const THREAT_KINDS: usize = 144;
 
-/// Pieces that a pawn to king can attack at once.
+/// Most pieces that a pawn to king can attack at once.
 const VICTIMS: [usize; 6] = [2, 8, 4, 4, 8, 8];
 
 /// The row of an attacker and a victim by their kinds.
@@ -55,7 +54,7 @@ impl FeatureSet for ThreatKinds {
         true
     }
 
-    /// Each piece attacks so many others at most, and either king once.
+    /// Each piece attacks a limited number of others, and either king once.
     fn bounds(&self, weights: &[i32]) -> [i64; 2] {
         bounds::both(weights, |weight| {
             bounds::of_material(|attacker| {

@@ -1,4 +1,5 @@
-//! Attacks of pieces on each other, by their squares, as Stockfish numbers it (Full_Threats, July 2026).
+//! Attacks of pieces on each other, by their squares, as Stockfish numbers them (Full_Threats, July
+//! 2026).
 
 use std::sync::LazyLock;
 
@@ -7,8 +8,8 @@ use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 use super::threat_kinds::{self, THREAT_KINDS};
 use super::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Rows, Threat, bounds};
 
-/// The set. Files are flipped where the own king stands on e to h. Pieces of the same role that
-/// attack each other are one row, that of the attacker on the higher square.
+/// The feature set. Files are flipped if the own king stands on e to h. Pieces of the same role
+/// that attack each other are one row, that of the attacker on the higher square.
 pub struct Threats;
 
 /// Victims that have rows, by the role of their attacker, pawn to queen. Each pair of roles that
@@ -21,13 +22,12 @@ const VICTIMS: [&[Role]; 5] = [
     &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen],
 ];
 
-/// Rows.
 const ROWS: usize = 59_808;
-/// Threats at most, as many as Stockfish reserves. Two pieces have one row at most, and a capture lets
-/// at most three pawns pass each other to promote: among such positions searches find up to 115.
+/// Most threats, as many as Stockfish reserves. Two pieces have one row at most, and a capture lets
+/// at most three pawns pass each other to promote: searches find up to 115 among such positions.
 const MAX_THREATS: usize = 128;
 
-/// Stands for the first row of kinds that have no rows.
+/// First row of kinds without rows.
 const NONE: u32 = u32::MAX;
 
 /// Rows of an attacker and a victim: those of each square that the attacker can stand on, a1 first,
@@ -39,19 +39,19 @@ struct Block {
 }
 
 struct Tables {
-    /// In order of their rows.
+    /// Blocks in order of their rows.
     blocks: Vec<Block>,
     /// First row by the kinds of attacker and victim.
     first: [[u32; 12]; 12],
     /// Distance from it, by attacker, square and attacked square.
     step: [Box<[[u16; 64]; 64]>; 12],
-    /// By row, its square and direction as one number: rows of one number exclude each other.
+    /// Square and direction of each row as one number: rows of one number exclude each other.
     lines: Vec<u16>,
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(Tables::new);
 
-/// Squares that a piece attacks on an empty board; none for a pawn where no pawn can stand.
+/// Squares that a piece attacks on an empty board; none for a pawn on a rank without pawns.
 fn reach(kind: usize, from: Square) -> Bitboard {
     let piece = Piece { color: Color::from_white(kind < 6), role: Role::ALL[kind % 6] };
     match piece.role == Role::Pawn && Bitboard::BACKRANKS.contains(from) {
@@ -98,8 +98,8 @@ impl Tables {
     }
 }
 
-/// The square of an attacker and the eighth of the board around it that an attacked square is in: a
-/// line or diagonal, and one jump of a knight.
+/// The square of an attacker and the direction of the attacked square as one number: each of the
+/// eight lines and jumps of a knight has its own.
 fn line([from, to]: [Square; 2]) -> u16 {
     let across = f64::from(to.file() as i32 - from.file() as i32);
     let up = f64::from(to.rank() as i32 - from.rank() as i32);
@@ -174,12 +174,12 @@ impl FeatureSet for Threats {
         let code = match language {
             Language::Rust => {
                 r"
-/// First rows of threats by the kinds of attacker and victim; -1 where there are none.
+/// First rows of threats by the kinds of attacker and victim; -1 if there are none.
 const THREATS: [[isize; 12]; 12] = [
 FIRST];
 
 /// By kind of attacker and its square, how many squares it attacks from lower squares on an empty
-/// board; in the place of the king an enemy pawn.
+/// board; an enemy pawn replaces the king.
 const BEFORE: [[u16; 64]; 6] = [
 STEPS];
 

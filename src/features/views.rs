@@ -7,12 +7,13 @@ use crate::point_of_view::PointOfView;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Views {
-    /// White's alone, `768 -> N -> 1`: 64 * piece + square, white pawn 0 ... black king 11, a1 = 0.
+    /// White's perspective, `768 -> N -> 1`: 64 * piece + square, white pawn 0 ... black king 11,
+    /// a1 = 0.
     Plain,
-    /// That of the side to move alone: own pieces 0..383, the other side's 384..767, squares xor 56 for
-    /// Black.
+    /// The side to move's perspective: own pieces 0..383, the other side's 384..767, squares xor 56
+    /// for Black.
     SideToMove,
-    /// That of the side to move, then that of the other side, by the same weights.
+    /// The side to move's perspective, then the other side's, with shared weights.
     Perspective,
 }
 
@@ -31,7 +32,8 @@ impl Views {
         if self == Views::Perspective { 2 } else { 1 }
     }
 
-    /// Sign from White's view to that of the output; `turn` is 1 for White to move, else -1.
+    /// Sign from White's point of view to that of the output; `turn` is 1 if White is to move, else
+    /// -1.
     pub fn sign(self, turn: i8) -> i8 {
         match self.point_of_view() {
             PointOfView::White => 1,

@@ -15,7 +15,7 @@ use chain::Chain;
 
 const MAGIC: &[u8; 4] = b"BINP";
 const LARGEST: u32 = 100 << 20;
-/// The writer ends a chunk with the chain that reaches this.
+/// Size that ends a chunk of the writer, after the chain that reaches it.
 const CHUNK: usize = 1 << 20;
 
 pub static FORMAT: Format = Format {
@@ -37,7 +37,7 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(BinpackWriter::default())),
 };
 
-/// The beginning of a chunk and of its first chain.
+/// The start of a chunk and of its first chain.
 fn border(bytes: &[u8]) -> Option<usize> {
     let begins = |at: &usize| {
         let (header, chunk) = bytes[*at..].split_at(HEADER);
@@ -46,17 +46,17 @@ fn border(bytes: &[u8]) -> Option<usize> {
     (0..bytes.len().saturating_sub(HEADER)).find(begins)
 }
 
-/// Bytes in front of a chunk: magic and length.
+/// Bytes before a chunk: magic and length.
 const HEADER: usize = 8;
 
 struct BinpackReader {
     input: Input,
-    /// The chunk at hand, and how much of it is read.
+    /// The current chunk, and how much of it is read.
     chunk: Vec<u8>,
     at: usize,
-    /// Whether the file ends before the chunk does.
+    /// Whether the file ends within the chunk.
     cut: bool,
-    /// Where the chunk begins in the file, and the next one.
+    /// Where this chunk and the next one begin in the file.
     from: u64,
     next: u64,
     chains: u64,
@@ -69,7 +69,7 @@ impl BinpackReader {
         Self { input, chunk, at, cut: false, from: 0, next: 0, chains: 0, ended: false }
     }
 
-    /// Goes to the next chunk; false at the end of the file.
+    /// Reads the next chunk; false at the end of the file.
     fn next_chunk(&mut self) -> Result<bool, Fault> {
         let mut header = [0; HEADER];
         let length = fill(&mut *self.input, &mut header)?;
@@ -88,7 +88,7 @@ impl BinpackReader {
             format!("a chunk of {size} bytes, expected at most {LARGEST}")
         } else {
             self.chunk.clear();
-            // Grows with what is there: the length may lie.
+            // Grows with the data: the length may be wrong.
             let read = (&mut self.input).take(size.into()).read_to_end(&mut self.chunk)?;
             (self.at, self.chains, self.cut) = (0, 0, read < size as usize);
             self.next += (HEADER + read) as u64;

@@ -1,4 +1,4 @@
-//! Books of openings: lines of FEN or EPD, or games in PGN of which the last position counts.
+//! Books of openings: lines of FEN or EPD, or games in PGN, whose last positions are used.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use super::{BadRecord, Fault, Input, fields, pgn, unpack};
 use crate::input;
 use crate::sample::Position;
 
-/// Why a book cannot be used.
+/// Reason why a book cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
     #[error("cannot read {path}: {error}")]
@@ -19,7 +19,7 @@ pub enum BookError {
     Empty(PathBuf),
 }
 
-/// The positions of a book in their order, without blank lines and those that begin with `#`.
+/// The positions of a book in order, without blank lines and those that begin with `#`.
 pub fn read(path: &Path) -> Result<Vec<Position>, BookError> {
     let failed = |error| BookError::Io { path: path.to_path_buf(), error };
     input::regular(path).map_err(failed)?;
@@ -49,7 +49,7 @@ fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
     Ok(book)
 }
 
-/// The position at the beginning of a line; an EPD has operations where a FEN has its counters.
+/// Parses the position at the start of a line; an EPD has operations where a FEN has its counters.
 fn position(line: &str) -> Result<Position, String> {
     let head = line.split([';', '|']).next().unwrap_or_default();
     let words: Vec<&str> = head.split_ascii_whitespace().collect();

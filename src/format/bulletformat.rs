@@ -1,5 +1,5 @@
-//! bulletformat: 32 bytes a position, the board turned to the side to move; docs/formats.md has the
-//! layout. Bytes 29-31 are not checked: some tools keep data of their own there.
+//! bulletformat: 32 bytes a position, the board from the side to move's perspective;
+//! docs/formats.md has the layout. Bytes 29-31 are not checked: some tools store other data there.
 
 use shakmaty::{Bitboard, Color};
 
@@ -38,7 +38,7 @@ fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
     })
 }
 
-/// The rules, as far as they can be asked in little time, and the bytes of the kings.
+/// Checks the rules that take little time, and the bytes of the kings.
 fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
     let planes = position.planes();
     // A rook that may castle has a nibble in other formats, never in this one.

@@ -55,7 +55,7 @@ fn bare(line: &str) -> Result<Sample, String> {
         .ok_or_else(unexpected)?;
     let fen = fen.trim_end_matches(|letter: char| letter == ';' || letter.is_whitespace());
     let quoted = result.strip_prefix('"').and_then(|result| result.strip_suffix('"'));
-    // A counter might else be a result, and a result a counter.
+    // A counter could be a result, and a result a counter.
     let five = fen.split_ascii_whitespace().count() == 5;
     let whole = result.bytes().all(|byte| byte.is_ascii_digit());
     if quoted.is_none() && (five || whole) {

@@ -1,4 +1,4 @@
-//! Fields that several formats share: results and scores, and from whose point of view they are.
+//! Fields shared by several formats: results and scores, and their points of view.
 
 use std::num::NonZeroU64;
 
@@ -6,7 +6,7 @@ use shakmaty::{Board, Chess, Color, Move, Position as _, Rank, Role, Square};
 
 use crate::sample::{Played, Position, Sample};
 
-/// A score turned from White to the side to move or back; -32768 has no negative.
+/// Converts a score between White's point of view and the side to move's; -32768 has no negative.
 pub fn turned_score(score: i16, turn: Color) -> Result<i16, String> {
     match score.checked_neg() {
         None => Err(format!("score {score} is out of range, expected -32767 to 32767")),
@@ -18,17 +18,17 @@ pub fn score(sample: &Sample) -> Result<i16, String> {
     sample.score.ok_or_else(|| "it has no score; write epd, which needs none".to_string())
 }
 
-/// A score that every format can hold.
+/// Checks that every format can store a score.
 pub fn score_in_range(score: i16) -> Result<i16, String> {
     turned_score(score, Color::White)
 }
 
-/// A result seen by White, turned to the side to move; or the other way.
+/// Converts a result between White's point of view and the side to move's.
 pub fn turned_result(result: f32, turn: Color) -> f32 {
     if turn == Color::Black { 1.0 - result } else { result }
 }
 
-/// 0, 1, 2 for a result of 0, 0.5, 1.
+/// Converts a result of 0, 0.5, 1 to 0, 1, 2.
 pub fn result_byte(result: f32) -> Result<u8, String> {
     match result {
         0.0 => Ok(0),
@@ -38,7 +38,7 @@ pub fn result_byte(result: f32) -> Result<u8, String> {
     }
 }
 
-/// 0, 0.5, 1 for a byte of 0, 1, 2.
+/// Converts a byte of 0, 1, 2 to 0, 0.5, 1.
 pub fn byte_result(byte: u8) -> Result<f32, String> {
     match byte {
         0..=2 => Ok(f32::from(byte) / 2.0),
@@ -59,7 +59,7 @@ pub fn text_result(text: &str) -> Result<f32, String> {
     }
 }
 
-/// A result as people write it, or any number from 0 to 1, of which six decimals count.
+/// Parses a result in its usual form, or a number from 0 to 1 with up to six decimals.
 pub fn text_share(text: &str) -> Result<f32, String> {
     text_result(text).or_else(|_| match text.parse::<f64>() {
         Ok(share @ 0.0..=1.0) => Ok(((share * 1e6).round() / 1e6) as f32),
@@ -67,7 +67,7 @@ pub fn text_share(text: &str) -> Result<f32, String> {
     })
 }
 
-/// A number from 0 to 1 with at most six decimals, `1.0`, `0.5` and `0.0` as everywhere.
+/// Formats a number from 0 to 1 with at most six decimals, `1.0`, `0.5` and `0.0` as usual.
 pub fn share_text(share: f32) -> Result<String, String> {
     if let Ok(text) = result_text(share) {
         return Ok(text.to_string());
@@ -78,12 +78,12 @@ pub fn share_text(share: f32) -> Result<String, String> {
     Ok(format!("{}", (f64::from(share) * 1e6).round() / 1e6))
 }
 
-/// `1.0`, `0.5` or `0.0`.
+/// Formats a result as `1.0`, `0.5` or `0.0`.
 pub fn result_text(result: f32) -> Result<&'static str, String> {
     result_byte(result).map(|byte| ["0.0", "0.5", "1.0"][usize::from(byte)])
 }
 
-/// A score in whole centipawns.
+/// Parses a score in whole centipawns.
 pub fn text_score(text: &str) -> Result<i16, String> {
     let score: i64 = text
         .parse()
@@ -92,7 +92,7 @@ pub fn text_score(text: &str) -> Result<i16, String> {
         .map_err(|_| format!("score {score} is out of range, expected -32767 to 32767"))
 }
 
-/// A FEN of four to six fields, with none of the extras that variants of chess add.
+/// Parses a FEN of four to six fields, without the extras of chess variants.
 pub fn text_fen(text: &str) -> Result<Position, String> {
     if let Some(position) = Position::from_plain_fen(text) {
         return Ok(position);
@@ -101,7 +101,7 @@ pub fn text_fen(text: &str) -> Result<Position, String> {
     if !(4..=6).contains(&count) {
         return Err(format!("FEN of {count} fields, expected 4 to 6: `{text}`"));
     }
-    // Pockets, promoted pieces and counts of checks would pass as chess, but are not.
+    // shakmaty would accept pockets, promoted pieces and counts of checks.
     let slashes = text.bytes().filter(|&byte| byte == b'/').count();
     let variant = |byte| matches!(byte, b'[' | b'~' | b'+' | b'_');
     if slashes != 7 || text.bytes().fold(false, |found, byte| found | variant(byte)) {
@@ -110,7 +110,7 @@ pub fn text_fen(text: &str) -> Result<Position, String> {
     Position::from_fen(text).map_err(|error| format!("{error}: `{text}`"))
 }
 
-/// Checks that a pawn has just passed the square of en passant.
+/// Checks that a pawn has just made a double step over the en passant square.
 pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), String> {
     let [pawn, start] = [8, 24].map(|bits| Square::try_from(square as u32 ^ bits).ok());
     let empty = |square| board.piece_at(square).is_none();
@@ -122,7 +122,7 @@ pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), String
     fits.then_some(()).ok_or_else(|| format!("en passant on {square}, but no pawn has passed it"))
 }
 
-/// Half-moves since the start of the game, counted from move number 1 where a sample does not say.
+/// Half-moves since the start of the game, by the move number if a sample has no ply.
 pub fn ply(sample: &Sample) -> u16 {
     let position = &sample.position;
     let before = 2 * u32::from(position.fullmove().saturating_sub(1));
@@ -130,7 +130,7 @@ pub fn ply(sample: &Sample) -> u16 {
     sample.ply.unwrap_or_else(|| counted.try_into().unwrap_or(u16::MAX))
 }
 
-/// The score that stands for none in data of Stockfish.
+/// The score that means none in Stockfish's data.
 pub const NO_SCORE: i16 = 32_002;
 
 pub fn stockfish_score(score: Option<i16>) -> Result<i16, String> {
@@ -148,7 +148,7 @@ pub fn score_of_stockfish(score: i16) -> Result<Option<i16>, String> {
     }
 }
 
-/// A sample of a text line, from values that White sees.
+/// A sample of a text line, from values from White's point of view.
 pub fn seen_by_white(
     position: Position,
     score: Option<i16>,
@@ -162,32 +162,32 @@ pub fn seen_by_white(
     })
 }
 
-/// Half-moves since move number 1, by the number of the move that comes next.
+/// Half-moves since move number 1, by the number of the next move.
 pub fn ply_of(chess: &Chess) -> u16 {
     let before = 2 * (u64::from(chess.fullmoves().get()) - 1) + u64::from(chess.turn().is_black());
     before.try_into().unwrap_or(u16::MAX)
 }
 
-/// Why a sample cannot be written into a game.
+/// Reason why a sample cannot be written into a game.
 pub const GAMELESS: &str =
     "its game or the move played is unknown; write bulletformat, text or epd";
 
 pub struct Chain {
-    /// After the moves played so far.
+    /// Position after the moves so far.
     pub chess: Chess,
-    /// The byte that stands for the result as White sees it.
+    /// Byte of White's result.
     pub white_result: u8,
     game: Option<NonZeroU64>,
 }
 
 impl Chain {
-    /// Begins a game at the position of a sample.
+    /// Starts a game at the position of a sample.
     pub fn start(sample: &Sample) -> Result<Self, String> {
         let chess = sample.position.to_chess().map_err(|error| error.to_string())?;
         Ok(Self { chess, white_result: white_result(sample)?, game: sample.game })
     }
 
-    /// Whether a sample has the same game and result, and the moves played lead to it.
+    /// Whether a sample has the same game and result, and follows the moves so far.
     pub fn leads_to(&self, sample: &Sample) -> bool {
         self.game == sample.game
             && white_result(sample) == Ok(self.white_result)

@@ -9,12 +9,12 @@ use crate::sample::Sample;
 pub const CUT: Cut =
     Cut { bytes: 1 << 18, border: |bytes| Some(1 + bytes.iter().position(|byte| *byte == b'\n')?) };
 
-/// No line of a position is longer.
+/// Longest line of a position.
 pub const LONGEST: usize = 4096;
 
 pub struct Text {
     input: Input,
-    /// The longest line, in bytes; binary data read as text would else fill the memory.
+    /// Longest line in bytes; binary data read as text would otherwise fill the memory.
     longest: usize,
     number: u64,
     line: Vec<u8>,
@@ -25,7 +25,7 @@ impl Text {
         Self { input, longest, number: 0, line: Vec::new() }
     }
 
-    /// Goes to the next line, of which at most one byte more than the longest is kept.
+    /// Reads the next line, of which at most one byte more than the longest is stored.
     pub fn next(&mut self) -> io::Result<bool> {
         self.line.clear();
         self.number += 1;
@@ -41,7 +41,7 @@ impl Text {
         Ok(true)
     }
 
-    /// The line without the white space around it.
+    /// The line without surrounding white space.
     pub fn line(&self) -> Result<&str, String> {
         match self.line.len() > self.longest {
             true => Err(format!("the line is longer than {} bytes", self.longest)),
@@ -49,13 +49,13 @@ impl Text {
         }
     }
 
-    /// The line at hand is not what it should be.
+    /// Creates a bad record of the current line.
     pub fn bad(&self, reason: String) -> BadRecord {
         BadRecord { place: Place::Line(self.number), reason }
     }
 }
 
-/// Reads lines, with what turns one line, trimmed and not blank, into a sample.
+/// Reader of lines, with a function from a trimmed, non-blank line to a sample.
 pub struct Lines {
     text: Text,
     parse: fn(&str) -> Result<Sample, String>,
@@ -81,10 +81,10 @@ impl Reader for Lines {
     }
 }
 
-/// A line as text, without what stands around it.
+/// Decodes and trims a line.
 fn trimmed(line: &[u8]) -> Result<&str, String> {
     let line = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8".to_string())?;
-    // Editors on Windows put the mark of byte order before the first line.
+    // Editors on Windows put a byte order mark before the first line.
     Ok(line.trim_start_matches('\u{feff}').trim())
 }
 
@@ -94,7 +94,7 @@ pub fn first(head: &[u8]) -> impl Iterator<Item = &str> {
     lines.filter_map(|line| trimmed(line).ok()).filter(|line| !line.is_empty())
 }
 
-/// Whether any of the first lines can be read: one line may be bad, and the last one cut.
+/// Whether any of the first lines can be read: one line may be bad, and the last one incomplete.
 pub fn recognises(head: &[u8], parse: fn(&str) -> Result<Sample, String>) -> bool {
     first(head).any(|line| parse(line).is_ok())
 }

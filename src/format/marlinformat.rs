@@ -1,4 +1,5 @@
-//! marlinformat: 32 bytes a position; docs/formats.md has the layout. Score and result are White's.
+//! marlinformat: 32 bytes a position; docs/formats.md has the layout. Score and result have White's
+//! point of view.
 
 use shakmaty::{Bitboard, Color, Square};
 
@@ -18,7 +19,7 @@ pub static FORMAT: Format = Format {
     facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Always },
     view: View::Fixed(PointOfView::White),
     recognises: |head| {
-        // A record and something behind it is rather the first game of viriformat.
+        // A record and more behind it is rather the first game of viriformat.
         let games = head.len() > LENGTH && head.len() < 2 * LENGTH;
         !games && record::recognises(head, plausible)
     },
@@ -33,7 +34,7 @@ fn decode(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     fields::seen_by_white(sound(position)?, Some(white_score), white_result)
 }
 
-/// A sound position, without castling rights and en passant squares that the board contradicts.
+/// Checks a position, and drops castling rights and en passant squares that the board contradicts.
 #[inline(always)]
 fn sound(position: Position) -> Result<Position, String> {
     let planes = position.planes();
@@ -45,7 +46,7 @@ fn sound(position: Position) -> Result<Position, String> {
     Ok(Position::from_chess(&chess))
 }
 
-/// Whether rooks that may castle stand on their king's back rank, one a side of it.
+/// Whether rooks that may castle stand on their king's back rank, at most one on either side of it.
 fn castling_is_plain(planes: &Planes) -> bool {
     let castling = Bitboard(planes.castling_rooks());
     castling.is_empty()
@@ -61,7 +62,7 @@ fn castling_is_plain(planes: &Planes) -> bool {
         })
 }
 
-/// A record whose en passant square fits: other formats have any number there.
+/// Decodes a record with a valid en passant square: other formats have arbitrary numbers there.
 fn plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     let position = Record::decode(bytes)?.position;
     if let Some(square) = position.ep_square() {
@@ -70,7 +71,7 @@ fn plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     decode(bytes)
 }
 
-/// The fields of a record, as White sees them.
+/// The fields of a record, from White's point of view.
 pub(super) struct Record {
     /// Not checked against the rules.
     pub position: Position,

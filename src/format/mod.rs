@@ -1,6 +1,6 @@
-//! Bytes to [`Sample`]s and back. A [`Format`] is one row of [`ALL`], or added by a program: how to recognise it, a
-//! [`Reader`], a [`Writer`], and what it can hold. Score and result of samples are those of the
-//! side to move.
+//! Bytes to [`Sample`]s and back. A [`Format`] is one row of [`ALL`], or added by a program: how to
+//! recognise it, a [`Reader`], a [`Writer`], and the facts that it stores. Score and result of
+//! samples have the side to move's point of view.
 
 pub mod binpack;
 pub mod book;
@@ -35,14 +35,14 @@ use crate::sample::Sample;
 
 pub type Input = Box<dyn BufRead + Send>;
 
-/// How many samples a source yields at a time, about: a game is never torn.
+/// Approximate number of samples that a source yields at a time; games stay whole.
 pub const BLOCK: usize = 4096;
 
-/// How often the samples of a format hold a fact.
+/// How often the samples of a format have a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     Never,
-    /// Each sample says for itself.
+    /// It differs from sample to sample.
     Sometimes,
     Always,
 }
@@ -53,15 +53,15 @@ pub struct Facts {
     pub plies: Holds,
     pub moves: Holds,
     pub games: Holds,
-    /// Colours. Where `Never`, White is to move in every sample, without counters.
+    /// Colours. If `Never`, White is to move in every sample, without counters.
     pub colours: Holds,
 }
 
 pub struct Format {
     pub name: &'static str,
-    /// The record, its point of view, and how tolerant the reader is.
+    /// The record, its point of view, and the tolerance of the reader.
     pub about: &'static str,
-    /// Usual endings of file names, without the dot.
+    /// Usual file name extensions, without the dot.
     pub extensions: &'static [&'static str],
     pub facts: Facts,
     /// Point of view of score and result in the file.
@@ -69,17 +69,17 @@ pub struct Format {
     /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
     pub recognises: fn(&[u8]) -> bool,
     pub reader: fn(Input) -> Box<dyn Reader>,
-    /// Where records begin, so that pieces of a file can be read by themselves; of formats that are
-    /// built in. None: a file is read from its beginning.
+    /// Where records begin, so that parts of a file can be read separately, in built-in formats.
+    /// None: a file is read from its beginning.
     pub cut: Option<Cut>,
-    /// None where samples do not hold what the format wants.
+    /// None if samples lack facts that the format needs.
     pub writer: Option<fn() -> Box<dyn Writer>>,
 }
 
-/// Endings of the names of packed files.
+/// Extensions of compressed files.
 pub const PACKED: [&str; 2] = ["gz", "zst"];
 
-/// The formats that are built in.
+/// The built-in formats.
 pub static ALL: [&Format; 9] = [
     &viriformat::FORMAT,
     &binpack::FORMAT,
@@ -96,7 +96,7 @@ impl Kind for Format {
     const NOUN: &'static str = "format";
 }
 
-/// All formats, those that the program adds last.
+/// All formats, those added by the program last.
 pub fn all() -> impl Iterator<Item = &'static Format> {
     ALL.into_iter().chain(registry::all::<Format>().into_iter().map(Own::value))
 }
@@ -112,10 +112,9 @@ impl Format {
         found.ok_or_else(|| Missing::of::<Self>(name, &names()))
     }
 
-    /// Adds a format to those that are built in.
+    /// Adds a format to the built-in ones.
     ///
-    /// # Errors
-    /// If there is one of this name.
+    /// # Errors If there is one with this name.
     pub fn register(self) -> Result<(), Taken> {
         match Self::named(self.name) {
             Err(_) => registry::add(self.name, self),
@@ -123,13 +122,13 @@ impl Format {
         }
     }
 
-    /// A writer; an error if samples do not hold what the format wants.
+    /// Creates a writer; an error if samples lack facts that the format needs.
     pub fn new_writer(&self, path: &Path) -> Result<Box<dyn Writer>, WriteError> {
         let no_writer = || WriteError::NoWriter { path: path.to_path_buf(), format: self.name };
         Ok(self.writer.ok_or_else(no_writer)?())
     }
 
-    /// Whether a name ends as files of this format do, the ending of packed files aside.
+    /// Whether a file name has an extension of this format, apart from that of compression.
     pub fn names(&self, path: &Path) -> bool {
         let packed = PACKED.iter().any(|end| path.extension().is_some_and(|it| it == *end));
         let name = if packed { path.with_extension("") } else { path.to_path_buf() };
@@ -145,21 +144,21 @@ impl fmt::Debug for Format {
 }
 
 pub trait Reader: Send {
-    /// Appends the samples of the next record, game, or block of records, also those before a fault;
-    /// false at the end.
+    /// Appends the samples of the next record, game, or block of records, also those before a
+    /// fault; false at the end.
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
-    /// The games passed over so far because they have no result to learn from; no fault of theirs.
+    /// The number of games skipped so far because they have no result; they are not faulty.
     fn unfinished(&self) -> u64 {
         0
     }
 }
 
 pub trait Writer: Send {
-    /// Appends the bytes of a sample, now or later. After an error the writer is of no more use.
+    /// Appends the bytes of a sample, now or later. A writer that failed cannot be used again.
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String>;
 
-    /// Appends what is still due once the last sample is written.
+    /// Appends the remaining bytes after the last sample.
     fn finish(&mut self, _out: &mut Vec<u8>) {}
 }
 
@@ -169,12 +168,12 @@ pub struct BadRecord {
     pub reason: String,
 }
 
-/// Place of a record in what a reader reads. Lines and records count from 1, bytes from 0.
+/// Place of a record in a reader's input. Lines and records count from 1, bytes from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     Line(u64),
     Record(u64),
-    /// A game or chunk, where it begins, and what follows in words.
+    /// A game or chunk, where it begins, and further words.
     Byte(&'static str, u64, String),
     /// `game 3, line 17`
     Words(String),
@@ -199,11 +198,11 @@ impl fmt::Display for BadRecord {
 
 #[derive(Debug)]
 pub enum Fault {
-    /// The record was skipped; the next call reads on behind it.
+    /// The record was skipped; the next call reads behind it.
     Skipped(BadRecord),
-    /// The file breaks off in this record; the next call finds the end.
+    /// The file ends within this record; the next call finds the end.
     CutOff(BadRecord),
-    /// The bytes themselves cannot be had.
+    /// The bytes cannot be read.
     Io(io::Error),
 }
 
@@ -213,7 +212,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// [`fill`] for a few bytes, which mostly lie together.
+/// As [`fill`], for a few bytes, which are usually contiguous.
 pub fn fill_array<const N: usize>(
     input: &mut dyn BufRead,
     buffer: &mut [u8; N],
@@ -227,7 +226,7 @@ pub fn fill_array<const N: usize>(
     Ok(N)
 }
 
-/// Fills `buffer` as far as the input reaches and says how far that is.
+/// Fills `buffer` as far as the input reaches; returns the number of bytes.
 pub fn fill(input: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,5 +1,5 @@
-//! Pieces of a file: ranges of bytes that begin where a record does, so that several threads read one
-//! file.
+//! Blocks of a file: ranges of bytes from one start of a record to another, so that several threads
+//! read one file.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read as _, Seek as _, SeekFrom};
@@ -11,28 +11,27 @@ use crate::point_of_view::PointOfView;
 /// Where the records of a format begin.
 #[derive(Clone, Copy)]
 pub struct Cut {
-    /// Bytes of a piece: its records begin in the range of these.
+    /// Bytes of a block: its records begin in the range of these.
     pub bytes: u64,
-    /// The place of the first record that surely begins in these bytes, which stand at a place of the
-    /// file that is a multiple of `bytes`; none where more bytes may tell.
+    /// The place of the first record that surely begins in these bytes, which start at a multiple
+    /// of `bytes` in the file; none if more bytes are needed.
     pub border: fn(&[u8]) -> Option<usize>,
 }
 
-/// A file that is read in pieces.
+/// A file that is read in blocks.
 #[derive(Clone)]
 pub struct Pieces {
     path: PathBuf,
     format: &'static Format,
     view: PointOfView,
     cut: Cut,
-    /// Bytes of the file.
     pub length: u64,
 }
 
 impl Pieces {
-    /// None of files that can be read from their beginning only.
+    /// None if the file can only be read from its beginning.
     pub(super) fn of(path: &Path, format: &'static Format, view: PointOfView) -> Option<Self> {
-        // A program's own reader may need what stands before.
+        // A custom reader may need the bytes before.
         let cut = format.cut.filter(|_| ALL.iter().any(|it| std::ptr::eq(*it, format)))?;
         let mut file = File::open(path).ok()?;
         let metadata = file.metadata().ok().filter(|it| it.is_file())?;
@@ -46,7 +45,7 @@ impl Pieces {
         self.length.div_ceil(self.cut.bytes)
     }
 
-    /// Opens a piece, as if it were a file; bad records are named by their places in the file.
+    /// Opens a block as if it were a file; bad records are located in the whole file.
     pub fn open(&self, number: u64, limit: u64) -> Result<Source, ReadError> {
         let failed = |error| ReadError::Io { path: self.path.clone(), error };
         let (from, bytes) = self.read(number).map_err(failed)?;
@@ -54,7 +53,7 @@ impl Pieces {
         Ok(Source::new(&self.path, self.format, reader, limit).piece_at(from, self.view))
     }
 
-    /// The bytes of a piece, and where they begin.
+    /// The bytes of a block, and where they begin.
     fn read(&self, number: u64) -> io::Result<(u64, Vec<u8>)> {
         let (from, size) = (number * self.cut.bytes, self.cut.bytes as usize);
         let mut file = File::open(&self.path)?;
@@ -75,5 +74,5 @@ impl Pieces {
     }
 }
 
-/// Bytes behind the range of a piece that are read with it: the last record ends there.
+/// Bytes behind a block that are read with it, for its last record.
 const MARGIN: usize = 1 << 12;

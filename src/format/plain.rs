@@ -65,7 +65,7 @@ impl Reader for PlainReader {
                 out.push(sample.map_err(Fault::Skipped)?);
                 return Ok(true);
             }
-            // The first fault counts.
+            // The first fault is reported.
             if let (None, Err(reason)) = (&wrong, line.and_then(|line| entry.take(line))) {
                 wrong = Some(self.text.bad(reason));
             }
@@ -78,7 +78,7 @@ impl Reader for PlainReader {
     }
 }
 
-/// The fields of a record that are known so far.
+/// The fields of a record so far.
 #[derive(Default)]
 struct Entry {
     position: Option<Position>,
@@ -89,7 +89,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Takes a line `name value`.
+    /// Reads a line `name value`.
     fn take(&mut self, line: &str) -> Result<(), String> {
         let (name, value) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let value = value.trim();
@@ -137,7 +137,7 @@ fn result(text: &str) -> Result<f32, String> {
     }
 }
 
-/// A legal move in UCI notation.
+/// Parses a legal move in UCI notation.
 fn played(text: &str, position: &Position) -> Result<Played, String> {
     let chess = position.to_chess().map_err(|error| error.to_string())?;
     let legal = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(&chess).ok());
@@ -161,7 +161,7 @@ impl Writer for PlainWriter {
     }
 }
 
-/// UCI's move: castling is the king's move, or king takes rook from unusual squares.
+/// Formats a move for UCI: castling is the king's move, or king takes rook from unusual squares.
 fn uci(played: Played) -> String {
     let (from, to) = (played.from(), played.to());
     let usual = |king: Square| match (king, to) {

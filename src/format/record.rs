@@ -9,7 +9,7 @@ pub const LENGTH: usize = 32;
 
 pub const CUT: Cut = Cut { bytes: 1 << 18, border: |_| Some(0) };
 
-/// Reads records, with what turns one into a sample.
+/// Reader of records, with a function from a record to a sample.
 pub struct Records<D> {
     input: Input,
     decode: D,

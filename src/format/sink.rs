@@ -9,10 +9,10 @@ use super::{Format, Writer};
 use crate::output::{Output, OutputError};
 use crate::sample::Sample;
 
-/// Bytes are handed on in pieces of about this many.
+/// Approximate size of the blocks that are written.
 const PIECE: usize = 1 << 16;
 
-/// Why samples could not be written. No file is left behind.
+/// Reason why samples cannot be written. No file is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error("cannot write position {number} to {path} as {format}: {reason}")]
@@ -28,7 +28,7 @@ pub enum WriteError {
     Output(#[from] OutputError),
 }
 
-/// A file of samples under way, packed as its name says (`.gz`, `.zst`).
+/// An unfinished file of samples, compressed as its name says (`.gz`, `.zst`).
 pub struct Sink {
     path: PathBuf,
     format: &'static Format,
@@ -50,7 +50,7 @@ impl Sink {
         })
     }
 
-    /// Adds a sample; after an error the file can only be given up.
+    /// Adds a sample; after an error the file must be abandoned.
     pub fn write(&mut self, sample: &Sample) -> Result<(), WriteError> {
         self.samples += 1;
         self.writer.write(sample, &mut self.bytes).map_err(|reason| WriteError::Sample {
@@ -65,7 +65,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Gives the file its name and returns the number of positions; none are an error.
+    /// Renames the finished file and returns the number of positions; none are an error.
     pub fn finish(mut self) -> Result<u64, WriteError> {
         if self.samples == 0 {
             return Err(WriteError::Empty(self.path));
@@ -85,7 +85,7 @@ impl Sink {
     }
 }
 
-/// Writes samples to a file of a format and tells how many they were.
+/// Writes samples to a file of a format and returns their number.
 pub fn write_all<'a>(
     path: &Path,
     format: &'static Format,

@@ -1,4 +1,4 @@
-//! A file of samples: opened, unpacked, recognised, and read block by block.
+//! A file of samples: opened, decompressed, recognised, and read block by block.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
@@ -13,10 +13,10 @@ use super::{
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
-/// So many bad records are kept for the report.
+/// Most bad records that are stored for the report.
 const KEPT: usize = 5;
 
-/// Why a file could not be read.
+/// Reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error("cannot open {path}: {error}")]
@@ -41,7 +41,6 @@ pub enum ReadError {
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
 }
 
-/// The bad records that were skipped.
 #[derive(Clone, Debug, Default)]
 pub struct BadRecords {
     pub count: u64,
@@ -50,19 +49,19 @@ pub struct BadRecords {
 }
 
 impl BadRecords {
-    /// Adds those that were skipped behind these.
+    /// Adds bad records that were skipped behind these.
     pub fn add(&mut self, next: &Self) {
         self.count += next.count;
         self.first.extend(next.first.iter().take(KEPT - self.first.len()).cloned());
     }
 
-    /// Those behind the first so many.
+    /// The bad records behind the first `count`.
     pub fn behind(&self, count: u64) -> Self {
         let first = self.first.iter().skip(count as usize).cloned().collect();
         Self { count: self.count - count, first }
     }
 
-    /// Counts a bad record; an error if it is one more than the limit.
+    /// Counts a bad record; an error beyond the limit.
     pub(super) fn skip(
         &mut self,
         bad: BadRecord,
@@ -88,9 +87,9 @@ pub struct Source {
     view: PointOfView,
     limit: u64,
     bad: BadRecords,
-    /// The file, whose position tells how far it was read.
+    /// The file, whose position shows how far it was read.
     file: Option<File>,
-    /// Where the piece begins that is read of the file.
+    /// Where the block begins that is read.
     from: u64,
     /// Whether any sample was read.
     some: bool,
@@ -129,18 +128,19 @@ impl Source {
         }
     }
 
-    /// Says that a piece of the file is read, which may have no samples, and how.
+    /// Marks the source as a block of a file, which may have no samples, and sets its point of
+    /// view.
     pub(super) fn piece_at(self, from: u64, view: PointOfView) -> Self {
         Self { from, view, some: true, ..self }
     }
 
-    /// The pieces in which several threads may read the file; none where it can be read from its
-    /// beginning only.
+    /// The blocks in which several threads may read the file; none if it can only be read from its
+    /// beginning.
     pub fn pieces(&self) -> Option<Pieces> {
         Pieces::of(&self.path, self.format, self.view)
     }
 
-    /// Takes scores and results as seen by `view`; an error if the format fixes another view.
+    /// Sets the point of view of scores and results; an error if the format fixes another one.
     pub fn seen_by(mut self, view: PointOfView) -> Result<Self, ReadError> {
         match self.format.view {
             View::Fixed(fixed) if fixed != view => {
@@ -153,7 +153,7 @@ impl Source {
         }
     }
 
-    /// The share of the file's bytes that was read, above 0; 1 where it is not known.
+    /// The share of the file's bytes that was read, above 0; 1 if unknown.
     pub fn share_read(&self) -> f64 {
         let share = |mut file: &File| {
             let (length, read) = (file.metadata().ok()?.len(), file.stream_position().ok()?);
@@ -162,12 +162,12 @@ impl Source {
         self.file.as_ref().and_then(share).unwrap_or(1.0)
     }
 
-    /// The point of view of scores and results in the file, as it is being read.
+    /// The point of view in which scores and results of the file are read.
     pub fn view(&self) -> PointOfView {
         self.view
     }
 
-    /// Appends about [`BLOCK`] samples, the same at every reading; false when none are left.
+    /// Appends about [`BLOCK`] samples, the same at every reading; false at the end.
     pub fn next_block(&mut self, out: &mut Vec<Sample>) -> Result<bool, ReadError> {
         let before = out.len();
         while !self.ended && out.len() < before + BLOCK {
@@ -207,7 +207,7 @@ impl Source {
         &self.path
     }
 
-    /// The games passed over so far because they have no result.
+    /// The number of games skipped so far because they have no result.
     pub fn unfinished(&self) -> u64 {
         self.reader.unfinished()
     }
@@ -217,7 +217,7 @@ impl Source {
     }
 }
 
-/// A place in a file that was found in a piece of it.
+/// Converts a place in a block to one in the file.
 fn in_file(place: Place, path: &Path, from: u64) -> Place {
     match place {
         Place::Line(line) if from > 0 => Place::Line(line + lines_before(path, from).unwrap_or(0)),
@@ -241,7 +241,7 @@ fn lines_before(path: &Path, place: u64) -> io::Result<u64> {
     }
 }
 
-/// Turns what was read under the other view, which differs where Black is to move.
+/// Converts samples read in the other point of view, which differs if Black is to move.
 fn turn_black(samples: &mut [Sample]) {
     for sample in samples.iter_mut().filter(|sample| sample.position.turn().is_black()) {
         sample.result = fields::turned_result(sample.result, Color::Black);
@@ -249,7 +249,7 @@ fn turn_black(samples: &mut [Sample]) {
     }
 }
 
-/// Opens a file, unpacks it and finds its format, which is checked against the one given.
+/// Opens a file, decompresses it and detects its format, which is checked against the given one.
 pub(super) fn opened(
     path: &Path,
     given: Option<&'static Format>,
@@ -267,7 +267,7 @@ pub(super) fn opened(
     Ok((format, input, file))
 }
 
-/// Finds the format by the first bytes of the content, and checks the format `given`.
+/// Detects the format by the first bytes of the content, and checks the format `given`.
 pub fn sniff(
     path: &Path,
     head: &[u8],
@@ -290,7 +290,7 @@ pub fn sniff(
         (Some(given), Some(found)) => {
             Err(format!("it looks like {}, not like {}", found.name, given.name))
         }
-        // Its first record may be bad; the reader then says where and why.
+        // Its first record may be bad; the reader then reports where and why.
         (given, None) => {
             let named = given.or_else(|| all().find(|format| format.names(path)));
             match packed(head) {
@@ -303,14 +303,14 @@ pub fn sniff(
     }
 }
 
-/// The kind of a file that must be unpacked first.
+/// Kind of compression or archive that must be unpacked first.
 fn packed(head: &[u8]) -> Option<&'static str> {
     let starts: [(&[u8], &str); 4] =
         [(b"\xfd7zXZ", "xz"), (b"BZh", "bzip2"), (b"PK\x03\x04", "zip"), (b"7z\xbc\xaf", "7z")];
     starts.iter().find(|(start, _)| head.starts_with(start)).map(|(_, kind)| *kind)
 }
 
-/// The first line of a text, or the first bytes.
+/// The first line of a text, or the first bytes, for a message.
 fn start(head: &[u8]) -> String {
     let line = head.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default();
     match std::str::from_utf8(line).map(str::trim) {

@@ -10,9 +10,9 @@
 //!
 //! Result, score and evaluation are White's, both in centipawns. Phase and scale factor are in the
 //! units of the engine, which its term list gives. A term applies WHITE and BLACK times; one that
-//! is not in the line does not apply, one that is there twice applies as often as both say.
-//! The positions of a game stand together. Blank lines, Windows line ends and several files put
-//! together are fine.
+//! is not in the line does not apply, the counts of one that is there twice add up. The positions
+//! of a game stand together. Blank lines, Windows line ends and several files put together are
+//! fine.
 //!
 //! `eval=` is the engine's own evaluation of the position, with the tempo in it. Read with a term
 //! list it must be what the counts give with the list's weights, up to 2 centipawns that integer
@@ -51,16 +51,15 @@ pub static FORMAT: Format = Format {
     writer: None,
 };
 
-/// The first line of a file.
 pub const HEADER: &str = "nnuance-trace 1";
 
-/// The beginning of every header, whatever its version.
+/// Start of a header of any version.
 const BEGIN: &str = "nnuance-trace ";
 
-/// Longer lines are refused; binary data would else fill the memory.
+/// Longest line in bytes; binary data would otherwise fill the memory.
 const LONGEST: usize = 1 << 20;
 
-/// Centipawns that an evaluation may be off.
+/// Tolerance of an evaluation in centipawns.
 const TOLERANCE: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,18 +72,18 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traced {
     pub sample: Sample,
-    /// In the engine's units, not negative.
+    /// Phase in the engine's units, not negative.
     pub phase: f32,
-    /// In the engine's units, not negative.
+    /// Scale factor in the engine's units, not negative.
     pub scale: f32,
     /// The engine's own evaluation, in centipawns for White.
     pub eval: Option<f64>,
-    /// In the order of the line.
+    /// Terms in the order of the line.
     pub entries: Vec<Entry>,
 }
 
 impl Traced {
-    /// Centipawns for White, the tempo included, with weights of middlegame and endgame.
+    /// Centipawns for White, including the tempo, with weights of middlegame and endgame.
     pub fn value(&self, own: &OwnTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
         let mut sums = Sums::default();
         for &Entry { term, white, black } in &self.entries {
@@ -106,7 +105,7 @@ impl Traced {
         white + self.sample.position.turn().fold_wb(tempo, -tempo)
     }
 
-    /// The reason why it does not go with a term list.
+    /// Checks against a term list.
     fn check(&self, own: &OwnTerms) -> Result<(), String> {
         let Self { phase, scale, eval, entries, .. } = self;
         if f64::from(*phase) > own.phase {
@@ -146,7 +145,7 @@ impl Traced {
     }
 }
 
-/// Lines to [`Traced`]s.
+/// Reader of [`Traced`] positions from lines.
 pub struct Traces {
     text: Text,
     own: Option<OwnTerms>,
@@ -156,7 +155,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Lines are checked against the term list where there is one.
+    /// Creates a reader; lines are checked against the term list if there is one.
     pub fn new(input: Input, own: Option<&OwnTerms>) -> Self {
         Self { text: Text::new(input, LONGEST), own: own.cloned(), begun: false, game: None }
     }
@@ -188,7 +187,8 @@ impl Traces {
         }
     }
 
-    /// Games of the same number in different files are told apart by their first positions.
+    /// Sets the game; games of the same number in different files are distinguished by their first
+    /// positions.
     fn of_game(&mut self, mut traced: Traced, number: Option<NonZeroU64>) -> Traced {
         if self.game.map(|(last, _)| last) != number {
             let first = traced.sample.position.key();
@@ -208,7 +208,7 @@ impl Reader for Traces {
     }
 }
 
-/// Reads all traces of a file, packed or not. More than `limit` bad records end the reading.
+/// Reads all traces of a file, compressed or not. More than `limit` bad records end the reading.
 pub fn read(
     path: &Path,
     own: &OwnTerms,
@@ -229,7 +229,7 @@ pub fn read(
     }
 }
 
-/// A line, and the number of its game.
+/// Parses a line, and the number of its game.
 fn parse(line: &str) -> Result<(Traced, Option<NonZeroU64>), String> {
     let parts: Vec<&str> = line.splitn(3, '|').collect();
     let [head, counts, fen] = parts[..] else {
@@ -268,7 +268,7 @@ fn parse(line: &str) -> Result<(Traced, Option<NonZeroU64>), String> {
     Ok((Traced { sample, phase, scale, eval, entries }, game))
 }
 
-/// A number that is finite and not negative.
+/// Parses a number that is finite and not negative.
 fn amount(what: &str, text: &str) -> Result<f32, String> {
     let value = text.parse().ok().filter(|value: &f32| value.is_finite() && *value >= 0.0);
     value.ok_or_else(|| format!("{what} `{text}`, expected a number from 0"))

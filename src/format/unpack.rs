@@ -1,4 +1,4 @@
-//! Files unpacked while they are read: gzip, zstd, or a zip archive of one file.
+//! Decompression of files while they are read: gzip, zstd, or a zip archive of one file.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Cursor, Read, Seek as _, SeekFrom};
@@ -12,23 +12,23 @@ use super::{Input, fill};
 use crate::input;
 
 const BUFFER: usize = 1 << 18;
-/// The head of a file by which its format is recognised: many records of any format.
+/// Size of the head by which a format is recognised: many records of any format.
 const HEAD: usize = 1 << 16;
-/// The largest window of zstd, as a power of two: `zstd --long=31` would take 2 GiB a file.
+/// Largest window of zstd, as a power of two: `zstd --long=31` would take 2 GiB a file.
 const ZSTD_WINDOW: u32 = 27;
 
-/// Whether a file that begins with these four bytes is unpacked before it is read.
+/// Whether these four bytes begin a compressed file.
 pub fn is_packed(head: &[u8]) -> bool {
     let starts: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"];
     starts.iter().any(|start| head.starts_with(start))
 }
 
-/// Opens a file, `-` for standard input, and unpacks it.
+/// Opens a file, `-` for standard input, and decompresses it.
 pub fn open(path: &Path) -> io::Result<Input> {
     opened(path).map(|(input, _)| input)
 }
 
-/// The same, and the file, whose position tells how far it was read.
+/// As [`open`], with the file, whose position shows how far it was read.
 pub(super) fn opened(path: &Path) -> io::Result<(Input, Option<File>)> {
     if path == Path::new("-") {
         return Ok((unpacked(io::stdin())?, None));
@@ -39,7 +39,7 @@ pub(super) fn opened(path: &Path) -> io::Result<(Input, Option<File>)> {
     let file = File::open(path)?;
     let position = file.try_clone()?;
     let mut file = BufReader::new(file);
-    // An archive is read from its end, so it must be a regular file.
+    // The index of an archive is at its end, so it must be a regular file.
     match path.is_file() && file.fill_buf()?.starts_with(b"PK\x03\x04") {
         true => Ok((member(file)?, Some(position))),
         false => Ok((unpacked(file)?, Some(position))),
@@ -77,7 +77,7 @@ fn member(file: BufReader<File>) -> io::Result<Input> {
     Ok(buffered(Checked { content: CrcReader::new(content), size, crc }))
 }
 
-/// Content whose length and checksum are compared at its end.
+/// Content whose length and checksum are checked at its end.
 struct Checked {
     content: CrcReader<Box<dyn Read + Send>>,
     size: u64,
@@ -88,7 +88,7 @@ impl Read for Checked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.content.read(buffer)?;
         let (found, sum) = (self.content.crc(), self.crc);
-        // Lengths are compared modulo 2^32, as the checksum counts them.
+        // Lengths are compared modulo 2^32, as the archive stores them.
         if count == 0
             && !buffer.is_empty()
             && (found.sum() != sum || found.amount() != self.size as u32)
@@ -99,7 +99,7 @@ impl Read for Checked {
     }
 }
 
-/// The first bytes of an input, and the whole of it.
+/// The first bytes of an input, and the whole input.
 pub(super) fn peek(mut input: Input) -> io::Result<(Vec<u8>, Input)> {
     let mut head = vec![0; HEAD];
     let length = fill(&mut *input, &mut head)?;

@@ -1,5 +1,5 @@
-//! Point of view of the scores and results of a file, measured: the side with more material wins
-//! more often and has the better score, so a wrong view shows where Black is to move.
+//! Measured point of view of a file's scores and results: the side with more material wins more
+//! often and has the better score, so a wrong view shows where Black is to move.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use shakmaty::{Color, Role};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
-/// Point of view of the scores and results of a format.
+/// Point of view of a format's scores and results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     Fixed(PointOfView),
-    /// Tools disagree: this unless the user says otherwise.
+    /// Depends on the tool: this one unless set.
     Usual(PointOfView),
 }
 
 impl View {
-    /// The view where the user says nothing.
+    /// The default view.
     pub fn usual(self) -> PointOfView {
         match self {
             View::Fixed(view) | View::Usual(view) => view,
@@ -40,15 +40,16 @@ impl Of {
     }
 }
 
-/// How results or scores go with material, where one side is to move.
+/// Correlation of results or scores with material, for one side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
     pub of: Of,
     pub turn: Color,
     pub count: usize,
-    /// Between own minus their material and the value, both seen by the side to move, -1 to 1.
+    /// Correlation of the material difference and the value, both from the side to move's point of
+    /// view, -1 to 1.
     pub correlation: f64,
-    /// How many standard deviations the correlation is away from none.
+    /// Distance of the correlation from zero in standard errors.
     pub deviations: f64,
 }
 
@@ -63,25 +64,25 @@ impl fmt::Display for Evidence {
     }
 }
 
-/// Agreement of the samples with the view under which they were read.
+/// Agreement of the samples with the view in which they were read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// It holds; the evidence is that of the side to move that decides.
+    /// It is right; the evidence is that of the deciding side to move.
     Holds(Evidence),
     OtherView(Evidence),
-    /// They are turned for both sides: a win is written as a loss.
+    /// Both sides have the opposite sign: a win is written as a loss.
     Turned(Evidence),
-    /// Too few positions, too little to see, or none in which the views differ.
+    /// Too few positions, too small differences, or none in which the views differ.
     Unsure,
 }
 
 impl Verdict {
-    /// The evidence of a view that holds.
+    /// The evidence of a correct view.
     pub fn evidence(&self) -> Option<Evidence> {
         if let Verdict::Holds(evidence) = self { Some(*evidence) } else { None }
     }
 
-    /// Why this view cannot be right, in one sentence with the evidence, if it cannot.
+    /// Explains in one sentence, with the evidence, why this view is wrong, if it is.
     pub fn contradiction(&self, said: PointOfView) -> Option<String> {
         match self {
             Verdict::Holds(_) | Verdict::Unsure => None,
@@ -101,16 +102,16 @@ impl Verdict {
     }
 }
 
-/// So many positions count as one: neighbours are of the same game.
+/// This many positions count as one: neighbours belong to the same game.
 const ALIKE: f64 = 16.0;
 const SURE: f64 = 4.0;
 
-/// Measures results or scores against material; without `colours` White to move is both.
+/// Measures results or scores against material; without `colours` White to move stands for both.
 pub fn measure(samples: &[Sample], of: Of, colours: bool) -> Verdict {
     let white = evidence(samples, of, Color::White);
     let black = evidence(samples, of, Color::Black);
     match (sign(&white), sign(&black)) {
-        // Where Black is to move the views differ.
+        // With Black to move the views differ.
         (Some(true) | None, Some(true)) => Verdict::Holds(black),
         (Some(true) | None, Some(false)) => Verdict::OtherView(black),
         (Some(false), Some(true)) => Verdict::OtherView(white),
@@ -130,7 +131,7 @@ fn evidence(samples: &[Sample], of: Of, turn: Color) -> Evidence {
     for sample in samples.iter().filter(|sample| sample.position.turn() == turn) {
         let value = match of {
             Of::Result => Some(f64::from(sample.result)),
-            // Mates would drown the rest.
+            // Mates would dominate.
             Of::Score => sample.score.map(|score| f64::from(score).clamp(-1000.0, 1000.0)),
         };
         if let Some(value) = value {
@@ -144,7 +145,7 @@ fn evidence(samples: &[Sample], of: Of, turn: Color) -> Evidence {
     Evidence { of, turn, count: sums.count as usize, correlation, deviations }
 }
 
-/// Own minus their material in pawns: 1, 3, 3, 5, 9.
+/// Own minus enemy material in pawns: 1, 3, 3, 5, 9.
 fn material(position: &Position) -> f64 {
     let turn = position.turn();
     let pieces = position.pieces().map(|piece| {
@@ -160,7 +161,7 @@ fn material(position: &Position) -> f64 {
     f64::from(pieces.sum::<i32>())
 }
 
-/// The sums that a correlation is made of.
+/// Sums for a correlation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Correlation {
     count: f64,
@@ -181,7 +182,7 @@ impl Correlation {
         self.xy += x * y;
     }
 
-    /// Pearson's; none where one of both does not vary.
+    /// Pearson's correlation; none if either variable is constant.
     fn value(&self) -> Option<f64> {
         let n = self.count;
         let together = n * self.xy - self.x * self.y;

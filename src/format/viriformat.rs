@@ -1,6 +1,6 @@
 //! viriformat: whole games, a start position and then its moves; docs/formats.md has the layout.
-//! `ply` counts from move number 1; `game` hashes start position and moves. A bad game is refused
-//! whole; the reader goes on behind the next four zero bytes.
+//! `ply` counts from move number 1; `game` hashes start position and moves. A bad game is rejected
+//! whole; reading continues behind the next four zero bytes.
 
 use shakmaty::{Chess, Position as _};
 
@@ -16,7 +16,7 @@ use crate::sample::{GameHash, Played, Position, Sample};
 const START: usize = 32;
 const MOVE: usize = 4;
 const END: [u8; MOVE] = [0; MOVE];
-/// No game by the rules is longer: after 75 moves without pawn move and capture it ends.
+/// Longest game under the rules: it ends after 75 moves without pawn move and capture.
 const LONGEST: usize = 1 << 14;
 
 pub static FORMAT: Format = Format {
@@ -40,7 +40,7 @@ fn recognises(head: &[u8]) -> bool {
         let (moves, _) = after.as_chunks::<MOVE>();
         let end = moves.iter().position(|entry| *entry == END);
         let first = &moves[..end.unwrap_or(moves.len()).min(4)];
-        // A start alone might as well be a record of bulletformat.
+        // A start alone could also be a record of bulletformat.
         if !first.is_empty() && opens(record, first) {
             return true;
         }
@@ -57,8 +57,8 @@ fn opens(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
         .all(|entry| legal(entry, &chess).map(|(_, played)| chess.play_unchecked(played)).is_ok())
 }
 
-/// The end of a game that is surely one. Four zero bytes may also stand in the start of a game, which
-/// the end of another one is then in front of, by a start's length at most.
+/// The end of a game that is surely one. Four zero bytes may also occur in the start of a game,
+/// which follows the end of another one by a start's length at most.
 fn border(bytes: &[u8]) -> Option<usize> {
     let (words, _) = bytes.as_chunks::<MOVE>();
     let mut without = 0;
@@ -83,7 +83,7 @@ impl Reader for ViriReader {
 }
 
 impl ViriReader {
-    /// Appends the samples of a game; false where the file ends instead.
+    /// Appends the samples of a game; false at the end of the file.
     fn game(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let (first, from) = (out.len(), self.at);
         let mut record = [0; START];
@@ -147,7 +147,7 @@ impl ViriReader {
         Err(Fault::CutOff(bad(out.len() - first, reason)))
     }
 
-    /// The next four bytes, or none where the file ends before them.
+    /// The next four bytes, or none at the end of the file.
     fn entry(&mut self) -> Result<Option<[u8; MOVE]>, Fault> {
         let mut entry = [0; MOVE];
         let length = fill_array(&mut *self.input, &mut entry)?;
@@ -155,14 +155,14 @@ impl ViriReader {
         Ok((length == MOVE).then_some(entry))
     }
 
-    /// Goes behind the end of a game that is not worth replaying.
+    /// Skips to the end of a game that cannot be replayed.
     fn skip(&mut self) -> Result<(), Fault> {
         while self.entry()?.is_some_and(|entry| entry != END) {}
         Ok(())
     }
 }
 
-/// The start of a game, and its result as White sees it.
+/// The start of a game, and its result for White.
 fn start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
     let Record { position, white_result, .. } = Record::decode(bytes)?;
     Ok((position.to_chess().map_err(|error| error.to_string())?, white_result))
@@ -174,15 +174,15 @@ fn legal(entry: &[u8; MOVE], chess: &Chess) -> Result<(Played, shakmaty::Move), 
         || format!("move {bits:#06x} is not legal in {}", Position::from_chess(chess).fen());
     let played = std::num::NonZeroU16::new(bits).map(Played).ok_or_else(illegal)?;
     let legal = played.legal_move(chess).ok_or_else(illegal)?;
-    // Written anew, since bits that have no meaning for the kind of move may be set.
+    // Encoded again, since bits without meaning for the kind of move may be set.
     Ok((Played::from_move(&legal).ok_or_else(illegal)?, legal))
 }
 
-/// A sample to which no game under way leads starts a game of its own.
+/// Writer of games. A sample that does not continue the current game starts a new one.
 #[derive(Default)]
 struct ViriWriter {
     game: Option<Chain>,
-    /// The bytes of the game under way.
+    /// The bytes of the current game.
     bytes: Vec<u8>,
 }
 

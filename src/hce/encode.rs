@@ -9,14 +9,14 @@ use crate::terms::Chosen;
 
 #[derive(Clone, Debug)]
 pub struct Coding {
-    /// By term.
     wanted: Vec<bool>,
     parts: Parts,
     scale_factor: bool,
 }
 
 impl Coding {
-    /// The terms that the model has, by number; a scale factor is in the endgame's share.
+    /// An encoder of the terms that the model has, by number; a scale factor is part of the
+    /// endgame's share.
     pub fn new(wanted: &[bool], scale_factor: bool) -> Self {
         let wanted: Vec<bool> =
             (0..TERMS).map(|term| wanted.get(term).copied().unwrap_or(false)).collect();
@@ -45,7 +45,7 @@ impl Coding {
                 split([white], |[count]| add(complexity, term, count));
             }
         });
-        // The entries are there; what is left to add are the ends of their rows.
+        // The entries exist; only the ends of their rows are missing.
         normal.push(rows, std::iter::empty());
         safety.push(rows, std::iter::empty());
         complexity.push(rows, std::iter::empty());
@@ -63,11 +63,11 @@ fn add<C>(rows: &mut Rows<C>, term: usize, count: C) {
     rows.count.push(count);
 }
 
-/// Counts as bytes that add up to them; none where all are zero.
+/// Splits counts into bytes that add up to them; none if all are zero.
 #[inline]
 fn split<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
     while counts != [0; N] {
-        // All counts but a few of odd positions fit.
+        // Nearly all counts fit.
         if counts.iter().all(|count| i8::try_from(*count).is_ok()) {
             return each(counts.map(|count| count as i8));
         }
@@ -77,7 +77,7 @@ fn split<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
     }
 }
 
-/// Turns the entries of terms that are not chosen into sums, and adds those held already.
+/// Converts the entries of terms that are not chosen into sums, added to those of frozen terms.
 pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
     let rows = terms.len();
     let any = |entries: &[u16]| entries.iter().any(|term| !chosen.terms[usize::from(*term)]);

@@ -9,7 +9,7 @@ use crate::sample::Position;
 use crate::sums::Sums;
 use crate::terms::Kind;
 
-/// Evaluates positions with the weights of our own terms; parts that weigh nothing are skipped.
+/// Evaluates positions with weights of the built-in terms; parts without weight are skipped.
 #[derive(Clone, Debug)]
 pub struct HceEvaluator {
     values: Vec<[f64; 2]>,
@@ -19,7 +19,6 @@ pub struct HceEvaluator {
 }
 
 impl HceEvaluator {
-    /// Evaluator of our own terms.
     pub fn new(weights: &HceWeights) -> Self {
         assert!(weights.is_ours(), "positions are evaluated with our own terms");
         let parts = parts(|term| weights.values[term] != [0.0; 2]);
@@ -47,7 +46,6 @@ impl HceEvaluator {
     }
 }
 
-/// Sums weights in f64.
 struct Weighted<'a> {
     evaluator: &'a HceEvaluator,
     sums: Sums,

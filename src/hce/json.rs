@@ -1,4 +1,4 @@
-//! Handcrafted weights as a JSON file that people can read and edit.
+//! Handcrafted weights as a readable and editable JSON file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,13 +14,13 @@ const FORMAT: &str = "nnuance-hce";
 const VERSION: u64 = 1;
 const ORDER: &str = "tables as White sees the board: rank 8 first, files a to h";
 const PHASES: [&str; 2] = ["mg", "eg"];
-/// Marks files of an engine's own terms, which only their run can name.
+/// Key that marks files of an engine's own terms, which need their run.
 const TERMS: &str = "terms";
 const OWN: &str = "own";
-/// Sums of weights, and of squares of them, must stay numbers.
+/// Largest weight: sums, and sums of squares, stay finite.
 const LARGEST: f64 = 1e6;
 
-/// Why a text is no set of handcrafted weights. `at` is the path of keys.
+/// Reason why a text is not a set of handcrafted weights. `at` is the path of keys.
 #[derive(Debug, thiserror::Error)]
 pub enum HceFileError {
     #[error("no JSON of handcrafted weights: {0}")]
@@ -35,7 +35,7 @@ pub enum HceFileError {
     Wrong { at: String, expected: String },
 }
 
-/// A file; what is left are the terms.
+/// A file; all other keys are terms.
 #[derive(Deserialize)]
 struct File {
     format: String,
@@ -73,7 +73,7 @@ impl HceWeights {
     /// missing. Unknown keys are errors.
     pub fn from_json(text: &str) -> Result<Self, HceFileError> {
         let value: Value = serde_json::from_str(text)?;
-        // It lies beside the net and is easily taken for it.
+        // It is beside the net and easily mistaken for it.
         if ["sha256", "architecture"].iter().all(|key| value.get(key).is_some()) {
             return Err(HceFileError::Manifest);
         }
@@ -118,7 +118,7 @@ impl HceWeights {
         Ok(weights)
     }
 
-    /// Writes what [`HceWeights::from_json`] reads; an engine's own terms are marked as such.
+    /// Writes the format of [`HceWeights::from_json`]; an engine's own terms are marked.
     pub fn to_json(&self) -> String {
         let mut out = format!("{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n");
         if let Some(source) = &self.source {
@@ -171,7 +171,7 @@ fn write(out: &mut String, indent: usize, tree: &Tree, values: &[[f64; 2]]) {
     let _ = write!(out, "\n{pad}}}");
 }
 
-/// Squares from a1 up as two tables, rank 8 first.
+/// Writes squares from a1 up as two tables, rank 8 first.
 fn write_table(out: &mut String, pad: &str, values: &[[f64; 2]]) {
     let texts: Vec<[String; 2]> = values.iter().map(|value| value.map(show)).collect();
     let width = texts.iter().flatten().map(String::len).max().unwrap_or(0);
@@ -188,12 +188,12 @@ fn write_table(out: &mut String, pad: &str, values: &[[f64; 2]]) {
     let _ = write!(out, "\n{pad}}}");
 }
 
-/// JSON has no infinity; such a weight becomes `null`, which does not read back.
+/// JSON has no infinity; such a weight becomes `null`, which is not read back.
 fn show(value: f64) -> String {
     if value.is_finite() { format!("{value}") } else { "null".to_string() }
 }
 
-/// The place of a term of a square in the rows of a table.
+/// Place of a square's term in the rows of a table.
 fn in_table(name: &str, phase: &str) -> Option<String> {
     let (table, square) = name.rsplit_once('.')?;
     let square: Square = square.parse().ok()?;
@@ -201,7 +201,7 @@ fn in_table(name: &str, phase: &str) -> Option<String> {
     Some(format!("{table}.{phase}.{row}.{column}"))
 }
 
-/// Collects the values below one by their paths.
+/// Collects the leaves below a value by their paths.
 fn collect_leaves<'a>(value: &'a Value, at: &str, leaves: &mut BTreeMap<String, &'a Value>) {
     let below = |key: &str| if at.is_empty() { key.to_string() } else { format!("{at}.{key}") };
     match value {
@@ -220,7 +220,7 @@ fn collect_leaves<'a>(value: &'a Value, at: &str, leaves: &mut BTreeMap<String, 
 pub struct Tree {
     /// The term whose name is the prefix itself.
     pub term: Option<usize>,
-    /// By the next word, in the order of the first terms.
+    /// Children by the next word, in the order of the first terms.
     pub children: Vec<(String, Tree)>,
 }
 
@@ -242,7 +242,7 @@ impl Tree {
         tree
     }
 
-    /// The terms of a1 to h8, if that is all there is.
+    /// The terms of a1 to h8, if these are all its children.
     pub fn table(&self) -> Option<Vec<usize>> {
         if self.term.is_some() || self.children.len() != 64 {
             return None;

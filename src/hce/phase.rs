@@ -1,13 +1,13 @@
-//! How far a game has gone from its middlegame to its endgame, and how much an endgame is worth.
+//! Phase of the game, from middlegame to endgame, and scale factor of endgames.
 
 use shakmaty::Role;
 
 use super::evaluate::{Board, DARK};
 use crate::sample::Position;
 
-/// The phase of a position in 256ths, and the scale factor of its endgame in 128ths: `lambda =
-/// knights + bishops + 2 * rooks + 4 * queens`, at most 24, and `rho = (256 * (24 - lambda) + 12) /
-/// 24` in integers, as in Ethereal.
+/// Phase of a position in 256ths, and scale factor of its endgame in 128ths: `lambda = knights +
+/// bishops + 2 * rooks + 4 * queens`, at most 24, and `rho = (256 * (24 - lambda) + 12) / 24` in
+/// integers, as in Ethereal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     rho: i32,
@@ -28,12 +28,12 @@ impl Phase {
         Phase { rho: (256 * (24 - lambda(board)) + 12) / 24, xi: factor(board) }
     }
 
-    /// `lambda`: 24 with all pieces on, 0 with kings and pawns alone.
+    /// `lambda`: 24 with all pieces, 0 with kings and pawns only.
     pub fn pieces(position: &Position) -> u8 {
         lambda(&Board::of(position)) as u8
     }
 
-    /// 0 with all pieces on, 256 with kings and pawns alone.
+    /// 0 with all pieces, 256 with kings and pawns only.
     pub fn rho(self) -> i32 {
         self.rho
     }
@@ -43,7 +43,7 @@ impl Phase {
         self.xi
     }
 
-    /// The same for an evaluation without scale factor.
+    /// The phase for an evaluation without scale factor.
     pub fn unscaled(self) -> Phase {
         Phase { xi: Phase::UNSCALED, ..self }
     }
@@ -53,7 +53,7 @@ impl Phase {
         f64::from(Phase::ONE - self.rho) / f64::from(Phase::ONE)
     }
 
-    /// Share of the endgame weight, the scale factor in it, 0 to 1; exact in an f32 too.
+    /// Share of the endgame weight times the scale factor, 0 to 1; exact in an f32 too.
     pub fn endgame(self) -> f64 {
         f64::from(self.rho * self.xi) / f64::from(Phase::ONE * Phase::UNSCALED)
     }

@@ -1,4 +1,4 @@
-//! How often each term applies.
+//! Counts of terms.
 
 use rayon::prelude::*;
 use shakmaty::{Bitboard, Color};
@@ -14,7 +14,7 @@ const WORDS: usize = TERMS.div_ceil(64);
 pub struct Trace {
     /// By term: White's count, Black's count.
     counts: [[i16; 2]; TERMS],
-    /// One bit a term that was counted at all, so that reading out need not visit all of them.
+    /// One bit a term that was counted at all, so that reading need not visit all of them.
     touched: [u64; WORDS],
     /// The parts that are counted.
     pub(super) parts: Parts,
@@ -35,7 +35,7 @@ impl Trace {
         self.counts[term.index()][colour.fold_wb(0, 1)].into()
     }
 
-    /// Yields the counted terms in order with both sides' counts, and clears them.
+    /// Returns the counted terms in order with both sides' counts, and clears them.
     #[inline]
     pub(super) fn drain(&mut self, mut each: impl FnMut(usize, [i16; 2])) {
         for (i, word) in self.touched.iter_mut().enumerate() {
@@ -63,7 +63,7 @@ impl Sink for Trace {
 
 /// Receives the terms of a position from [`evaluate`](super::evaluate).
 pub trait Sink {
-    /// Whether the terms of a part are to be counted.
+    /// Whether the terms of a part are counted.
     fn wants(&self, part: Part) -> bool;
 
     /// Counts a term for a colour; for SAFETY that is the colour whose king is in danger, for
@@ -73,9 +73,9 @@ pub trait Sink {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
-    /// By term: White's counts and Black's, without signs, added up.
+    /// Sums by term of White's counts and Black's, without signs.
     pub times: Vec<u64>,
-    /// Sum of the middlegame's shares.
+    /// Sum of the middlegame shares.
     pub middlegame: f64,
     pub positions: u64,
 }
@@ -85,7 +85,7 @@ impl Tally {
         Self { times: vec![0; terms], middlegame: 0.0, positions: 0 }
     }
 
-    /// Counts of our own terms in some positions.
+    /// Counts of the built-in terms in some positions.
     pub fn of(samples: &[Sample]) -> Self {
         let piece = |samples: &[Sample]| {
             let mut tally = Self::new(TERMS);
@@ -102,14 +102,14 @@ impl Tally {
         all
     }
 
-    /// Adds another; both have the same terms.
+    /// Adds other counts of the same terms.
     pub fn join(&mut self, other: &Self) {
         self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += times);
         self.middlegame += other.middlegame;
         self.positions += other.positions;
     }
 
-    /// The mean share of the middlegame; a half of nothing.
+    /// The mean share of the middlegame; one half without positions.
     pub fn phase(&self) -> f64 {
         if self.positions == 0 { 0.5 } else { self.middlegame / self.positions as f64 }
     }

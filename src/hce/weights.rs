@@ -10,28 +10,28 @@ use crate::scales::Scales;
 use crate::terms::TermList;
 use crate::weights::{Weights, WeightsError};
 
-/// Values before training, and what training has added to them.
+/// Values before training, and the changes by training.
 const TENSORS: [&str; 2] = ["terms.start", "terms.change"];
 const TEMPO: [&str; 2] = ["tempo.start", "tempo.change"];
 
 /// A handcrafted evaluation, all values in centipawns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HceWeights {
-    /// Centipawns a unit of logit, above 0.
+    /// Centipawns per logit, above 0.
     pub scale: f64,
     /// Added for the side to move, in every phase.
     pub tempo: f64,
-    /// Whether endgames that are hard to win are scaled down, see [`Phase`](super::Phase).
+    /// Whether drawish endgames are scaled down, see [`Phase`](super::Phase).
     pub scale_factor: bool,
     pub source: Option<String>,
-    /// The terms: our own, or those of some engine.
+    /// The terms: built in, or those of an engine.
     pub list: Arc<TermList>,
     /// By term of the list: middlegame and endgame.
     pub values: Vec<[f64; 2]>,
 }
 
 impl Default for HceWeights {
-    /// The start values of our own terms.
+    /// The start values of the built-in terms.
     fn default() -> Self {
         Self::of_list(list(), Scales::default().scale.into())
     }
@@ -43,7 +43,7 @@ impl HceWeights {
         Self { scale, tempo: list.tempo, scale_factor: true, source: None, list, values }
     }
 
-    /// Plain material, 100 / 320 / 330 / 500 / 900: the reference that any evaluation must beat.
+    /// Material only, 100 / 320 / 330 / 500 / 900: the reference that any evaluation must beat.
     pub fn material() -> Self {
         let mut weights = Self::zero(Scales::default().scale.into());
         for term in Term::all().filter(|term| term.group().name == "material") {
@@ -52,7 +52,7 @@ impl HceWeights {
         weights
     }
 
-    /// All weights of our own terms zero, no tempo, no scale factor.
+    /// Zero for all built-in terms, no tempo, no scale factor.
     pub fn zero(scale: f64) -> Self {
         let mut weights = Self::of_list(list(), scale);
         weights.values.fill([0.0; 2]);
@@ -61,7 +61,7 @@ impl HceWeights {
         weights
     }
 
-    /// Whether the values belong to our own terms, so that positions can be evaluated.
+    /// Whether the terms are built in, so that positions can be evaluated.
     pub fn is_ours(&self) -> bool {
         let ours = list();
         let names = |list: &TermList| {
@@ -70,7 +70,7 @@ impl HceWeights {
         Arc::ptr_eq(&self.list, &ours) || names(&self.list) == names(&ours)
     }
 
-    /// Terms and values by first words that weigh anything; an engine's own list stays whole.
+    /// Terms and values whose first word has any weight; an engine's own list stays whole.
     pub fn used(&self) -> (TermList, Vec<[f64; 2]>) {
         let ours = self.is_ours();
         let word = |name: &str| name.split('.').next().unwrap_or_default().to_string();
@@ -90,22 +90,22 @@ impl HceWeights {
         (TermList { terms, tempo: self.list.tempo }, values)
     }
 
-    /// The weights as an engine with integers has them, halves away from zero.
+    /// The weights rounded to integers, halves away from zero.
     pub fn integers(&self) -> Vec<[i32; 2]> {
         self.values.iter().map(|weight| weight.map(|value| value.round() as i32)).collect()
     }
 
-    /// All values rounded to so many decimals, which makes files shorter and easier to read.
+    /// Rounds all values to `decimals` decimals, which makes files shorter and easier to read.
     pub fn rounded(mut self, decimals: u8) -> Self {
         let unit = 10_f64.powi(decimals.into());
         for value in self.values.iter_mut().flatten().chain([&mut self.tempo]) {
-            // Adding zero turns a negative zero into zero.
+            // Adding zero removes the sign of a negative zero.
             *value = (*value * unit).round() / unit + 0.0;
         }
         self
     }
 
-    /// Centipawns for the side to move. For many positions make an [`HceEvaluator`] once.
+    /// Centipawns for the side to move. For many positions create one [`HceEvaluator`].
     pub fn evaluate(&self, position: &Position) -> f64 {
         HceEvaluator::new(self).evaluate(position)
     }
@@ -141,7 +141,7 @@ impl HceWeights {
         Self::of_tensors(weights, list, scale, 1)
     }
 
-    /// Sums of the first so many tensors.
+    /// Sums of the first `count` tensors.
     fn of_tensors(
         weights: &Weights,
         list: Arc<TermList>,
@@ -154,12 +154,12 @@ impl HceWeights {
         Ok(Self { scale, tempo, scale_factor: true, source: None, list, values })
     }
 
-    /// Whether tensors are there that [`HceWeights::from_weights`] reads.
+    /// Whether [`HceWeights::from_weights`] can read these tensors.
     pub fn are_in(weights: &Weights) -> bool {
         weights.0.contains_key(TENSORS[0])
     }
 
-    /// Forgets the changes, so that tensors have what training began with.
+    /// Resets the changes, so that tensors have their start values.
     pub fn forget(weights: &mut Weights) {
         for name in [TENSORS[1], TEMPO[1]] {
             if let Some(array) = weights.0.get_mut(name) {
@@ -169,7 +169,7 @@ impl HceWeights {
     }
 }
 
-/// Tensors of the same shape, added up.
+/// Adds tensors of the same shape.
 fn sum(weights: &Weights, names: &[&str], shape: &[usize]) -> Result<Vec<f64>, WeightsError> {
     let mut sums = vec![0.0; shape.iter().product()];
     for name in names {

@@ -1,4 +1,4 @@
-//! Contents of a net: neurons, piece values, squares, and its knowledge of handcrafted terms.
+//! Contents of a net: neurons, piece values, squares, and the handcrafted terms that it represents.
 //!
 //! [`inspect`] measures the floats of a net over many positions and changes nothing. The result has
 //! the same bits for any number of threads, on one set of instructions.
@@ -31,8 +31,8 @@ pub struct Inspection {
     pub positions: u64,
     /// The accumulator, then the layers of the head.
     pub layers: Vec<Layer>,
-    /// Weights of the neurons that move the evaluation most, that with the most first; none without
-    /// the set of pieces on squares.
+    /// Weights of the neurons with the largest effect on the evaluation, in that order; none
+    /// without the set of pieces on squares.
     pub maps: Vec<Map>,
     /// Positions whose pieces were removed.
     pub removed_from: u64,
@@ -40,18 +40,17 @@ pub struct Inspection {
     pub squares: Vec<Squares>,
     /// Rows of small feature sets, by their effect.
     pub rows: Vec<RowValue>,
-    /// `None` where the positions are too few.
+    /// `None` if there are too few positions.
     pub terms: Option<Explained>,
 }
 
-/// Positions that are added up by one thread, in order.
+/// Positions that one thread adds up, in order.
 const CHUNK: usize = 1024;
 
-/// Inspects a net over some positions; at most `most` of them, at equal distances, serve for piece
+/// Inspects a net over some positions; at most `most` of them, evenly spaced, are used for piece
 /// values and for the terms of `hce`.
 ///
-/// # Panics
-/// If there are no positions.
+/// # Panics If there are no positions.
 pub fn inspect(
     weights: &Weights,
     architecture: &Architecture,

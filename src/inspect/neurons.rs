@@ -1,4 +1,4 @@
-//! Neurons over many positions: dead, saturated, use, and the weights of those with the most use.
+//! Neurons over many positions: dead, saturated, use, and weights of the most used.
 
 use serde::Serialize;
 
@@ -7,32 +7,33 @@ use crate::architecture::{Curve, Operation, PIECES, Part};
 use crate::floats::Float;
 use crate::sample::Sample;
 
-/// Sums of floats miss 0 and 1 by rounding; a quantised weight is a multiple of some 0.004.
+/// Rounding errors of sums near 0 and 1; a quantised weight is a multiple of some 0.004.
 const ROUNDING: f64 = 1e-5;
-/// Neurons whose weights are kept as boards.
+/// Neurons whose weights are shown as boards.
 const MAPS: usize = 10;
 
-/// The neurons of a layer over the positions.
+/// Statistics of a layer's neurons over the positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Layer {
     /// "hidden", or "head.0" and so on.
     pub name: String,
     pub activation: &'static str,
-    /// Of a head with output buckets, bucket by bucket; buckets without a position are left out.
+    /// Neurons bucket by bucket if the head has output buckets, without buckets of no position.
     pub neurons: Vec<Neuron>,
 }
 
-/// One neuron over the positions; shares are over both perspectives together.
+/// Statistics of a neuron over the positions; shares are over both perspectives together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Neuron {
     pub neuron: usize,
     pub bucket: usize,
     /// Share of activations that are 0.
     pub zero_share: f64,
-    /// Share of activations at the upper clip; 0 where there is none.
+    /// Share of activations at the upper clip; 0 if there is none.
     pub clipped_share: f64,
-    /// Standard deviation, in centipawns, of the neuron's contribution to the output. In front of
-    /// layers: standard deviation of its output times the root mean square of the weights on it.
+    /// Standard deviation, in centipawns, of the neuron's contribution to the output. Before
+    /// further layers: standard deviation of its output times the root mean square of the weights
+    /// on it.
     #[serde(rename = "use")]
     pub usage: f64,
 }
@@ -63,7 +64,7 @@ impl Layer {
     }
 }
 
-/// Sums over the activations of one neuron.
+/// Sums over a neuron's activations.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     activations: u64,
@@ -162,7 +163,7 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Vec<Sums>> {
         float.output(&accumulators, bucket, |operation, values| {
             let Operation::Activate(activation) = operation else { return };
             activations += 1;
-            // The first one is that of the hidden neurons.
+            // The hidden neurons come first.
             if activations == 1 {
                 return;
             }
@@ -181,7 +182,7 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Vec<Sums>> {
     sums
 }
 
-/// Root mean square of the weights that take a neuron's output.
+/// Root mean square of the weights of a neuron's output.
 fn weight(float: &Float, neuron: usize) -> f64 {
     let weights = float.get(Part::Layer(0));
     let each = float.net.outputs_of_view();

@@ -11,13 +11,13 @@ use crate::sample::{Position, Sample};
 
 pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 
-/// Bands of knights + bishops + 2 rooks + 4 queens of both sides, and the least number of each.
+/// Ranges of knights + bishops + 2 rooks + 4 queens of both sides, with the lower bound of each.
 pub const BANDS: [(&str, u8); 3] = [("opening", 17), ("middlegame", 9), ("endgame", 0)];
 
-/// Pieces that a square needs for a mean.
+/// Fewest pieces for a mean on a square.
 const ENOUGH: u64 = 5;
 
-/// Value of the pieces of one role in one band.
+/// Value of the pieces of a role and a band.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Value {
     pub count: u64,
@@ -29,7 +29,8 @@ pub struct Value {
 /// By role of [`ROLES`] and band of [`BANDS`].
 pub type Values = [[Option<Value>; 3]; 5];
 
-/// Mean piece values by square, seen by the owner, a1 first; `None` with fewer than five pieces.
+/// Mean piece values by square from the owner's point of view, a1 first; `None` for fewer than five
+/// pieces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Squares {
     pub role: &'static str,
@@ -40,11 +41,11 @@ pub struct Squares {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Worth {
-    /// Its place in [`ROLES`].
+    /// Place in [`ROLES`].
     role: usize,
-    /// a1 = 0, seen by the piece's owner.
+    /// Square from the owner's point of view, a1 = 0.
     square: usize,
-    /// Its place in [`BANDS`].
+    /// Place in [`BANDS`].
     band: usize,
     middlegame: bool,
     /// Centipawns for its owner.
@@ -82,7 +83,7 @@ fn of_position(
     let sign = scale * f64::from(net.inputs.sign(position));
     removed(position, worths, |place| {
         let (left, mut without) = (without(position, place), accumulators.clone());
-        // Rows of other pieces change, too, where there are other sets.
+        // Rows of other pieces change, too, in other sets.
         let others = if net.inputs.is_pieces() { Vec::new() } else { net.inputs.lists(&left) };
         for (view, (accumulator, before)) in without.iter_mut().zip(&lists).enumerate() {
             match others.get(view) {
@@ -96,7 +97,7 @@ fn of_position(
     });
 }
 
-/// The board without the piece at a place of [`Position::pieces`].
+/// The board without the piece number `place` of [`Position::pieces`].
 fn without(position: &Position, place: usize) -> Position {
     let nibbles = u128::from_le_bytes(position.nibbles());
     let below = (1 << (4 * place)) - 1;

@@ -1,4 +1,5 @@
-//! Values of rows that count, such as threats by kinds: the evaluation with them minus that without.
+//! Values of rows that count, such as threats by kinds: the evaluation with them minus that
+//! without.
 
 use serde::Serialize;
 
@@ -7,18 +8,18 @@ use crate::architecture::Inputs;
 use crate::floats::Float;
 use crate::sample::{Position, Sample};
 
-/// Larger sets make no table.
+/// Rows of the largest set with a table.
 const MOST_ROWS: usize = 256;
 
-/// The value of a row, which both perspectives have in words of their own.
+/// Value of a row, or of the pair of rows that the two perspectives describe differently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RowValue {
     pub set: String,
-    /// In words of the side that it is counted for.
+    /// Description from the side that it counts for.
     pub row: String,
-    /// Mean number of times that it is active for a side.
+    /// Mean number of active occurrences for a side.
     pub active: f64,
-    /// Centipawns for that side, each time.
+    /// Centipawns for that side, per occurrence.
     pub mean: f64,
 }
 
@@ -59,7 +60,7 @@ pub(super) fn rows(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RowVal
     values
 }
 
-/// Rows of small sets that differ by side, each with that by which the other side sees the same.
+/// Rows of small sets that differ by side, each with the other side's row for the same fact.
 fn pairs(inputs: &Inputs) -> Vec<[usize; 2]> {
     fn swapped(word: &str) -> &str {
         match word {
@@ -84,8 +85,8 @@ fn pairs(inputs: &Inputs) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// Adds how often each row is active for either side, and its value for that side. `counts` has a
-/// number for each row of each view, 0 before and afterwards.
+/// Adds each row's number of active occurrences for either side, and its value for that side.
+/// `counts` has a number for each row of each perspective, 0 before and afterwards.
 fn of_position(
     float: &Float,
     scale: f64,

@@ -1,5 +1,6 @@
 //! Handcrafted terms in the hidden layer: the share of their variance that activations explain, by
-//! ridge regression fitted on half of the games and measured on the other; beside it from inputs.
+//! ridge regression fitted on half of the games and measured on the other; beside it the share
+//! explained by the inputs.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -13,7 +14,7 @@ use crate::linear::{Cholesky, Matrix};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix};
 
-/// Hidden neurons that are regressors, at most: those with the most use.
+/// Most hidden neurons used as regressors: those with the most use.
 const MOST_NEURONS: usize = 256;
 
 /// Added to the diagonal of the regressors' correlations.
@@ -24,13 +25,13 @@ const RIDGE: f64 = 1e-4;
 pub struct Explained {
     pub fitted_on: usize,
     pub measured_on: usize,
-    /// Neurons whose activations are regressors, in each perspective.
+    /// Neurons of each perspective whose activations are regressors.
     pub neurons: usize,
     /// Plain material, the whole HCE, then its groups of terms.
     pub groups: Vec<Group>,
 }
 
-/// R² of one group of terms on positions that were not fitted on.
+/// R² of a group of terms on positions that were not fitted on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
     pub name: String,
@@ -38,7 +39,7 @@ pub struct Group {
     pub inputs: f64,
 }
 
-/// `None` where the positions are of one game, or too few to fit.
+/// `None` if the positions belong to one game, or are too few to fit.
 pub(super) fn terms(
     float: &Float,
     hidden: &Layer,
@@ -89,7 +90,7 @@ pub(super) fn terms(
     })
 }
 
-/// Weights of each group of terms alone: first words, tables apart by role.
+/// Weights of each group of terms alone: first words, tables separated by role.
 fn by_group(weights: &HceWeights) -> Vec<(String, HceWeights)> {
     let mut groups: Vec<(String, HceWeights)> = Vec::new();
     for term in Term::all() {
@@ -111,7 +112,7 @@ fn by_group(weights: &HceWeights) -> Vec<(String, HceWeights)> {
 type Columns<'a> = &'a (dyn Fn(&Sample) -> Vec<f64> + Sync);
 
 /// R² of each target on `test`, predicted from the regressors by coefficients fitted on `train`;
-/// NaN for a target that does not vary. `None` where a half is empty or nothing can be fitted.
+/// NaN for a constant target. `None` if a half is empty or nothing can be fitted.
 fn explained(
     regressors: Columns,
     targets: Columns,

@@ -13,7 +13,7 @@ use crate::draw::{
 use crate::report::Table;
 
 const SHOWN: usize = 10;
-/// Rows with the largest effect, shown.
+/// Rows with the largest effect that are shown.
 const SHOWN_ROWS: usize = 20;
 
 /// A title, a line about it, and a table.
@@ -125,7 +125,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// Boards of a neuron stand in two rows of six, with a gap between them.
+/// Boards of a neuron in a row of the picture; there are two rows with a gap between them.
 const ROW: usize = 6;
 const STEP: usize = 9;
 

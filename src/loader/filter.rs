@@ -11,14 +11,13 @@ use crate::format::{Facts, Format, Holds};
 use crate::registry::{Kind, Own};
 use crate::sample::Sample;
 
-/// Which positions are worth learning from. By default every position passes. A filter that asks
-/// for a fact which the format never tells is refused; where only some positions lack it, it skips
-/// none of those.
+/// Selection of training positions. By default every position passes. A filter that needs a fact
+/// which the format never has is refused; if only some positions lack it, none of those is skipped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Filter {
-    /// The least number of half-moves since the start of the game. Leaves out random openings,
-    /// which say nothing about results.
+    /// Fewest half-moves since the start of the game. Excludes random openings, which do not
+    /// predict results.
     pub min_ply: Option<u16>,
     /// Whether to skip positions whose side to move is in check.
     pub skip_in_check: bool,
@@ -26,11 +25,11 @@ pub struct Filter {
     pub skip_captures: bool,
     /// Whether to skip positions in which a promotion was played.
     pub skip_promotions: bool,
-    /// The largest score in centipawns, whichever side it is for.
+    /// Largest absolute score in centipawns.
     pub max_score: Option<u16>,
-    /// The least number of pieces on the board, kings and pawns included.
+    /// Fewest pieces on the board, kings and pawns included.
     pub min_pieces: Option<usize>,
-    /// The largest number of pieces on the board, kings and pawns included.
+    /// Most pieces on the board, kings and pawns included.
     pub max_pieces: Option<usize>,
     /// Filters that the program adds; a position must pass all of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +48,7 @@ impl Kind for OwnFilter {
 pub struct Rejected(BTreeMap<&'static str, u64>);
 
 impl Rejected {
-    /// In the place of a key of the filter: the target needs a score, and there is none.
+    /// Pseudo-key of positions without a score that the target needs.
     pub(super) const NO_SCORE: &'static str = "the lack of a score";
 
     pub fn count(&mut self, key: &'static str) {
@@ -67,7 +66,7 @@ impl Rejected {
 }
 
 impl Filter {
-    /// An error where a key asks for a fact that the format never tells.
+    /// Fails if a key needs a fact that the format never has.
     pub fn check(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
         let Facts { plies, moves, scores, .. } = format.facts;
         let needs = [
@@ -79,8 +78,8 @@ impl Filter {
         require(path, format, &needs)
     }
 
-    /// The first key that skips a position. A fact that this position lacks skips nothing:
-    /// [`Filter::check`] has refused formats that never tell it.
+    /// The first key that skips a position. A missing fact skips nothing: [`Filter::check`] has
+    /// refused formats that never have it.
     pub fn rejects(&self, sample: &Sample) -> Option<&'static str> {
         let (pieces, played) = (sample.position.count(), sample.played);
         let beyond = |(max, score): (u16, i16)| score.unsigned_abs() > max;
@@ -104,7 +103,7 @@ impl Filter {
     }
 }
 
-/// Checks that a format tells each fact that a key, where it is set, needs.
+/// Checks that a format has each fact that a key, where it is set, needs.
 fn require(
     path: &Path,
     format: &Format,
@@ -118,20 +117,20 @@ fn require(
     }
 }
 
-/// How much the loss of a position counts, against that of others. Each key is a line through points
-/// `[where, how much]`, straight between them and level beyond; where several are given they are
-/// multiplied, and so is the weight that the program adds. Without any all positions count alike.
-/// Only ratios matter, in steps of 1/255 of the largest. A fact that a position lacks changes nothing.
+/// Weights of positions in the loss. Each key is a line through points `[where, weight]`, straight
+/// between them and constant beyond; several lines are multiplied, as is the program's own weight.
+/// By default all are 1. Only ratios matter, in steps of 1/255 of the largest. A missing fact
+/// changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Weighing {
-    /// By the number of half-moves since the start of the game.
+    /// Weight by half-moves since the start of the game.
     pub ply: Vec<[f64; 2]>,
-    /// By the number of pieces on the board, kings and pawns included.
+    /// Weight by pieces on the board, kings and pawns included.
     pub pieces: Vec<[f64; 2]>,
-    /// By the score in centipawns, whichever side it is for.
+    /// Weight by absolute score in centipawns.
     pub score: Vec<[f64; 2]>,
-    /// Weights that the program adds.
+    /// A weight that the program adds.
     pub own: Option<Own<OwnWeight>>,
 }
 
@@ -143,7 +142,7 @@ impl Kind for OwnWeight {
 }
 
 impl Weighing {
-    /// Whether all positions count alike.
+    /// Whether all weights are 1.
     pub fn is_level(&self) -> bool {
         *self == Self::default()
     }
@@ -152,7 +151,7 @@ impl Weighing {
         [("ply", &self.ply), ("pieces", &self.pieces), ("score", &self.score)]
     }
 
-    /// The key of the first line that is none.
+    /// The key of the first invalid line.
     pub fn wrong(&self) -> Option<&'static str> {
         let is_line = |points: &[[f64; 2]]| {
             let numbers = points.as_flattened();
@@ -164,7 +163,7 @@ impl Weighing {
         self.lines().into_iter().find(|(_, points)| !is_line(points)).map(|(key, _)| key)
     }
 
-    /// An error where a key asks for a fact that the format never tells.
+    /// Fails if a key needs a fact that the format never has.
     pub(super) fn check(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
         let Facts { plies, scores, .. } = format.facts;
         let needs = [
@@ -189,7 +188,7 @@ impl Weighing {
         self.lines().into_iter().zip(facts).map(factor).product::<f64>() * own
     }
 
-    /// An error where the weight that the program adds is out of bounds.
+    /// Fails if the program's own weight is out of bounds.
     pub(super) fn check_own(&self, path: &Path, sample: &Sample) -> Result<(), LoadError> {
         let Some(own) = self.own else { return Ok(()) };
         let weight = (own.0)(sample);
@@ -204,12 +203,12 @@ impl Weighing {
         }
     }
 
-    /// The weight in a byte, as positions in memory keep it.
+    /// The weight in a byte, as stored for positions in memory.
     pub(super) fn code(&self, sample: &Sample) -> u8 {
         (255.0 * self.of(sample)).round() as u8
     }
 
-    /// Weights of positions, as batches have them: empty where all are 1.
+    /// Weights of positions for a batch: empty if all are 1.
     pub fn weights(&self, samples: &[Sample]) -> Arc<[f32]> {
         match self.is_level() {
             true => Arc::new([]),
@@ -218,12 +217,12 @@ impl Weighing {
     }
 }
 
-/// The weight that a code stands for.
+/// Decodes a weight.
 pub(super) fn weight(code: u8) -> f32 {
     f32::from(code) / 255.0
 }
 
-/// The height of a line at a place; none without points.
+/// Value of a line at a place; none without points.
 fn along(points: &[[f64; 2]], place: f64) -> Option<f64> {
     let behind = points.iter().position(|point| point[0] >= place);
     Some(match behind {

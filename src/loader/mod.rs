@@ -1,5 +1,5 @@
 //! Files to a stream of batches: [`source`] reads parts of files and filters positions, [`pass`]
-//! shuffles those that stream by and [`shuffle`] those in memory, [`encode`] writes down the inputs of a
+//! shuffles streamed positions and [`shuffle`] those in memory, [`encode`] writes the inputs of a
 //! model, and [`stream`] yields batches without end.
 //!
 //! [`scan`] reads a sample before training, or all that is kept: it holds games out ([`split`]), counts,
@@ -41,44 +41,44 @@ use crate::format::ReadError;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub files: Vec<PathBuf>,
-    /// Reading of files of no source.
+    /// Reading of files without a source.
     pub reading: Reading,
-    /// Sources, if there are several: each file is of one of them.
+    /// Sources, if there are several: each file belongs to one of them.
     pub sources: Vec<DataSource>,
-    /// Files whose positions validate, all of them: then none of the games that are held out of
-    /// `files` does, and all of those are the test. Read as `files` are.
+    /// Files of validation positions; without any, games that are held out of `files` validate.
+    /// With them, all games held out of `files` are the test. Read as `files` are.
     pub validation: Vec<PathBuf>,
-    /// Bad records to skip, a file.
+    /// Bad records that are skipped in each file.
     pub bad_records: u64,
     /// Whether the point of view is checked against material.
     pub check_view: bool,
     pub weighing: Weighing,
     pub split: Split,
-    /// The part of the held-out games that is kept for the test.
+    /// Share of the held-out games that is kept for the test.
     pub test: Test,
-    /// The part of the other games that training takes.
+    /// Share of the other games that training uses.
     pub share: Share,
-    /// Whether the model needs the colours of pieces: boards flipped to the side to move will not
-    /// do.
+    /// Whether the model needs the colours of pieces, and so cannot use boards flipped to the side
+    /// to move.
     pub colours: bool,
     /// Positions that are shuffled together.
     pub window: usize,
     pub shuffle: bool,
-    /// Positions that stay together from pass to pass over data in memory, so that their work can be
-    /// planned once; 0: none do.
+    /// Positions that stay together from pass to pass over data in memory, so that they can be
+    /// planned once; 0: none.
     pub chunk: usize,
-    /// Bytes that such plans may take; 0: none are made.
+    /// Most bytes of such plans; 0: no plans.
     pub plans: usize,
-    /// Pairs of inputs, at most, that such plans name in the place of two.
+    /// Most pairs of inputs that such plans use.
     pub pairs: usize,
-    /// Pairs that the plans of streamed data name; none: streamed data is not planned.
+    /// Pairs that the plans of streamed data use; none: streamed data are not planned.
     pub passing: Option<Arc<Pairs>>,
     pub seed: u64,
-    /// Positions a batch.
+    /// Positions per batch.
     pub batch: usize,
     /// The slice of each batch that is encoded.
     pub of_rank: OfRank,
-    /// Positions an epoch must have, once they were counted.
+    /// Positions of an epoch, once they are counted.
     pub expected: Option<u64>,
 }
 
@@ -86,28 +86,28 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subset {
     Train,
-    /// Held out; training makes its choices by the loss on these.
+    /// Held out; checkpoints and schedules depend on the loss on these.
     Validation,
-    /// Held out, and not used before evaluations are measured.
+    /// Held out, and only used to measure evaluations.
     Test,
-    /// None of them.
+    /// Not used.
     Unused,
 }
 
 impl Plan {
-    /// All positions of some files, as they are.
+    /// A plan that reads all positions of some files.
     pub fn reading(files: Vec<PathBuf>) -> Self {
         let (check_view, shuffle) = (true, true);
         Self { files, check_view, shuffle, window: 1 << 20, batch: 16_384, ..Self::default() }
     }
 
-    /// The same, with at most so many positions of each file.
+    /// Limits the plan to `limit` positions of each file.
     pub fn limited(mut self, limit: u64) -> Self {
         self.reading.limit = Some(limit);
         self
     }
 
-    /// Whether the positions to train on are read once and kept, once they were counted.
+    /// Whether the training positions are read once and stay in memory, once they are counted.
     pub fn keeps(&self) -> bool {
         self.expected.is_some_and(|all| all <= self.window as u64)
     }
@@ -117,17 +117,17 @@ impl Plan {
         self.keeps() && self.shuffle && self.chunk > 0
     }
 
-    /// Whether their chunks are planned once for all passes.
+    /// Whether chunks are planned once for all passes.
     pub fn plans_once(&self) -> bool {
         self.keeps_chunks() && self.plans > 0
     }
 
-    /// Whether positions validate: those of files of their own, or of games that are held out.
+    /// Whether there are validation positions: of files of their own, or of held-out games.
     pub fn validates(&self) -> bool {
         !self.validation.is_empty() || self.split.share > 0.0 && self.test.0 < 1.0
     }
 
-    /// The plan of the files that only validate, where there are some.
+    /// The plan of the files for validation only, if any.
     pub fn validating(&self) -> Option<Self> {
         (!self.validation.is_empty()).then(|| Self {
             files: self.validation.clone(),
@@ -138,7 +138,7 @@ impl Plan {
         })
     }
 
-    /// Purpose of a game of `files` by its [hash](Sample::group).
+    /// Purpose of a game of `files`, by its [hash](Sample::group).
     pub fn subset(&self, group: u64) -> Subset {
         match self.split.holds_out(group) {
             true if !self.validation.is_empty() || self.test.takes(group) => Subset::Test,

@@ -6,7 +6,7 @@ use crate::sample::{Position, Sample};
 /// Steps of results from 0 to 1: an even number, so that 0, 0.5 and 1 are exact.
 const RESULTS: f32 = ((1 << 24) - 2) as f32;
 
-/// A result, 0 to 1, to within 4e-8, and the source behind it.
+/// Packs a result, 0 to 1, to within 4e-8, and the source behind it.
 fn labels(result: f32, source: u8) -> u32 {
     debug_assert!((0.0..=1.0).contains(&result), "{result}");
     let steps = (f64::from(result) * f64::from(RESULTS) + 0.5) as u32;
@@ -21,7 +21,7 @@ pub struct Packed {
     nibbles: [u8; 16],
     /// The result in 24 bits, and the source in 8.
     labels: u32,
-    /// [`Packed::NO_SCORE`] where there is none.
+    /// [`Packed::NO_SCORE`] without one.
     score: i16,
     turn_and_ep: u8,
     /// Sample weight, see [`weight`].
@@ -31,7 +31,7 @@ pub struct Packed {
 const _: () = assert!(size_of::<Packed>() == 32, "two of them are a cache line");
 
 impl Packed {
-    /// No reader lets this score pass, since it has no negative.
+    /// Rejected by all readers, as it has no negative.
     const NO_SCORE: i16 = i16::MIN;
 
     /// The position without its counters.
@@ -39,7 +39,7 @@ impl Packed {
         Position::of_board_and_turn(self.occupied, self.nibbles, self.turn_and_ep)
     }
 
-    /// A sample that may count less than others.
+    /// Packs a sample with its weight.
     pub fn weighed(sample: &Sample, by: &Weighing) -> Self {
         let weight = if by.is_level() { u8::MAX } else { by.code(sample) };
         Self { weight, ..Self::from(sample) }
@@ -50,7 +50,7 @@ impl Packed {
         weight(self.weight)
     }
 
-    /// Puts another position in its place, with the same result and the same score.
+    /// Replaces the position; result and score stay.
     pub fn replace(&mut self, position: &Position) {
         if position.turn() != self.position().turn() {
             self.labels = labels(1.0 - self.result(), self.source());
@@ -61,17 +61,17 @@ impl Packed {
         self.turn_and_ep = position.turn_and_ep();
     }
 
-    /// Seen by the side to move.
+    /// Result for the side to move.
     pub fn result(&self) -> f32 {
         (self.labels >> 8) as f32 / RESULTS
     }
 
-    /// The number of its source, from 1; 0 without sources.
+    /// Number of its source, from 1; 0 without sources.
     pub fn source(&self) -> u8 {
         self.labels as u8
     }
 
-    /// Centipawns, seen by the side to move.
+    /// Centipawns for the side to move.
     pub fn score(&self) -> Option<i16> {
         (self.score != Self::NO_SCORE).then_some(self.score)
     }

@@ -11,17 +11,17 @@ use super::{Stream, Weighing};
 use crate::batch::{Batch, Choices};
 use crate::sample::{Position, Sample};
 
-/// Turns positions into rows for training, with the weights at the beginning of a round.
+/// Converts positions to rows for training, with the weights at the beginning of a round.
 pub trait Prepare: Send + Sync {
     /// The rows of each sample, and their values in centipawns for its side to move; the last row
-    /// stands for the sample itself.
+    /// is of the sample itself.
     fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
 
-    /// The loss of several rows of a sample; none where each sample has one, and a target.
+    /// The loss of several rows of a sample; none if each sample has one row and a target.
     fn choices(&self) -> Option<Choices>;
 }
 
-/// Positions to learn from, and what turns them into rows.
+/// Training positions, and their conversion to rows.
 #[derive(Clone)]
 pub struct Preparation {
     pub samples: Arc<Vec<Sample>>,
@@ -30,17 +30,16 @@ pub struct Preparation {
     pub by: Arc<dyn Prepare>,
     /// See [`Choices::stretch`].
     pub stretch: f64,
-    /// The rows of all samples; none where each window is searched when its turn comes.
+    /// The rows of all samples; none: each window is searched when it is needed.
     pub whole: Option<Arc<Prepared>>,
     /// Positions that are searched together.
     pub window: usize,
 }
 
-/// Rows of some samples, as they are encoded.
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
     records: Vec<Packed>,
-    /// Logits of what a net is added to, a row each.
+    /// Logits of the base evaluation, one a row.
     bases: Vec<f32>,
     pub choices: Option<Choices>,
 }
@@ -49,7 +48,7 @@ pub struct Prepared {
 const PIECE: usize = 64;
 
 impl Preparation {
-    /// Searches samples; `seen` is told of those that are done.
+    /// Searches samples; `seen` receives the numbers of finished ones.
     pub fn of<'a>(
         &self,
         samples: impl IndexedParallelIterator<Item = &'a Sample>,
@@ -93,7 +92,7 @@ impl Prepared {
             self.records.push(row);
             self.bases.extend(by.encoder.base().map(|base| base.logit(position)));
             if let Some(choices) = &mut self.choices {
-                // The model sees White, or the side to move.
+                // The model has White's point of view, or the side to move's.
                 let turned = position.turn() != sample.position.turn();
                 let sign = by.encoder.sign(position) * if turned { -1 } else { 1 };
                 choices.signs.push(sign as i8);
@@ -109,7 +108,7 @@ impl Prepared {
         }
     }
 
-    /// Adds some positions of others.
+    /// Copies some positions of others.
     fn take(&mut self, from: &Self, positions: impl IntoIterator<Item = usize>) {
         for position in positions {
             let rows = match &from.choices {
@@ -126,7 +125,7 @@ impl Prepared {
         }
     }
 
-    /// In batches of some thousand rows.
+    /// Encodes in batches of some thousand rows.
     pub fn batches(&self, by: &Preparation) -> Vec<Batch> {
         let size = if self.choices.is_some() { 256 } else { 4096 };
         let batch = |first: usize| {
@@ -137,7 +136,7 @@ impl Prepared {
         (0..self.len()).step_by(size).map(batch).collect()
     }
 
-    /// All of them as a batch. A position's rows of handcrafted terms lie in one piece.
+    /// Encodes all as one batch. The terms of a position's rows stay in one block.
     pub fn encode(&self, encoder: &Encoder) -> Batch {
         let Self { records, bases, choices } = self;
         let batch = match encoder {
@@ -187,8 +186,8 @@ impl Prepared {
 }
 
 impl Stream {
-    /// Searches and encodes full batches, which run on over the borders of windows and epochs, or
-    /// whole epochs.
+    /// A stream that searches and encodes full batches, which cross the borders of windows and
+    /// epochs, or whole epochs.
     pub fn prepared(by: Preparation, cut: BatchOrder, from: u64) -> Self {
         let walk = Walk::new(by.samples.len(), cut, from);
         let mut place = Place { by, walk, window: None };
@@ -202,16 +201,16 @@ impl Stream {
     }
 }
 
-/// A place in the stream.
+/// Place in the stream.
 struct Place {
     by: Preparation,
     walk: Walk,
-    /// The epoch and the number of the window that was searched last, and its rows.
+    /// Epoch and number of the last searched window, and its rows.
     window: Option<([u64; 2], Prepared)>,
 }
 
 impl Place {
-    /// Takes the next positions.
+    /// Returns the next positions.
     fn take(&mut self, size: usize) -> Prepared {
         let Self { by, walk, window: found } = self;
         let mut taken = by.none();

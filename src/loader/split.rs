@@ -1,11 +1,11 @@
-//! Games: which are held out, what for, which of the others are used, and how many there are.
+//! Split of the games: held out, for which purpose, used, and how many there are.
 
 use std::collections::HashSet;
 
 use crate::sample::{Sample, mix};
 
-/// A share of the games, chosen by their content: a game that stands in several files is on the
-/// same side in all of them. Where games are unknown, the position stands for the game.
+/// A share of the games, chosen by their content: a game in several files is on the same side in
+/// all of them. If games are unknown, each position counts as a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Split {
     /// 0 to 1.
@@ -14,7 +14,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// Whether a game of this [hash](Sample::group) is held out.
+    /// Whether a game with this [hash](Sample::group) is held out.
     pub fn holds_out(&self, group: u64) -> bool {
         self.share > 0.0 && draw(mix(0, self.seed), group) <= self.share
     }
@@ -32,13 +32,13 @@ impl Test {
     pub const DEFAULT: Self = Self(0.5);
 
     pub fn takes(&self, group: u64) -> bool {
-        // Far from any salt of a split, but for one seed in 2^64, and from that of a share.
+        // Different from any salt of a split, but for one seed in 2^64, and from that of a share.
         const SALT: u64 = 0x7465_7374_2067_616d;
         draw(SALT, group) < self.0
     }
 }
 
-/// The share of the games that training takes of those that are not held out, above 0, up to 1.
+/// The share of the games that training uses of those that are not held out, above 0, up to 1.
 ///
 /// The choice follows from a game's content alone and is independent of [`Split`], so the held-out
 /// games are the same whatever the share; a smaller share is a part of every larger one.
@@ -49,7 +49,7 @@ impl Share {
     pub const ALL: Self = Self(1.0);
 
     pub fn takes(&self, group: u64) -> bool {
-        // Far from any salt of a split, but for one seed in 2^64.
+        // Different from any salt of a split, but for one seed in 2^64.
         const SALT: u64 = 0x7368_6172_6520_6f66;
         self.0 >= 1.0 || draw(SALT, group) < self.0
     }
@@ -61,32 +61,32 @@ impl Default for Share {
     }
 }
 
-/// An exact number from 0 to below 1, of 53 bits, that a game's hash has with this salt.
+/// An exact number from 0 to below 1, of 53 bits, from a game's hash and this salt.
 fn draw(salt: u64, group: u64) -> f64 {
     (mix(salt, group) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// The positions of the games that validate, or of those of the test.
+/// Positions of the validation games, or of the test games.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeldOut {
-    /// At most [`HeldOut::MOST`] of them: games drawn from all files.
+    /// At most [`HeldOut::MOST`] positions: games drawn from all files.
     pub samples: Vec<Sample>,
-    /// The number of all of them.
+    /// Number of all positions.
     pub total: u64,
 }
 
 impl HeldOut {
-    /// Positions in memory.
+    /// Most positions in memory.
     pub const MOST: usize = 500_000;
 
-    /// The games of those in memory; positions, where games are unknown.
+    /// Number of games in memory; of positions, if games are unknown.
     pub fn groups(&self) -> usize {
         self.samples.iter().map(Sample::group).collect::<HashSet<u64>>().len()
     }
 }
 
 impl HeldOut {
-    /// Keeps all positions in their order, or games whose hashes come first in a draw of their own.
+    /// Keeps all positions in order, or those games whose hashes come first in a separate draw.
     pub(super) fn of(mut samples: Vec<Sample>) -> Self {
         let total = samples.len() as u64;
         if samples.len() > Self::MOST {

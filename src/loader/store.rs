@@ -1,4 +1,4 @@
-//! A data set of handcrafted terms in memory, found in positions or read from traces.
+//! A data set of handcrafted terms in memory, from positions or traces.
 
 use std::mem::take;
 use std::path::Path;
@@ -20,11 +20,11 @@ use crate::terms::{Kind, OwnTerms};
 #[derive(Clone, Debug)]
 pub struct Store {
     pub pieces: Vec<Arc<Terms>>,
-    /// The number of each piece's first position.
+    /// Number of each block's first position.
     starts: Vec<usize>,
-    /// Without inputs, in White's point of view.
+    /// Results and scores in White's point of view, without inputs.
     labels: Batch,
-    /// By term, the positions that have it, held or not.
+    /// Number of positions with each term, frozen or not.
     pub counts: Vec<u64>,
 }
 
@@ -59,7 +59,7 @@ impl Store {
         Batch { inputs: Inputs::Terms(self.pieces.clone()), ..self.labels.clone() }
     }
 
-    /// The whole pieces of a rank.
+    /// The whole blocks of a rank.
     pub fn part(&self, of_rank: OfRank) -> Batch {
         match of_rank {
             OfRank::ALL => self.all(),
@@ -67,7 +67,7 @@ impl Store {
         }
     }
 
-    /// About so many positions from all over the data: every k-th piece.
+    /// About `positions` positions from all over the data: every k-th block.
     pub fn some(&self, positions: usize) -> Batch {
         let every = (self.len() / positions.max(1)).max(1);
         self.of_pieces((0..self.pieces.len()).step_by(every))
@@ -96,14 +96,14 @@ impl Store {
         Batch { weights, sources, ..Batch::new(inputs, floats(results), floats(scores)) }
     }
 
-    /// Takes the entries of terms out that the encoder holds; they become sums.
+    /// Converts the entries of frozen terms to sums.
     pub fn hold(&mut self, encoder: &TermsEncoder) {
         self.pieces.par_iter_mut().for_each(|piece| {
             *piece = Arc::new(encoder.hold(Arc::unwrap_or_clone(std::mem::take(piece))));
         });
     }
 
-    /// Keeps the entries by term as well, for passes over all positions, which are faster then.
+    /// Also stores the entries by term, which makes passes over all positions faster.
     pub fn by_term(&mut self) {
         self.pieces.par_iter_mut().for_each(|piece| {
             let terms = Arc::make_mut(piece);
@@ -111,7 +111,7 @@ impl Store {
         });
     }
 
-    /// Some positions in some order.
+    /// A batch of the positions in this order.
     pub fn batch(&self, order: &[u32]) -> Batch {
         let pieces = order.par_chunks(TERMS_PIECE / 4).map(|order| {
             let rows = order.iter().map(|place| self.row(*place as usize));
@@ -121,7 +121,7 @@ impl Store {
         self.labelled(inputs, || order.iter().map(|place| *place as usize))
     }
 
-    /// The piece of a position, and its row there.
+    /// The block of a position, and its row there.
     fn row(&self, place: usize) -> (&Terms, usize) {
         let piece = self.starts.partition_point(|start| *start <= place) - 1;
         (&self.pieces[piece], place - self.starts[piece])
@@ -129,7 +129,7 @@ impl Store {
 }
 
 impl Stream {
-    /// Batches of a store, which run on over the borders of epochs, or whole epochs.
+    /// A stream of batches of a store, which cross the borders of epochs, or whole epochs.
     pub fn stored(store: Arc<Store>, cut: BatchOrder, from: u64) -> Self {
         let mut walk = Walk::new(store.len(), cut, from);
         Self::spawn(4, move || {
@@ -144,12 +144,11 @@ impl Stream {
     }
 }
 
-/// The rows of the traces that a [scan](super::scan) of the plan has found: those to train on, those
-/// that validate, and how often each term was counted in the former.
+/// Reads the traces that a [scan](super::scan) of the plan has found: those to train on, those for
+/// validation, and how often each term was counted in the former.
 ///
-/// # Errors
-/// The first file in the order of the plan that cannot be read, or has too many lines that do not go
-/// with the term list.
+/// # Errors The first file in the order of the plan that cannot be read, or has too many lines that
+/// contradict the term list.
 pub fn read_traces(
     plan: &Plan,
     own: &OwnTerms,
@@ -174,7 +173,7 @@ pub fn read_traces(
     Ok((found.map(Store::new), tally))
 }
 
-/// Positions on their way to a store.
+/// Positions that are collected for a store.
 #[derive(Default)]
 struct Side {
     open: Terms,
@@ -234,7 +233,7 @@ fn read(
 
 /// Adds a position to the rows.
 ///
-/// Counts that do not fit the rows stand there in several entries, which add up.
+/// Counts that do not fit are split into several entries.
 ///
 /// # Panics
 /// If an entry's term is not in the list, which a reader that was given the list does not let
@@ -263,7 +262,7 @@ pub fn push(traced: &Traced, own: &OwnTerms, terms: &mut Terms) {
     terms.turn.push(traced.sample.position.turn().fold_wb(1, -1));
 }
 
-/// Pairs of small counts that add up to this one, none of them zero for both.
+/// Splits counts into pairs of small counts, none of them zero for both.
 fn parts(mut left: [i32; 2]) -> impl Iterator<Item = [i8; 2]> {
     std::iter::from_fn(move || {
         let part = left.map(|count| count.clamp(-127, 127) as i8);

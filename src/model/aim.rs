@@ -4,39 +4,35 @@ use burn::tensor::{Tensor, activation::sigmoid};
 
 use crate::loss::{Loss, LossShape};
 
-/// The objective that a model is differentiated by.
 #[derive(Clone, Copy, Debug)]
 pub enum Aim<'a> {
     /// The mean of the squares of `sigmoid(logit) - target`; targets from 0 to 1, one a position.
     Targets(&'a [f32]),
-    /// The mean of another loss, or of something added to the logits, or of positions that count
-    /// more than others.
+    /// The mean of another loss, with an addition to the logits, or with weights of positions.
     Judged(Judged<'a>),
-    /// The sum of the logits, each times the force on it; forces of any size, one a position.
+    /// The sum of the logits, each times its force; forces of any size, one a position.
     Forces(&'a [f32]),
 }
 
-/// Inputs of the losses of positions. All are one a position.
+/// Inputs of the losses, each one a position.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged<'a> {
-    /// 0 to 1.
     pub targets: &'a [f32],
-    /// Logits that are added to those of the model; empty where there are none.
+    /// Logits that are added to those of the model; empty without any.
     pub base: &'a [f32],
-    /// Factors of the losses, 0 or more; empty where all are 1.
+    /// Factors of the losses, 0 or more; empty: all 1.
     pub weights: &'a [f32],
     pub loss: Loss,
 }
 
 impl<'a> Judged<'a> {
-    /// Targets that are all there is.
+    /// Squared error to the targets.
     pub fn squared(targets: &'a [f32]) -> Self {
         Self { targets, base: &[], weights: &[], loss: Loss::SQUARED }
     }
 }
 
 impl<'a> Aim<'a> {
-    /// Targets or forces.
     pub fn numbers(self) -> &'a [f32] {
         match self {
             Aim::Targets(numbers) | Aim::Forces(numbers) => numbers,
@@ -60,10 +56,9 @@ impl<'a> Aim<'a> {
         [self.numbers(), base, weights]
     }
 
-    /// Whether the arrays have as many numbers as they must, for so many positions.
+    /// Checks the lengths of the arrays.
     ///
-    /// # Panics
-    /// If one has not.
+    /// # Panics If one is wrong.
     pub(super) fn check(self, positions: usize) {
         assert_eq!(self.numbers().len(), positions, "targets");
         if let Some(Judged { base, weights, .. }) = self.judged() {
@@ -73,8 +68,8 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// Its value by Burn's operations, `[1]`, for `[batch]` logits of which the first has the number
-    /// `first`. A part of the batch has its part of it.
+    /// Computes the objective by Burn's operations, `[1]`, for `[batch]` logits from number `first`
+    /// on. A part of the batch has its part of it.
     ///
     /// It is a product of matrices, so that the order of summation is fixed: Burn's `sum` of a
     /// large tensor adds in the order in which threads finish.
@@ -97,7 +92,8 @@ impl<'a> Aim<'a> {
                     LossShape::Squared => (errors.clone() * counts, errors),
                     LossShape::Power => (errors.abs().powf_scalar(loss.power), counts),
                     LossShape::CrossEntropy => {
-                        // With the larger of the logit and 0, without the exponential of large ones.
+                        // With the larger of the logit and 0, to avoid the exponential of large
+                        // ones.
                         let small = (-logits.clone().abs()).exp().log1p();
                         let all = logits.clone().clamp_min(0.0) - numbers * logits + small;
                         (all, counts)
@@ -112,15 +108,15 @@ impl<'a> Aim<'a> {
 }
 
 impl Judged<'_> {
-    /// The derivatives of the mean loss by the logits, one a position.
+    /// Derivatives of the mean loss by the logits, one a position.
     pub fn forces(self, logits: &[f32]) -> Vec<f32> {
         let mut forces = Vec::with_capacity(logits.len());
         self.losses(logits.iter().copied().enumerate(), &mut forces);
         forces
     }
 
-    /// The sum of the losses of some positions by their logits, while the derivatives of the mean
-    /// over the batch go to `gradients`.
+    /// Sum of the losses of some positions by their logits; writes the derivatives of the batch's
+    /// mean to `gradients`.
     #[inline(always)]
     pub(super) fn losses(
         self,

@@ -11,22 +11,22 @@ use super::ops::cpu::{Level, Precision};
 pub enum Compute {
     /// Burn's tensor operations, on any device.
     Plain,
-    /// Operations of our own, on the device `flex`.
+    /// Our fused operations, on the device `flex`.
     Fused { level: Level, precision: Precision },
-    /// Operations of our own, on a GPU.
+    /// Our fused operations, on a GPU.
     Gpu {
-        /// Bytes that the gradients of accumulators may take, and what is computed behind them; a
-        /// larger batch is taken in parts. And those that lists may take which stay there.
+        /// Most bytes for the gradients of accumulators and all that is computed behind them, and
+        /// most bytes for cached lists; a larger batch is split.
         room: usize,
     },
 }
 
-/// The usual room on a GPU: more would save a few launches of kernels a step at most. Cached lists of
-/// four million positions fit it.
+/// Default buffer size on a GPU: more would save a few kernel launches a step at most. Cached lists
+/// of four million positions fit it.
 pub const ROOM: usize = 512 << 20;
 
 impl Compute {
-    /// The level of operations of our own on parameters; none for Burn's. On GPUs it has no effect.
+    /// Level of our operations on parameters; none for Burn's. On GPUs it has no effect.
     pub fn level(self) -> Option<Level> {
         match self {
             Compute::Plain => None,
@@ -36,14 +36,14 @@ impl Compute {
     }
 }
 
-/// The backends by their names on the command line.
+/// Backends by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// Burn's pure Rust CPU backend.
     Flex,
     /// The ndarray CPU backend; deprecated by Burn since 0.22, slower than flex.
     NdArray,
-    /// Any GPU through wgpu: WGSL, or SPIR-V or MSL where these are built in.
+    /// Any GPU through wgpu: WGSL, or SPIR-V or MSL if these are compiled in.
     Wgpu,
     /// GPUs through Vulkan (SPIR-V).
     Vulkan,
@@ -53,11 +53,11 @@ pub enum Backend {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     pub backend: Backend,
-    /// From 0, as `nnuance devices` counts.
+    /// From 0, in the order of `nnuance devices`.
     pub index: usize,
 }
 
-/// Reasons why there is no device.
+/// Reason why there is no device.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
     #[error(
@@ -125,13 +125,13 @@ impl Backend {
 }
 
 impl Choice {
-    /// `wgpu`, `wgpu:1`, `flex`, or `auto`: the first graphics card, and the CPU where there is none.
+    /// `wgpu`, `wgpu:1`, `flex`, or `auto`: the first graphics card, or the CPU if there is none.
     ///
     /// # Errors
     /// If there is no such name.
     pub fn named(text: &str) -> Result<Self, DeviceError> {
         if text == "auto" {
-            // A GPU that is part of the processor shares its memory with it, and need not be faster.
+            // An integrated GPU shares the processor's memory, and need not be faster.
             let gpus = Backend::Wgpu.devices().unwrap_or_default();
             let card = gpus.iter().position(|gpu| AdapterKind::of(gpu) == Some(AdapterKind::Card));
             let flex = Self { backend: Backend::Flex, index: 0 };
@@ -144,10 +144,10 @@ impl Choice {
         Ok(Self { backend, index })
     }
 
-    /// The device.
+    /// Opens the device.
     ///
-    /// # Errors
-    /// If the backend is not compiled in or has fewer devices; SPIR-V for an adapter in software.
+    /// # Errors If the backend is not compiled in or has fewer devices; SPIR-V for a software
+    /// adapter.
     pub fn device(self) -> Result<Device, DeviceError> {
         let Self { backend, index } = self;
         let name = backend.name();
@@ -167,21 +167,20 @@ pub fn is_gpu(device: &Device) -> bool {
     AdapterKind::of(&device.clone().inner()).is_some()
 }
 
-/// A GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adapter {
     pub name: String,
     pub kind: AdapterKind,
-    /// The language of its programs.
+    /// Shader language.
     pub language: &'static str,
 }
 
-/// How a GPU is built into the machine.
+/// How a GPU is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterKind {
     Card,
     Integrated,
-    /// A program on the CPU that behaves like a GPU.
+    /// Software emulation on the CPU.
     Software,
     Other,
 }
@@ -235,7 +234,7 @@ mod gpu {
     }
 
     impl AdapterKind {
-        /// The kind of a device, which is not opened; none for one that is no GPU.
+        /// The kind of a device, without opening it; none unless it is a GPU.
         pub fn of(device: &Device) -> Option<Self> {
             let CubeDevice::Wgpu(WgpuDevice { kind, .. }) = cube(device)? else { return None };
             Some(match kind {
@@ -248,7 +247,7 @@ mod gpu {
     }
 
     impl Adapter {
-        /// The properties of a device, which opens it; none for one that is no GPU.
+        /// The properties of a device, which is opened; none unless it is a GPU.
         pub fn of(device: &Device) -> Option<Self> {
             let client = cube(device)?.client();
             Some(Adapter {

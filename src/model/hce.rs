@@ -1,8 +1,7 @@
 //! The handcrafted evaluation as a model: terms of three kinds, a taper and a tempo.
 //!
-//! Weights are a start that stands still plus a change that is trained. So terms that no position
-//! has, or that the run holds, keep their start to the last bit, and whatever pulls weights
-//! towards zero pulls the evaluation back to where it began.
+//! Weights are a fixed start plus a trained change. So terms without positions, and frozen ones,
+//! keep their start exactly, and decay pulls the evaluation back to its start.
 
 use std::sync::Arc;
 
@@ -24,13 +23,13 @@ pub struct HceModel {
     pub tempo: Changed<1>,
     #[module(skip)]
     shape: HceShape,
-    /// Instructions of the fused operations, which the CPU computes whatever the device is. None:
-    /// the plain tensor operations.
+    /// Instructions of the fused operations, which run on the CPU whatever the device is. None: the
+    /// plain tensor operations.
     #[module(skip)]
     level: Option<Level>,
 }
 
-/// Weights as what they were and how they changed.
+/// Weights as start and change.
 #[derive(Module, Debug)]
 pub struct Changed<const D: usize> {
     /// Never trained.
@@ -38,11 +37,11 @@ pub struct Changed<const D: usize> {
     pub change: Param<Tensor<D>>,
 }
 
-/// Everything about a handcrafted evaluation but its numbers.
+/// A handcrafted evaluation without its weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HceShape {
     pub terms: usize,
-    /// Centipawns a logit.
+    /// Centipawns per logit.
     pub scale: f32,
     /// Whether the tempo is trained.
     pub tempo: bool,
@@ -72,10 +71,9 @@ impl<const D: usize> Changed<D> {
 }
 
 impl HceModel {
-    /// A model whose parameters have numbers from `first` on.
+    /// A model whose parameters are numbered from `first`.
     ///
-    /// # Errors
-    /// If an array is missing or has another shape.
+    /// # Errors If an array is missing or has another shape.
     pub fn new(
         first: u64,
         shape: HceShape,
@@ -94,7 +92,7 @@ impl HceModel {
         Ok(Self { terms, tempo, shape, level })
     }
 
-    /// Weights and tempo as the fused operations take them.
+    /// Weights and tempo for the fused operations.
     fn values(&self) -> (Vec<f32>, f32) {
         (to_host(inner(self.terms.value())), to_host(inner(self.tempo.value()))[0])
     }
@@ -104,7 +102,7 @@ impl HceModel {
         TermsJob { pieces, aim, scale, tempo, level }
     }
 
-    /// The device of results that autodiff has no part in.
+    /// Device of results without autodiff.
     fn device(&self) -> Device {
         inner(self.tempo.value()).device()
     }
@@ -156,7 +154,7 @@ impl HceModel {
             let counts = dense(&piece.complexity, rows, terms, f32::from);
             let held = held.complexity.iter().flat_map(|value| [0.0, *value]);
             let (_, complexity) = halves(product(counts, held.collect()));
-            // What decides on which side of a kink a position lies is no part of the derivative.
+            // The side of a kink on which a position lies is not differentiated.
             let value = eg.clone().detach();
             let reach = value.clone().abs() + complexity.clone().detach();
             let stays = reach.greater_equal_elem(0.0).float();
@@ -171,7 +169,7 @@ impl HceModel {
     }
 }
 
-/// The entries as a matrix, `[rows, terms]`; none where there are no entries.
+/// The entries as a matrix, `[rows, terms]`; none without entries.
 fn dense<C: Copy>(
     entries: &Rows<C>,
     rows: usize,
@@ -204,8 +202,7 @@ impl HceModel {
 
     /// See [`Model::slope`](super::Model::slope).
     ///
-    /// # Panics
-    /// If the terms are to be added to something.
+    /// # Panics If the objective has a base.
     pub(super) fn slope(&self, pieces: &[Arc<Terms>], aim: Aim) -> Slope {
         let base = aim.judged().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");

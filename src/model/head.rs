@@ -1,5 +1,5 @@
-//! The operations behind the accumulators by Burn's tensors. They are the definition of the kernels,
-//! and train nets that these do not serve.
+//! The operations behind the accumulators by Burn's tensors: the definition of the kernels, and the
+//! training of nets that these do not support.
 
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ pub fn logits(
 struct Tensors<'a> {
     net: &'a Architecture,
     maps: &'a [Map],
-    /// `[batch, buckets, 1]`, one where the bucket is a position's.
+    /// `[batch, buckets, 1]`, one at a position's bucket.
     chosen: Tensor<3>,
 }
 

@@ -1,6 +1,6 @@
-//! Accumulators from lists of active rows, and the way back, on the host: for nets that the fused
-//! kernels do not serve, with Burn's operations in between. One thread writes a sum, in the order of
-//! the lists, so that the result has the same bits for any number of threads.
+//! Accumulators from lists of active rows, and their backward pass, on the host: for nets that the
+//! fused kernels do not support, with Burn's operations in between. One thread computes a sum, in
+//! the order of the lists, so that the result has the same bits for any number of threads.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -58,7 +58,7 @@ impl<'a> RowLists<'a> {
         sums
     }
 
-    /// The gradients of each set's weights, factor and piece-square values from those of the
+    /// Gradients of each set's weights, factor and piece-square values, from the gradients of
     /// accumulators, `[lists, columns]`.
     pub fn scatter(&self, slopes: &[f32]) -> Vec<[Vec<f32>; 3]> {
         let (inputs, hidden) = (&self.net.inputs, self.net.hidden);
@@ -90,10 +90,10 @@ impl<'a> RowLists<'a> {
         (0..inputs.sets().len()).map(of_set).collect()
     }
 
-    /// The lists that have each row, one row behind the other, and where those of each begin.
+    /// The lists that contain each row, row after row, and where those of each begin.
     fn by_row(&self) -> (Vec<usize>, Vec<u32>) {
         let mut starts = vec![0; self.net.rows() + 2];
-        // Behind the rows stands the blank one.
+        // The blank row is the last.
         self.rows.iter().for_each(|row| starts[*row as usize + 1] += 1);
         (1..starts.len()).for_each(|row| starts[row] += starts[row - 1]);
         let (mut next, mut lists) = (starts.clone(), vec![0; self.rows.len()]);
@@ -108,7 +108,7 @@ impl<'a> RowLists<'a> {
     }
 }
 
-/// The row of a set's factor that is added to a row, if it is trained with one.
+/// The row of a set's factor that a row shares, if it is trained with one.
 fn factor(net: &Architecture, set: usize, row: usize) -> Option<usize> {
     let set = net.inputs.factorised.then(|| &net.inputs.sets()[set])?;
     set.factor(row as u32).map(|row| row as usize)

@@ -1,6 +1,6 @@
-//! The Burn modules. They see batches and weights, never a file or a position.
+//! The Burn modules. They use batches and weights, never files or positions.
 //!
-//! A [`Model`] gives the logits of a batch, and its loss with gradients, which may be one fused
+//! A [`Model`] computes the logits of a batch, and its loss with gradients, which may be one fused
 //! operation.
 
 mod aim;
@@ -33,26 +33,26 @@ use crate::architecture::{Architecture, Array};
 use crate::batch::{Active, Batch, Inputs, Terms, Touched};
 use crate::weights::{Weights, WeightsError};
 
-/// A derivative by each parameter that is trained.
+/// Gradients by each trained parameter.
 pub struct Slope {
-    /// `[1]`, the mean loss; of forces nothing that means something.
+    /// `[1]`, the mean loss; undefined for forces.
     pub loss: Tensor<1>,
     pub gradients: GradientsParams,
     pub touched: TouchedRows,
 }
 
-/// Parameters of which a batch touches some rows, by their numbers, and these rows in order: gradients
-/// have these rows alone, `[touched, N]`, and those of all others are 0.
+/// Parameters of which a batch touches only some rows, by number, and these rows in order:
+/// gradients have only these rows, `[touched, N]`; all others are 0.
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
 
 impl Slope {
-    /// By Burn's autodiff.
+    /// Computes gradients by Burn's autodiff.
     fn by_autodiff<M: Module>(loss: Tensor<1>, model: &M) -> Self {
         let gradients = GradientsParams::from_grads(loss.backward(), model);
         Self { loss: loss.inner(), gradients, touched: TouchedRows::default() }
     }
 
-    /// The same with the gradients of all rows.
+    /// Expands to the gradients of all rows.
     pub fn dense(mut self, model: &Model) -> Self {
         let arrays = model.architecture().map_or(Vec::new(), Architecture::arrays);
         for Array { part, shape, .. } in arrays {
@@ -74,7 +74,7 @@ pub enum Model {
     Sum(SumModel),
 }
 
-/// The kind of model that weights belong to.
+/// Kind of model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     Net(Architecture),
@@ -113,11 +113,10 @@ impl Model {
         }
     }
 
-    /// The value of the aim, and its derivative by every parameter.
+    /// The objective, and its derivative by every parameter.
     ///
-    /// # Panics
-    /// If the model was not made on a device for training (`Device::autodiff`) and computes by
-    /// plain tensor operations.
+    /// # Panics If the model was not made on a device for training (`Device::autodiff`) and
+    /// computes by plain tensor operations.
     pub fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
         match self {
             Model::Net(model) => model.slope(inputs, aim, None),
@@ -126,7 +125,7 @@ impl Model {
         }
     }
 
-    /// The rows that inputs touch, as [`Slope`] has them.
+    /// The rows that inputs touch, as in [`Slope`].
     pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
         match self {
             Model::Net(net) | Model::Sum(SumModel { net, .. }) => net.touched(inputs),
@@ -134,15 +133,14 @@ impl Model {
         }
     }
 
-    /// The parameters on the host, as they were given to [`Model::new`].
+    /// The parameters on the host, in the form of [`Model::new`].
     pub fn weights(&self) -> Weights {
         self.collect(None)
     }
 
-    /// The loss, and the derivative by every parameter in the shape of [`Model::weights`].
+    /// The loss, and the derivative by every parameter in the form of [`Model::weights`].
     ///
-    /// # Panics
-    /// As [`Model::slope`] does.
+    /// # Panics As [`Model::slope`] does.
     pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
         let Slope { loss, gradients, .. } = self.slope(inputs, aim).dense(self);
         (to_host(loss)[0], self.collect(Some(&gradients)))
@@ -168,7 +166,7 @@ impl Model {
         }
     }
 
-    /// Names of the parameters, as [`Weights`] have them.
+    /// Names of the parameters in [`Weights`].
     pub(crate) fn names(&self) -> Names {
         let arrays = self.architecture().map_or(Vec::new(), Architecture::arrays);
         let arrays = arrays.into_iter().map(|array| (net::id(array.part), array.name));
@@ -184,23 +182,22 @@ fn pieces(inputs: &Inputs) -> &[Arc<Terms>] {
 }
 
 struct Collect<'a> {
-    /// None: the parameters themselves.
     gradients: Option<&'a GradientsParams>,
     weights: Weights,
     path: Names,
 }
 
-/// The names of parameters, as [`Weights`] have them, while a module is walked through: those of
-/// a net's arrays, or the path of fields.
+/// Collects the names of parameters in [`Weights`] while a module is visited: those of a net's
+/// arrays, or the path of fields.
 pub(crate) struct Names {
-    /// By the number of the parameter.
+    /// Names of arrays by the number of the parameter.
     arrays: BTreeMap<u64, String>,
     path: Vec<String>,
 }
 
 impl Names {
     pub fn enter(&mut self, name: &str, container: &str) {
-        // Neither the variant of an enum nor the part of a sum is in a name.
+        // Enum variants and the parts of a sum are not part of names.
         let nameless = container.starts_with("Enum") || container.ends_with("SumModel");
         self.path.push(if nameless { String::new() } else { name.into() });
     }
@@ -236,15 +233,14 @@ impl ModuleVisitor for Collect<'_> {
     }
 }
 
-/// The tensor as the backend itself has it, for operations that bring their gradients along.
+/// The backend's own tensor, for operations that compute their own gradients.
 pub(crate) fn inner<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
     if tensor.device().is_autodiff() { tensor.inner() } else { tensor }
 }
 
-/// The values of a tensor, row-major, from a device that may have been lost.
+/// Values of a tensor, row-major, from a device that may have been lost.
 ///
-/// # Errors
-/// The error that the device reports.
+/// # Errors The error that the device reports.
 pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, DeviceError> {
     let lost = |reason: String| DeviceError::Lost(reason);
     let data = tensor.try_into_data().map_err(|error| lost(error.to_string()))?;
@@ -260,7 +256,7 @@ pub fn on_host<const D: usize>(tensor: Tensor<D>, see: impl FnOnce(&[f32])) {
     }
 }
 
-/// A gradient of some rows, `[touched, N]`, in a shape `[rows, N]`; all others are 0.
+/// Expands a gradient of some rows, `[touched, N]`, to `[rows, N]`; all others are 0.
 pub fn dense_rows<const D: usize>(gradient: Tensor<D>, touched: &[u32], shape: Shape) -> Tensor<D> {
     let (device, width) = (gradient.device(), shape.num_elements() / shape[0]);
     let mut dense = vec![0.0; shape.num_elements()];
@@ -272,10 +268,9 @@ pub fn dense_rows<const D: usize>(gradient: Tensor<D>, touched: &[u32], shape: S
     Tensor::from_data(TensorData::new(dense, shape), &device)
 }
 
-/// The logits of a batch on the host, with those of what the model is added to.
+/// Logits of a batch on the host, including its base.
 ///
-/// # Errors
-/// The error that the device reports.
+/// # Errors The error that the device reports.
 pub fn outputs(model: &Model, batch: &Batch) -> Result<Vec<f32>, DeviceError> {
     let mut logits = try_to_host(model.logits(&batch.inputs))?;
     logits.iter_mut().zip(&batch.base[..]).for_each(|(logit, base)| *logit += base);
@@ -287,7 +282,7 @@ pub fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().try_into_vec().expect("all tensors of these models are f32")
 }
 
-/// A parameter with a fixed number, so that a checkpoint's optimiser state finds it again.
+/// A parameter with a fixed number, by which a checkpoint's optimiser state finds it.
 fn param<const D: usize>(
     id: u64,
     values: Vec<f32>,
@@ -308,10 +303,10 @@ fn constant<const D: usize>(
     Param::initialized(id.into(), Tensor::from_data(TensorData::new(values, shape), device))
 }
 
-/// How often one view activates each row, as a dense matrix, for the plain tensor operations.
+/// Number of times that a perspective activates each row, as a dense matrix for the plain tensor
+/// operations.
 ///
-/// # Shapes
-/// Output: `[batch, rows]`, or `[batch, touched]`
+/// # Shapes Output: `[batch, rows]`, or `[batch, touched]`
 fn dense(active: &Active, view: usize, touched: Option<&Touched>, device: &Device) -> Tensor<2> {
     let Active { rows, views, places, indices, .. } = active;
     let columns = touched.map_or(*rows, |touched| touched.rows().len());

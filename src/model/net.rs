@@ -1,4 +1,4 @@
-//! Nets as Burn modules, which read like their definition, and their fused operations.
+//! Nets as Burn modules that mirror their definition, and their fused operations.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::architecture::{Architecture, Array, Part, Set};
 use crate::batch::{Active, Inputs, OneHot, Pairs, Touched};
 use crate::weights::{Weights, WeightsError};
 
-/// A net. Arrays of several output buckets are flat, whatever shape a checkpoint gives them.
+/// A net. Arrays of several output buckets are flat, whatever shape a checkpoint has.
 #[derive(Module, Debug)]
 pub struct NetModel {
     /// The weights of each feature set.
@@ -33,13 +33,13 @@ pub struct NetModel {
     route: Route,
 }
 
-/// The way from inputs to loss and gradients.
+/// Implementation of loss and gradients.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has one route")]
 enum Route {
-    /// Tensor operations alone: the definition.
+    /// Tensor operations only: the definition.
     Plain,
-    /// Lists to accumulators on the host, and tensor operations behind these.
+    /// Accumulators from lists on the host, and tensor operations behind them.
     Lists,
     /// Fused operations.
     Fused(Fused),
@@ -52,7 +52,7 @@ pub struct Affine {
     pub bias: Param<Tensor<1>>,
 }
 
-/// Weights of the rows of a feature set, `[rows, N]`, and of its factor, `[factor rows, N]`, and its
+/// Weights of a feature set's rows, `[rows, N]`, of its factor, `[factor rows, N]`, and its
 /// piece-square values, `[rows, buckets]`.
 #[derive(Module, Debug)]
 pub struct SetRows {
@@ -61,7 +61,7 @@ pub struct SetRows {
     pub psqt: Option<Param<Tensor<2>>>,
 }
 
-/// A net as the fused operations take it, and the memory that they work in.
+/// Data of the fused operations: the net, and their buffers.
 #[derive(Clone)]
 struct Fused {
     kernel: Kernel,
@@ -74,11 +74,11 @@ impl Route {
     fn new(net: &Architecture, compute: Compute) -> Self {
         let (level, precision, room) = match compute {
             Compute::Plain => return Route::Plain,
-            // The operations of GPUs have a bit for each input of a list.
+            // The operations of GPUs need a bit for each input of a list.
             Compute::Gpu { .. } if !net.inputs.is_pieces() => return Route::Lists,
             _ if !net.has_kernels() => return Route::Lists,
             Compute::Fused { level, precision } => (level, precision, usize::MAX),
-            // The level is for the computations of a processor.
+            // The level applies to a processor only.
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
         let kernel = Kernel::new(net, precision, level);
@@ -111,7 +111,7 @@ impl std::fmt::Debug for Fused {
     }
 }
 
-/// The number of an array, so that a checkpoint's optimiser state finds it again.
+/// Number of an array, by which a checkpoint's optimiser state finds it.
 pub fn id(part: Part) -> u64 {
     match part {
         Part::Rows(0) => 1,
@@ -189,8 +189,8 @@ impl NetModel {
         self.logits_of(sums, &inputs.lists().buckets)
     }
 
-    /// See [`Model::slope`](super::Model::slope). `done` is called after each stage on a GPU; elsewhere
-    /// there are none.
+    /// See [`Model::slope`](super::Model::slope). `done` is called after each stage on a GPU;
+    /// elsewhere there are no stages.
     pub fn slope(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> Slope {
         let fused = match &self.route {
             Route::Fused(fused) => fused,
@@ -251,7 +251,7 @@ impl NetModel {
         head::logits(&self.net, &self.maps(), sums + bias.unsqueeze(), buckets)
     }
 
-    /// Loss and gradients by Burn's autodiff down to the accumulators, which are sums of lists.
+    /// Loss and gradients: Burn's autodiff down to the accumulators, which are sums of lists.
     fn slope_by_lists(&self, active: &Active, aim: Aim) -> Slope {
         let lists = RowLists::new(&self.net, active);
         let sums = self.sums(&lists).require_grad();
@@ -272,7 +272,7 @@ impl NetModel {
         Slope { loss, gradients, touched: TouchedRows::default() }
     }
 
-    /// The arrays in the order of [`Architecture::arrays`], as the fused operations take them.
+    /// The arrays in the order of [`Architecture::arrays`], for the fused operations.
     fn arrays(&self) -> Arrays<Dispatch> {
         fn inner<const D: usize>(param: &Param<Tensor<D>>) -> Tensor<D> {
             super::inner(param.val())
@@ -293,8 +293,8 @@ impl NetModel {
         Arrays(self.net.arrays().iter().map(|array| of(array.part)).collect())
     }
 
-    /// The accumulators' weights, each row with that of the factor that it shares, and behind them the
-    /// piece-square values: `[rows, columns]`, or of touched rows `[touched, columns]`.
+    /// The accumulators' weights with their shared factor, and behind them the piece-square values:
+    /// `[rows, columns]`, or of touched rows `[touched, columns]`.
     fn rows(&self, touched: Option<&Touched>) -> Tensor<2> {
         let inputs = &self.net.inputs;
         let of_set = |(place, (rows, set)): (usize, (&SetRows, &Set))| {
@@ -325,7 +325,8 @@ impl NetModel {
         Tensor::cat(sets.map(of_set).collect(), 0)
     }
 
-    /// The sums of weights of each list by matrices, `[batch * views, columns]`, without the bias.
+    /// Sums of weights of each list by matrix products, `[batch * views, columns]`, without the
+    /// bias.
     fn dense_sums(&self, active: &Active) -> Tensor<2> {
         let is_large = self.net.inputs.is_large();
         let touched =
@@ -345,7 +346,7 @@ impl NetModel {
     }
 }
 
-/// The values of a matrix, row-major, if there is one; they are copied where they do not lie so.
+/// Values of a matrix, row-major, if there is one; copied unless contiguous.
 fn on_host(matrix: &Option<DispatchTensor>) -> Cow<'_, [f32]> {
     let Some(matrix) = matrix else { return Cow::default() };
     let copied = || super::to_host(Tensor::<2>::from_dispatch(matrix.clone()));
@@ -374,7 +375,7 @@ pub fn initial(net: &Architecture, seed: u64) -> Weights {
     weights
 }
 
-/// The same with the weights of each feature set multiplied by one of `sizes`.
+/// Starting weights with those of each feature set multiplied by one of `sizes`.
 pub fn initial_of_size(net: &Architecture, seed: u64, sizes: &[f64]) -> Weights {
     let mut weights = initial(net, seed);
     for array in net.arrays() {

@@ -1,4 +1,4 @@
-//! A net and the handcrafted terms that it is added to, which learn together.
+//! A net and the handcrafted terms that it is added to, trained together.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::architecture::Architecture;
 use crate::batch::{Active, Inputs, Terms};
 use crate::weights::{Weights, WeightsError};
 
-/// The numbers of parameters of terms begin here; those of nets are below.
+/// First number of the terms' parameters; those of nets are below.
 const FIRST: u64 = 1 << 10;
 
-/// One logit, that of the net plus that of the terms, and one loss.
+/// Sum of a net's logits and the terms', with one loss.
 #[derive(Module, Debug)]
 pub struct SumModel {
     pub net: NetModel,
@@ -36,7 +36,7 @@ impl SumModel {
         })
     }
 
-    /// +1, or -1 where the net has another point of view than terms, which have White's.
+    /// +1, or -1 if the net has another point of view than terms, which have White's.
     fn signs(&self, pieces: &[Arc<Terms>]) -> Vec<f32> {
         let views = self.net.architecture().inputs.views;
         let turns = pieces.iter().flat_map(|piece| &piece.turn);
@@ -51,8 +51,8 @@ impl SumModel {
         self.net.logits(inputs) + terms * signs
     }
 
-    /// See [`Model::slope`](super::Model::slope). The terms are what the net is added to; then the forces
-    /// on the sum are forces on them.
+    /// See [`Model::slope`](super::Model::slope). The terms are the net's base; then the forces on
+    /// the sum are applied to them.
     pub fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
         let (active, pieces) = both(inputs);
         let signs = self.signs(pieces);
@@ -75,7 +75,7 @@ impl SumModel {
         self.joined(net, self.terms.slope(pieces, Aim::Forces(&pulls)))
     }
 
-    /// The gradients of both, and the loss of the first.
+    /// Gradients of both, and the net's loss.
     fn joined(&self, net: Slope, mut terms: Slope) -> Slope {
         let Slope { loss, mut gradients, touched } = net;
         let (of_terms, of_tempo) = (self.terms.terms.change.id, self.terms.tempo.change.id);

@@ -1,6 +1,6 @@
-//! Accumulators that follow a game, as a search needs them: each move changes a few rows. Those of
-//! pieces on squares follow from the move, those of other feature sets from the lists of active rows
-//! before and after it.
+//! Accumulators along a game, as a search needs them: each move changes a few rows. Those of pieces
+//! on squares follow from the move, those of other feature sets from the active rows before and
+//! after it.
 
 use shakmaty::Color;
 
@@ -9,11 +9,11 @@ use crate::architecture::Views;
 use crate::features::{Board, Moved, Rows, Set, king};
 use crate::sample::{Piece, Position};
 
-/// The accumulators of a position and of those that led to it.
+/// Accumulators of a position and of its predecessors.
 #[derive(Clone, Debug)]
 pub struct Accumulator<'a> {
     net: &'a Net,
-    /// The positions on the way; those behind `depth` are room for more.
+    /// The positions so far; those behind `depth` are reused buffers.
     levels: Vec<Level>,
     depth: usize,
     scratch: Scratch,
@@ -21,16 +21,16 @@ pub struct Accumulator<'a> {
 
 #[derive(Clone, Debug)]
 struct Level {
-    /// `[view][hidden]` by colour, White's first; the plain view has White's only.
+    /// `[view][hidden]` by colour, White's first; only White's for plain inputs.
     views: Vec<i32>,
-    /// By colour, the active rows of all sets but `pieces`, set by set.
+    /// Active rows of all sets but `pieces`, set by set, by colour.
     lists: [Vec<List>; 2],
     position: Position,
-    /// The move that led here, until the views are updated; a pass moves nothing.
+    /// The last move, until the perspectives are updated; a null move moves nothing.
     pending: Option<Option<Moved>>,
 }
 
-/// The active rows of a set. Few rows are counted, four to a word.
+/// Active rows of a set. Few rows are counted, four to a word.
 #[derive(Clone, Debug, Default)]
 struct List {
     rows: Rows,
@@ -39,13 +39,13 @@ struct List {
 
 #[derive(Clone, Debug, Default)]
 struct Scratch {
-    /// By row, zero between calls; empty before the first move.
+    /// Counts by row, zero between calls; empty before the first move.
     counts: Vec<i32>,
-    /// Rows that a move changes, and how much more often they count.
+    /// Rows that a move changes, with the change of their counts.
     changed: Vec<(usize, i32)>,
 }
 
-/// Rows, at most, that are counted.
+/// Most rows of sets that are counted.
 const FEW: usize = 256;
 
 impl Net {
@@ -66,7 +66,7 @@ impl<'a> Accumulator<'a> {
         new
     }
 
-    /// Begins anew at a position; the moves before it are forgotten.
+    /// Restarts at a position.
     pub fn refresh(&mut self, position: &Position) {
         self.depth = 0;
         let Level { views, lists, position: here, pending } = &mut self.levels[0];
@@ -77,12 +77,12 @@ impl<'a> Accumulator<'a> {
         }
     }
 
-    /// Plays a legal move that leads to `after`; computed once a value is needed.
+    /// Plays a legal move that leads to `after`; computed when a value is needed.
     pub fn play(&mut self, moved: &Moved, after: &Position) {
         self.go_on(Some(*moved), after);
     }
 
-    /// Goes on to the same board with the other side to move.
+    /// Passes the turn on the same board.
     pub fn pass(&mut self, after: &Position) {
         self.go_on(None, after);
     }
@@ -96,7 +96,7 @@ impl<'a> Accumulator<'a> {
         (level.position, level.pending) = (*after, Some(moved));
     }
 
-    /// Makes the views of the position, and of those on the way to it, what they should be.
+    /// Updates the perspectives of the position and of its predecessors.
     #[inline(always)]
     fn settle(&mut self) {
         let settled = |level: &Level| level.pending.is_none();
@@ -118,10 +118,10 @@ impl<'a> Accumulator<'a> {
     }
 }
 
-/// The value of the last position.
+/// Evaluates the last position.
 struct Value<'a, 'net>(&'a mut Accumulator<'net>);
 
-/// Inlined, with all that it calls, where the vector instructions of the machine may be used; a closure
+/// Inlined, with all that it calls, so that it uses the machine's vector instructions; a closure
 /// would not be.
 impl pulp::NullaryFnOnce for Value<'_, '_> {
     type Output = i32;
@@ -146,7 +146,7 @@ impl pulp::NullaryFnOnce for Value<'_, '_> {
 }
 
 impl Level {
-    /// Updates or refreshes the views from those of the position before.
+    /// Updates or refreshes the perspectives from those of the previous position.
     #[inline(always)]
     fn follow(&mut self, before: &Level, net: &Net, scratch: &mut Scratch) {
         let Level { views, lists, position, pending } = self;
@@ -208,7 +208,7 @@ impl List {
         }
     }
 
-    /// Calls `each` with the rows that count more often or less often, see [`Rows::changes`].
+    /// Calls `each` with the rows whose counts change, see [`Rows::changes`].
     #[inline(always)]
     fn changes([before, after]: [&List; 2], counts: &mut [i32], mut each: impl FnMut(usize, i32)) {
         if after.counts.is_empty() && after.rows != before.rows {
@@ -224,10 +224,10 @@ impl List {
     }
 }
 
-/// Writes accumulators of pieces after a move, from those before it.
+/// Computes accumulators of pieces after a move from those before it.
 #[inline(always)]
 fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], view: &mut [i32]) {
-    // Most moves put one piece on a square and take one from it: one pass does both.
+    // Most moves add one piece and remove one: a single pass does both.
     if let ([added], [removed]) = (moved.added(), moved.removed()) {
         let rows = row(added).iter().zip(row(removed));
         for ((to, from), (&plus, &minus)) in view.iter_mut().zip(from).zip(rows) {
@@ -244,8 +244,8 @@ fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], vie
     }
 }
 
-/// Lists the active rows of each set but `pieces`, by colour, where `same` has no list for a set, its
-/// place and a colour.
+/// Lists the active rows of each set but `pieces`, by colour, unless `same` has a list for the
+/// set's place and colour.
 #[inline(always)]
 fn list<'a>(
     net: &Net,
@@ -270,7 +270,7 @@ fn list<'a>(
     }
 }
 
-/// The accumulators of each colour's view.
+/// The accumulators of each colour's perspective.
 fn of_colours<'a>(
     views: &'a mut [i32],
     net: &Net,
@@ -278,7 +278,7 @@ fn of_colours<'a>(
     [Color::White, Color::Black].into_iter().zip(views.chunks_exact_mut(net.architecture().hidden))
 }
 
-/// Adds up a view anew: pieces on squares, and the listed rows of other sets.
+/// Refreshes a perspective: pieces on squares, and the listed rows of other sets.
 #[inline(always)]
 fn fill(net: &Net, position: &Position, color: Color, lists: &[List], view: &mut [i32]) {
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());

@@ -24,7 +24,7 @@
 //! the position's output bucket, the first output is `sum (/ QA) + c + p / 2`, and the second
 //! `z + (p / (2 * QA * QB) + skip neuron)`, `1 / (2 * QA * QB)` rounded to f32 before it is multiplied.
 //!
-//! What an i32 does not hold becomes its end, and what is no number 0.
+//! Numbers beyond an i32 become its end, and NaN becomes 0.
 //!
 //! All of it in f32, rounded after each operation (no fused products), a sum from the bias on and
 //! from the first input to the last. `shift` is the smallest with which u is at most 127, `unit` is
@@ -45,22 +45,23 @@ use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
 
 impl Net {
-    /// The same as [`Net::evaluate`], straight from the definition.
+    /// Evaluates as [`Net::evaluate`], directly by the definition.
     pub fn evaluate_slowly(&self, position: &Position) -> i32 {
-        // No activation tells sums apart that are beyond its end.
+        // All activations are constant beyond these ends.
         let held = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
         let views = (0..self.architecture.views()).flat_map(|it| self.accumulators(position, it));
         let views: Vec<i32> = views.map(held).collect();
         self.seen_by_mover(self.run(&[&views], position, true), position)
     }
 
-    /// Centipawns of the output as the side to move sees them; saturates at the ends of i32.
+    /// Centipawns of the output from the side to move's point of view; saturates at the ends of
+    /// i32.
     fn seen_by_mover(&self, value: i64, position: &Position) -> i32 {
         let seen = value.saturating_mul(self.architecture.inputs.sign(position).into());
         seen.clamp(i32::MIN.into(), i32::MAX.into()) as i32
     }
 
-    /// The accumulators of one view, `[hidden]`, times QA, before the activation.
+    /// The accumulators of one perspective, `[hidden]`, times QA, before the activation.
     pub fn accumulators(&self, position: &Position, view: usize) -> Vec<i64> {
         let mut accumulators: Vec<i64> =
             self.accumulator_bias().iter().map(|&bias| bias.into()).collect();
@@ -71,7 +72,8 @@ impl Net {
         accumulators
     }
 
-    /// Centipawns for the side to move from the accumulators of all views, side to move's first.
+    /// Centipawns for the side to move from the accumulators of all perspectives, the side to
+    /// move's first.
     #[inline(always)]
     pub(super) fn value(&self, views: &[&[i32]], position: &Position) -> i32 {
         let Architecture { hidden, activation, .. } = self.architecture;
@@ -98,7 +100,7 @@ impl Net {
         }
     }
 
-    /// The sum of the piece-square values of the side to move's rows without those of the other side's.
+    /// The sum of the piece-square values of the side to move's rows minus the other side's.
     fn piece_squares(&self, position: &Position, bucket: usize) -> i64 {
         let Architecture { inputs, buckets, psqt, .. } = &self.architecture;
         let mut sum = 0;
@@ -130,7 +132,7 @@ impl Net {
         (&weights.i16s()[first * inputs..][..inputs], biases.i16s()[first])
     }
 
-    /// The share of some accumulators in the sum of a net of integers.
+    /// The part of some accumulators in the sum of a net of integers.
     #[inline(always)]
     fn terms(&self, curve: Curve, accumulators: &[i32], weights: &[i16]) -> i64 {
         let top = curve.ceiling(self.scales.qa);
@@ -142,7 +144,7 @@ impl Net {
     }
 }
 
-/// The squares of values below this times any i16 fit an i32.
+/// Squares of values below this, times any i16, fit an i32.
 const NARROW: i32 = 256;
 
 #[inline(always)]
@@ -150,7 +152,7 @@ fn sum(accumulators: &[i32], weights: &[i16], top: i32, term: impl Fn(i32, i32) 
     accumulators.iter().zip(weights).map(|(&a, &o)| term(a.clamp(0, top), o.into())).sum()
 }
 
-/// The numbers of engines.
+/// The number system of engines.
 struct Integers<'a> {
     net: &'a Net,
     bucket: usize,
@@ -160,10 +162,10 @@ struct Integers<'a> {
     slowly: bool,
 }
 
-/// The values of a position.
+/// Values of a position.
 #[derive(Clone)]
 enum Values<'a> {
-    /// Values of each view, times QA.
+    /// Values of each perspective, times QA.
     Accumulators(&'a [&'a [i32]]),
     /// Their activations and the products of these, times QA or its square.
     Integers(Vec<i32>),
@@ -244,7 +246,7 @@ impl<'a> Arithmetic for Integers<'a> {
     }
 }
 
-/// The values of each curve side by side.
+/// Applies each curve; the results stand side by side.
 fn side_by_side<T: Copy, U>(
     curves: &[Curve],
     parts: &[&[T]],
@@ -273,7 +275,7 @@ impl Integers<'_> {
             }
             return z;
         }
-        // What is zero adds nothing.
+        // Zeros add nothing.
         let columns = self.net.columns[map][first * x.len()..].chunks_exact(outputs);
         for (&x, column) in x.iter().zip(columns).filter(|(x, _)| **x != 0.0) {
             for (z, w) in z.iter_mut().zip(column) {
@@ -314,7 +316,7 @@ pub(super) fn unit(net: &Architecture, scales: Scales) -> (u32, f32) {
     (shift, unit as f32)
 }
 
-/// Weights `[bucket][output][input]` as `[bucket][input][output]`, if they are floats.
+/// Transposes weights `[bucket][output][input]` to `[bucket][input][output]`, if they are floats.
 pub(super) fn columns([inputs, outputs]: [usize; 2], weights: &Numbers) -> Vec<f32> {
     let Numbers::F32(weights) = weights else { return Vec::new() };
     let of_bucket = |weights: &[f32]| -> Vec<f32> {
@@ -356,7 +358,7 @@ impl Row<'_> {
         }
     }
 
-    /// Adds the row to accumulators so many times, an i16, mostly 1 or -1.
+    /// Adds the row `times` times to accumulators; `times` is an i16, usually 1 or -1.
     #[inline(always)]
     pub(super) fn add(self, times: i32, accumulators: &mut [i32]) {
         match self {
@@ -368,8 +370,8 @@ impl Row<'_> {
 
 #[inline(always)]
 fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
-    // A closure would not always be inlined, and so miss the caller's vector instructions. All of these
-    // multiply numbers of 16 bits.
+    // A closure would not always be inlined, and so not use the caller's vector instructions. All
+    // of these multiply numbers of 16 bits.
     for (a, &w) in accumulators.iter_mut().zip(row) {
         *a += i32::from(times as i16) * i32::from(w.into());
     }
@@ -434,7 +436,7 @@ impl Number {
         }
     }
 
-    /// The least and the most that it can be; none for floats.
+    /// Smallest and largest value; none for floats.
     pub fn range(self) -> Option<[f64; 2]> {
         match self {
             Number::I8 => Some([i8::MIN.into(), i8::MAX.into()]),
@@ -481,7 +483,7 @@ impl Numbers {
         self.len() == 0
     }
 
-    /// One of them; every one is exact in f64.
+    /// One number; all are exact in f64.
     pub fn get(&self, i: usize) -> f64 {
         match self {
             Numbers::I8(them) => them[i].into(),
@@ -491,13 +493,13 @@ impl Numbers {
         }
     }
 
-    /// The place of the first that is no finite number.
+    /// Place of the first non-finite number.
     pub(super) fn not_finite(&self) -> Option<usize> {
         let Numbers::F32(them) = self else { return None };
         them.iter().position(|it| !it.is_finite())
     }
 
-    /// One of their rows of so many numbers.
+    /// One of their rows of `width` numbers.
     pub(super) fn row(&self, row: usize, width: usize) -> Row<'_> {
         let places = row * width..(row + 1) * width;
         match self {

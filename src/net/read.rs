@@ -1,4 +1,4 @@
-//! A net's file, read: the hidden size follows from the number of bytes, which must fit.
+//! Reader of a net's file: the hidden size follows from the number of bytes.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use super::{ALIGNMENT, Hints, Net, PADDING, Padding, Stored, stored};
 use crate::architecture::{Architecture, Impossible};
 use crate::scales::HeadFormat;
 
-/// Hidden sizes up to this are tried.
+/// Largest hidden size that is tried.
 const MOST_HIDDEN: usize = 1 << 16;
 
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ pub enum NetError {
 }
 
 impl Net {
-    /// Reads a file's bytes; the hidden size comes from their number, with or without padding.
+    /// Reads a net from bytes; their number determines the hidden size, with or without padding.
     pub fn read(bytes: &[u8], hints: &Hints) -> Result<Self, NetError> {
         let Hints { net, scales } = hints;
         let (net, head) = (net.merged(), scales.head_format);
@@ -80,7 +80,7 @@ impl Net {
     }
 }
 
-/// The fewest neurons that there can be.
+/// The smallest number of neurons.
 fn least(net: &Architecture) -> usize {
     if net.pairwise { 2 } else { 1 }
 }
@@ -107,7 +107,7 @@ fn hidden_of(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usi
     None
 }
 
-/// The sizes of the largest file that is smaller, and of the next one, with their nets.
+/// The largest smaller size of a file, and the next larger one, with their nets.
 fn nearest(size: usize, net: &Architecture, head: HeadFormat) -> String {
     let step = least(net);
     let payload = |hidden| payload(&net.with_hidden(hidden), head);
@@ -120,7 +120,7 @@ fn nearest(size: usize, net: &Architecture, head: HeadFormat) -> String {
     format!("{} and {}", of(below), of(below + step))
 }
 
-/// The kind of a file whose first bytes are no net's.
+/// Kind of a file whose first bytes are not a net's.
 fn looks_like(bytes: &[u8]) -> Option<&'static str> {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     if bytes.is_empty() {
@@ -136,13 +136,13 @@ fn looks_like(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether a file opens with the length of a header of JSON, as no run of weights does.
+/// Whether a file begins with the length of a JSON header, as no weights do.
 pub fn is_safetensors(bytes: &[u8]) -> bool {
     let length = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
     bytes.get(8) == Some(&b'{') && length < 1 << 32
 }
 
-/// Whether a file opens as bullet's checkpoints: an id, a newline, a number of floats.
+/// Whether a file begins as bullet's checkpoints: an id, a newline, a number of floats.
 pub fn holds_floats_by_name(bytes: &[u8]) -> bool {
     let is_id = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-/".contains(byte);
     let Some(end) = bytes.iter().take(32).position(|&byte| byte == b'\n') else { return false };
@@ -150,7 +150,7 @@ pub fn holds_floats_by_name(bytes: &[u8]) -> bool {
     end > 0 && bytes[..end].iter().all(is_id) && count < bytes.len() as u64
 }
 
-/// The hidden size of a `raw.bin` of bullet of so many bytes, for nets of one output.
+/// The hidden size of bullet's `raw.bin` of this size, for nets of one output.
 pub fn raw_hidden(size: usize, net: &Architecture) -> Option<usize> {
     let numbers = |hidden| -> usize {
         net.merged().with_hidden(hidden).arrays().iter().map(|array| array.len()).sum()

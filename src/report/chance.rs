@@ -1,6 +1,6 @@
 //! Probabilities of Student's t, and Holm's correction.
 
-/// The chance that an interval misses, or that any verdict of a family is false.
+/// Probability that an interval misses, or that any verdict of a family is false.
 pub const LEVEL: f64 = 0.05;
 
 /// Probability that Student's t lies further from zero than `t`.
@@ -9,7 +9,7 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_nan() {
         return f64::NAN;
     }
-    // The incomplete beta function, from the side on which its fraction settles.
+    // The incomplete beta function, from the side on which its fraction converges.
     let square = t * t / freedom;
     if !square.is_finite() {
         return 0.0;
@@ -25,11 +25,11 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     }
 }
 
-/// Number that Student's t exceeds in size with a probability of 0 to a half.
+/// Number that the absolute value of Student's t exceeds with a probability of 0 to a half.
 pub fn critical(probability: f64, freedom: f64) -> f64 {
     let constant = (ln_gamma((freedom + 1.0) / 2.0) - ln_gamma(freedom / 2.0)).exp()
         / (freedom * std::f64::consts::PI).sqrt();
-    // The tail falls ever more slowly, so that Newton's steps from the left never pass the goal.
+    // The tail falls ever more slowly, so that Newton's steps from the left never overshoot.
     let mut t = 0.5;
     for _ in 0..200 {
         let density = constant * (-(freedom + 1.0) / 2.0 * (t * t / freedom).ln_1p()).exp();
@@ -42,7 +42,7 @@ pub fn critical(probability: f64, freedom: f64) -> f64 {
     t
 }
 
-/// The incomplete beta function's fraction (Abramowitz and Stegun, 26.5.8; Lentz).
+/// Continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8; Lentz).
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -65,9 +65,9 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
     product
 }
 
-/// The logarithm of the gamma function above zero. Source: Abramowitz and Stegun, 6.1.41.
+/// Logarithm of the gamma function above zero. Source: Abramowitz and Stegun, 6.1.41.
 fn ln_gamma(x: f64) -> f64 {
-    // The series is good from ten on.
+    // The series is accurate from ten on.
     let (mut x, mut below) = (x, 1.0);
     while x < 10.0 {
         below *= x;
@@ -79,7 +79,7 @@ fn ln_gamma(x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - below.ln()
 }
 
-/// Which of some probabilities stand together by S. Holm's test (1979); an unknown one never does.
+/// Which probabilities are significant together by S. Holm's test (1979); unknown ones never are.
 pub fn standing(all: &[Option<f64>]) -> Vec<bool> {
     let mut sorted: Vec<f64> = all.iter().flatten().copied().collect();
     sorted.sort_by(f64::total_cmp);
@@ -95,9 +95,9 @@ pub fn neighbours(count: usize) -> Vec<usize> {
     runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()
 }
 
-/// Why each difference of a ranking's pairs is open, if it is. Of each: its probability, none where
-/// it is open anyway, and whether its interval contains zero. Neighbours are tested among themselves,
-/// others among all.
+/// Reason why each difference of a ranking's pairs is undecided, if it is. The input has its
+/// probability, none if it is undecided anyway, and whether its interval contains zero. Neighbours
+/// are tested among themselves, others among all.
 pub fn open(differences: &[(Option<f64>, bool)], count: usize) -> Vec<Option<&'static str>> {
     let all: Vec<Option<f64>> = differences.iter().map(|it| it.0).collect();
     let neighbours = neighbours(count);

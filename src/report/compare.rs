@@ -1,5 +1,6 @@
-//! Several evaluations of the same positions, measured against the results of the games. A winner
-//! stands after Holm's correction (1979): any verdict of a comparison is false in 5 % of them.
+//! Comparison of several evaluations on the same positions, against the results of the games.
+//! Verdicts use Holm's correction (1979): any verdict of a comparison is false with 5 %
+//! probability.
 
 use serde::Serialize;
 
@@ -14,16 +15,16 @@ use crate::digits::grouped;
 pub struct Comparison {
     pub measured_on: Records,
     pub noun: &'static str,
-    /// Else positions stand for games: every interval is a lower bound, and nothing is decided.
+    /// If not, positions count as games: every interval is a lower bound, and nothing is decided.
     pub games_known: bool,
-    /// The smallest loss first.
+    /// By loss, the smallest first.
     pub evaluations: Vec<Measured>,
     /// All pairs, the one with the smaller loss first.
     pub pairs: Vec<Pair>,
-    /// On games between some of them: how they were played, and who is stronger.
+    /// On games between some of them: how they were played, and which is stronger.
     pub games: Vec<String>,
     pub sentences: Vec<String>,
-    /// The positions measured on, and open questions about them.
+    /// The positions that were measured, and open questions about them.
     pub notes: Vec<String>,
 }
 
@@ -43,13 +44,13 @@ pub struct Measured {
     pub bound: bool,
     /// The best scale in centipawns, a geometric mean over parts; none for a constant.
     pub scale: Option<f64>,
-    /// The best scale lies at a border of the search and means nothing.
+    /// Whether the best scale lies at a border of the search and means nothing.
     pub at_border: bool,
     /// Mean squared error against the results.
     pub loss: Estimate,
     /// Mean squared error against the targets, with the scale fitted to the results.
     pub loss_target: Option<Estimate>,
-    /// Logistic Elo by games; None where it did not play.
+    /// Logistic Elo by games; None if it did not play.
     pub elo: Option<Elo>,
     /// Its place among the players of these games.
     #[serde(skip)]
@@ -64,9 +65,10 @@ pub struct Pair {
     /// The loss of the worse minus that of the better.
     pub difference: Estimate,
     pub z: Option<f64>,
-    /// Floats and integers of one net: they differ by rounding, and nothing is decided.
+    /// Whether they are floats and integers of one net, which differ by rounding: nothing is
+    /// decided.
     pub rounding: bool,
-    /// Whether the better may be called better, corrected for neighbours or all pairs.
+    /// Whether the better one is significantly better, corrected for neighbours or all pairs.
     pub decided: bool,
     pub why: Option<String>,
 }
@@ -78,7 +80,7 @@ pub fn compare(evaluations: &[Predictions], truth: &Truth) -> Result<Comparison,
     Ok(measure(evaluations, truth, &groups, &fitted))
 }
 
-/// The comparison, once the scales are fitted and the groups are known.
+/// The comparison with fitted scales and groups.
 pub(super) fn measure(
     evaluations: &[Predictions],
     truth: &Truth,
@@ -140,7 +142,7 @@ pub(super) fn measure(
 }
 
 impl Comparison {
-    /// Decides every pair, or says why it stays open.
+    /// Decides every pair, or states why it is undecided.
     fn decide(&mut self, truth: &Truth) {
         let general = self.against_all(truth);
         let border = |name: &str| self.evaluations.iter().any(|it| it.at_border && it.name == name);
@@ -166,7 +168,7 @@ impl Comparison {
         }
     }
 
-    /// Why these data name no winner at all, if so.
+    /// Reason why these data name no winner at all, if any.
     fn against_all(&self, truth: &Truth) -> Option<String> {
         let (groups, first) = (self.measured_on.groups, truth.results[0]);
         if !truth.games_known {
@@ -181,7 +183,7 @@ impl Comparison {
         truth.doubt.clone()
     }
 
-    /// Adds sentences on neighbours in the ranking.
+    /// Adds sentences about neighbours in the ranking.
     fn conclude(&mut self) {
         let [positions, groups] =
             [self.measured_on.positions, self.measured_on.groups].map(|it| grouped(it as u64));
@@ -199,7 +201,7 @@ impl Comparison {
         }
     }
 
-    /// The table and the sentences, as they are printed.
+    /// The table and the sentences, as printed.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.table());
         self.basis().iter().for_each(|line| wrap(line, &mut text));
@@ -284,7 +286,7 @@ fn verdict(pair: &Pair, first: &Measured) -> String {
 pub enum Values {
     /// Centipawns for the side to move.
     Cp(Vec<f64>),
-    /// The mean result for every position: the loss of knowing nothing.
+    /// The mean result for every position.
     Constant,
 }
 
@@ -294,9 +296,10 @@ pub struct Predictions {
     pub values: Values,
     /// Another explanation of a low loss, printed behind "but" in a verdict.
     pub doubt: Option<String>,
-    /// A bound for the others, such as the search that labelled the positions: never a winner.
+    /// Whether it is a bound for the others, such as the search that labelled the positions: never
+    /// a winner.
     pub bound: bool,
-    /// A number that floats and integers of one net share: neither wins.
+    /// Number shared by floats and integers of one net: neither wins.
     pub net: Option<usize>,
     /// Its place among the players of a match, if it played.
     pub player: Option<usize>,
@@ -324,20 +327,20 @@ impl Predictions {
     }
 }
 
-/// The known facts of the positions, one entry a position.
+/// Facts about the positions, one entry a position.
 #[derive(Clone, Debug)]
 pub struct Truth {
-    /// 0 to 1, seen by the side to move.
+    /// 0 to 1, from the side to move's point of view.
     pub results: Vec<f64>,
     /// Probabilities, 0 to 1, to measure a second loss against.
     pub targets: Option<Vec<f64>>,
     /// Equal for positions of one game.
     pub groups: Vec<u64>,
-    /// The groups in words: "games", "test games".
+    /// Noun of the groups: "games", "test games".
     pub noun: &'static str,
     /// Whether the groups are games; else no winner is named.
     pub games_known: bool,
-    /// Why no winner may be named from these data, such as results that seem to be turned.
+    /// Reason why these data name no winner, such as results with the wrong point of view.
     pub doubt: Option<String>,
 }
 
@@ -352,7 +355,7 @@ impl Truth {
     }
 }
 
-/// Why numbers cannot be compared.
+/// Reason why numbers cannot be compared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CompareError {
     #[error("no evaluation or no position to compare")]
@@ -383,7 +386,7 @@ pub(super) fn check(evaluations: &[Predictions], truth: &Truth) -> Result<(), Co
     Ok(())
 }
 
-/// Games between players, some of whom are evaluations of a comparison.
+/// Games between players, some of which are evaluations of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Played {
     /// The players; no two have the same name.

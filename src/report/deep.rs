@@ -1,4 +1,4 @@
-//! A comparison with phases, calibration, disagreements and the cost of quantising.
+//! A comparison by phase, with calibration, disagreements and the cost of quantising.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -10,13 +10,13 @@ use super::fitted::Fitted;
 use super::table::{interval, loss, wrap};
 use crate::digits::grouped;
 
-/// The facts beside the values and results.
+/// Facts about positions besides values and results.
 #[derive(Clone, Copy)]
 pub struct Depth<'a> {
     /// Ethereal's, one a position: 24 with all pieces, 0 with pawns only.
     pub phases: &'a [u8],
     pub fen: &'a dyn Fn(usize) -> String,
-    /// The place of the evaluation that others are held against; else the best one.
+    /// Place of the reference evaluation; else the best one.
     pub reference: Option<usize>,
     pub most: usize,
 }
@@ -24,9 +24,9 @@ pub struct Depth<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Deep {
     pub comparison: Comparison,
-    /// The name of the evaluation that the others are compared with by phase.
+    /// Name of the reference evaluation in the comparison by phase.
     pub reference: String,
-    /// Phase by phase, evaluations in the order given; none for phases without positions.
+    /// Phase by phase, evaluations in the order given; without phases of no positions.
     pub phases: Vec<PhaseLoss>,
     /// In the order of the evaluations given, without constant ones.
     pub calibrations: Vec<Calibration>,
@@ -54,7 +54,7 @@ pub struct Calibration {
     pub bins: Vec<Bin>,
     /// Mean distance of a bin from the diagonal, weighted by positions.
     pub error: f64,
-    /// The mean distance that noise alone would give; None where a bin has no interval.
+    /// The mean distance that noise alone would cause; None if a bin has no interval.
     pub by_chance: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ pub struct Bin {
     pub off: Estimate,
 }
 
-/// Two evaluations side by side; the first has the smaller loss.
+/// Comparison of two evaluations; the first has the smaller loss.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Disagreement {
     pub names: [String; 2],
@@ -78,17 +78,17 @@ pub struct Disagreement {
     pub mean: f64,
     /// Share of positions that differ by more than [`LARGE`].
     pub share: f64,
-    /// The largest differences first, one a group at most.
+    /// The largest differences first, at most one a group.
     pub positions: Vec<Apart>,
 }
 
-/// A position that two evaluations see differently. Pairs are in the order of the names.
+/// A position with different values of two evaluations. Pairs are in the order of the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Apart {
-    /// Counts from 0.
+    /// Index of the position.
     pub position: usize,
     pub fen: String,
-    /// Seen by the side to move, as everything here.
+    /// From the side to move's point of view, as all numbers here.
     pub result: f64,
     pub cp: [f64; 2],
     pub expected: [f64; 2],
@@ -114,7 +114,7 @@ const PHASES: [(&str, u8); 3] =
 /// A difference in expected result from which two evaluations disagree.
 pub const LARGE: f64 = 0.1;
 
-/// [Compares](compare::compare()) and looks deeper; scales are fitted once, and serve everywhere.
+/// [Compares](compare::compare()) and adds details; scales are fitted once.
 pub fn deep(
     evaluations: &[Predictions],
     truth: &Truth,
@@ -261,7 +261,7 @@ impl Bin {
     }
 }
 
-/// Cuts at equal counts, moved behind equal values; ends included.
+/// Borders of bins with equal counts, moved behind equal values; ends included.
 fn cuts(expected: &[f64], order: &[u32], bins: usize) -> Vec<usize> {
     let value = |place: usize| expected[order[place] as usize];
     let mut cuts = vec![0];
@@ -305,7 +305,7 @@ impl Disagreement {
     }
 }
 
-/// The positions that lie furthest apart, one a group at most; equal ones in their order.
+/// The positions with the largest distance, at most one a group; equal ones in their order.
 fn widest(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -> Vec<usize> {
     let mut best: Vec<Option<(f64, usize)>> = vec![None; groups.len()];
     for (i, group) in groups.numbers().iter().enumerate() {

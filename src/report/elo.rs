@@ -1,5 +1,5 @@
 //! Elo of matches. A pair of games with colours reversed is one observation; the pentanomial counts
-//! of [`Pairs`] are all that is needed. Logistic Elo is `-400 log10(1 / m - 1)` of the mean score
+//! of [`Pairs`] are sufficient. Logistic Elo is `-400 log10(1 / m - 1)` of the mean score
 //! `m`, its 95 % interval that of `m ± 1.96 sqrt(v / n)` over `n` pairs. Where all pairs are equal,
 //! the share of others is below `1 - 0.025^(1 / n)`. Sources: M. Van den Bergh, "Comments on
 //! Normalized Elo" (2020); fastchess.
@@ -14,7 +14,7 @@ use crate::digits::counted;
 use crate::linear::{Cholesky, Matrix};
 use crate::loss::sigmoid;
 
-/// From fewer pairs than this no winner is named.
+/// Fewest pairs for which a winner is named.
 pub const FEW_PAIRS: u64 = 30;
 
 /// Score of a game by the place of a pair's count.
@@ -23,12 +23,12 @@ const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 /// Standard errors from the middle of a 95 % interval to its ends.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Pairs of games between two players, seen by the first.
+/// Pairs of games between two players, from the first player's point of view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pairs([u64; 5]);
 
 impl Pairs {
-    /// From the numbers of pairs that scored 0, 0.5, 1, 1.5 and 2.
+    /// Creates pairs from the numbers of pairs that scored 0, 0.5, 1, 1.5 and 2.
     pub fn new(counts: [u64; 5]) -> Self {
         Self(counts)
     }
@@ -38,12 +38,12 @@ impl Pairs {
         self.0[(2.0 * (first + second)) as usize] += 1;
     }
 
-    /// Adds the pairs of another match of the same players, seen by the same.
+    /// Adds the pairs of another match of the same players, with the same point of view.
     pub fn merge(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
     }
 
-    /// The same, seen by the second player.
+    /// The pairs from the second player's point of view.
     pub fn turned(&self) -> Self {
         let mut counts = self.0;
         counts.reverse();
@@ -68,10 +68,10 @@ impl Pairs {
         (!self.is_empty()).then(|| self.mean(|score| score))
     }
 
-    /// The variance of a pair's score divided by 2; 0 where all are equal.
+    /// Variance of a pair's score divided by 2; 0 if all are equal.
     pub fn variance(&self) -> Option<f64> {
         let middle = self.score()?;
-        // Rounding must not pass for variance.
+        // Rounding must not count as variance.
         let same = self.same().is_some();
         Some(if same { 0.0 } else { self.mean(|score| (score - middle).powi(2)) })
     }
@@ -94,11 +94,11 @@ impl Pairs {
     }
 
     /// Probability that equal players have a score as far from a half; None without pairs. By
-    /// Student's t, for few pairs; an upper bound where all pairs are equal.
+    /// Student's t, for few pairs; an upper bound if all pairs are equal.
     pub fn p(&self) -> Option<f64> {
         let (score, variance) = (self.score()?, self.variance()?);
         if let Some(same) = self.same() {
-            // No more than this share of pairs can score so, where the mean is a half.
+            // If the mean is a half, at most this share of pairs can score so.
             let share = 0.5 / same.max(1.0 - same);
             return Some((2.0 * share.powf(self.len() as f64)).min(1.0));
         }
@@ -106,7 +106,7 @@ impl Pairs {
         Some(chance::two_sided((score - 0.5) / (variance / freedom).sqrt(), freedom))
     }
 
-    /// The score of all pairs, where they are equal.
+    /// The score of all pairs, if they are equal.
     fn same(&self) -> Option<f64> {
         let place = self.0.iter().position(|count| *count > 0)?;
         (self.0[place] == self.len()).then_some(SCORES[place])
@@ -118,7 +118,7 @@ impl Pairs {
     }
 }
 
-/// Elo with its 95 % interval. None stands for what the games do not bound.
+/// Elo with its 95 % interval. None: unbounded by the games.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Elo {
     pub value: Option<f64>,
@@ -129,12 +129,12 @@ pub struct Elo {
 impl Elo {
     pub const UNKNOWN: Self = Self { value: None, low: None, high: None };
 
-    /// Half of the interval, which fastchess prints behind "±"; None where an end is missing.
+    /// Half of the interval, which fastchess prints behind "±"; None if an end is missing.
     pub fn half_width(&self) -> Option<f64> {
         Some((self.high? - self.low?) / 2.0)
     }
 
-    /// Whether the interval leaves the sign open.
+    /// Whether the interval contains both signs.
     pub fn contains_zero(&self) -> bool {
         self.low.is_none_or(|low| low <= 0.0) && self.high.is_none_or(|high| 0.0 <= high)
     }
@@ -147,7 +147,7 @@ impl Elo {
         }
     }
 
-    /// The interval alone: "-7.1 to +60.8", "above +120.3", "unknown".
+    /// Formats the interval alone: "-7.1 to +60.8", "above +120.3", "unknown".
     pub fn between(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
@@ -158,7 +158,7 @@ impl Elo {
     }
 }
 
-/// "+26.6 (95 % interval -7.1 to +60.8)", "above +120.3" where there is no value.
+/// Formats as "+26.6 (95 % interval -7.1 to +60.8)", or "above +120.3" without a value.
 impl fmt::Display for Elo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.value {
@@ -168,15 +168,15 @@ impl fmt::Display for Elo {
     }
 }
 
-/// With a sign and one decimal; no negative zero.
+/// Formats with a sign and one decimal; no negative zero.
 fn signed(elo: f64) -> String {
     format!("{:+.1}", (elo * 10.0).round() / 10.0 + 0.0)
 }
 
-/// The logistic Elo of a score; None at 0 and 1, where it has no bound.
+/// The logistic Elo of a score; None at 0 and 1, where it is unbounded.
 fn logistic(score: f64) -> Option<f64> {
     let inside = 0.0 < score && score < 1.0;
-    // Adding zero turns a negative zero into zero.
+    // Adding zero removes the sign of a negative zero.
     inside.then(|| -400.0 * (1.0 / score - 1.0).log10() + 0.0)
 }
 
@@ -185,11 +185,11 @@ pub fn expected(elo: f64) -> f64 {
     1.0 / (1.0 + 10_f64.powf(-elo / 400.0))
 }
 
-/// Pairs of each two players by their score, the mean score of a game, Elo and its interval.
+/// Pairs of any two players by their score, the mean score of a game, Elo and its interval.
 pub fn table(names: &[String], meetings: &[Meeting]) -> Table {
     let columns =
         ["<player", "<against", "pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo", "95 % interval"];
-    // Names that were cut would be those of several players.
+    // Cut names would be ambiguous.
     let mut table = Table::titled(&columns).width(160);
     for Meeting { players, pairs } in meetings {
         let [first, second] = players.map(|player| names[player].clone());
@@ -204,21 +204,21 @@ fn percent(share: Option<f64>) -> String {
     share.map_or("-".to_string(), |share| format!("{:.1} %", 100.0 * share))
 }
 
-/// Two players, the one that is ahead first.
+/// Two players, the leading one first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     pub stronger: String,
     pub weaker: String,
     /// Logistic Elo of the stronger above the weaker.
     pub difference: Elo,
-    /// Probability that equal players are as far apart; None where nothing is known.
+    /// Probability that equal players are as far apart; None if unknown.
     pub p: Option<f64>,
     pub decided: bool,
     pub why: Option<String>,
 }
 
 impl Verdict {
-    /// Verdict on a match of two players whose pairs are seen by the first.
+    /// Verdict on a match of two players with pairs from the first one's point of view.
     pub fn of_match(names: [&str; 2], pairs: &Pairs) -> Self {
         let ahead = pairs.score().is_none_or(|score| score >= 0.5);
         let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };
@@ -239,7 +239,7 @@ impl Verdict {
         Self { stronger, weaker, difference, p, decided: false, why }
     }
 
-    /// The stronger player and its lead, or why these games cannot tell.
+    /// The stronger player and its lead, or why these games do not decide.
     pub fn sentence(&self) -> String {
         let Self { stronger, weaker, difference, .. } = self;
         let lead = format!("{stronger}'s Elo is higher than {weaker}'s: {difference}");
@@ -250,7 +250,7 @@ impl Verdict {
     }
 }
 
-/// Decides verdicts on all pairs of a ranking of so many players.
+/// Decides verdicts on all pairs of a ranking of `players` players.
 fn decide(verdicts: &mut [Verdict], players: usize) {
     let of = |Verdict { p, why, difference, .. }: &Verdict| {
         (p.filter(|_| why.is_none()), difference.contains_zero())
@@ -264,7 +264,8 @@ fn decide(verdicts: &mut [Verdict], players: usize) {
 
 /// A sequential test (A. Wald) of H0, the difference is `elo0`, against H1, it is `elo1`, each with
 /// 5 % of error. LLR is the generalised log-likelihood ratio (M. Van den Bergh, "Comments on
-/// Normalized Elo", 2020, proposition 1.1); as in fastchess a count of 0 stands for a thousandth.
+/// Normalized Elo", 2020, proposition 1.1); as in fastchess a count of 0 is replaced by a
+/// thousandth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sprt {
     pub elo0: f64,
@@ -280,7 +281,7 @@ pub enum Decision {
 }
 
 impl Sprt {
-    /// The LLR at which H1 is accepted; H0 is at its negative.
+    /// LLR at which H1 is accepted; H0 is accepted at its negative.
     pub const BOUND: f64 = 2.944_438_979_166_440_3;
 
     /// None unless `elo0` is below `elo1`, both within 1000.
@@ -301,7 +302,7 @@ impl Sprt {
         (0..5).map(|i| counts[i] * (h1[i] / h0[i]).ln()).sum()
     }
 
-    /// To be asked after each pair, and no more once it is decided.
+    /// Decision after each pair; final once it is reached.
     pub fn decide(&self, pairs: &Pairs) -> Decision {
         match self.llr(pairs) {
             llr if llr >= Self::BOUND => Decision::H1,
@@ -322,7 +323,7 @@ impl Sprt {
     }
 }
 
-/// The likeliest distribution of the shares seen in which `values` have the mean 0.
+/// The likeliest distribution for the observed shares in which `values` have mean 0.
 fn tilted(seen: &[f64; 5], values: &[f64; 5]) -> [f64; 5] {
     // The sum below falls from infinity to minus infinity between the poles of theta.
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -355,19 +356,19 @@ fn tilted(seen: &[f64; 5], values: &[f64; 5]) -> [f64; 5] {
 /// Elo of one step of the logit.
 const STEP: f64 = 400.0 / std::f64::consts::LN_10;
 
-/// The pairs of two players, given by place.
+/// Pairs of two players, given by place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Meeting {
     pub players: [usize; 2],
-    /// Seen by the first.
+    /// From the first player's point of view.
     pub pairs: Pairs,
 }
 
-/// Several players, rated together.
+/// Joint ratings of several players.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratings {
     pub players: Vec<Rating>,
-    /// On all pairs of players, in the order of the ranking.
+    /// Verdicts on all pairs of players, in the order of the ranking.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -423,7 +424,7 @@ pub fn ratings(names: &[String], meetings: &[Meeting], zero: Option<usize>) -> R
                     }
                     verdict
                 }
-                // The ratings do not reach both; their own games may still tell.
+                // The ratings do not include both; their own games may still decide.
                 _ => Verdict::open(names, own.elo(), own.p(), own.len()),
             };
             verdicts.push(verdict);
@@ -454,7 +455,7 @@ impl Ratings {
     }
 }
 
-/// The pairs of all with all, each seen by the player of the row.
+/// Pairs between all players, from the point of view of the row's player.
 struct Crosstable(Vec<Vec<Pairs>>);
 
 impl Crosstable {
@@ -464,7 +465,7 @@ impl Crosstable {
         all
     }
 
-    /// The players that can be measured with the zero, or else with most others.
+    /// The players connected by games with the zero, or else with most others.
     fn placed(&self, zero: Option<usize>) -> Vec<usize> {
         let count = self.0.len();
         let took = |a: usize, b: usize| self.0[a][b].score().is_some_and(|score| score > 0.0);
@@ -486,11 +487,11 @@ impl Crosstable {
     }
 }
 
-/// Ratings of those that are placed, in logits, and their covariance.
+/// Ratings of connected players, in logits, and their covariance.
 struct Fit {
     logits: Vec<f64>,
     covariance: Matrix,
-    /// The place of what is zero among the placed; None for the mean.
+    /// Place of the zero among these; None for the mean.
     zero: Option<usize>,
 }
 
@@ -507,13 +508,13 @@ impl Fit {
         let likelihood = |logits: &[f64]| -> f64 {
             let of = |[a, b]: &[usize; 2]| {
                 let apart = logits[*a] - logits[*b];
-                // The logarithms of both expected scores, without a difference of near numbers.
+                // Logarithms of both expected scores, without differences of near numbers.
                 let [won, lost] = [apart, -apart].map(|x| -(-x.abs()).exp().ln_1p() + x.min(0.0));
                 pairs(*a, *b) * (score(*a, *b) * won + (1.0 - score(*a, *b)) * lost)
             };
             met.iter().map(of).sum()
         };
-        // A constant everywhere makes the slope invertible: points sum to zero.
+        // A constant in all entries makes the derivative invertible: points sum to zero.
         let slope = |logits: &[f64]| {
             let weight = |[a, b]: [usize; 2]| {
                 let share = sigmoid(logits[a] - logits[b]);
@@ -547,7 +548,7 @@ impl Fit {
         }
         let scatter =
             |[a, b]: [usize; 2]| pairs(a, b) * variance(own(a, b), sigmoid(logits[a] - logits[b]));
-        // The inverse slope on both sides of what is scattered; all of them are symmetric.
+        // The sandwich: inverse derivative, scatter, inverse derivative; all of them are symmetric.
         let (mut half, bread) = (laplacian(count, &met, scatter), slope(&logits));
         bread.solve(&mut half);
         let mut covariance = Matrix::from_fn(count, count, |i, j| half[(j, i)]);
@@ -568,7 +569,7 @@ impl Fit {
     fn rating(&self, at: usize) -> Elo {
         let variance = match self.zero {
             Some(zero) => self.between(at, zero),
-            // The fit moves nothing but differences: the mean is certain.
+            // The fit changes differences only: the mean is exact.
             None => self.covariance[(at, at)],
         };
         interval(self.elo(at), STEP * variance.max(0.0).sqrt())
@@ -606,7 +607,7 @@ fn laplacian(count: usize, met: &[[usize; 2]], weight: impl Fn([usize; 2]) -> f6
     matrix
 }
 
-/// Variance around what is expected; equal pairs get one more that is unlike them.
+/// Variance around the expected score; equal pairs get one more that differs.
 fn variance(pairs: &Pairs, expected: f64) -> f64 {
     let mut pairs = *pairs;
     if pairs.variance() == Some(0.0) {

@@ -1,7 +1,7 @@
-//! How sure a mean is: jackknife intervals that leave out one game after the other, since positions
-//! of one game share its result; differences are paired. Nothing is drawn. `tests/it/coverage.rs`
-//! holds that they cover 95 % from 30 games on. Sources: B. Efron, C. Stein, "The jackknife
-//! estimate of variance" (1981); MacKinnon, Nielsen, Webb (2023), CV3.
+//! Uncertainty of means: jackknife intervals that leave out one game at a time, since positions of
+//! one game share its result; differences are paired. There is no random sampling.
+//! `tests/it/coverage.rs` verifies that they cover 95 % from 30 games on. Sources: B. Efron, C.
+//! Stein, "The jackknife estimate of variance" (1981); MacKinnon, Nielsen, Webb (2023), CV3.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use serde::Serialize;
 use super::chance;
 use crate::digits::grouped;
 
-/// From fewer groups than this no winner is named.
+/// Fewest groups for which a winner is named.
 pub const FEW_GROUPS: usize = 30;
 
-/// Where there are more groups than this, some are bundled and left out together. Independent
-/// groups in equal bundles have the same standard error, which so many bundles give to within 1 %.
+/// Most groups; more are bundled and left out together. Independent groups in equal bundles have
+/// the same standard error, which this many bundles give to within 1 %.
 const MOST: usize = 16_384;
 
-/// A mean, or a number that follows from means, and how sure it is.
+/// A mean, or a function of means, and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     pub mean: f64,
@@ -26,34 +26,35 @@ pub struct Estimate {
     pub interval: Option<[f64; 2]>,
     /// By the jackknife; None from fewer than two groups.
     pub standard_error: Option<f64>,
-    /// How often chance alone would give a number as far from zero; None where that is undefined.
+    /// Probability of a number as far from zero by chance alone; None if undefined.
     pub p: Option<f64>,
     pub groups: usize,
-    /// Games are unknown, so that positions stand for them: the interval is at least as wide.
+    /// Whether games are unknown, so that positions count as games: the interval is at least as
+    /// wide.
     pub interval_is_lower_bound: bool,
 }
 
 impl Estimate {
-    /// The mean in standard errors; None where that is undefined.
+    /// The mean in standard errors; None if undefined.
     pub fn z(&self) -> Option<f64> {
         self.standard_error.filter(|error| *error > 0.0).map(|error| self.mean / error)
     }
 
-    /// Whether the interval leaves the sign open.
+    /// Whether the interval contains both signs.
     pub fn contains_zero(&self) -> bool {
         self.interval.is_none_or(|[low, high]| low <= 0.0 && 0.0 <= high)
     }
 
-    /// Whether the groups are known and enough, so that something may be concluded.
+    /// Whether the groups are known and enough for a conclusion.
     pub fn can_tell(&self) -> bool {
         !self.interval_is_lower_bound && self.groups >= FEW_GROUPS
     }
 }
 
-/// The means of some columns, and what they are without each group.
+/// Means of some columns, and their values without each group.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// By column, then group or bundle: what the group gives to the column's sum.
+    /// By column, then group or bundle: the group's part of the column's sum.
     sums: Vec<Vec<f64>>,
     totals: Vec<f64>,
     counts: Vec<f64>,
@@ -63,7 +64,8 @@ pub struct Means {
 }
 
 impl Means {
-    /// From columns of [sums](Groups::sums), one sum a group. Groups beyond 16,384 are bundled.
+    /// Creates means from columns of [sums](Groups::sums), one sum a group. Groups beyond 16,384
+    /// are bundled.
     pub fn new(groups: &Groups, columns: &[Vec<f64>]) -> Self {
         let bundles = groups.counts().len().min(MOST);
         let bundled = |values: &mut dyn Iterator<Item = f64>| {
@@ -95,7 +97,7 @@ impl Means {
         self.estimate(mean, (0..self.counts.len()).map(without))
     }
 
-    /// Any number that follows smoothly from the means of all columns, such as a slope.
+    /// Any smooth function of the means of all columns, such as a derivative.
     pub fn statistic(&self, of: impl Fn(&[f64]) -> f64 + Sync) -> Estimate {
         let columns = 0..self.sums.len();
         let whole: Vec<f64> = self.totals.iter().map(|total| total / self.records).collect();
@@ -145,13 +147,13 @@ impl Means {
 pub struct Groups {
     /// The group of each record, numbered from 0 in the order of first appearance.
     of: Vec<u32>,
-    /// Records by group; none where [`of_records`](Self::of_records) left none.
+    /// Records by group; 0 if [`of_records`](Self::of_records) dropped all.
     counts: Vec<u32>,
     known: bool,
 }
 
 impl Groups {
-    /// Records with equal keys form a group.
+    /// Groups records with equal keys.
     pub fn new(keys: impl IntoIterator<Item = u64>) -> Self {
         let mut numbers = HashMap::new();
         let mut groups = Self { of: Vec::new(), counts: Vec::new(), known: true };
@@ -177,7 +179,8 @@ impl Groups {
         self.known
     }
 
-    /// Some of the records, in the order given. Groups keep their numbers; some may be empty.
+    /// Selects some of the records, in the order given. Groups keep their numbers; some may be
+    /// empty.
     pub fn of_records(&self, records: &[u32]) -> Self {
         let mut counts = vec![0; self.counts.len()];
         let of: Vec<u32> = records.iter().map(|record| self.of[*record as usize]).collect();
@@ -220,18 +223,17 @@ impl Groups {
 pub struct Found {
     pub positions: usize,
     pub groups: usize,
-    /// In the order given.
     pub evaluations: Vec<Finder>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Finder {
     pub name: String,
-    /// The share of moves that it puts first.
+    /// Share of moves that it ranks first.
     pub first: Estimate,
 }
 
-/// Means of the probabilities that each evaluation puts the moves first.
+/// Means of the probabilities that each evaluation ranks the moves first.
 pub fn found(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> Found {
     let columns: Vec<Vec<f64>> =
         named.iter().map(|(_, firsts)| groups.sums(firsts.iter().copied())).collect();

@@ -1,4 +1,4 @@
-//! The scale that turns centipawns into probabilities.
+//! The scale that converts centipawns to probabilities.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -10,11 +10,11 @@ use crate::loss::sigmoid;
 /// The best single scale for some records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fit {
-    /// Centipawns a unit of logit; None where the loss does not depend on it.
+    /// Centipawns per logit; None if the loss does not depend on it.
     pub scale: Option<f64>,
     /// Mean of `(sigmoid(cp / scale) - target)^2`.
     pub loss: f64,
-    /// The best scale lies at a border of the search and means nothing.
+    /// Whether the best scale lies at a border of the search and means nothing.
     pub at_border: bool,
 }
 
@@ -24,13 +24,13 @@ pub const SCALES: [f64; 2] = [1.0, 1e5];
 /// Steps of the coarse search, a factor of 1.43 each.
 const STEPS: usize = 32;
 
-/// Width at which the search for `ln(scale)` ends; the loss is flat far before that.
+/// Width at which the search for `ln(scale)` ends; the loss is flat long before.
 const WIDTH: f64 = 1e-7;
 
-/// Records a shard; enough work to be worth a task.
+/// Records per shard; enough work for a task.
 const SHARD: usize = 8192;
 
-/// Distance on the logarithm within which a minimum is still the same one.
+/// Distance on the logarithm within which minima are the same.
 const NEAR: f64 = 0.5;
 
 /// Mean of `(sigmoid(cp / scale) - target)^2`, NaN without records.

@@ -1,4 +1,4 @@
-//! The expected results that evaluations stand for, each with the scale that suits it best.
+//! Expected results of evaluations, each with its best scale.
 
 use rayon::prelude::*;
 
@@ -11,15 +11,14 @@ use crate::loss::sigmoid;
 /// noise of scales fitted to half of 30 games makes 95 % intervals miss in 7 to 10 % of cases.
 const PARTS: usize = 5;
 
-/// Squared errors of an evaluation by groups, whose order is that of [`Groups`].
+/// Squared errors of an evaluation by groups, in the order of [`Groups`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sums {
     pub results: Vec<f64>,
-    /// Against the targets, where there are some.
     pub targets: Option<Vec<f64>>,
 }
 
-/// Each group's contribution to the sums of losses.
+/// Sums the losses of each group.
 pub fn sums(evaluation: &Predictions, truth: &Truth) -> Result<Sums, CompareError> {
     let groups = truth.grouped();
     let fitted = Fitted::all(std::slice::from_ref(evaluation), truth, &groups)?.remove(0);
@@ -29,17 +28,17 @@ pub fn sums(evaluation: &Predictions, truth: &Truth) -> Result<Sums, CompareErro
 
 pub(super) struct Fitted {
     folds: [Fold; PARTS],
-    /// How fast each group, if its weight grew, would move the fit of each part.
+    /// Effect of each group's weight on the fit of each part.
     moves: Vec<[f64; PARTS]>,
 }
 
-/// The fit that measures one part of the groups.
+/// Fit that measures one part of the groups.
 #[derive(Clone, Copy)]
 pub(super) struct Fold {
-    /// None for a constant, and for centipawns that are all zero.
+    /// None for a constant, and if all centipawns are zero.
     scale: Option<f64>,
     at_border: bool,
-    /// The expected result of a constant evaluation.
+    /// Expected result of a constant evaluation.
     constant: f64,
 }
 
@@ -51,14 +50,14 @@ impl Fitted {
     ) -> Result<Vec<Self>, CompareError> {
         check(evaluations, truth)?;
         let parts: Vec<usize> = truth.groups.iter().map(|group| part(*group)).collect();
-        // Without a second part there is nothing that the first could be fitted to.
+        // With a single part there is nothing to fit to.
         if parts.iter().all(|part| *part == parts[0]) {
             return Err(CompareError::Parts { groups: groups.len(), noun: truth.noun });
         }
         Ok(evaluations.iter().map(|one| Self::new(one, truth, groups, &parts)).collect())
     }
 
-    /// Fits to each part the scale that serves the others.
+    /// Fits a scale for each part to the others.
     fn new(evaluation: &Predictions, truth: &Truth, groups: &Groups, parts: &[usize]) -> Self {
         let whole = evaluation.centipawns().map(|cp| fit(cp, &truth.results));
         let fitted = |part: usize| {
@@ -85,8 +84,8 @@ impl Fitted {
     }
 
     /// The contribution of each group to the sum of squared errors: its own, and its effect on
-    /// those of others through the scales that it helped to fit, so that leaving it out takes both
-    /// away. The latter adds up to nothing.
+    /// those of others through the scales that it helped to fit, so that leaving it out removes
+    /// both. The latter add up to zero.
     pub fn errors(
         &self,
         evaluation: &Predictions,
@@ -138,13 +137,13 @@ impl Fold {
     /// The expected result of a position.
     fn predict(&self, evaluation: &Predictions, i: usize) -> f64 {
         match evaluation.centipawns() {
-            // Values that are all zero where the scale is fitted have none, and say nothing.
+            // Without a scale, as all values are zero where it is fitted, the result is a half.
             Some(cp) => sigmoid(cp[i] / self.scale.unwrap_or(f64::INFINITY)),
             None => self.constant,
         }
     }
 
-    /// The squared error's derivative by the fit: log scale, or constant.
+    /// Derivative of the squared error by the fit: log scale, or constant.
     fn slope(&self, evaluation: &Predictions, i: usize, against: f64) -> f64 {
         match (evaluation.centipawns(), self.scale) {
             (Some(cp), Some(scale)) if !self.at_border => slopes(cp[i] / scale, against)[0],
@@ -153,8 +152,8 @@ impl Fold {
         }
     }
 
-    /// How fast each group moves the fit to these positions: where a sum of losses is smallest,
-    /// minus the group's slope by the curvature of the sum.
+    /// Effect of each group on the fit to these positions: at the minimum of a sum of losses, minus
+    /// the group's derivative divided by the curvature of the sum.
     fn moves(
         &self,
         evaluation: &Predictions,
@@ -179,7 +178,7 @@ impl Fold {
     }
 }
 
-/// The part of a group; not a hash that training data were chosen with.
+/// The part of a group; unrelated to the hashes by which training data were chosen.
 pub fn part(group: u64) -> usize {
     let mut z = group ^ 0x7265_706f_7274_2121;
     z = (z ^ z >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);

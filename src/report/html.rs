@@ -11,11 +11,11 @@ use crate::draw::page::figure;
 use crate::draw::{Chart, Line, Section};
 use crate::log::Row;
 
-/// A run as its folder shows it.
+/// A run for a report, from its folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub name: String,
-    /// Model and data, a fact and its value.
+    /// Model and data: name and value of each fact.
     pub about: Vec<(String, String)>,
     /// Every key of its config, sorted.
     pub settings: Vec<(String, String)>,
@@ -24,7 +24,7 @@ pub struct Run {
     pub state: String,
 }
 
-/// The comparison with every name explained; `notes` say where the positions come from.
+/// The comparison with full names; `notes` describe the origin of the positions.
 pub fn comparison(
     comparison: &Comparison,
     names: &[(String, &'static str)],
@@ -110,7 +110,7 @@ impl Run {
         })
     }
 
-    /// A line over positions, without a row before the first step that would flatten it.
+    /// A line over positions, without rows before the first step, which would flatten it.
     fn line(&self, name: String, colour: usize, of: fn(&Row) -> Option<f64>) -> Line {
         let later = self.rows.iter().filter(|row| row.step > 0).filter_map(of);
         let lowest = later.fold(f64::INFINITY, f64::min);

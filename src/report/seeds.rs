@@ -1,6 +1,6 @@
 //! Differences of means over seeds on the same games, with two intervals each: that of
-//! [`estimate`](super::estimate) over games, and B. L. Welch's (1947) over seeds. Only what leaves
-//! zero out of both is a difference.
+//! [`estimate`](super::estimate) over games, and B. L. Welch's (1947) over seeds. A difference is
+//! decided if both exclude zero.
 
 use serde::Serialize;
 
@@ -9,19 +9,19 @@ use super::compare::Truth;
 use super::estimate::{Estimate, FEW_GROUPS, Means};
 use super::table::loss;
 
-/// A number that differs from seed to seed.
+/// Statistics of a number over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     pub mean: f64,
     pub lowest: f64,
     pub highest: f64,
     pub seeds: usize,
-    /// Deviation of a single seed; None where there is only one.
+    /// Deviation of a single seed; None for one seed.
     pub deviation: Option<f64>,
 }
 
 impl Spread {
-    /// None of no number at all.
+    /// Statistics of some values; None for no values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let seeds = values.len();
         let mean = values.iter().sum::<f64>() / seeds as f64;
@@ -35,7 +35,7 @@ impl Spread {
         })
     }
 
-    /// The difference of two means; None where one has a single seed.
+    /// The difference of two means; None if either has a single seed.
     pub fn less(&self, other: &Self) -> Option<Apart> {
         let mean = self.mean - other.mean;
         let square = |it: &Self| it.deviation.map(|size| size * size / it.seeds as f64);
@@ -46,7 +46,7 @@ impl Spread {
             return Some(Apart { interval: [mean; 2], p });
         }
         let part = |square: f64, it: &Self| square * square / (it.seeds - 1) as f64;
-        // Never below one, but for rounding.
+        // Never below one, except by rounding.
         let freedom = (one + two).powi(2) / (part(one, self) + part(two, other));
         let freedom = freedom.max(1.0);
         let width = chance::critical(chance::LEVEL, freedom) * error;
@@ -62,12 +62,12 @@ impl Spread {
     }
 }
 
-/// How far two means lie apart, as seeds tell.
+/// Difference of two means over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Apart {
     /// 95 % interval of the difference.
     pub interval: [f64; 2],
-    /// How often seeds of two that are alike would lie as far apart.
+    /// Probability that seeds of equal members are as far apart.
     pub p: f64,
 }
 
@@ -80,20 +80,19 @@ impl Apart {
 /// The losses of one member, trained with several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// Of the mean of its seeds, over games.
+    /// Mean over its seeds, with an interval over games.
     pub loss: Estimate,
     pub seeds: Spread,
-    /// Its loss less that of the first member; none for the first.
+    /// Its loss minus that of the first member; none for the first.
     pub above_first: Option<Difference>,
 }
 
-/// A difference of two mean losses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     pub games: Estimate,
-    /// None with one seed.
+    /// None for one seed.
     pub seeds: Option<Apart>,
-    /// Whether both intervals leave zero out after Holm's correction for all differences.
+    /// Whether both intervals exclude zero after Holm's correction for all differences.
     pub decided: bool,
 }
 

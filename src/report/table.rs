@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::estimate::Estimate;
 
-/// The side of its column on which a cell stands.
+/// Alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Align {
     Left,
@@ -21,7 +21,7 @@ pub struct Table {
     width: usize,
 }
 
-/// Between two columns.
+/// Space between two columns.
 const GAP: &str = "  ";
 
 const NARROWEST: usize = 8;
@@ -36,12 +36,12 @@ impl Table {
         Self { header: titles.iter().map(column).collect(), rows: Vec::new(), width: WIDTH }
     }
 
-    /// A table of facts, a name and a value a row, without a header.
+    /// A table of facts without header, a name and a value a row.
     pub fn facts() -> Self {
         Self::titled(&["<"; 2]).width(usize::MAX)
     }
 
-    /// The widest line allowed, in characters; left-aligned cells are cut to keep it.
+    /// Sets the widest line in characters; left-aligned cells are cut to fit.
     pub fn width(mut self, width: usize) -> Self {
         self.width = width;
         self
@@ -58,7 +58,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The same table in HTML, with nothing cut. It scrolls sideways where the page is too narrow.
+    /// Renders the table in HTML, with nothing cut. It scrolls sideways if the page is too narrow.
     pub fn markup(&self) -> Markup {
         let class = |column: usize| (self.header[column].1 == Align::Left).then_some("left");
         html! {
@@ -121,17 +121,17 @@ impl fmt::Display for Table {
 
 pub const WIDTH: usize = 80;
 
-/// The note on intervals that are lower bounds.
+/// Note on intervals that are lower bounds.
 pub(super) const UNKNOWN: &str = "Games are unknown: positions of one game count as independent, so an interval is at least as wide \
                                   as it says.";
 
-/// Five decimals: a difference of one in the last is within reach of a million positions.
+/// Formats with five decimals: a million positions can resolve the last one.
 pub(super) fn loss(value: f64) -> String {
-    // Adding zero turns a negative zero into zero.
+    // Adding zero removes the sign of a negative zero.
     format!("{:.5}", (value * 1e5).round() / 1e5 + 0.0)
 }
 
-/// A size of a difference, where one that is not zero is not called zero.
+/// Formats the size of a difference; only zero is printed as zero.
 pub(super) fn amount(value: f64) -> String {
     match value.abs() {
         size if size != 0.0 && size < 5e-6 => "less than 0.00001".to_string(),
@@ -139,7 +139,7 @@ pub(super) fn amount(value: f64) -> String {
     }
 }
 
-/// `0.08123 to 0.08456`; a dash where there is no interval.
+/// Formats as `0.08123 to 0.08456`; a dash without an interval.
 pub(super) fn interval(estimate: &Estimate) -> String {
     match estimate.interval {
         Some([low, high]) => format!("{}{} to {}", least(estimate), loss(low), loss(high)),
@@ -147,7 +147,7 @@ pub(super) fn interval(estimate: &Estimate) -> String {
     }
 }
 
-/// An interval in brackets behind a number; nothing where there is none.
+/// Formats an interval in brackets behind a number; empty without one.
 pub(super) fn between(estimate: &Estimate) -> String {
     match estimate.interval {
         None => String::new(),
@@ -155,12 +155,12 @@ pub(super) fn between(estimate: &Estimate) -> String {
     }
 }
 
-/// The words before an interval that is a lower bound.
+/// Words before an interval that is a lower bound.
 fn least(estimate: &Estimate) -> &'static str {
     if estimate.interval_is_lower_bound { "at least " } else { "" }
 }
 
-/// One decimal; a value that rounds to zero has no sign.
+/// Formats with one decimal; a value that rounds to zero has no sign.
 pub fn tenths(value: f64) -> String {
     let text = format!("{value:.1}");
     if text == "-0.0" { "0.0".to_string() } else { text }
@@ -172,7 +172,7 @@ pub fn signed(value: f64) -> String {
     if value > 0.0 && text != "0.0" { format!("+{text}") } else { text }
 }
 
-/// A text of so many characters at most.
+/// Cuts a text to `width` characters.
 pub fn cut(cell: &str, width: usize) -> String {
     if cell.chars().count() <= width {
         return cell.to_string();

@@ -4,23 +4,23 @@ use super::Table;
 use super::table::{signed, tenths};
 use crate::terms::Kind;
 
-/// Training's effect on one term: middlegame and endgame, in centipawns.
+/// Result of training for one term: middlegame and endgame, in centipawns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermResult {
     pub name: String,
     pub kind: Kind,
-    /// Positions in which it applies, where they were counted.
+    /// Number of positions with it, if they were counted.
     pub count: Option<u64>,
     pub start: [f64; 2],
     pub tuned: [f64; 2],
-    /// Standard errors of the tuned weights, where they are known.
+    /// Standard errors of the tuned weights, if known.
     pub error: Option<[f64; 2]>,
-    /// Why it kept its weights; none if it was trained.
+    /// Reason why it kept its weights; none if it was trained.
     pub held: Option<&'static str>,
 }
 
 impl TermResult {
-    /// Tuned less start.
+    /// Tuned minus start weights.
     pub fn change(&self) -> [f64; 2] {
         [0, 1].map(|phase| self.tuned[phase] - self.start[phase])
     }
@@ -30,7 +30,7 @@ impl TermResult {
     }
 }
 
-/// Comma-separated values (RFC 4180), with numbers that read back as they were.
+/// Formats comma-separated values (RFC 4180), with numbers that are read back exactly.
 pub fn csv(results: &[TermResult]) -> String {
     let mut out = String::from(
         "term,kind,positions,start_mg,start_eg,tuned_mg,tuned_eg,change_mg,change_eg,error_mg,\
@@ -61,7 +61,7 @@ pub fn csv(results: &[TermResult]) -> String {
 pub struct EffectiveValues {
     /// Mean share of the middlegame over the positions.
     pub middlegame: f64,
-    /// Empty where the terms have no material.
+    /// Empty if the terms have no material.
     pub pieces: Vec<EffectiveValue>,
 }
 
@@ -76,7 +76,7 @@ pub struct EffectiveValue {
 const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 
 impl EffectiveValues {
-    /// From terms with how often each was counted, for both sides together.
+    /// Computes them from terms, with the counts of both sides together.
     pub fn of<'a>(
         terms: impl Iterator<Item = (&'a TermResult, f64)> + Clone,
         middlegame: f64,

@@ -1,5 +1,5 @@
-//! Evaluations and engines that play against each other: games in pairs, each opening twice with
-//! the colours exchanged.
+//! Matches of evaluations and engines: games in pairs, each opening twice with the colours
+//! exchanged.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -23,37 +23,38 @@ use crate::format::pgn::Annotated;
 use crate::progress::Progress;
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
 
-/// How games are played.
+/// Rules of a match.
 #[derive(Clone, Debug)]
 pub struct Manner {
     pub pace: Pace,
-    /// Their bound is of what either side's search says first, where another opening can be had.
+    /// Openings; their bound applies to the first search of either side, if another opening is
+    /// possible.
     pub openings: Openings,
     pub adjudication: Adjudication,
     pub seed: u64,
 }
 
-/// What moves may take.
+/// Limits of moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Each move so many.
+    /// Nodes per move.
     Nodes(u64),
     /// Each side has a clock.
     Clock(Clock),
 }
 
-/// The most pairs in a row in which a player may fail.
+/// Most pairs in a row in which a player may fail.
 const MAX_CONSECUTIVE_FAILURES: u64 = 5;
 
-/// Milliseconds by which a clock may be overdrawn: what the machine takes, not the player.
+/// Milliseconds by which a clock may be exceeded: overhead of the machine, not the player's.
 const GRACE: u64 = 20;
 
-/// The result of a match.
+/// Result of a match.
 #[derive(Debug, Default)]
 pub struct Played {
-    /// Each two players once.
+    /// Pairs between any two players.
     pub meetings: Vec<Meeting>,
-    /// Games that were lost on time or by a failure.
+    /// Games lost on time or by a failure.
     pub forfeits: u64,
     /// The first failure.
     pub fault: Option<String>,
@@ -66,12 +67,12 @@ impl Played {
     }
 }
 
-/// The results of a pair of games, as a match that is resumed needs them.
+/// Results of a pair of games, as stored for a resumed match.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
-    /// As the first of the two that met saw them.
+    /// From the point of view of the first of the two players.
     pub results: [f64; 2],
-    /// Games that were lost on time or by a failure.
+    /// Games lost on time or by a failure.
     pub forfeits: u64,
 }
 
@@ -85,9 +86,9 @@ impl Pair {
     }
 }
 
-/// Has each two players play `pairs` pairs, of which `part` is played here, or until `sprt` decides,
-/// where it is given. What was played until a stop counts. What `recorder` has of an earlier run is not
-/// played again, and what is played is given to it.
+/// Plays `pairs` pairs between any two players, of which `part` is played here, or until `sprt`
+/// decides. After a stop the finished pairs count. Pairs that `recorder` has from an earlier run
+/// are not played again; new ones are added to it.
 ///
 /// # Errors
 /// If a player does not start or fails again and again, or openings cannot be had.
@@ -163,20 +164,19 @@ pub fn play<'a>(
     Ok(played)
 }
 
-/// A game, and what went wrong in it.
+/// A game and its failure, if any.
 struct PlayedGame {
     game: Game,
-    /// The player that failed has lost.
+    /// The failure of a player, which lost the game.
     fault: Option<Fault>,
 }
 
-/// Players at their places, one of each entrant; none where one has failed.
+/// Players by place, one of each entrant; none if one has failed.
 type Seats<'a> = Vec<Option<Box<dyn Player + 'a>>>;
 
-/// Both games of a pair by its number, the first with the first player as White.
+/// Plays both games of a pair by its number, the first with the first player as White.
 ///
-/// # Errors
-/// If there is no opening, or a player fails before the game begins, or does not start.
+/// # Errors If there is no opening, or a player fails before the game begins, or does not start.
 fn pair<'a>(
     entrants: &'a [Box<dyn Entrant + 'a>],
     seats: &mut Seats<'a>,
@@ -191,7 +191,7 @@ fn pair<'a>(
     Ok([as_white, as_black])
 }
 
-/// The two players, anew where one has failed.
+/// Starts both players, or restarts one that has failed.
 fn sit_down<'a, 's>(
     entrants: &'a [Box<dyn Entrant + 'a>],
     seats: &'s mut Seats<'a>,
@@ -210,7 +210,7 @@ fn sit_down<'a, 's>(
     Ok(sides.map(|seat| seat.as_mut().expect("all sit")))
 }
 
-/// The first opening that both sides see as level, where there is a choice.
+/// The first opening that is level for both sides, if there is a choice.
 fn opening(
     sides: &mut [&mut Box<dyn Player + '_>; 2],
     opener: &Opener,
@@ -218,7 +218,7 @@ fn opening(
     manner: &Manner,
 ) -> Result<Chess, Obstacle> {
     let bound = manner.openings.bound.unsigned_abs();
-    // No clock is charged with it.
+    // This time is not charged to the clocks.
     let limit = match manner.pace {
         Pace::Nodes(nodes) => Limit::Nodes(nodes),
         Pace::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
@@ -290,22 +290,20 @@ fn game<'a>(
     Ok(PlayedGame { game, fault })
 }
 
-/// A PGN file of games under way, and its journal.
+/// A PGN file of a match in progress, and its journal.
 #[derive(Debug)]
 pub struct Recorder {
     journal: Journal<Pair>,
     players: Vec<Named>,
-    /// How the games are played.
+    /// Tags with the rules of the games.
     tags: Vec<(&'static str, String)>,
 }
 
 impl Recorder {
-    /// Begins a file, or goes on with one that was begun with the same players, the same manner and
-    /// the same `settings`.
+    /// Starts a file, or resumes one with the same players, rules and `settings`.
     ///
-    /// # Errors
-    /// If the file is there without a journal, or was begun otherwise; if a program does not start, or
-    /// a book cannot be read.
+    /// # Errors If the file exists without a journal, or has other settings; if a program does not
+    /// start, or a book cannot be read.
     pub fn open(
         path: &Path,
         entrants: &[Box<dyn Entrant + '_>],
@@ -330,8 +328,8 @@ impl Recorder {
         Ok(Self { journal: Journal::open(path, &all)?, players, tags })
     }
 
-    /// Writes a pair, first the game in which the first of the two players has White, and brings
-    /// it to the disk. `number` counts the pairs of the same two from 0.
+    /// Appends a pair, first the game in which the first of the two players has White, and syncs
+    /// it. `number` counts the pairs of the same two from 0.
     fn add(
         &mut self,
         two: [usize; 2],
@@ -364,7 +362,7 @@ impl Recorder {
     }
 }
 
-/// The tags that tell how a game was played.
+/// Tags that describe the rules of a game.
 fn tags(manner: &Manner) -> Vec<(&'static str, String)> {
     let seconds = |milliseconds: u64| milliseconds as f64 / 1000.0;
     let pace = match manner.pace {
@@ -387,7 +385,7 @@ fn tags(manner: &Manner) -> Vec<(&'static str, String)> {
     vec![pace, openings, ("Adjudication", manner.adjudication.to_string())]
 }
 
-/// How a game ended, in the words of PGN.
+/// End of a game in the words of PGN.
 fn termination(ending: Ending) -> &'static str {
     match ending {
         Ending::Won(_) | Ending::Level | Ending::TooLong => "adjudication",

@@ -6,7 +6,7 @@
 //!       └────────────── kept where it scores more than a half ─── match ◀──────┘
 //! ```
 //!
-//! Each stage leaves its file and is not run again where that is there: `001/games.vf`, `001/run`,
+//! Each stage writes its file and is not repeated if that exists: `001/games.vf`, `001/run`,
 //! `001/match.json`. Games and matches are functions of the seed, at paces of nodes, so the loop
 //! ends with the same files however often it was stopped, with any number of threads.
 
@@ -33,7 +33,7 @@ use crate::report::Table;
 use crate::report::elo::{Meeting, Pairs, ratings};
 use crate::sample::mix;
 
-/// Half-moves of the random openings.
+/// Half-moves of random openings, fewest and most.
 const PLIES: (u32, u32) = (8, 9);
 
 /// Sizes of the loop.
@@ -42,25 +42,25 @@ pub struct Settings {
     /// The evaluation that plays the first games.
     pub start: String,
     pub generations: u64,
-    /// Of each generation.
+    /// Games per generation.
     pub games: u64,
-    /// No iteration of a search in these games begins beyond as many.
+    /// No iteration of a search in these games starts beyond this.
     pub soft_nodes: u64,
-    /// Generations whose games are trained on.
+    /// Generations whose games are used for training.
     pub window: u64,
-    /// Pairs of games of a match.
+    /// Pairs of games per match.
     pub pairs: u64,
-    /// A move in a match.
+    /// Nodes per move in a match.
     pub nodes: u64,
 }
 
-/// The match of a generation.
+/// Match of a generation.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generation {
     /// The best generation before it; 0 is the start.
     pub best: u64,
-    /// Pairs that scored 0, 0.5, 1, 1.5 and 2, seen by the generation.
+    /// Pairs that scored 0, 0.5, 1, 1.5 and 2 for the generation.
     pub against_best: [u64; 5],
 }
 
@@ -69,7 +69,7 @@ impl Generation {
         Pairs::new(self.against_best)
     }
 
-    /// Whether it is the best from now on.
+    /// Whether it becomes the best.
     pub fn is_kept(&self) -> bool {
         self.pairs().score().is_some_and(|score| score > 0.5)
     }
@@ -82,15 +82,14 @@ pub struct Climb<'a> {
     out: &'a Path,
     means: &'a Means<'a>,
     place: (Device, Compute),
-    /// Those that are done, from 1 on.
+    /// Finished generations, from 1 on.
     pub generations: Vec<Generation>,
 }
 
 impl<'a> Climb<'a> {
-    /// Opens the start. `data.files` of the config stand for the games of each generation.
+    /// Opens the start. The games of each generation replace `data.files` of the config.
     ///
-    /// # Errors
-    /// If the start cannot play.
+    /// # Errors If the start cannot play.
     pub fn new(
         config: Config,
         settings: &'a Settings,
@@ -103,11 +102,10 @@ impl<'a> Climb<'a> {
         Ok(climb)
     }
 
-    /// Runs the loop from where the folder stands. False if it was interrupted; the same call goes
-    /// on.
+    /// Runs the loop from the state of the folder. False if it was interrupted; the same call
+    /// resumes it.
     ///
-    /// # Errors
-    /// If a training fails, or something cannot be read or written.
+    /// # Errors If a training fails, or a file cannot be read or written.
     pub fn run(&mut self) -> Result<bool> {
         for number in 1..=self.settings.generations {
             let file = self.folder(number).join("match.json");
@@ -148,7 +146,7 @@ impl<'a> Climb<'a> {
         self.folder(number).join("games.vf")
     }
 
-    /// What plays for a generation: a run folder, or the start.
+    /// Path of a generation's evaluation: a run folder, or the start.
     pub fn evaluation(&self, number: u64) -> PathBuf {
         match number {
             0 => self.settings.start.clone().into(),
@@ -170,10 +168,10 @@ impl<'a> Climb<'a> {
         Openings { plies: PLIES, ..Openings::default() }
     }
 
-    /// Games of the best so far against itself; false if they were interrupted.
+    /// Plays games of the best generation against itself; false if interrupted.
     fn play_games(&self, number: u64) -> Result<bool> {
         let output = self.games(number);
-        // The journal goes when the games are whole.
+        // The journal is removed when the games are complete.
         if output.exists() && !journal::path_of(&output).exists() {
             return Ok(true);
         }
@@ -200,7 +198,7 @@ impl<'a> Climb<'a> {
         Ok(!selfplay(&job, self.means.listener)?.stopped)
     }
 
-    /// Trains on the games of the last generations; false if it was interrupted.
+    /// Trains on the games of the last generations; false if interrupted.
     fn train(&self, number: u64) -> Result<bool> {
         let path = self.folder(number).join("run");
         if is_finished(&path) {
@@ -216,7 +214,7 @@ impl<'a> Climb<'a> {
         Ok(begin(config, &folder, self.means)?.is_some())
     }
 
-    /// The match of a generation against the best; none if it was interrupted.
+    /// Plays a generation against the best; none if interrupted.
     fn meet(&self, number: u64, other: u64) -> Result<Option<[u64; 5]>> {
         let &Settings { pairs, nodes, .. } = self.settings;
         let named = self.named(other);
@@ -227,17 +225,17 @@ impl<'a> Climb<'a> {
             pace: Pace::Nodes(nodes),
             openings: Self::openings(),
             adjudication: Adjudication::default(),
-            // Not the openings of any games that were trained on.
+            // Different from the openings of all training games.
             seed: mix(mix(self.config.seed, number), 1 + other),
         };
         let parts = (pairs, Part::WHOLE);
         let played = play(&players, &manner, parts, None, None, self.means.listener)?;
-        // A part of a match says nothing: stopping when it looks good misleads.
+        // An incomplete match is not used: stopping it when it looks good would bias the result.
         let played = played.meetings[0].pairs;
         Ok((played.len() == pairs).then(|| played.counts()))
     }
 
-    /// A row a generation; all are rated together, the start at 0.
+    /// One row per generation; all are rated together, the start at 0.
     pub fn table(&self) -> Table {
         let names: Vec<String> =
             (0..=self.generations.len()).map(|it| self.named(it as u64)).collect();

@@ -1,4 +1,4 @@
-//! Anything that evaluates positions, opened by its name or its file.
+//! Evaluations of positions, opened by name or file.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -33,11 +33,11 @@ pub struct Evaluator {
     pub name: String,
     /// The name or path by which it was opened.
     pub given: String,
-    /// None where the training is unknown: then the games that it has seen are, too.
+    /// None if its training, and so its training games, are unknown.
     pub recipe: Option<Recipe>,
-    /// The SHA-256 of its file, if it has one.
+    /// SHA-256 of its file, if it has one.
     pub digest: Option<String>,
-    /// The scale that turns its centipawns into expected results, where it is known.
+    /// Scale of its centipawns for expected results, if known.
     fitted: Option<f64>,
     /// Whether it has a file; others are built in.
     trained: bool,
@@ -49,32 +49,32 @@ enum Form {
     Constant,
     Score,
     Terms(Box<(HceEvaluator, HceWeights)>),
-    /// Terms of another engine, which only its traces hold.
+    /// Terms of another engine, known from its traces only.
     Traced(Box<OwnEngine>),
     Floats(Box<Floats>),
-    /// A net as engines load it, and its base evaluation.
+    /// A net in integers, and its base evaluation.
     Net(Box<Net>, Option<Base>),
 }
 
-/// A net as it is trained.
+/// A net in floats.
 struct Floats {
     model: Model,
     encoder: Encoder,
     source: Imported,
-    /// The quantised net, made when a search needs it.
+    /// The quantised net, computed when a search needs it.
     integers: OnceLock<Result<Net, String>>,
 }
 
-/// The names that are no files, and their meaning.
+/// Built-in names with their meaning.
 pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330, 500, 900), \
                             score (the data's own)";
 
-/// The value of a net and its base evaluation, in centipawns for the side to move.
+/// Value of a net and its base evaluation, in centipawns for the side to move.
 pub fn sum(net: &Net, base: Option<&Base>, position: &Position) -> i32 {
     net.evaluate(position).saturating_add(base.map_or(0, |base| base.value(position)))
 }
 
-/// The same, updated along with a search.
+/// The same evaluation for a search, updated move by move.
 pub fn in_search<'a>(net: &'a Net, base: Option<&'a Base>) -> Box<dyn Evaluate + Send + 'a> {
     let net = search::integers(net);
     match base.map(|base| &base.below) {
@@ -131,7 +131,7 @@ impl Evaluator {
         })
     }
 
-    /// The kind of evaluation in words.
+    /// Describes the kind of evaluation.
     pub fn describe(&self) -> &'static str {
         match &self.form {
             Form::Constant => "the mean result for every position",
@@ -145,7 +145,7 @@ impl Evaluator {
         }
     }
 
-    /// Whether boards that were flipped to the side to move will not do.
+    /// Whether it needs boards that are not flipped to the side to move.
     pub fn needs_colours(&self) -> bool {
         match &self.form {
             Form::Floats(floats) => floats.encoder.needs_colours(),
@@ -156,7 +156,7 @@ impl Evaluator {
         }
     }
 
-    /// Whether it comes from training at all, here or elsewhere.
+    /// Whether it was trained, here or elsewhere.
     pub fn is_trained(&self) -> bool {
         self.trained
     }
@@ -173,7 +173,7 @@ impl Evaluator {
         matches!(self.form, Form::Score)
     }
 
-    /// Its handcrafted terms, if it has some of ours.
+    /// Its handcrafted terms, if they are built in.
     pub fn terms(&self) -> Option<&HceWeights> {
         match &self.form {
             Form::Terms(terms) => Some(&terms.1),
@@ -181,13 +181,13 @@ impl Evaluator {
         }
     }
 
-    /// The scale by which a search chooses its margins: the fitted one, or a usual one.
+    /// Scale for the margins of a search: the fitted one, or a usual one.
     pub fn scale_in_search(&self) -> f64 {
         const USUAL: f64 = 200.0;
         self.fitted.unwrap_or(USUAL)
     }
 
-    /// An error where a position alone cannot be evaluated.
+    /// Fails if a position alone cannot be evaluated.
     pub fn knows_bare_positions(&self) -> Result<()> {
         let why = match &self.form {
             Form::Score => "a position alone has no score",
@@ -200,10 +200,9 @@ impl Evaluator {
         bail!("cannot evaluate positions with {}: {why}", self.name)
     }
 
-    /// The evaluation along with a search; of a checkpoint the integers of its net.
+    /// The evaluation for a search; the integers of a checkpoint's net.
     ///
-    /// # Errors
-    /// If it evaluates no bare positions, or the floats cannot be quantised.
+    /// # Errors If it cannot evaluate positions alone, or the floats cannot be quantised.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.knows_bare_positions()?;
         if let Form::Terms(terms) = &self.form {
@@ -216,8 +215,8 @@ impl Evaluator {
         Ok(in_search(net, base))
     }
 
-    /// The integers of its net, and their base evaluation; of a checkpoint those that its export
-    /// would have, if any fit. None where it is no net.
+    /// Integers of its net, and their base evaluation; for a checkpoint those of its export, if
+    /// they fit. None without a net.
     pub fn net(&self) -> Result<Option<(&Net, Option<&Base>)>, &String> {
         Ok(match &self.form {
             Form::Floats(floats) => Some((floats.integers()?, floats.encoder.base())),
@@ -265,7 +264,7 @@ impl Evaluator {
 }
 
 impl Floats {
-    /// The net that an export with the scales of the file would give.
+    /// The net that an export with the scales of the file produces.
     fn integers(&self) -> Result<&Net, &String> {
         let Imported { weights, architecture, scales, .. } = &self.source;
         let make = || {
@@ -319,7 +318,7 @@ impl OwnEngine {
     }
 }
 
-/// Refuses one evaluation under two names, or twice under one: a folder of a run is its best
+/// Fails if an evaluation is given twice, by one or two names: a run folder means its best
 /// checkpoint.
 pub fn each_once(given: &[String]) -> Result<()> {
     let file = |name: &String| {
@@ -378,7 +377,7 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
     Ok((recipe, Form::Floats(Box::new(floats)), fitted))
 }
 
-/// The scale that fits the exported net of these floats, brought to the centipawns of the floats.
+/// The scale fitted to the exported net of these floats, converted to the centipawns of the floats.
 fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
     let net = match path.file_name() {
         Some(name) if name == BEST => path.with_file_name(NET),
@@ -406,7 +405,7 @@ fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     Ok((recipe, Form::Net(Box::new(loaded.net), base), fitted))
 }
 
-/// `runs/first/best.safetensors` as `first/best`, `runs/first/net.bin` as `first/net`,
+/// Shortens `runs/first/best.safetensors` to `first/best`, `runs/first/net.bin` to `first/net`,
 /// `nets/first.bin` as `first.bin`.
 pub fn short_name(path: &Path) -> String {
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();

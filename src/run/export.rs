@@ -1,4 +1,4 @@
-//! Export: from weights, and what is known of them, to a net with floats and manifest.
+//! Export of weights and facts to a net with floats and manifest.
 
 use std::path::{Path, PathBuf};
 
@@ -22,18 +22,18 @@ use crate::sample::{Position, Sample};
 use crate::train::checkpoint::Checkpoint;
 use crate::{input, output};
 
-/// A net that was written.
+/// An exported net.
 pub struct Written {
     pub exported: Exported,
-    /// What it was made of, in words.
+    /// Kind of its source, in words.
     pub kind: &'static str,
-    /// Of floats, net and manifest.
+    /// Paths of floats, net and manifest.
     pub paths: [PathBuf; 3],
     /// Whether there were positions to measure it on.
     pub measured: bool,
 }
 
-/// Exports a checkpoint of a run that has just ended.
+/// Exports a checkpoint of a finished run.
 pub fn checkpoint(
     path: &Path,
     net: &Path,
@@ -53,8 +53,8 @@ pub fn checkpoint(
     write(&source, origin.provenance, &basis, None, net)
 }
 
-/// A file of weights, or a quantised net turned back into floats, as the file itself, or the manifest
-/// or description beside it, describes it.
+/// Reads a file of weights, or dequantises a net, as described by the file itself, or by the
+/// manifest or description beside it.
 pub fn read(path: &Path) -> Result<Imported> {
     let name = path.display();
     let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
@@ -63,7 +63,7 @@ pub fn read(path: &Path) -> Result<Imported> {
     let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
     recipe::settle(&mut source.facts, &source.weights).with_context(|| name.to_string())?;
     match &beside {
-        // The file itself does not know that it is a part of a sum.
+        // The file itself has no base evaluation.
         Beside::Manifest(it) => {
             source.facts.extend(recipe::fact_of(it.provenance.base.as_ref())?);
         }
@@ -73,7 +73,7 @@ pub fn read(path: &Path) -> Result<Imported> {
     Ok(source)
 }
 
-/// An export must not take the name of what it is made from, by whatever path or link.
+/// Fails if an export would overwrite its source, by any path or link.
 pub fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
     for path in export::paths(net)? {
         ensure!(
@@ -91,24 +91,24 @@ pub fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Positions to measure integers against floats on: enough for the mean and for rare extremes.
+/// Positions on which integers are compared with floats: enough for the mean and for rare extremes.
 const MEASURED: usize = 100_000;
 
-/// Positions that an export is measured on.
+/// Positions on which an export is measured.
 pub struct Basis {
     pub samples: Vec<Sample>,
-    /// Where they come from, in words.
+    /// Origin of the positions, in words.
     pub on: String,
 }
 
-/// What a checkpoint's header says of its origin.
+/// Origin of a checkpoint, from its header.
 pub struct Origin {
     pub provenance: Provenance,
     recipe: Option<Recipe>,
 }
 
 impl Origin {
-    /// Everything is empty for files that are no checkpoints of this program.
+    /// The origin; empty for files of other programs.
     pub fn of(source: &Imported) -> Result<Self> {
         let recipe = Recipe::read(&source.facts)?;
         let state = Checkpoint::state(&source.facts).unwrap_or_default();
@@ -135,7 +135,7 @@ impl Origin {
         Ok(Self { provenance, recipe })
     }
 
-    /// Where the positions of [`Origin::basis`] come from, in words.
+    /// Origin of the positions of [`Origin::basis`], in words.
     fn on(&self, given: Option<&Plan>) -> String {
         let names = |files: &mut dyn Iterator<Item = &PathBuf>| {
             let names: Vec<String> = files.map(|file| file.display().to_string()).collect();
@@ -151,8 +151,8 @@ impl Origin {
         }
     }
 
-    /// Positions of the files, or else those that validated the run, if its data is still there:
-    /// scales are chosen on them, and what is chosen must not be chosen on the test.
+    /// Positions of the files, or else the run's validation positions, if its data still exist:
+    /// scales are chosen on these, and choices must not use the test.
     pub fn basis(
         &self,
         given: Option<Plan>,
@@ -206,7 +206,7 @@ pub fn write(
     Ok(Written { exported, kind, paths, measured })
 }
 
-/// Sets SCALE so that centipawns mean what they mean in an old evaluation; returns its name, too.
+/// Sets SCALE so that centipawns mean the same as in an old evaluation; returns its name, too.
 pub fn match_to(
     source: &mut Imported,
     old: &str,

@@ -1,4 +1,4 @@
-//! A run's folder: what lies in it, and that only one process works there.
+//! Folder of a run: its files, and its lock for one process.
 
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -13,44 +13,42 @@ use crate::progress::Progress;
 use crate::train::KEPT;
 
 pub const CONFIG: &str = "config.toml";
-/// To resume from.
+/// Checkpoint for resuming.
 pub const LAST: &str = "last.safetensors";
-/// The lowest held-out loss.
+/// Checkpoint with the lowest held-out loss.
 pub const BEST: &str = "best.safetensors";
-/// Weights that found the quiet ends of the present round.
+/// Weights that found the quiet ends of the current round.
 pub const ROUND: &str = "round.safetensors";
-/// The quantised best; its manifest and floats have the same name.
+/// The quantised best net; its manifest and floats have the same name.
 pub const NET: &str = "net.bin";
-/// The best handcrafted terms.
 pub const TERMS: &str = "terms.json";
 
-/// Terms that learnt together with a net.
+/// Terms that were trained with a net.
 pub const BASE: &str = "base.json";
 /// Changes of each term.
 pub const TERMS_CSV: &str = "terms.csv";
 
-/// Losses and rates, row by row.
 pub const LOG: &str = "log.csv";
-/// The run as a page.
+/// Page about the run.
 pub const REPORT: &str = "report.html";
 
-/// Held by whoever works in a folder.
+/// Locked by the process that works in a folder.
 const LOCK: &str = ".lock";
 
-/// Everything that a run writes, but for its config and its lock.
+/// All files of a run except its config and its lock.
 const FILES: [&str; 11] =
     [LAST, BEST, ROUND, NET, TERMS, BASE, TERMS_CSV, "net.json", "net.safetensors", LOG, REPORT];
 
-/// Whether a run in a folder has written its result whole: the manifest of its net, or the table of
-/// its terms, comes last.
+/// Whether a run in a folder is complete: the manifest of its net, or the table of its terms, is
+/// written last.
 pub fn is_finished(folder: &Path) -> bool {
     ["net.json", TERMS_CSV].iter().any(|name| folder.join(name).exists())
 }
 
-/// A folder that this process alone trains in.
+/// A folder locked by this process for training.
 pub struct RunFolder {
     pub path: PathBuf,
-    /// Released when the process ends, by whatever death.
+    /// Released when the process ends in any way.
     _lock: File,
 }
 
@@ -63,14 +61,13 @@ impl Drop for RunFolder {
 }
 
 impl RunFolder {
-    /// Takes a folder for a new run of this process.
+    /// Locks a folder for a new run of this process.
     ///
-    /// # Errors
-    /// If it cannot be written to, holds something else than a run, or a run that is not to be
-    /// overwritten.
+    /// # Errors If it cannot be written to, contains something else than a run, or a run that is
+    /// not to be overwritten.
     pub fn take(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
         let (folder, config) = (path.display(), path.join(CONFIG));
-        // Opened and dropped: this makes the folder.
+        // Opened and dropped: this creates the folder.
         Output::create(&config)?;
         let taken = Self::open(path, listener)?;
         let ours = input::text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
@@ -87,7 +84,7 @@ impl RunFolder {
         Ok(taken)
     }
 
-    /// Takes an existing run for this process.
+    /// Locks the folder of an existing run.
     pub fn of_run(path: &Path, listener: &dyn Progress) -> Result<Self> {
         ensure!(
             path.join(LAST).exists(),
@@ -109,7 +106,7 @@ impl RunFolder {
             Err(TryLockError::WouldBlock) => {
                 bail!("a run is under way in {folder}; wait for it, or stop it")
             }
-            // Some network drives know no locks; better no lock than no training.
+            // Some network drives do not support locks; training without one is better than none.
             Err(TryLockError::Error(error)) => listener
                 .remark(&format!("{folder} cannot be locked ({error}): start no second run")),
         }
@@ -120,12 +117,12 @@ impl RunFolder {
         Ok(taken)
     }
 
-    /// Removes what an earlier run left.
+    /// Removes the files of an earlier run.
     pub fn clear(&self) -> Result<()> {
         remove(&self.path, |name| FILES.contains(&name))?;
         let kept = self.file(KEPT);
         remove(&kept, |name| name.ends_with(".safetensors"))?;
-        // Only an empty folder goes.
+        // Only an empty folder is removed.
         let _ = std::fs::remove_dir(&kept);
         Ok(())
     }
@@ -135,7 +132,7 @@ impl RunFolder {
     }
 }
 
-/// Removes files from a folder, if there is one.
+/// Removes files from a folder, if it exists.
 fn remove(folder: &Path, which: impl Fn(&str) -> bool) -> Result<()> {
     let failed = || format!("cannot clear {}", folder.display());
     let entries = match std::fs::read_dir(folder) {

@@ -1,4 +1,4 @@
-//! The positions that a comparison may be measured on: never games that an evaluation was trained on.
+//! Selection of positions for a comparison: never games that an evaluation was trained on.
 
 use anyhow::{Result, ensure};
 
@@ -8,11 +8,11 @@ use crate::digits::grouped;
 use crate::loader::Test;
 use crate::sample::{Sample, games_known};
 
-/// The positions to measure on, with notes and doubts about them.
+/// Positions for a comparison, with notes and doubts about them.
 #[derive(Debug)]
 pub struct Selection {
     pub samples: Vec<Sample>,
-    /// Whether they are test games; else nothing was left out.
+    /// Whether they are test games; else all positions are used.
     pub is_test: bool,
     pub notes: Vec<String>,
     /// By evaluation, another explanation of a low loss.
@@ -20,14 +20,14 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Notes a doubt about an evaluation; the first one stands in its verdict.
+    /// Adds a doubt about an evaluation; its verdict has the first one.
     pub fn doubt(&mut self, place: usize, why: String) {
         self.notes.push(why.clone());
         self.doubts[place].get_or_insert(why);
     }
 
-    /// Leaves out the positions that have no score, for all evaluations alike. An error where none
-    /// has one, with `who` needs them.
+    /// Leaves out positions without a score, for all evaluations alike. Fails if none is left,
+    /// which `who` needs.
     pub fn skip_unscored(&mut self, who: &str) -> Result<()> {
         let all = self.samples.len();
         self.samples.retain(|sample| sample.score.is_some());
@@ -46,7 +46,7 @@ impl Selection {
     }
 }
 
-/// The doubt about an evaluation whose checkpoint was chosen on the games measured.
+/// The doubt about an evaluation whose checkpoint was chosen on the measured games.
 pub fn chosen_on_these(name: &str) -> String {
     format!("{name} chose its checkpoint on these games too")
 }

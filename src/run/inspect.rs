@@ -49,7 +49,7 @@ pub fn look(
     Ok(inspect(weights, architecture, *scales, samples, explained, &hce)?)
 }
 
-/// Positions of the files, or else those that validated the run.
+/// Positions of the files, or else the run's validation positions.
 pub fn positions(
     given: Option<Plan>,
     recipe: Option<&Recipe>,

@@ -1,4 +1,4 @@
-//! Evaluations on positions that they may be measured on, for `compare` and `report`.
+//! Measurement of evaluations for `compare` and `report`.
 
 use std::path::{Path, PathBuf};
 
@@ -19,17 +19,17 @@ use crate::report::deep::{Deep, Depth, Quantising, deep, quantising};
 use crate::report::{Comparison, Played, Predictions, Truth, compare};
 use crate::sample::{Sample, games_known};
 
-/// Positions of a file whose results are held against material, as in training.
+/// Positions per file whose results are compared with material, as in training.
 const PROBE: usize = 50_000;
 
-/// The values of each evaluation for the same positions, and the known results.
+/// Values of each evaluation for the same positions, and facts about these.
 pub struct Measurement {
     pub samples: Vec<Sample>,
     pub evaluations: Vec<Predictions>,
-    /// The positions measured on, and open questions about them.
+    /// The measured positions, and open questions about them.
     pub notes: Vec<String>,
     truth: Truth,
-    /// By evaluation, whether it was trained.
+    /// Whether each evaluation was trained.
     trained: Vec<bool>,
     /// Floats and integers of one net, as places among the evaluations.
     nets: Vec<[usize; 2]>,
@@ -37,7 +37,7 @@ pub struct Measurement {
     played: Option<Played>,
 }
 
-/// The known facts of positions, whose games are called `noun`.
+/// Facts about positions; `noun` names their games.
 pub fn truth(samples: &[Sample], noun: &'static str) -> Truth {
     Truth {
         results: samples.iter().map(|sample| sample.result.into()).collect(),
@@ -49,7 +49,7 @@ pub fn truth(samples: &[Sample], noun: &'static str) -> Truth {
     }
 }
 
-/// All positions of the files that a user names, or else of those that a run was trained on.
+/// All positions of the given files, or else of a run's training files.
 pub fn plan(given: Option<Plan>, run: Option<&Recipe>, evaluators: &[Evaluator]) -> Result<Plan> {
     let plan = match (given, run) {
         (None, None) => bail!("name files of positions with --data"),
@@ -59,14 +59,14 @@ pub fn plan(given: Option<Plan>, run: Option<&Recipe>, evaluators: &[Evaluator])
     Ok(Plan { colours: evaluators.iter().any(Evaluator::needs_colours), ..plan })
 }
 
-/// Reads all positions of the files, one after the other; and why their results name no winner, if
-/// those of a file are turned as far as material can tell.
+/// Reads all positions of the files, one after the other; also returns why their results name no
+/// winner, if material contradicts the point of view of a file.
 pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option<String>)> {
     let (mut all, mut doubt) = (Vec::new(), None);
     for file in &plan.files {
         let alone = Plan { files: vec![file.clone()], ..plan.clone() };
         let found = collect(&alone, Part::All, listener).map_err(|error| match error {
-            // The remedy is a command here, not a key of a config.
+            // Here the remedy is an option, not a key of a config.
             LoadError::Read(ReadError::Bad { path, bad, limit: 0 }) => anyhow!(
                 "{path}, {bad} (to leave such out, pass --bad-records N)",
                 path = path.display()
@@ -79,8 +79,8 @@ pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option
     Ok((all, doubt))
 }
 
-/// Why the results cannot be those of these positions, if material contradicts them as training
-/// would find: then the best prediction of them is the worst evaluation.
+/// Reason why these results do not belong to the positions, if material contradicts them as in
+/// training: then the best predictor is the worst evaluation.
 fn turned(samples: &[Sample]) -> Option<String> {
     match view::measure(&samples[..samples.len().min(PROBE)], view::Of::Result, false) {
         view::Verdict::Holds(_) | view::Verdict::Unsure => None,
@@ -100,8 +100,8 @@ fn nets(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
     integers.filter_map(|(place, it)| Some([of(it)?, place])).collect()
 }
 
-/// The common part of the names of floats and integers: the folder of a run, or the path without
-/// its ending.
+/// Common part of the names of floats and integers: the folder of a run, or the path without its
+/// extension.
 fn net_of(given: &str) -> String {
     let path = Path::new(given);
     let named = |name: &str| path.file_name().is_some_and(|it| it == name);
@@ -112,8 +112,8 @@ fn net_of(given: &str) -> String {
 }
 
 impl Measurement {
-    /// Evaluates positions of these files. Evaluations with equal names are called as they were
-    /// given.
+    /// Evaluates positions of these files. Evaluations with equal short names keep their given
+    /// names.
     pub fn of(
         evaluators: &[Evaluator],
         mut selection: Selection,
@@ -160,7 +160,7 @@ impl Measurement {
         Ok(Self { samples, evaluations, notes, truth, trained, nets, played: None })
     }
 
-    /// Adds the games of a match, in which some of the evaluations played.
+    /// Adds the games of a match in which some of the evaluations played.
     pub fn play(&mut self, games: &Match, evaluators: &[Evaluator]) -> Result<()> {
         let (players, notes) = games.find(evaluators)?;
         for (evaluation, player) in self.evaluations.iter_mut().zip(players) {
@@ -171,15 +171,14 @@ impl Measurement {
         Ok(())
     }
 
-    /// The cost of quantising each net of which floats and integers are there.
+    /// Cost of quantising each net with floats and integers.
     pub fn quantising(&self) -> Result<Vec<Quantising>> {
         let of =
             |net: &[usize; 2]| quantising(net.map(|place| &self.evaluations[place]), &self.truth);
         Ok(self.nets.iter().map(of).collect::<Result<_, _>>()?)
     }
 
-    /// Leaves out floats beside their integers, which are what engines compute with. Returns the
-    /// places that stay.
+    /// Leaves out floats beside their integers, which engines use. Returns the places that stay.
     pub fn drop_floats(&mut self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.evaluations.len()).collect();
         places.retain(|place| self.nets.iter().all(|[floats, _]| floats != place));
@@ -189,13 +188,13 @@ impl Measurement {
         places
     }
 
-    /// Which evaluation is better, and how sure that is.
+    /// Compares the evaluations.
     pub fn compare(&self) -> Result<Comparison> {
         Ok(self.finished(compare(&self.evaluations, &self.truth)?))
     }
 
-    /// The same with phases, calibration and disagreements, all held against the first evaluation
-    /// that was trained.
+    /// Compares them with phases, calibration and disagreements; the reference is the first trained
+    /// evaluation.
     pub fn deep(&self, most: usize) -> Result<Deep> {
         let phases: Vec<u8> =
             self.samples.par_iter().map(|it| hce::Phase::pieces(&it.position)).collect();
@@ -209,7 +208,7 @@ impl Measurement {
         Ok(Deep { comparison: self.finished(deep.comparison), ..deep })
     }
 
-    /// With notes and games.
+    /// Adds notes and games.
     fn finished(&self, mut comparison: Comparison) -> Comparison {
         comparison.notes.clone_from(&self.notes);
         if let Some(played) = &self.played {
@@ -219,8 +218,8 @@ impl Measurement {
     }
 }
 
-/// The targets of the first run that uses scores, and their formula, if all positions have a score
-/// and all its sources the same target.
+/// Targets of the first run that uses scores, and their formula, if all positions have a score and
+/// its sources share one target.
 fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;
@@ -234,7 +233,7 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
     Some((targets_of(samples, config)?, note))
 }
 
-/// The target of each position at the end of a run with this config; none where a score lacks.
+/// Target of each position at the end of a run with this config; none if a score is missing.
 pub fn targets_of(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
     let (wdl, promise) = (config.final_wdl(), config.promise);
     let target = |sample: &Sample| {

@@ -1,8 +1,8 @@
-//! What a run is: from a config and data to an evaluation that stands in a folder, is known again
-//! by its path, and is measured on what it has not seen.
+//! Runs: from a config and data to an evaluation in a folder, which is found by its path and
+//! measured on unseen data.
 //!
 //! Nothing here prints, exits, or reads clock and environment; a
-//! [`Progress`](crate::progress::Progress) is notified of what happens meanwhile.
+//! [`Progress`](crate::progress::Progress) receives all events.
 
 pub mod arena;
 pub mod climb;

@@ -1,4 +1,4 @@
-//! How many of the moves that winners played evaluations put first.
+//! Share of the winners' moves that evaluations rank first.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
@@ -16,10 +16,9 @@ use crate::search::{Evaluate, Quiescence};
 /// Positions that a thread searches at a time.
 const PIECE: usize = 64;
 
-/// Searches the moves of winners in some positions, where they had to choose.
+/// Searches the winners' moves in some positions with a choice.
 ///
-/// # Errors
-/// If an evaluation cannot search, or no position is left.
+/// # Errors If an evaluation cannot search, or no position is left.
 pub fn find(
     evaluators: &[Evaluator],
     selection: Selection,
@@ -47,7 +46,7 @@ pub fn find(
         samples.par_chunks(PIECE).flat_map_iter(of).collect()
     };
     let firsts: Vec<Vec<Option<f64>>> = evaluators.iter().map(firsts_of).collect();
-    // A position that one of them could not search counts for none.
+    // A position that one of them cannot search is dropped for all.
     let searched: Vec<u32> = (0..samples.len() as u32)
         .filter(|i| firsts.iter().all(|firsts| firsts[*i as usize].is_some()))
         .collect();
@@ -58,8 +57,8 @@ pub fn find(
     Ok(found(named.collect(), &groups.of_records(&searched)))
 }
 
-/// The probability that the move that was played is put first; none where it is not legal, or a
-/// search does not end.
+/// Probability that the played move is ranked first; none if it is illegal, or a search does not
+/// end.
 fn is_first(
     sample: &Sample,
     quiescence: &mut Quiescence,

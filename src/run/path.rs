@@ -1,4 +1,4 @@
-//! Meanings of a path: a file, or the folder of a run.
+//! Interpretation of a path: a file, or the folder of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub fn kind_of(bytes: &[u8]) -> FileKind {
     }
 }
 
-/// A file, or the one of this name in a run folder.
+/// Returns a file, or the file of this name in a run folder.
 pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
@@ -36,8 +36,8 @@ pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The file that is evaluated where a name is that of a run's folder: its net, if it has one, as
-/// engines load it.
+/// The file that is evaluated for a name: for a run's folder its net, if it has one, as engines
+/// load it.
 pub fn as_engines_load(name: &str) -> String {
     let path = Path::new(name);
     match path.is_dir() && path.join(NET).exists() {
@@ -46,7 +46,7 @@ pub fn as_engines_load(name: &str) -> String {
     }
 }
 
-/// The file that plays where a name is that of a file or of a run's folder.
+/// The file that plays for a name of a file or of a run's folder.
 pub fn file_as_engines_load(name: &str) -> PathBuf {
     let path = PathBuf::from(as_engines_load(name));
     if path.is_dir() { path.join(BEST) } else { path }

@@ -5,27 +5,26 @@ use anyhow::{Result, anyhow, ensure};
 use crate::config::Config;
 use crate::model::{Backend, Choice, Compute, Device, Level, Precision, ROOM, is_gpu};
 
-/// A place as a user names it.
+/// A place in a user's terms.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Of the backend, with the number of the device, or `auto`.
+    /// Name of the backend, with the number of the device, or `auto`.
     pub device: String,
-    /// Of the vector instructions; none: the best that are there.
+    /// Name of the vector instructions; none: the best available ones.
     pub level: Option<String>,
-    /// Whether Burn's plain operations take the place of the fused ones.
+    /// Whether Burn's plain operations replace the fused ones.
     pub plain: bool,
 }
 
 impl Default for Place {
-    /// The CPU, as fast as it can.
+    /// The CPU with its best instructions.
     fn default() -> Self {
         Self { device: "flex".into(), level: None, plain: false }
     }
 }
 
 impl Place {
-    /// # Errors
-    /// If there is no such place here, or it cannot compute with this precision.
+    /// # Errors If this machine has no such place, or it cannot compute with this precision.
     pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
         let choice = Choice::named(&self.device)?;
         let device = choice.device()?;
@@ -43,11 +42,10 @@ impl Place {
         Ok((device, Compute::Plain))
     }
 
-    /// The place where a run of this config computes. It names a precision for the fused operations
-    /// of the processor, and one for those of GPUs; all others have 32 bits.
+    /// Opens the place of a run of this config, which names a precision for the fused operations of
+    /// the CPU, and one for those of GPUs; all others have 32 bits.
     ///
-    /// # Errors
-    /// If there is no such place here, or terms are to be tuned on a GPU.
+    /// # Errors If this machine has no such place, or terms are to be tuned on a GPU.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
         let choice = Choice::named(&self.device)?;
         if !config.is_net() && is_gpu(&choice.device()?) {

@@ -1,5 +1,5 @@
-//! A match read from the games that it left, whoever wrote them: who met whom, in pairs of games
-//! of the same opening with the colours exchanged.
+//! A match read from its games, by any program: players, and pairs of games of the same opening
+//! with the colours exchanged.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufReader;
@@ -16,7 +16,7 @@ use crate::format::{Fault, unpack};
 use crate::report::Played;
 use crate::report::elo::{Meeting, Pairs};
 
-/// The tags with the beginning of the SHA-256 of the file that White or Black played with.
+/// Tags with the first digits of the SHA-256 of White's and Black's file.
 pub const DIGESTS: [&str; 2] = ["WhiteDigest", "BlackDigest"];
 
 /// A match, or several.
@@ -29,11 +29,11 @@ pub struct Match {
     files: String,
 }
 
-/// Player of a match; names alone do not tell two versions of a file apart.
+/// Player of a match; names alone do not distinguish two versions of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Player {
     pub name: String,
-    /// See [`DIGESTS`]; None where it has no file, or the games do not say.
+    /// See [`DIGESTS`]; None if it has no file, or the games lack it.
     pub digest: Option<String>,
 }
 
@@ -47,8 +47,7 @@ struct Game {
 /// Reads the games of files in PGN, each a match of its own; players of one name and one digest
 /// are the same.
 ///
-/// # Errors
-/// If a file cannot be read, a game in it does not say who played, or no two games are a pair.
+/// # Errors If a file cannot be read, a game lacks its players, or no two games are a pair.
 pub fn read(files: &[PathBuf]) -> Result<Match> {
     let (mut players, mut notes) = (Vec::new(), Vec::new());
     let mut meetings: BTreeMap<[usize; 2], Pairs> = BTreeMap::new();
@@ -91,8 +90,8 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
 }
 
 impl Match {
-    /// Finds each evaluation among the players: by its file's digest, or by its name where the games
-    /// have no digest. None for those that did not play as they are now. Returns also notes.
+    /// Finds each evaluation among the players: by its file's digest, or by its name if the games
+    /// have no digest. None for those that did not play in their present form. Also returns notes.
     pub fn find(&self, evaluators: &[Evaluator]) -> Result<(Vec<Option<usize>>, Vec<String>)> {
         let mut notes = Vec::new();
         let found = evaluators.iter().map(|evaluator| self.place_of(evaluator, &mut notes));
@@ -124,7 +123,7 @@ impl Match {
     }
 }
 
-/// The games of a file; new players are added.
+/// Reads the games of a file; new players are added.
 fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
     let shown = file.display();
     let input = unpack::open(file).with_context(|| format!("cannot read {shown}"))?;
@@ -163,8 +162,8 @@ fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
     Ok(games)
 }
 
-/// Pairs among the games of two players: those of one round, in whatever order they ended; or where
-/// rounds make none, those that follow each other.
+/// Pairs among the games of two players: those of one round, in whatever order they ended; or
+/// without such rounds, consecutive ones.
 fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
     let is_pair = |[one, other]: [usize; 2]| {
         let (one, other) = (&games[one], &games[other]);
@@ -194,7 +193,7 @@ fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// The name of a player, with its digest where another has the same name.
+/// Name of a player, with its digest if another has the same name.
 fn called(players: &[Player], place: usize) -> String {
     let Player { name, digest } = &players[place];
     let twins = players.iter().filter(|other| other.name == *name).count() > 1;

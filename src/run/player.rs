@@ -1,4 +1,4 @@
-//! Evaluations that play by our own search.
+//! Evaluations that play with the built-in search.
 
 use std::sync::atomic::Ordering;
 
@@ -16,31 +16,30 @@ use crate::model::{Compute, Device};
 use crate::progress::Progress;
 use crate::search::{Evaluate, Game, Limits, Question, Searcher};
 
-/// An evaluation that plays by our own search, on one thread for each player.
+/// An evaluation that plays with the built-in search, on one thread for each player.
 pub struct OwnPlayer {
     evaluator: Evaluator,
     /// MiB of each player's table.
     mebibytes: usize,
 }
 
-/// Milliseconds that pass between a move and its clock.
+/// Milliseconds between a move and its clock.
 const OVERHEAD: u64 = 5;
 
 impl OwnPlayer {
-    /// A usual size of a table. It is cleared for every game or position, so a large one costs time.
+    /// Usual size of a table. It is cleared for every game or position, so a large one costs time.
     pub const MEBIBYTES: usize = 4;
 
-    /// Opens what [`Evaluator::open`] does, the folder of a run by its net.
+    /// Opens an evaluation as [`Evaluator::open`] does; for the folder of a run its net.
     ///
-    /// # Errors
-    /// If it cannot be opened, or cannot play.
+    /// # Errors If it cannot be opened, or cannot play.
     pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
         let evaluator = Evaluator::open(&as_engines_load(name), place, listener)?;
         evaluator.in_search()?;
         Ok(Self { evaluator, mebibytes: Self::MEBIBYTES })
     }
 
-    /// With tables of so many MiB, at least 1.
+    /// Sets the size of tables in MiB, at least 1.
     pub fn with_tables(self, mebibytes: usize) -> Self {
         Self { mebibytes, ..self }
     }
@@ -50,7 +49,7 @@ impl OwnPlayer {
         self.evaluator.in_search().expect("tried when it was opened")
     }
 
-    /// The scale by which a search chooses its margins.
+    /// The scale for the margins of a search.
     pub fn scale(&self) -> f64 {
         self.evaluator.scale_in_search()
     }
@@ -85,7 +84,7 @@ struct AtBoard<'a> {
     searcher: Searcher,
     evaluation: Box<dyn Evaluate + Send + 'a>,
     scale: f64,
-    /// Only where time counts.
+    /// Only if time is limited.
     alarm: Option<Alarm>,
 }
 
@@ -128,7 +127,7 @@ fn limits(limit: Limit) -> Limits {
     }
 }
 
-/// How long the side to move may think; None if it does not matter.
+/// Thinking time of the side to move; None if unlimited.
 fn budget(line: &Line, limit: Limit) -> Option<Budget> {
     match limit {
         Limit::Movetime(milliseconds) => Some(Budget::exactly(milliseconds, OVERHEAD)),

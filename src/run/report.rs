@@ -1,4 +1,4 @@
-//! A page about runs: how they trained, how they compare, what their nets hold.
+//! Page about runs: training, comparison, and contents of nets.
 
 use std::path::{Path, PathBuf};
 
@@ -24,38 +24,38 @@ use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 
-/// Positions to show of each disagreement.
+/// Positions shown of each disagreement.
 const BOARDS: usize = 8;
 
-/// A run to show.
+/// A run on the page.
 pub struct ShownRun {
     pub folder: PathBuf,
     pub recipe: Recipe,
     pub page: Run,
 }
 
-/// A page that is still to be written.
+/// A page before it is written.
 pub struct Page {
     title: String,
     lead: Markup,
     sections: Vec<Section>,
 }
 
-/// Positions to compare on.
+/// Positions for the comparison.
 struct Positions {
     samples: Vec<Sample>,
-    /// Why their results name no winner.
+    /// Reason why their results name no winner.
     doubt: Option<String>,
     files: Vec<PathBuf>,
-    /// As many of them explain nets by handcrafted terms.
+    /// Number of them that explain nets by handcrafted terms.
     explained: usize,
-    /// Where a run held them out: whether they chose its checkpoint, too.
+    /// For held-out positions of a run: whether its checkpoint was chosen on them, too.
     chosen_on: Option<bool>,
 }
 
 impl Page {
-    /// Compares runs and other evaluations on the positions of the files, or else of those that the
-    /// first run was trained on.
+    /// Compares runs and other evaluations on the positions of the files, or else of the first
+    /// run's training files.
     pub fn of(
         runs: &[ShownRun],
         with: &[String],
@@ -87,7 +87,7 @@ impl Page {
         }
         let mut selection = honest(&evaluators, samples, false, false)?;
         if let Some(chosen_on) = chosen_on {
-            // The sketch of much data may have none of these games.
+            // The sketch of large data may lack these games.
             selection.is_test = true;
             for (place, evaluator) in evaluators.iter().enumerate() {
                 if chosen_on && evaluator.is_trained() && selection.doubts[place].is_none() {
@@ -125,7 +125,7 @@ impl Page {
         Ok(Self { title: title(runs), lead, sections })
     }
 
-    /// Writes the page; the number of its bytes.
+    /// Writes the page; returns the number of its bytes.
     pub fn write(&self, path: &Path) -> Result<usize> {
         let text = draw::page(&self.title, &self.lead, &self.sections);
         output::write(path, text.as_bytes())?;
@@ -133,8 +133,8 @@ impl Page {
     }
 }
 
-/// Writes the page of a run that has just ended, from positions that it held out, those that
-/// validate first; its path. Without any it shows how training went, and no more.
+/// Writes the page of a finished run, from its held-out positions, validation first; returns its
+/// path. Without any it shows the training only.
 pub fn of_ended(
     path: &Path,
     recipe: &Recipe,
@@ -145,7 +145,7 @@ pub fn of_ended(
     let runs = [ShownRun { recipe: recipe.clone(), ..ShownRun::read(path)? }];
     let output = path.join(folder::REPORT);
     let compared = || match recipe.config.model {
-        // Only traces hold the terms of another engine.
+        // Terms of another engine are known from traces only.
         Model::Traces(_) => Page::of(&runs, &[], None, place, listener),
         _ => {
             // A run without a test is measured on the games on which others are.
@@ -156,7 +156,7 @@ pub fn of_ended(
                 samples,
                 doubt: None,
                 files: Vec::new(),
-                // A look that takes a second.
+                // Takes about a second.
                 explained: 10_000,
                 chosen_on: Some(chosen_on),
             };
@@ -178,8 +178,8 @@ fn title(runs: &[ShownRun]) -> String {
     names.join(", ")
 }
 
-/// The evaluations of the runs, others, and material beside them. Integers, or floats without them,
-/// have the name of their run.
+/// The evaluations of the runs, others, and material. Integers, or floats without them, have the
+/// name of their run.
 fn open(
     runs: &[ShownRun],
     with: &[String],
@@ -210,7 +210,7 @@ fn open(
 }
 
 impl ShownRun {
-    /// Reads the folder of a run, which may still be in use.
+    /// Reads the folder of a run, which may be in use.
     pub fn read(folder: &Path) -> Result<Self> {
         let name = folder.display();
         ensure!(folder.is_dir(), "{name} is no folder; name the folder of a run");
@@ -242,14 +242,14 @@ impl ShownRun {
         Ok(Self { folder: folder.to_path_buf(), recipe, page })
     }
 
-    /// A file of the run, if it is there, as commands name it.
+    /// Path of the run's file, if it exists, as commands name it.
     fn file(&self, name: &str) -> Option<String> {
         let path = self.folder.join(name);
         path.exists().then(|| path.to_string_lossy().into_owned())
     }
 }
 
-/// Model and data of a run, a fact and its value.
+/// Model and data of a run: name and value of each fact.
 fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, String)>> {
     let model = match recipe.architecture() {
         Some(net) => net.to_string(),
@@ -278,7 +278,7 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     Ok(about)
 }
 
-/// Tables as dotted keys.
+/// Flattens tables to dotted keys.
 fn flatten(prefix: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
     match value {
         toml::Value::Table(table) => {

@@ -13,10 +13,10 @@ use crate::sample::Sample;
 use crate::train::schedule::{Schedule, Span};
 use crate::train::{End, Settings};
 
-/// Games that are too few to measure on.
+/// Fewest games that are enough to measure on.
 const FEW: usize = 60;
 
-/// The positions of each file and their uses, doubts about them, and some of them.
+/// Describes the positions of each file and their uses, doubts about them, and some of them.
 pub fn data(plan: &Plan, scan: &Scan) -> String {
     let mut table = Table::titled(&["", "<"]).width(usize::MAX);
     let mut row = |count: u64, what: String| table.row([grouped(count), what]);
@@ -76,7 +76,7 @@ pub fn data(plan: &Plan, scan: &Scan) -> String {
     lines.join("\n")
 }
 
-/// Doubts about files, some of which may be held out: then with the number of games seen in any.
+/// Doubts about files; `held_out` is the number of games seen in any, if some are held out.
 fn doubts(files: &[DataFile], held_out: Option<u64>) -> Vec<String> {
     let mut lines = Vec::new();
     for (i, file) in files.iter().enumerate() {
@@ -99,7 +99,7 @@ fn doubts(files: &[DataFile], held_out: Option<u64>) -> Vec<String> {
     lines
 }
 
-/// The kind of computing, in words.
+/// Describes how a model is computed.
 pub fn compute(compute: &Compute) -> String {
     match compute {
         Compute::Plain => "plain tensor operations".to_string(),
@@ -110,7 +110,7 @@ pub fn compute(compute: &Compute) -> String {
     }
 }
 
-/// Model, device, length and rates of a run before its first step.
+/// Describes model, device, length and rates of a run before its first step.
 pub fn opening(
     config: &Config,
     positions: u64,
@@ -150,7 +150,7 @@ pub fn opening(
     table
 }
 
-/// Values of a schedule from the first step to the last.
+/// Describes a schedule from the first step to the last.
 fn values(schedule: &Schedule, steps: u64) -> String {
     const POINTS: u64 = 10;
     let (low, high) = schedule.range();
@@ -162,7 +162,7 @@ fn values(schedule: &Schedule, steps: u64) -> String {
     values.collect::<Vec<_>>().join(" ")
 }
 
-/// The end of training in words, where it is not the usual one.
+/// Describes an unusual end of training.
 pub fn ending(end: End, [step, steps]: [u64; 2], folder: &Path) -> Option<String> {
     Some(match end {
         End::Interrupted => format!(

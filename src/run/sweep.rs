@@ -1,7 +1,7 @@
 //! A sweep: all combinations of some values of a config's keys, each with several seeds.
 //!
 //! Members are ordinary runs in folders of their own. The validation loss chooses, the test games
-//! measure. Finished runs are not trained again, so the same call goes on where one stopped.
+//! measure. Finished runs are not trained again, so the same call resumes a stopped one.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -25,23 +25,22 @@ use crate::train::TrainError;
 /// Upper sanity limit of members.
 const MOST: usize = 10_000;
 
-/// Letters of a value in the name of a folder, at most.
+/// Most letters of a value in the name of a folder.
 const LONGEST: usize = 24;
 
 /// A key of the config with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// As `--set` takes it.
+    /// Key as for `--set`.
     pub key: String,
-    /// As TOML, or bare words.
+    /// Values as TOML, or bare words.
     pub values: Vec<String>,
 }
 
 impl Axis {
-    /// Reads `net.hidden=16,32`. Commas within brackets and quotes belong to a value.
+    /// Parses `net.hidden=16,32`. Commas within brackets and quotes belong to a value.
     ///
-    /// # Errors
-    /// If a value is missing, or no sweep takes the key.
+    /// # Errors If a value is missing, or the key cannot be swept.
     pub fn parse(text: &str) -> Result<Self> {
         let (key, values) = text.split_once('=').unwrap_or((text, ""));
         let (key, values) = (key.trim(), split(values));
@@ -84,19 +83,19 @@ fn split(text: &str) -> Vec<String> {
 /// A combination of values.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Of its folders, before the seed: "hidden-16-wdl-0.1".
+    /// Start of its folders' names, before the seed: "hidden-16-wdl-0.1".
     pub name: String,
-    /// A value an axis.
+    /// One value per axis.
     pub values: Vec<String>,
-    /// With the first seed.
+    /// Config with the first seed.
     pub config: Config,
 }
 
-/// All combinations, the last axis the fastest. `sets` are changes of the config's keys that all
-/// of them share.
+/// All combinations, the last axis the fastest. `sets` are changes of the config's keys shared by
+/// all.
 ///
-/// # Errors
-/// If there are fewer than two or too many, one is no config, or two are the same.
+/// # Errors If there are fewer than two or too many, one is not a valid config, or two are the
+/// same.
 fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>> {
     let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
     let count = count.filter(|count| (2..=MOST).contains(count)).with_context(|| {
@@ -109,7 +108,7 @@ fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>>
         if let Some(other) = known.insert(member.config.to_toml(), number) {
             bail!("{} and {} are the same run", members[other].name, member.name);
         }
-        // Letters that no folder has may make two names one.
+        // Characters that folders cannot have may make two names equal.
         if members.iter().any(|other| other.name == member.name) {
             member.name += &format!("-no-{number}");
         }
@@ -136,7 +135,7 @@ impl Member {
     }
 }
 
-/// A value without the quotes of TOML.
+/// A value without TOML's quotes.
 fn bare(value: &str) -> &str {
     value.trim_matches(['"', '\''])
 }
@@ -147,17 +146,17 @@ fn plain(value: &str) -> String {
     bare(value).chars().map(letter).take(LONGEST).collect()
 }
 
-/// The loss by which members are compared.
+/// Loss by which members are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
-    /// Against the target: all learn the same.
+    /// Against the target, if all have the same.
     Target,
     /// Against the results, each with the scale that fits it: targets differ.
     Results,
 }
 
-/// A sweep that can begin.
+/// A checked sweep.
 pub struct Sweep<'a> {
     pub members: Vec<Member>,
     pub seeds: u64,
@@ -169,11 +168,10 @@ pub struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// Reads the data, and checks all members before anything is trained.
+    /// Reads the data, and checks all members before training.
     ///
-    /// # Errors
-    /// If a member cannot be trained, there are no games to choose or to measure on, or a folder
-    /// holds a run of another config.
+    /// # Errors If a member cannot be trained, there are no games to choose or to measure on, or a
+    /// folder contains a run of another config.
     pub fn new(
         config: &Path,
         sets: &[String],
@@ -189,7 +187,7 @@ impl<'a> Sweep<'a> {
             "a sweep chooses on validation games and is measured on test games; raise \
              `data.held_out`, and `data.test` lies between 0 and 1"
         );
-        // A share of the training games; those held out are the same for all.
+        // A share of the training games; the held-out games are the same for all.
         let first = first.with(|file| file.data.share = 1.0)?;
         let counter = means.listener.count(None, "reading");
         let scan = scan(&recipe::plan(&first), 0, &*counter);
@@ -222,8 +220,7 @@ impl<'a> Sweep<'a> {
 
     /// Whether a run of this config is in the folder.
     ///
-    /// # Errors
-    /// If the folder holds a run of another config, or of data that has changed.
+    /// # Errors If the folder contains a run of another config, or of data that has changed.
     fn has_begun(&self, config: &Config, path: &Path) -> Result<bool> {
         let last = path.join(LAST);
         if !last.exists() {
@@ -231,7 +228,7 @@ impl<'a> Sweep<'a> {
         }
         let (_, recipe) = recipe::open(&last)?;
         let found = &recipe.config;
-        // What a run learns from its data.
+        // Facts that change the data of a run.
         let wanted = config.with(|file| {
             file.data.window = file.data.window.or(found.data.window);
             file.target.scale = file.target.scale.or(found.target.scale);
@@ -245,17 +242,16 @@ impl<'a> Sweep<'a> {
         Ok(true)
     }
 
-    /// Trains what is not trained yet, and measures all. None if it was interrupted.
+    /// Trains missing members, and measures all. None if it was interrupted.
     ///
-    /// # Errors
-    /// If a run fails for another reason than its member's values, no member is left, or something
-    /// cannot be read or written.
+    /// # Errors If a run fails for another reason than its member's values, no member is left, or a
+    /// file cannot be read or written.
     pub fn run(&self) -> Result<Option<Outcome>> {
         let runs = self.members.len() as u64 * self.seeds;
         let mut all = Vec::new();
         for (place, member) in (0..).zip(&self.members) {
             let turn = |seed| format!("{} of {runs}", place * self.seeds + seed + 1);
-            // One seed that fails is enough.
+            // One failed seed is enough.
             let losses = (0..self.seeds).map(|seed| self.train(member, seed, &turn(seed)));
             let spread = match losses.collect::<Result<Option<Vec<f64>>>>() {
                 Ok(None) => return Ok(None),
@@ -279,7 +275,7 @@ impl<'a> Sweep<'a> {
         self.measure(all).map(Some)
     }
 
-    /// The validation loss of a run, which is trained if it is not; none if it was interrupted.
+    /// Validation loss of a run, which is trained if necessary; none if interrupted.
     fn train(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
         let (config, path) = self.run_of(member, seed)?;
         let (listener, name) = (self.means.listener, path.display());
@@ -311,8 +307,8 @@ impl<'a> Sweep<'a> {
         Ok(Some(best.loss))
     }
 
-    /// The squared errors of a run's best weights, game by game; against the targets if there are
-    /// any, else against the results.
+    /// Squared errors of a run's best weights, game by game; against the targets if there are any,
+    /// else against the results.
     fn sums(
         &self,
         truth: &Truth,
@@ -331,7 +327,7 @@ impl<'a> Sweep<'a> {
     fn measure(&self, all: Vec<(&Member, Result<Spread, String>)>) -> Result<Outcome> {
         let samples = &self.scan.test.samples;
         let targets = match self.loss {
-            // Moves have no target, and the results are no other one.
+            // Moves have no target, and the results are the same.
             Loss::Target => Some(&all[0].0.config)
                 .filter(|it| !it.learns_moves() && it.needs_scores())
                 .and_then(|it| targets_of(samples, it)),
@@ -376,34 +372,34 @@ impl<'a> Sweep<'a> {
 /// A sweep with its measured members.
 #[derive(Serialize)]
 pub struct Outcome {
-    /// Of the axes.
+    /// Titles of the axes.
     pub titles: Vec<String>,
     pub seeds: u64,
-    /// What the test loss is against.
+    /// Kind of the test loss.
     pub loss: Loss,
     /// Test positions.
     pub positions: usize,
     /// By validation loss; the chosen one first, failed ones last.
     pub members: Vec<Tried>,
-    /// Why no member may be called better.
+    /// Reason why no member may be called better.
     pub doubt: Option<String>,
 }
 
 /// A member with its losses.
 #[derive(Serialize)]
 pub struct Tried {
-    /// Of its folders, before the seed.
+    /// Start of its folders' names, before the seed.
     pub name: String,
     pub values: Vec<String>,
     pub validation: Option<Spread>,
     /// On the test games, compared with the chosen member.
     pub test: Option<Measured>,
-    /// Why there is no loss.
+    /// Reason why there is no loss.
     pub failure: Option<String>,
 }
 
 impl Outcome {
-    /// A row a member.
+    /// One row per member.
     pub fn table(&self) -> Table {
         let columns = ["validation", "of seeds", "test", "95 % interval"];
         let above = ["above first", "games", "seeds", "sure"];
@@ -439,8 +435,8 @@ impl Outcome {
     }
 }
 
-/// Whether a run failed because of its config's values: it diverged, learnt nothing, or no engine
-/// can load what it has learnt.
+/// Whether a run failed because of its config's values: it diverged, learnt nothing, or its result
+/// exceeds the engines' integers.
 fn is_of_values(error: &Error) -> bool {
     error.chain().any(|cause| {
         let train = cause.downcast_ref::<TrainError>();

@@ -1,4 +1,4 @@
-//! The handcrafted terms of a config: which there are, which move, and where they start.
+//! Handcrafted terms of a config: which exist, which are trained, and where they start.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,21 +21,20 @@ use crate::weights::Weights;
 #[derive(Clone, Debug)]
 pub struct RunTerms {
     pub list: Arc<TermList>,
-    /// How an engine writes its traces; none for the built-in terms.
+    /// Format of an engine's traces; none for the built-in terms.
     pub own: Option<OwnTerms>,
     /// The terms that the evaluation has.
     pub present: Chosen,
-    /// Those that training moves.
+    /// The trained terms.
     pub chosen: Chosen,
-    /// Positions in which a term must occur to be trained.
+    /// Fewest positions with a term for it to be trained.
     pub rare: u64,
 }
 
 impl RunTerms {
-    /// None for nets. `term_list` is the text of an engine's list of terms.
+    /// The terms of a config; none for nets. `term_list` is the text of an engine's list of terms.
     ///
-    /// # Errors
-    /// A pattern that names no term, and a list of terms that cannot be read.
+    /// # Errors If a pattern matches no term, or a list of terms cannot be read.
     pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
         let (section, used, tune, rare, own) = match &config.model {
             Model::Net(_) => return Ok(None),
@@ -68,7 +67,8 @@ impl RunTerms {
         Ok(Some(Self { list, own, present, chosen, rare }))
     }
 
-    /// Those that a net is added to and learns with: the built-in terms that weigh something there.
+    /// Terms of a base evaluation that is trained with its net: the built-in terms with any weight
+    /// in it.
     pub fn of_base(weights: &HceWeights) -> Self {
         let present = Chosen {
             terms: weights.values.iter().map(|weight| *weight != [0.0; 2]).collect(),
@@ -79,8 +79,8 @@ impl RunTerms {
         Self { list, own: None, present, chosen, rare: 0 }
     }
 
-    /// Where training starts: at the start values of the terms, or at given weights. Terms that
-    /// the evaluation does not have weigh nothing.
+    /// Weights at the start of training: the start values of the terms, or given weights. Terms
+    /// that the evaluation lacks are zero.
     pub fn start(&self, given: Option<&str>) -> Result<HceWeights> {
         let mut weights = match given {
             None => HceWeights::of_list(self.list.clone(), Scales::default().scale.into()),
@@ -110,7 +110,7 @@ impl RunTerms {
         Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })
     }
 
-    /// Encoder of positions as these terms; those that are not chosen weigh `weights`.
+    /// Encoder of positions as these terms; frozen ones have `weights`.
     pub fn encoder(&self, weights: &HceWeights) -> TermsEncoder {
         TermsEncoder {
             coding: Coding::new(&self.present.terms, self.present.scale_factor),
@@ -124,8 +124,8 @@ impl RunTerms {
     }
 }
 
-/// The weights of a JSON file or a run, and an engine's phase and scale factor where its list is
-/// there.
+/// Reads weights from a JSON file or a run, and an engine's phase and scale factor if its list
+/// exists.
 pub fn read_weights(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
     let path = in_folder(path, BEST)?;
     let bytes = input::read(&path, input::WEIGHTS)

@@ -30,14 +30,14 @@ pub use finish::{Finished, Made, NothingLearnt};
 pub use join::join;
 pub use resume::resume;
 
-/// How a run is carried out, whatever its config says.
+/// How a run is carried out, independent of its config.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     pub place: &'a Place,
     pub listener: &'a dyn Progress,
     /// Whether a page is written at the end.
     pub page: bool,
-    /// All ranks of the run. This is rank 0, but for [`join`].
+    /// All ranks of the run. This is rank 0, except in [`join`].
     pub ranks: &'a dyn Ranks,
 }
 
@@ -47,10 +47,10 @@ pub fn begin(config: Config, folder: &RunFolder, means: &Means) -> Result<Option
     let (recipe, began) = start::recipe(config, &place, means.listener)?;
     join::invite(&recipe, None, &place, means.ranks)?;
     let (mut run, mut weights) = Run::open(recipe, None, place, means)?;
-    // Terms that learn with a net come from its base.
+    // Terms that are trained with a net come from its base.
     weights.0.extend(began.into_iter().flat_map(|began| began.0));
     run.describe_data(means.listener)?;
-    // Found before the folder is cleared.
+    // Checked before the folder is cleared.
     let settings = run.settings()?;
     folder.clear()?;
     output::write(&folder.file(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
@@ -61,10 +61,9 @@ pub fn begin(config: Config, folder: &RunFolder, means: &Means) -> Result<Option
     run.train(checkpoint, &settings, folder, means)
 }
 
-/// Checks what can be checked of a run without its data, but for their number of positions.
+/// Checks a run as far as possible without its data, except for their number of positions.
 ///
-/// # Errors
-/// Whatever would stop it before its first step.
+/// # Errors If anything would stop it before its first step.
 pub fn check(config: &Config, positions: u64, means: &Means) -> Result<Settings> {
     let place = means.place.open_for(config)?;
     start::recipe(config.clone(), &place, means.listener)?;
@@ -79,8 +78,8 @@ struct Run {
 }
 
 impl Run {
-    /// Reads the data of a run; returns also the weights that it begins with. `begun` are the last
-    /// weights of a run that goes on.
+    /// Reads the data of a run; also returns its starting weights. `begun` are the last weights of
+    /// a resumed run.
     fn open(
         mut recipe: Recipe,
         begun: Option<&Weights>,
@@ -114,7 +113,7 @@ impl Run {
         Ok(())
     }
 
-    /// An error if the data are other files than those of the recipe.
+    /// Fails if the data are other files than those of the recipe.
     fn require_same_data(&self) -> Result<()> {
         let scan = &self.data.scan;
         match self.recipe.changed([&scan.files, &scan.validating.files]) {
@@ -166,7 +165,7 @@ impl Run {
         Ok(Some(finished))
     }
 
-    /// Takes the steps from a checkpoint on, round by round where weights find the rows.
+    /// Takes the steps from a checkpoint on, in rounds if rows depend on the weights.
     fn steps(
         &mut self,
         mut checkpoint: Checkpoint,

@@ -1,11 +1,10 @@
-//! The FEN of an ordinary position, at a fraction of the cost of the slow path of
-//! [`Position::from_fen`].
+//! Fast parser for the FEN of ordinary positions; [`Position::from_fen`] has the slow path.
 
 use shakmaty::{Color, Square};
 
 use super::{CASTLING_ROOK, NO_EP, Planes, Position, ROOK};
 
-/// The position of a legal FEN with single spaces, castling of usual chess and no en passant.
+/// Parses a legal FEN with single spaces, castling of usual chess and no en passant.
 pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     let (mut planes, rest) = board(fen)?;
     let mut fields = rest.split(|&byte| byte == b' ');
@@ -35,7 +34,7 @@ pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     Some(Position { occupied: planes.occupied, nibbles, turn_ep, halfmove, fullmove })
 }
 
-/// Letters of a board field: squares that a letter stands for, [`PIECE`] and the nibble.
+/// Meaning of a board field's letters: number of squares, [`PIECE`] and the nibble.
 const LETTERS: [u16; 256] = {
     let mut letters = [WRONG; 256];
     let (roles, mut role, mut empty) = (*b"PNBRQK", 0, 1);
@@ -55,12 +54,12 @@ const LETTERS: [u16; 256] = {
 /// A piece, on one square.
 const PIECE: u16 = 1 << 5 | 1 << 4;
 const WRONG: u16 = 1 << 9;
-/// No board field is as long: 64 squares and 7 slashes are one byte less.
+/// Longest board field plus one: 64 squares and 7 slashes are one byte less.
 const MOST: usize = 72;
 
-/// The pieces of a board field, and what stands behind the space that ends it.
+/// Parses a board field; returns its pieces, and the text behind the space that ends it.
 fn board(fen: &[u8]) -> Option<(Planes, &[u8])> {
-    // Branches would hardly be foreseen. Squares are counted from a8 on.
+    // Branches would be mispredicted. Squares are counted from a8 on.
     let (mut nibbles, mut count, mut length) = ([0; MOST], 0, 0);
     let (mut occupied, mut place, mut ranks, mut wrong) = (0u64, 0, 1, false);
     for &byte in fen.iter().take(MOST).take_while(|byte| **byte != b' ') {
@@ -84,7 +83,7 @@ fn board(fen: &[u8]) -> Option<(Planes, &[u8])> {
     Some((planes, fen.get(length + 1..)?))
 }
 
-/// The rooks of letters of `KQkq`; None if king or rook is not at home.
+/// The rooks of `KQkq`; None if king or rook is not at home.
 fn castle(letters: &[u8], planes: &Planes) -> Option<u64> {
     letters.iter().try_fold(0, |rooks, letter| {
         let (color, king, rook) = match letter {
@@ -101,7 +100,7 @@ fn castle(letters: &[u8], planes: &Planes) -> Option<u64> {
     })
 }
 
-/// A number of one to four digits.
+/// Parses a number of one to four digits.
 fn counter(digits: &[u8]) -> Option<u16> {
     if !(1..=4).contains(&digits.len()) {
         return None;

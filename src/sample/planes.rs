@@ -1,4 +1,4 @@
-//! Nibbles of pieces as four bitboards, one a bit, and back.
+//! Nibbles of pieces as four bitboards, one per bit, and back.
 
 use shakmaty::{Bitboard, Color, Square, attacks};
 
@@ -25,7 +25,7 @@ impl Planes {
         Self { occupied, bits: spread(occupied, nibbles) }
     }
 
-    /// The nibbles of the occupied squares, of 32 at most.
+    /// The nibbles of the occupied squares, at most 32.
     pub fn nibbles(&self) -> u128 {
         #[cfg(target_arch = "x86_64")]
         if *bmi::IS_FAST {
@@ -43,7 +43,7 @@ impl Planes {
         self.bits[2] & !(self.bits[0] | self.bits[1])
     }
 
-    /// Rooks, those that may castle among them.
+    /// Rooks, including those that may castle.
     pub fn rooks(&self) -> u64 {
         self.bits[1] & (self.bits[0] | self.bits[2])
     }
@@ -79,7 +79,7 @@ impl Planes {
         Bitboard(self.kings() & self.of_color(color)).first()
     }
 
-    /// Those of the board mirrored top to bottom, with colours swapped.
+    /// The planes of the board mirrored top to bottom, with colours swapped.
     pub fn flipped(&self) -> Self {
         let mut bits = self.bits.map(u64::swap_bytes);
         let occupied = self.occupied.swap_bytes();
@@ -117,7 +117,7 @@ impl Planes {
     }
 }
 
-/// The square with so many of a set below it.
+/// The square of a set with `number` of its squares below it.
 #[inline]
 pub fn nth(set: u64, number: u32) -> Option<Square> {
     let rest = 'rest: {
@@ -131,7 +131,7 @@ pub fn nth(set: u64, number: u32) -> Option<Square> {
     Bitboard(rest).first()
 }
 
-/// [`Planes::of`], one piece after the other.
+/// Computes [`Planes::of`] piece by piece.
 pub fn spread(occupied: u64, nibbles: u128) -> [u64; 4] {
     let (mut sets, mut rest) = ([0u64; 16], occupied);
     // Half of the nibbles at a time: shifting 128 bits takes longer.
@@ -148,7 +148,7 @@ pub fn spread(occupied: u64, nibbles: u128) -> [u64; 4] {
     })
 }
 
-/// [`Planes::nibbles`], one piece after the other.
+/// Computes [`Planes::nibbles`] piece by piece.
 pub fn gather(occupied: u64, bits: [u64; 4]) -> u128 {
     let (mut halves, mut rest) = ([0u64; 2], occupied);
     for half in &mut halves {
@@ -162,7 +162,7 @@ pub fn gather(occupied: u64, bits: [u64; 4]) -> u128 {
     u128::from(halves[0]) | u128::from(halves[1]) << 64
 }
 
-/// The instructions `pdep` and `pext`.
+/// Versions with the instructions `pdep` and `pext`.
 #[cfg(target_arch = "x86_64")]
 mod bmi {
     use std::arch::x86_64::{__cpuid, _pdep_u64, _pext_u64};
@@ -170,7 +170,7 @@ mod bmi {
 
     use super::LOWEST;
 
-    /// Whether the machine has them, and not as loops in microcode, as AMD before Zen 3.
+    /// Whether the machine has them in hardware, not as microcode loops, as AMD before Zen 3.
     pub static IS_FAST: LazyLock<bool> = LazyLock::new(|| {
         let version = __cpuid(1).eax;
         let family = (version >> 8 & 15) + (version >> 20 & 255);

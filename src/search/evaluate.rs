@@ -1,4 +1,4 @@
-//! The evaluation of a search.
+//! Evaluations in a search.
 
 use shakmaty::Chess;
 
@@ -7,15 +7,15 @@ use crate::hce::HceEvaluator;
 use crate::net::{Accumulator, Net};
 use crate::sample::Position;
 
-/// An evaluation that goes along with a search, move by move.
+/// An evaluation that is updated along a search, move by move.
 pub trait Evaluate {
-    /// Begins anew at a position; the moves before it are forgotten.
+    /// Restarts at a position.
     fn refresh(&mut self, position: &Position);
 
-    /// Goes on by a legal move, or by none where the side to move passes, to `after`.
+    /// Plays a legal move, or passes the turn, to `after`.
     fn play(&mut self, moved: Option<&Moved>, after: &Position);
 
-    /// Takes the last move, or the last pass, back.
+    /// Undoes the last move or pass.
     fn undo(&mut self);
 
     /// Centipawns for the side to move.
@@ -68,7 +68,7 @@ pub fn integers(net: &Net) -> Box<dyn Evaluate + Send + '_> {
     Box::new(Accumulator::new(net, &Position::from_chess(&Chess::default())))
 }
 
-/// Handcrafted terms in a search; each position is looked at anew.
+/// Handcrafted terms in a search; each position is evaluated from scratch.
 #[derive(Clone, Debug)]
 pub struct Terms {
     evaluator: HceEvaluator,

@@ -1,7 +1,7 @@
-//! A chess search that is a measuring instrument: one thread, neither clock nor chance.
-//! Principal-variation alpha-beta with iterative deepening and aspiration windows, transposition
-//! table, null move, late-move reductions and pruning, futility, killers, history, static exchange
-//! evaluation and check extension.
+//! A chess search for measurements: one thread, no clock, no randomness. Principal-variation
+//! alpha-beta with iterative deepening and aspiration windows, transposition table, null move,
+//! late-move reductions and pruning, futility, killers, history, static exchange evaluation and
+//! check extension.
 
 mod evaluate;
 mod order;
@@ -21,39 +21,39 @@ use tree::{INFINITE, Margins, Tree};
 
 use crate::score::Score;
 
-/// No line is longer, in half-moves from the root.
+/// Longest line in half-moves from the root.
 pub const MOST_PLIES: usize = 128;
 pub const MOST_DEPTH: u32 = 100;
 const MATES: i32 = Score::HIGHEST;
 
-/// When a search ends; the first that is reached counts. Without any, after [`MOST_DEPTH`].
+/// Limits of a search; the first one reached ends it. Without any it ends after [`MOST_DEPTH`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Half-moves of the last iteration, at least 1.
     pub depth: Option<u32>,
-    /// No more nodes than these, whatever is unfinished then.
+    /// Most nodes, even within an iteration.
     pub nodes: Option<u64>,
-    /// No new iteration from so many nodes on.
+    /// Nodes from which on no new iteration starts.
     pub soft_nodes: Option<u64>,
 }
 
-/// The parameters of a search, beside the position.
+/// Parameters of a search besides the position.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
     pub limits: Limits,
-    /// What the evaluation's centipawns are worth: a share of `sigmoid(cp / scale)` of the points.
-    /// Margins are multiples of it, so that evaluations of any scale are pruned alike.
+    /// Scale of the evaluation's centipawns: `sigmoid(cp / scale)` is the expected result. Margins
+    /// are multiples of it, so that evaluations of any scale are pruned alike.
     pub scale: f64,
 }
 
-/// The result of a search, so far or at its end.
+/// Result of a search, intermediate or final.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searched {
-    /// Seen by the side to move.
+    /// From the point of view of the side to move.
     pub score: Score,
-    /// The best move and what is thought to follow; empty where there is no legal move.
+    /// Principal variation; empty if there is no legal move.
     pub pv: Vec<Move>,
-    /// Half-moves of the last iteration that was finished, 0 if none was.
+    /// Half-moves of the last finished iteration, 0 if there is none.
     pub depth: u32,
     /// Half-moves of the longest line that was searched.
     pub seldepth: u32,
@@ -67,20 +67,20 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// With a transposition table of so many MiB, at least 1.
+    /// Creates a searcher with a transposition table of `mebibytes` MiB, at least 1.
     pub fn new(mebibytes: usize) -> Self {
         Self { table: Table::new(mebibytes), history: History::new() }
     }
 
-    /// Forgets everything, for a new game, or for another evaluation.
+    /// Clears all memory, for a new game, or for another evaluation.
     pub fn forget(&mut self) {
         self.table.clear();
         self.history.clear();
     }
 
-    /// Searches the present position and passes the result of each finished iteration to `watch`.
-    /// The evaluation must be that of earlier searches, unless they are forgotten. Of an unfinished
-    /// iteration an exact line counts.
+    /// Searches the current position and passes the result of each finished iteration to `watch`.
+    /// The evaluation must be that of earlier searches, unless they are cleared. Exact lines of an
+    /// unfinished iteration count.
     pub fn search(
         &mut self,
         game: &Game,
@@ -129,7 +129,7 @@ fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> Searched {
     Searched { score, pv: first.copied().into_iter().collect(), depth: 0, seldepth: 0, nodes: 0 }
 }
 
-/// Root score in a window around that of the last iteration, wider where it misses.
+/// Searches the root in a window around the score of the last iteration, and widens it on a miss.
 fn aspire(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
     let mut width = tree.margins.window;
     let (mut alpha, mut beta) = match guess {
@@ -160,16 +160,16 @@ fn told(score: i32) -> Score {
     }
 }
 
-/// A position and the hashes of those before it since the last capture or move of a pawn.
+/// A position, and the hashes of those before it since the last irreversible move.
 #[derive(Clone, Debug)]
 pub struct Game {
     chess: Chess,
-    /// The present position's is the last.
+    /// The current position's is the last.
     keys: Vec<u64>,
 }
 
 impl Game {
-    /// A game that begins here; castling is told as the position's mode has it.
+    /// A game from this position; castling has the notation of its mode.
     pub fn new(chess: Chess) -> Self {
         let keys = vec![key(&chess)];
         Self { chess, keys }
@@ -188,7 +188,7 @@ impl Game {
         &self.chess
     }
 
-    /// How often the position has stood on the board, at least 1.
+    /// Number of occurrences of the position, at least 1.
     pub fn occurrences(&self) -> usize {
         let last = self.keys[self.keys.len() - 1];
         self.keys.iter().filter(|key| **key == last).count()
@@ -199,7 +199,7 @@ impl Game {
     }
 }
 
-/// The hash of a position. Squares of en passant count where the capture is legal.
+/// Hash of a position. En passant squares count if the capture is legal.
 fn key(chess: &Chess) -> u64 {
     chess.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
 }

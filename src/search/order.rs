@@ -1,8 +1,8 @@
-//! Which move is tried first: what cut the tree off before probably does so again.
+//! Move ordering: moves that caused cutoffs before come first.
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, MoveList, Position as _, Role, Square};
 
-/// A move in 16 bits: from, to and promotion. 0 is none, since no move stays where it is.
+/// A move in 16 bits: from, to and promotion. 0 is none, since every move leaves its square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packed(u16);
 
@@ -32,7 +32,7 @@ pub fn is_quiet(played: Move) -> bool {
 pub struct History(Box<[[[i16; 64]; 64]; 2]>);
 
 impl History {
-    /// Numbers stay within this.
+    /// Bound of the numbers.
     pub const MOST: i32 = 1 << 14;
 
     pub fn new() -> Self {
@@ -43,7 +43,7 @@ impl History {
         *self = Self::new();
     }
 
-    /// Halves what earlier searches have learnt.
+    /// Halves the history of earlier searches.
     pub fn age(&mut self) {
         self.0.as_flattened_mut().as_flattened_mut().iter_mut().for_each(|number| *number /= 2);
     }
@@ -53,7 +53,7 @@ impl History {
         self.0[turn as usize][from][to].into()
     }
 
-    /// Rewards a move, or punishes it below 0, the less the nearer its number is to its end.
+    /// Adds a bonus to a move, or a malus, in proportion to the distance from its bound.
     pub fn learn(&mut self, turn: Color, played: Packed, bonus: i32) {
         let [from, to] = played.squares();
         let number = &mut self.0[turn as usize][from][to];
@@ -62,17 +62,17 @@ impl History {
     }
 }
 
-/// A move is tried the earlier the higher its rank is. Between these numbers lies the history of
-/// quiet moves, and captures that lose material rank behind all of it.
+/// Rank of the first move; higher ranks are tried earlier. The history of quiet moves lies between
+/// these numbers, and captures that lose material rank below it.
 const FIRST: i32 = 1 << 30;
 const WINNING: i32 = 1 << 28;
 const KILLER: i32 = 1 << 26;
 const LOSING: i32 = -(1 << 28);
 
-/// As many moves as a list of them can hold.
+/// Capacity of a list of moves.
 const MOST_MOVES: usize = 270;
 
-/// The legal moves of a position, in the order in which they are tried.
+/// The legal moves of a position in their order.
 pub struct Picker<'a> {
     moves: &'a mut MoveList,
     ranks: [i32; MOST_MOVES],
@@ -80,7 +80,7 @@ pub struct Picker<'a> {
 }
 
 impl<'a> Picker<'a> {
-    /// All of these moves. `first` is the move to begin with, if it is one of them.
+    /// Creates a picker of all of these moves. `first` comes first if it is one of them.
     pub fn new(
         chess: &Chess,
         moves: &'a mut MoveList,
@@ -102,11 +102,11 @@ impl<'a> Picker<'a> {
         Self { moves, ranks, next: 0 }
     }
 
-    /// The best of the moves that are left.
+    /// Returns the best of the remaining moves.
     pub fn pick(&mut self) -> Option<Move> {
         let place = self.next;
         let rest = &self.ranks[place..self.moves.len()];
-        // The first of equals, so that nothing but the rules decides.
+        // The first of equals, so that the order depends on the rules only.
         let (mut best, mut highest) = (0, *rest.first()?);
         for (i, rank) in rest.iter().enumerate() {
             if *rank > highest {
@@ -119,25 +119,25 @@ impl<'a> Picker<'a> {
         Some(self.moves[place])
     }
 
-    /// Whether the move picked last, and so each after it, captures or promotes and loses by it.
+    /// Whether the last picked move, and so each after it, captures or promotes and loses material.
     pub fn is_losing(&self) -> bool {
         self.ranks[self.next - 1] < LOSING / 2
     }
 }
 
-/// Captures and promotions: the greatest victim first, and of those who take it the least.
+/// Rank of captures and promotions: most valuable victim, then least valuable attacker.
 fn noisy(chess: &Chess, played: Move) -> i32 {
     let victim = played.capture().map_or(0, worth);
     let gain = 16 * victim + played.promotion().map_or(0, worth) - played.role() as i32;
-    // Other promotions are for rare cases.
+    // Underpromotions are rare.
     let strange = played.promotion().is_some_and(|role| role != Role::Queen);
-    // Who takes what is worth more than itself cannot lose by it.
+    // Taking a piece of at least equal value cannot lose.
     let safe = || victim >= worth(played.role()) && !played.is_promotion();
     let wins = !strange && (safe() || exchange(chess, played) >= 0);
     if wins { WINNING + gain } else { LOSING + gain }
 }
 
-/// No more pieces than these can take part.
+/// Most pieces that can take part.
 const MOST: usize = 32;
 
 /// Value of a piece in an exchange, in hundredths of a pawn; the king's exceeds all.
@@ -160,7 +160,7 @@ pub fn exchange(chess: &Chess, played: Move) -> i32 {
     if played.is_en_passant() {
         occupied.discard(Square::from_coords(to.file(), from.rank()));
     }
-    // What the side that takes for the i-th time has won by then, if it stops there.
+    // Gains of the side that takes for the i-th time, if the exchange stops there.
     let mut won = [0; MOST + 1];
     let mut taken = 0;
     won[0] = played.capture().map_or(0, worth);
@@ -172,7 +172,7 @@ pub fn exchange(chess: &Chess, played: Move) -> i32 {
     let mut side = !chess.turn();
     let attackers = |side, occupied| board.attacks_to(to, side, occupied) & occupied;
     while let Some((role, from)) = least(board, attackers(side, occupied)) {
-        // A king takes last, and only what nobody guards.
+        // A king takes last, and never a defended piece.
         if role == Role::King && attackers(!side, occupied).any() {
             break;
         }
@@ -182,7 +182,7 @@ pub fn exchange(chess: &Chess, played: Move) -> i32 {
         occupied.discard(from);
         side = !side;
     }
-    // Backwards: nobody takes where it loses.
+    // Backwards: no side takes if that loses.
     for i in (0..taken).rev() {
         won[i] = won[i].min(-won[i + 1]);
     }

@@ -9,15 +9,15 @@ use crate::prefetch::prefetch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Bound {
-    /// The true score is this or less.
+    /// The true score is at most this.
     Upper = 1,
-    /// The true score is this or more.
+    /// The true score is at least this.
     Lower = 2,
     Exact = 3,
 }
 
 impl Bound {
-    /// Bound of the best score that was found in a window.
+    /// Bound of the best score found in a window.
     pub fn of(best: i32, [alpha, beta]: [i32; 2]) -> Self {
         match () {
             () if best >= beta => Bound::Lower,
@@ -29,10 +29,10 @@ impl Bound {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
-    /// Seen from here: mates are as far away as they are.
+    /// From this position: mates at their actual distance.
     pub score: i32,
     pub bound: Bound,
-    /// Half-moves that it was searched.
+    /// Search depth in half-moves.
     pub depth: i32,
     /// The evaluation; None in check.
     pub value: Option<i32>,
@@ -40,7 +40,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether the score suffices for this window and is not near the fifty-move rule.
+    /// Whether the score suffices for this window, far from the fifty-move rule.
     pub fn answers(&self, [alpha, beta]: [i32; 2], chess: &Chess) -> bool {
         let says = match self.bound {
             Bound::Exact => true,
@@ -59,16 +59,16 @@ struct Entry {
     value: i16,
     best: Packed,
     depth: u8,
-    /// The bound in the two lowest bits, 0 where nothing stands, and the generation above them.
+    /// The bound in the two lowest bits, 0 for an empty entry, and the generation above them.
     mark: u8,
 }
 
 const NO_VALUE: i16 = i16::MIN;
 /// Generations are numbers of six bits.
 const GENERATIONS: u8 = 64;
-/// Half-moves without a capture or a move of a pawn.
+/// Half-moves without a capture or pawn move.
 const NEAR_FIFTY: u32 = 90;
-/// A search ago counts as much as so many half-moves less.
+/// Half-moves of depth that the age of one search costs.
 const AGE: i32 = 4;
 
 impl Entry {
@@ -82,7 +82,7 @@ impl Entry {
     }
 }
 
-/// A cache line: the places where a position may stand.
+/// A cache line: the entries that a position may use.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Line([Entry; 4]);
@@ -94,7 +94,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty one of so many MiB, at least 1.
+    /// An empty table of `mebibytes` MiB, at least 1.
     pub fn new(mebibytes: usize) -> Self {
         let lines = (mebibytes.max(1) << 20) / size_of::<Line>();
         Self { lines: vec![Default::default(); lines], generation: 0 }
@@ -109,17 +109,17 @@ impl Table {
         self.generation = 0;
     }
 
-    /// From now on a new search writes; what older ones wrote gives way first.
+    /// Starts a new generation; older entries are replaced first.
     pub fn age(&mut self) {
         self.generation = (self.generation + 1) % GENERATIONS;
     }
 
-    /// Says that a position will be asked for soon.
+    /// Prefetches the entries of a position.
     pub fn expect(&self, key: u64) {
         prefetch(&self.lines, self.line(key), true);
     }
 
-    /// What is known of a position that stands `ply` half-moves behind the root.
+    /// Finds the entry of a position `ply` half-moves behind the root.
     pub fn find(&self, key: u64, ply: usize) -> Option<Found> {
         let line = self.lines.get(self.line(key))?;
         let entry = line.0.iter().find(|entry| entry.key == key)?;
@@ -134,7 +134,7 @@ impl Table {
         Some(Found { score, bound, depth, value, best })
     }
 
-    /// Writes what was found `ply` half-moves behind the root, over what is least worth.
+    /// Stores a result found `ply` half-moves behind the root, over the least valuable entry.
     pub fn keep(&mut self, key: u64, ply: usize, found: &Found) {
         let (line, generation) = (self.line(key), self.generation);
         let worth = |entry: &Entry| {
@@ -159,14 +159,15 @@ impl Table {
             key,
             score: score as i16,
             value: found.value.map_or(NO_VALUE, |value| value as i16),
-            // A search that fails low knows no best move; that of one before may still be it.
+            // A search that fails low has no best move; that of an earlier search may still be
+            // best.
             best: if known && found.best.is_none() { entry.best } else { found.best },
             depth: found.depth.clamp(0, MOST_PLIES as i32) as u8,
             mark: found.bound as u8 | generation << 2,
         };
     }
 
-    /// The highest bits choose, so that any number of lines will do.
+    /// The highest bits choose, so that the number of lines is arbitrary.
     fn line(&self, key: u64) -> usize {
         ((u128::from(key) * self.lines.len() as u128) >> 64) as usize
     }

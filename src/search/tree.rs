@@ -1,4 +1,4 @@
-//! The tree: alpha-beta with a principal variation. A mate in `ply` is `Score::MATE - ply`.
+//! The search tree: alpha-beta with a principal variation. A mate in `ply` is `Score::MATE - ply`.
 
 use std::sync::{
     LazyLock,
@@ -16,17 +16,17 @@ use crate::score::Score;
 
 /// Above every score.
 pub const INFINITE: i32 = Score::MATE + 1;
-/// The flag is looked at once in so many nodes.
+/// Nodes between two checks of the stop flag.
 const POLL: u64 = 256;
-/// Quiet moves that are remembered to be punished where a later one cuts off.
+/// Most quiet moves that get a malus when a later one causes a cutoff.
 const TRIED: usize = 32;
 
-/// What is kept of each node on the way from the root.
+/// State of each node on the path from the root.
 #[derive(Clone, Debug, Default)]
 struct Frame {
     /// The evaluation; None in check.
     value: Option<i32>,
-    /// Quiet moves that cut off here, the last one first.
+    /// Quiet moves that caused cutoffs here, the last one first.
     killers: [Packed; 2],
     pv: Vec<Move>,
 }
@@ -37,22 +37,22 @@ pub struct Tree<'a> {
     pub(super) history: &'a mut History,
     pub(super) margins: Margins,
     stop: &'a AtomicBool,
-    /// Positions looked at: one a move that is played.
+    /// Number of evaluated positions: one per move.
     pub nodes: u64,
     most_nodes: u64,
-    /// Whether the search was told to end; what it returns from then on means nothing.
+    /// Whether the search was stopped; its results are then meaningless.
     pub is_stopped: bool,
     /// Half-moves of the iteration.
     pub depth: i32,
-    /// Half-moves of the longest way so far.
+    /// Half-moves of the longest path so far.
     pub reached: usize,
-    /// The score of the root's best move so far, where it is exact.
+    /// The score of the root's best move so far, if it is exact.
     pub so_far: Option<i32>,
-    /// The hashes of the game and of the way from the root.
+    /// The hashes of the game and of the path from the root.
     keys: Vec<u64>,
-    /// The place of the root's hash.
+    /// Index of the root's hash.
     root: usize,
-    /// Where the last pass was: no repetition reaches behind it.
+    /// Index behind the last null move, which no repetition crosses.
     passed: usize,
     frames: Vec<Frame>,
 }
@@ -94,8 +94,8 @@ impl<'a> Tree<'a> {
         &self.frames[0].pv
     }
 
-    /// The score of a position, `depth` half-moves deep: exact between `alpha` and `beta`, else a
-    /// bound beyond the one that it misses. The best line of the root is in [`Tree::pv`].
+    /// Searches a position to `depth` half-moves: the score is exact between `alpha` and `beta`,
+    /// else a bound. The best line of the root is in [`Tree::pv`].
     pub fn search(
         &mut self,
         chess: &Chess,
@@ -109,7 +109,7 @@ impl<'a> Tree<'a> {
             if self.is_drawn(chess) {
                 return 0;
             }
-            // No line from here is better than mate at once, or worse than being mated now.
+            // No line from here is better than mate in one, or worse than being mated now.
             alpha = alpha.max(ply as i32 - Score::MATE);
             beta = beta.min(Score::MATE - 1 - ply as i32);
             if alpha >= beta {
@@ -140,7 +140,7 @@ impl<'a> Tree<'a> {
         };
         let value = value.map(|value| sharper(value, found));
         if let Some(value) = value.filter(|_| !on_pv && beta.abs() < MATES) {
-            // Reverse futility: so far above beta that a few moves will not change it.
+            // Reverse futility: far enough above beta for a few moves.
             let margin = self.margins.reverse(depth, improves);
             if depth <= 8 && value - margin >= beta {
                 return value;
@@ -157,7 +157,7 @@ impl<'a> Tree<'a> {
         }
         let first = found.map_or(Packed::default(), |found| found.best);
         if first.is_none() && depth >= 4 {
-            // With no idea where to begin, a shallower search is to find one.
+            // Without a first move, the search is shallower.
             depth -= 1;
         }
         let mut moves = chess.legal_moves();
@@ -190,7 +190,7 @@ impl<'a> Tree<'a> {
             let mut score = 0;
             let mut deep = count == 1;
             if count > 1 {
-                // Others than the first need only be shown to be no better.
+                // Moves after the first must only be proved to be no better.
                 let mut less = 0;
                 if depth >= 3 && quiet && count > 2 + i32::from(on_pv) {
                     less = reduction(depth, count) - i32::from(on_pv) + i32::from(!improves)
@@ -237,7 +237,7 @@ impl<'a> Tree<'a> {
                 quiets += 1;
             }
         }
-        // Every move may have been pruned.
+        // All moves may have been pruned.
         if best == -INFINITE {
             return alpha;
         }
@@ -257,7 +257,7 @@ impl<'a> Tree<'a> {
         ply: usize,
     ) -> Option<i32> {
         let pieces = chess.us() & !chess.board().pawns() & !chess.board().kings();
-        // With one piece zugzwang is near, where to pass would be the best of moves.
+        // With a single piece zugzwang is likely, in which a null move would be best.
         if pieces.count() < 2 || self.is_over() {
             return None;
         }
@@ -274,7 +274,8 @@ impl<'a> Tree<'a> {
         Some(score)
     }
 
-    /// A quiet move cut off; those tried before it did not.
+    /// Updates history and killers after a cutoff by a quiet move; those tried before it did not
+    /// cause one.
     fn learn(&mut self, chess: &Chess, best: Packed, tried: &[Packed], depth: i32, ply: usize) {
         let killers = &mut self.frames[ply].killers;
         if killers[0] != best {
@@ -285,7 +286,7 @@ impl<'a> Tree<'a> {
         tried.iter().for_each(|packed| self.history.learn(chess.turn(), *packed, -bonus));
     }
 
-    /// Writes a better move and what follows it into the principal variation.
+    /// Writes a better move and its continuation into the principal variation.
     fn extend(&mut self, ply: usize, played: Move) {
         let (here, behind) = self.frames.split_at_mut(ply + 1);
         let pv = &mut here[ply].pv;
@@ -294,7 +295,7 @@ impl<'a> Tree<'a> {
         pv.extend_from_slice(&behind[0].pv);
     }
 
-    /// What the evaluation says of the position; None in check, where it is asked nothing.
+    /// The static evaluation of the position; None in check.
     fn look(&mut self, in_check: bool, found: Option<Found>) -> Option<i32> {
         if in_check {
             return None;
@@ -325,15 +326,15 @@ impl<'a> Tree<'a> {
         self.evaluation.undo();
     }
 
-    /// Whether to end, asked before each move.
+    /// Whether to stop; called before each move.
     fn is_over(&mut self) -> bool {
         let told = || self.nodes.is_multiple_of(POLL) && self.stop.load(Ordering::Relaxed);
         self.is_stopped = self.is_stopped || self.nodes >= self.most_nodes || told();
         self.is_stopped
     }
 
-    /// Draws by rule. A position that stood before in this search is one at once, since what could
-    /// be tried here could be tried there; one of the game has to come for the third time.
+    /// Draws by rule. A repetition within this search is a draw at once, since it adds nothing; a
+    /// position of the game needs its third occurrence.
     fn is_drawn(&self, chess: &Chess) -> bool {
         if chess.halfmoves() >= 100 && !chess.is_checkmate() {
             return true;
@@ -353,7 +354,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The value of a position, or the score of the table where it knows better.
+/// The static value, or the table's score if its bound is tighter.
 fn sharper(value: i32, found: Option<Found>) -> i32 {
     match found {
         Some(Found { score, .. }) if score.abs() > MATES => value,
@@ -364,7 +365,7 @@ fn sharper(value: i32, found: Option<Found>) -> i32 {
     }
 }
 
-/// A quiescence search alone, without window and memory.
+/// A separate quiescence search without window and table.
 #[derive(Debug)]
 pub struct Quiescence {
     table: Table,
@@ -376,32 +377,32 @@ pub struct Quiescence {
 pub struct QuietEnd {
     /// Centipawns for the side to move at the beginning.
     pub score: i32,
-    /// The position that the score is the evaluation of.
+    /// Position whose evaluation is the score.
     pub position: Position,
     /// Half-moves to it.
     pub plies: usize,
-    /// Whether the rules say the score, mate or a draw, so that no evaluation was asked.
+    /// Whether the score is a mate or a draw by the rules, not an evaluation.
     pub is_decided: bool,
 }
 
 impl QuietEnd {
-    /// +1, or -1 where the other side is to move at the end.
+    /// +1, or -1 if the other side is to move at the end.
     pub fn sign(&self) -> i32 {
         if self.plies.is_multiple_of(2) { 1 } else { -1 }
     }
 }
 
-/// Nodes of one search, at most: far more than captures on a board of a game need.
+/// Most nodes of one search: far more than the captures of a position in practice.
 const MOST_NODES: u64 = 1 << 16;
 
 impl Quiescence {
-    /// Margins at the scale of a [`Question`](super::Question).
+    /// Creates a search with margins at the scale of a [`Question`](super::Question).
     pub fn new(scale: f64) -> Self {
         let _ = Margins::new(scale);
         Self { table: Table::none(), history: History::new(), scale }
     }
 
-    /// The quiescence score of each legal move, for its mover; None where time runs out.
+    /// Quiescence score of each legal move, for its mover; None beyond the node limit.
     pub fn moves(
         &mut self,
         chess: &Chess,
@@ -418,7 +419,7 @@ impl Quiescence {
         chess.legal_moves().into_iter().map(of).collect()
     }
 
-    /// Searches a position; None where the search does not come to an end in time.
+    /// Searches a position; None beyond the node limit.
     pub fn end(&mut self, chess: &Chess, evaluation: &mut dyn Evaluate) -> Option<QuietEnd> {
         let (game, stop) = (Game::new(chess.clone()), AtomicBool::new(false));
         let memory = (&mut self.table, &mut self.history);
@@ -441,18 +442,18 @@ impl Quiescence {
 pub struct Margins {
     reverse: i32,
     futility: i32,
-    /// Gain that quiescence hopes for from captures that win nothing.
+    /// Largest gain that quiescence expects beyond the captured material.
     pub hope: i32,
-    /// Half of the first window around the score of the iteration before.
+    /// Half-width of the first window around the last iteration's score.
     pub window: i32,
     pass: i32,
 }
 
 impl Margins {
-    /// Margins for evaluations that mean a share of `sigmoid(cp / scale)` of the points.
+    /// Margins for evaluations whose expected result is `sigmoid(cp / scale)`.
     pub fn new(scale: f64) -> Self {
         assert!(scale > 0.0 && scale.is_finite(), "a scale is above 0 and finite");
-        // Not above what scores can be, so that sums of a few fit.
+        // Bounded like scores, so that sums of a few fit.
         let of = |percent: f64| (scale * percent / 100.0).clamp(1.0, 30_000.0).round() as i32;
         Self {
             reverse: of(60.0),
@@ -463,33 +464,33 @@ impl Margins {
         }
     }
 
-    /// Reverse futility: so much above beta is enough.
+    /// Reverse futility: the required distance above beta.
     pub fn reverse(&self, depth: i32, improves: bool) -> i32 {
         self.reverse * (depth - i32::from(improves))
     }
 
-    /// Futility: so much a quiet move may be hoped to gain.
+    /// Futility: the expected gain of a quiet move.
     pub fn futility(&self, depth: i32) -> i32 {
         self.futility * (depth + 1)
     }
 
-    /// Depth reduction behind a pass, by depth and evaluation above beta.
+    /// Depth reduction of a null move, by depth and evaluation above beta.
     pub fn pass(&self, depth: i32, above: i32) -> i32 {
         4 + depth / 4 + (above / self.pass).min(3)
     }
 }
 
-/// Whether a move loses more material on its square than `depth` half-moves will win back.
+/// Whether a move loses more material on its square than `depth` half-moves can win back.
 fn loses(chess: &Chess, played: Move, quiet: bool, depth: i32) -> bool {
     exchange(chess, played) < if quiet { -60 * depth } else { -100 * depth }
 }
 
-/// So many moves are tried before quiet ones are left out, near the leaves.
+/// Number of moves after which quiet ones are pruned near the leaves.
 fn late(depth: i32, improves: bool) -> i32 {
     (3 + depth * depth) / if improves { 1 } else { 2 }
 }
 
-/// Half-moves that a late quiet move is searched less, before what else is known of it.
+/// Depth reduction of a late quiet move, before adjustments.
 fn reduction(depth: i32, count: i32) -> i32 {
     let of = |number: i32| number.clamp(0, SIDE as i32 - 1) as usize;
     REDUCTIONS[of(depth)][of(count)]
@@ -497,7 +498,7 @@ fn reduction(depth: i32, count: i32) -> i32 {
 
 const SIDE: usize = 64;
 
-/// Grows with the logarithms of both, as is usual.
+/// Product of the logarithms, as usual.
 static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
     let ln = |number: usize| (number.max(1) as f64).ln();
     std::array::from_fn(|depth| {
@@ -506,7 +507,7 @@ static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
 });
 
 impl Tree<'_> {
-    /// The score after captures and promotions alone, or all moves in check.
+    /// The score after captures and promotions only, or all moves in check.
     fn quiesce(&mut self, chess: &Chess, [mut alpha, beta]: [i32; 2], ply: usize) -> i32 {
         self.frames[ply].pv.clear();
         self.reached = self.reached.max(ply);
@@ -553,7 +554,7 @@ impl Tree<'_> {
                     continue;
                 }
             } else if best > -MATES && is_quiet(played) {
-                // One evasion is known that is not mate; the others are tried if they take.
+                // One evasion without mate is known; others are tried if they capture.
                 continue;
             }
             if self.is_over() {

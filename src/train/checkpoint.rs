@@ -1,4 +1,4 @@
-//! Everything that a run needs to go on as if it had never stopped, in one file.
+//! Complete state of a run in one file, from which it resumes as if it had never stopped.
 //!
 //! The file is safetensors: the weights by name, readable by any tool; Burn's record of the
 //! optimiser as bytes; the rest as text in the header.
@@ -19,23 +19,23 @@ use crate::weights::{Weights, WeightsError, WeightsFile};
 
 const STATE: &str = "state";
 
-/// Where a run stands.
+/// Progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub step: u64,
-    /// Positions trained on, behind which the stream of batches goes on.
+    /// Positions trained on, behind which the stream of batches continues.
     pub positions: u64,
-    /// The same place in data that stream by.
+    /// The same place in streamed data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     pub best: Option<Best>,
-    /// Looks at the held-out positions since the best one.
+    /// Validations since the best one.
     pub unimproved: u64,
     /// Rows in the log.
     pub log_rows: u64,
     /// Mean training loss between the last two rows of the log.
     pub train_loss: Option<f64>,
-    /// Training losses since the last row of the log.
+    /// Sum of training losses since the last row of the log.
     pub loss_sum: f64,
     pub loss_steps: u64,
     /// Whether another step would change nothing.
@@ -60,7 +60,7 @@ pub struct Checkpoint {
     pub facts: BTreeMap<String, String>,
 }
 
-/// Why a checkpoint cannot be read.
+/// Reason why a checkpoint cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
     #[error("cannot read {path}: {error}")]
@@ -77,7 +77,6 @@ impl Checkpoint {
         output::write(path, &self.to_bytes())
     }
 
-    /// The file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut facts = self.facts.clone();
         let state = serde_json::to_string(&self.state).expect("numbers and text have a JSON form");
@@ -93,7 +92,7 @@ impl Checkpoint {
         Self::from_bytes(&bytes, path)
     }
 
-    /// Reads the bytes of a file; `path` is for errors.
+    /// Parses the bytes of a file; `path` is for errors.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, CheckpointError> {
         let named = || path.to_path_buf();
         let WeightsFile { weights, mut facts, blob } = Weights::from_bytes(bytes)
@@ -104,20 +103,20 @@ impl Checkpoint {
         Ok(Self { weights, optimizer: blob, state, facts })
     }
 
-    /// Where the run stood, from a file's header; none in weights from elsewhere.
+    /// The state in a file's header; none in weights of other programs.
     pub fn state(facts: &BTreeMap<String, String>) -> Option<State> {
         serde_json::from_str(facts.get(STATE)?).ok()
     }
 }
 
-/// Writes the checkpoints of a run on a thread of its own, as a disk takes as long as several
-/// steps. At most one is under way; dropping the writer waits for it.
+/// Writer of a run's checkpoints on a separate thread, as a disk takes as long as several steps. At
+/// most one is in progress; dropping the writer waits for it.
 pub(super) struct Writer {
     folder: PathBuf,
     under_way: Option<JoinHandle<Result<Checkpoint, OutputError>>>,
-    /// The step that `last.safetensors` holds, or will hold when the thread is done.
+    /// The step of `last.safetensors`, once the thread is done.
     pub handed: Option<u64>,
-    /// The step that it holds for sure.
+    /// The step that it surely has.
     pub saved: Option<u64>,
 }
 
@@ -126,14 +125,14 @@ pub(super) struct Writer {
 pub(super) struct Files {
     /// `best.safetensors`
     pub best: bool,
-    /// The name of one that is kept for good, without its ending.
+    /// Name of a permanent checkpoint, without its extension.
     pub kept: Option<String>,
-    /// `last.safetensors`, the only one with all that resuming needs.
+    /// `last.safetensors`, the only complete one for resuming.
     pub last: bool,
 }
 
 impl Writer {
-    /// `saved` is the step that `last.safetensors` holds.
+    /// Creates a writer; `saved` is the step of `last.safetensors`.
     pub fn new(folder: &Path, saved: Option<u64>) -> Self {
         Self { folder: folder.to_path_buf(), under_way: None, handed: saved, saved }
     }
@@ -142,10 +141,9 @@ impl Writer {
         self.folder.join(format!("{name}.safetensors"))
     }
 
-    /// Starts to write a checkpoint, after the one before.
+    /// Starts to write a checkpoint, after the previous one.
     ///
-    /// # Errors
-    /// Those of the one before.
+    /// # Errors Those of the previous one.
     pub fn write(&mut self, mut checkpoint: Checkpoint, files: Files) -> Result<(), TrainError> {
         self.settle()?;
         if files.last {
@@ -160,14 +158,15 @@ impl Writer {
                 checkpoint.write(&path)?;
             }
             checkpoint.optimizer = optimizer;
-            // The file to resume from comes last: a run that is killed before resumes from the one before.
+            // The file for resuming comes last: a run killed before it resumes from the previous
+            // one.
             last.map_or(Ok(()), |path| checkpoint.write(&path))?;
             Ok(checkpoint)
         }));
         Ok(())
     }
 
-    /// Returns the error of a write that has ended.
+    /// Returns the error of a finished write.
     pub fn poll(&mut self) -> Result<(), TrainError> {
         match &self.under_way {
             Some(thread) if thread.is_finished() => self.settle().map(drop),
@@ -175,10 +174,9 @@ impl Writer {
         }
     }
 
-    /// Waits until all is written; returns the checkpoint that was under way.
+    /// Waits until all is written; returns the checkpoint that was in progress.
     ///
-    /// # Errors
-    /// If it could not be written.
+    /// # Errors If it could not be written.
     pub fn settle(&mut self) -> Result<Option<Checkpoint>, TrainError> {
         let Some(thread) = self.under_way.take() else { return Ok(None) };
         let written = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
@@ -193,7 +191,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if let Some(thread) = self.under_way.take() {
-            // The run has ended with an error of its own.
+            // The run has ended with another error.
             let _ = thread.join();
         }
     }

@@ -10,16 +10,16 @@ use crate::model::ops::steps::{Mean, Step};
 use crate::model::ops::take_step;
 use crate::model::{Level, Model, inner, on_host};
 
-/// Results of a batch, or of the share of it that one rank has.
+/// Results of a batch, or of a rank's share of it.
 pub struct Outcome {
-    /// The weighted mean over its positions.
+    /// Weighted mean over its positions.
     pub loss: f64,
     /// Gradients of that mean.
     pub gradients: GradientsParams,
     /// The sum of the weights of its positions.
     pub weight: f64,
     pub positions: u64,
-    /// Whether a rank was asked to stop after this step.
+    /// Whether a rank should stop after this step.
     pub stop: bool,
 }
 
@@ -58,7 +58,7 @@ impl ModuleVisitor for Flat<'_> {
     }
 }
 
-/// Replaces gradients by parts of the concatenated ones, each times `part`.
+/// Replaces gradients by slices of the concatenated ones, each times `part`.
 struct Shaped<'a> {
     from: GradientsParams,
     to: GradientsParams,
@@ -84,7 +84,7 @@ pub fn join_mean(mean: Model, model: &Model, share: f64, level: Option<Level>) -
     mean.map(&mut Joining { parameters: collect.0, share, level })
 }
 
-/// The parameters of a model in the place of gradients.
+/// Collects the parameters of a model as if they were gradients.
 struct Collect(GradientsParams);
 
 impl ModuleVisitor for Collect {

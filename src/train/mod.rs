@@ -1,6 +1,6 @@
 //! The training loop: batches in, checkpoints and a log out.
 //!
-//! It takes any iterator of [`Batch`]es; the clock and requests to stop come through [`Progress`].
+//! It takes any iterator of [`Batch`]es; clock and requests to stop come through [`Progress`].
 
 pub mod checkpoint;
 pub mod direct;
@@ -34,7 +34,7 @@ use ranks::Ranks;
 pub use settings::{Keep, Settings};
 use target::{losses, targets};
 
-/// The folder in that of a run where checkpoints are kept for good.
+/// Folder of permanent checkpoints in that of a run.
 pub const KEPT: &str = "checkpoints";
 
 /// A run: model, device, settings and folder.
@@ -43,11 +43,11 @@ pub struct Training<'a> {
     pub compute: Compute,
     pub device: &'a Device,
     pub settings: &'a Settings,
-    /// Gets `log.csv`, `last.safetensors` and `best.safetensors`, and [`KEPT`], from rank 0.
+    /// Rank 0 writes `log.csv`, `last.safetensors`, `best.safetensors` and [`KEPT`] here.
     pub folder: &'a Path,
     /// May be empty: then there is no held-out loss, and the last checkpoint is the best.
     pub held_out: &'a [Batch],
-    /// The step after which the loop returns [`End::Round`].
+    /// Step after which the loop returns [`End::Round`].
     pub until: u64,
     /// All ranks of this run; batches are this rank's share of them.
     pub ranks: &'a dyn Ranks,
@@ -57,9 +57,9 @@ pub struct Training<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Finished,
-    /// No step of the method makes the loss fall any more.
+    /// No step of the method lowers the loss.
     Converged,
-    /// The held-out loss no longer fell.
+    /// The held-out loss stopped falling.
     Early,
     /// [`Progress::stop`] returned true; the run can be resumed.
     Interrupted,
@@ -67,7 +67,7 @@ pub enum End {
     Round,
 }
 
-/// Why a run broke off. The checkpoints written before stand.
+/// Reason why a run failed. Earlier checkpoints remain.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     #[error(
@@ -104,8 +104,7 @@ pub enum TrainError {
 
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run.
 ///
-/// # Errors
-/// See [`TrainError`]; in any case `last.safetensors` holds the last good state.
+/// # Errors See [`TrainError`]; in any case `last.safetensors` has the last good state.
 pub fn run<E>(
     job: &Training,
     start: Checkpoint,
@@ -119,7 +118,7 @@ where
     if !is_gpu(job.device) {
         return trainer.run(batches, watch);
     }
-    // A device that is lost, or out of memory, shows as a panic somewhere in Burn.
+    // A lost device, or one out of memory, causes a panic somewhere in Burn.
     let run = AssertUnwindSafe(|| trainer.run(batches, watch));
     catch_unwind(run).unwrap_or_else(|panic| Err(trainer.failed(panic_text(&*panic))))
 }
@@ -128,7 +127,7 @@ struct Trainer<'a> {
     job: &'a Training<'a>,
     learner: Learner<'a>,
     state: State,
-    /// None on ranks that write nothing.
+    /// None on ranks other than 0.
     log: Option<Log>,
     /// Losses that are still on the device. Reading a value from a GPU blocks until its queue is
     /// empty.
@@ -145,7 +144,7 @@ struct Trainer<'a> {
     stop: bool,
 }
 
-/// A step, from 1, and its learning rate.
+/// Number of a step, from 1, and its learning rate.
 #[derive(Clone, Copy)]
 struct Step {
     number: u64,
@@ -159,7 +158,7 @@ impl<'a> Trainer<'a> {
             return Err(TrainError::NoOptimizer(state.step));
         }
         let learner = Learner::new(job, &weights, optimizer)?;
-        // The first validation makes the first row, before the first checkpoint.
+        // The first validation writes the first row, before the first checkpoint.
         let saved = (state.log_rows > 0).then_some(state.step);
         let open = || Log::open(&job.folder.join("log.csv"), state.log_rows);
         let log = job.ranks.is_first().then(open).transpose()?;
@@ -204,7 +203,7 @@ impl<'a> Trainer<'a> {
             } else if step >= self.job.until {
                 break End::Round;
             }
-            // Patience starts again where the run was made longer.
+            // Patience restarts where the run was made longer.
             let is_seam = settings.is_seam(step);
             if !is_seam && settings.patience.is_some_and(|patience| unimproved >= patience) {
                 break End::Early;
@@ -213,8 +212,8 @@ impl<'a> Trainer<'a> {
             let batch = batch.map_err(|error| TrainError::Data(error.into()))?;
             // Sent to the other ranks with this step's gradients.
             let stop = watch.stop();
-            // Parallel loops that start outside of the pool block their thread. A GPU has a queue for
-            // each thread.
+            // Parallel loops that start outside of the pool block their thread. A GPU has a queue
+            // per thread.
             let progress = match is_gpu(self.job.device) {
                 true => self.step(&batch, stop),
                 false => rayon::scope(|_| self.step(&batch, stop)),
@@ -235,7 +234,7 @@ impl<'a> Trainer<'a> {
         Ok((end, written.map_or_else(|| self.checkpoint(true), Ok)?))
     }
 
-    /// Goes to a place in the data, and reports what was found once all of them were read.
+    /// Moves to a place in the data, and reports the findings once all were read.
     fn go_to(&mut self, place: Option<&Place>, watch: &dyn Progress) {
         if let (Some(now), Some(before)) = (place, &self.state.place)
             && now.read.is_complete
@@ -246,7 +245,7 @@ impl<'a> Trainer<'a> {
         self.state.place = place.cloned();
     }
 
-    /// The settings for the next step, and the progress of the run.
+    /// Settings of the next step, and progress of the run.
     fn phase(&self) -> (&'a Settings, f64) {
         let (phase, _) = self.job.settings.phase(self.state.step);
         (phase, self.state.step as f64 / phase.steps as f64)
@@ -282,7 +281,7 @@ impl<'a> Trainer<'a> {
         Ok(TrainStep { step, positions, loss, learning_rate, converged })
     }
 
-    /// Follows the gradients of a batch. Returns the number of positions of all ranks.
+    /// Takes a step along the gradients of a batch. Returns the number of positions of all ranks.
     fn descend(&mut self, batch: &Batch, step: Step, stop: bool) -> Result<u64, TrainError> {
         let mut positions = batch.len() as u64;
         self.learner.catch_up(Some(&batch.inputs));
@@ -324,7 +323,7 @@ impl<'a> Trainer<'a> {
         Ok(positions)
     }
 
-    /// The loss of a step that learns moves, and its gradients.
+    /// Loss of a step that learns moves, and its gradients.
     fn pull(&self, batch: &Batch, choices: &Choices) -> Result<(f64, Slope), DeviceError> {
         let model = self.learner.model();
         let logits = outputs(model, batch)?;
@@ -365,7 +364,7 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// The step of `last.safetensors`, 0 where there is none yet, and its path.
+    /// Step of `last.safetensors`, 0 if there is none yet, and its path.
     fn last_good(&self) -> (u64, PathBuf) {
         (self.writer.saved.unwrap_or(0), self.writer.path("last"))
     }
@@ -435,7 +434,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The learnt weights, with the optimiser's record where the run is to be resumed from them.
+    /// The learnt weights, with the optimiser's record if the checkpoint is for resuming.
     fn checkpoint(&mut self, resumable: bool) -> Result<Checkpoint, TrainError> {
         let weights = self.learner.learnt().weights();
         if let Some((name, place, value)) = weights.non_finite() {
@@ -447,10 +446,10 @@ impl<'a> Trainer<'a> {
         Ok(Checkpoint { weights, optimizer, state: self.state.clone(), facts: self.facts.clone() })
     }
 
-    /// Writes the weights to these files, unless they are there already.
+    /// Writes the weights to these files, unless they are written already.
     fn write(&mut self, mut files: Files) -> Result<(), TrainError> {
         files.last &= self.writer.handed != Some(self.state.step);
-        // Also where there are no positions to validate with.
+        // Even without validation positions.
         files.best |= files.last && self.state.best.is_none();
         if !(files.best || files.last || files.kept.is_some()) {
             return Ok(());
@@ -470,19 +469,19 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Steps of so many positions that a processor is ahead of a GPU, at most: it reads their losses
-/// then, and the GPU runs dry for a moment. Their lists lie in memory that the GPU reads.
+/// Most steps of `batch` positions that the CPU is ahead of a GPU: then it reads their losses, and
+/// the GPU idles briefly. Their lists are in memory that the GPU reads.
 fn steps_ahead(batch: usize) -> usize {
     ((1 << 19) / batch.max(1)).clamp(1, 64)
 }
 
-/// The message of a panic.
+/// Message of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
 }
 
-/// A chain of causes in one line, without the traces behind it.
+/// Joins a chain of causes in one line, without backtraces.
 fn one_line(causes: &str) -> String {
     let lines = causes.lines().map(str::trim).take_while(|line| *line != "Asked at:");
     let lines: Vec<&str> = lines.filter(|it| !it.is_empty() && *it != "Caused by:").collect();

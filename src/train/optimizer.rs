@@ -16,8 +16,8 @@ use crate::model::{
 };
 use crate::weights::Weights;
 
-/// About what tuned weights differ from sensible start values; on a million positions of 300,000
-/// games or of 12,000 it costs nothing where the data speaks.
+/// Typical difference of tuned weights from sensible start values; on a million positions of
+/// 300,000 games or of 12,000 it costs nothing where the data are informative.
 const PRIOR: f64 = 50.0;
 
 /// The `[optimizer]` section of a config, complete.
@@ -28,19 +28,19 @@ pub struct Settings {
     pub beta1: f64,
     /// Decay of the mean of squared gradients.
     pub beta2: f64,
-    /// Keeps the division by roots away from zero.
+    /// Keeps divisors away from zero.
     pub epsilon: f64,
-    /// Times the learning rate, or added to the gradient: see [`Name::decays_apart`].
+    /// Multiplied by the learning rate, or added to the gradient: see [`Name::decays_apart`].
     pub weight_decay: f64,
-    /// Whether Adam corrects its means for having started at zero.
+    /// Whether Adam corrects its means for their start at zero.
     pub bias_correction: bool,
     /// Decay of the mean that is learnt instead of the weights that take the steps.
     pub average_decay: Option<f64>,
-    /// Parameters are held within `-clip ..= clip`; 0 = free.
+    /// Parameters are clamped to `-clip ..= clip`; 0: no clip.
     pub clip: f64,
     /// Parameters with another clip, or another learning rate.
     pub layers: Layers,
-    /// Centipawns that a weight is expected to move (Gauss-Newton).
+    /// Centipawns that a weight is expected to change (Gauss-Newton).
     pub prior: f64,
     /// Centipawns of a step (local search).
     pub step: u32,
@@ -49,24 +49,23 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Name {
-    /// Adam whose weight decay does not pass through the means; the usual one for nets.
+    /// Adam with weight decay outside of the means; the usual one for nets.
     AdamW,
     /// Steps by the running means of gradients and of their squares.
     Adam,
-    /// AdamW that takes careful steps until it knows enough of the squares of gradients to divide by
-    /// them (L. Liu et al., 2020).
+    /// AdamW with small steps until its mean of squares is reliable (L. Liu et al., 2020).
     RAdam,
-    /// RAdam that looks ahead (M. Zhang et al., 2019): slow weights follow the fast ones, which now
-    /// and then go on from there.
+    /// RAdam with lookahead (M. Zhang et al., 2019): slow weights follow the fast ones, which
+    /// restart from there at intervals.
     Ranger,
     /// Steps that shrink with the sum of all squared gradients so far.
     AdaGrad,
     /// Steps along the gradient, with momentum `beta1`.
     Sgd,
-    /// Least squares from all positions at once, step by step; for handcrafted terms.
+    /// Least squares over all positions at once, step by step; for handcrafted terms.
     #[serde(rename = "gauss-newton")]
     GaussNewton,
-    /// One step up or down for each weight, as long as one helps; for handcrafted terms.
+    /// One step up or down for each weight as long as one helps; for handcrafted terms.
     #[serde(rename = "local-search")]
     LocalSearch,
 }
@@ -78,20 +77,20 @@ impl Name {
         name.as_str().unwrap_or_default().to_string()
     }
 
-    /// Whether it finds weights from all positions at once and ends by itself, instead of
-    /// following gradients.
+    /// Whether it finds weights from all positions at once and ends by itself, instead of following
+    /// gradients.
     pub fn is_direct(self) -> bool {
         matches!(self, Name::GaussNewton | Name::LocalSearch)
     }
 
-    /// Whether weights decay by the learning rate, and not through the gradients.
+    /// Whether weights decay by the learning rate, outside of the gradients.
     pub fn decays_apart(self) -> bool {
         matches!(self, Name::AdamW | Name::RAdam | Name::Ranger)
     }
 }
 
 impl Settings {
-    /// Usual values of the method, and weights that are free.
+    /// Usual values of the method, without clips.
     pub fn usual(name: Name) -> Self {
         Self {
             name,
@@ -117,7 +116,7 @@ impl Settings {
         Optimizer { settings: self.clone(), level: compute.level(), states: BTreeMap::new() }
     }
 
-    /// Arrays of state for each parameter.
+    /// Number of state arrays per parameter.
     fn states(&self) -> usize {
         match self.name {
             Name::Ranger => 3,
@@ -126,7 +125,7 @@ impl Settings {
         }
     }
 
-    /// The `number`-th step, from 1, of an array at learning rate `rate`.
+    /// Step number `number`, from 1, of an array at learning rate `rate`.
     fn step(&self, rate: f64, layer: Layer, number: u64) -> Step {
         let &Self { name, beta1, beta2, epsilon, bias_correction, .. } = self;
         let rate = rate * layer.rate.unwrap_or(1.0);
@@ -158,12 +157,12 @@ impl Settings {
 }
 
 /// Ranger's lookahead: M. Zhang et al., "Lookahead Optimizer: k steps forward, 1 step back", 2019.
-/// After so many steps slow weights move by a share of the distance to the fast ones, which continue
-/// from there.
+/// After this many steps slow weights move by a share of the distance to the fast ones, which
+/// restart from there.
 const LOOKAHEAD_STEPS: u64 = 6;
 const LOOKAHEAD_SHARE: f64 = 0.5;
 
-/// Steps that rows may miss; then all take them. Their factors fit the first cache.
+/// Most steps that rows may miss; then all take them. Their factors fit the first-level cache.
 const MOST_MISSED: usize = 256;
 
 /// An optimiser with its state.
@@ -172,7 +171,7 @@ pub struct Optimizer {
     settings: Settings,
     /// Vector instructions; `None` for Burn's tensor operations.
     level: Option<Level>,
-    /// By the number of the parameter.
+    /// States by the number of the parameter.
     states: BTreeMap<u64, State>,
 }
 
@@ -181,7 +180,7 @@ pub struct Optimizer {
 struct State {
     /// Steps so far.
     steps: u64,
-    /// Flat.
+    /// State arrays, flat.
     arrays: Vec<DispatchTensor>,
     /// Steps that some rows have not taken.
     missed: Vec<Step>,
@@ -190,8 +189,8 @@ struct State {
 }
 
 impl State {
-    /// The parameter after the steps that these rows missed, or all rows. The last step may have a
-    /// gradient, that of these rows.
+    /// The parameter after the missed steps of these rows, or all rows. The last step may have a
+    /// gradient of these rows.
     fn take_missed<const D: usize>(
         &mut self,
         parameter: Tensor<D>,
@@ -227,8 +226,8 @@ impl State {
 }
 
 impl Optimizer {
-    /// The model after a step at a learning rate. Parameters without a gradient stay. Rows that were
-    /// not touched miss the step where they can take it later.
+    /// The model after a step at a learning rate. Parameters without a gradient stay. Untouched
+    /// rows miss the step if they can take it later.
     pub fn step(
         &mut self,
         rate: f64,
@@ -240,8 +239,8 @@ impl Optimizer {
         model.map(&mut Stepping { optimizer: self, rate, gradients, touched, path })
     }
 
-    /// The model after the steps that the touched rows missed, or all rows: to the bit what it would
-    /// be if they had not.
+    /// The model after the missed steps of the touched rows, or all rows: bit by bit as if none had
+    /// been missed.
     pub fn catch_up(&mut self, model: Model, touched: Option<&TouchedRows>) -> Model {
         if self.states.values().all(|state| state.missed.is_empty()) {
             return model;
@@ -249,20 +248,18 @@ impl Optimizer {
         model.map(&mut CatchingUp { optimizer: self, touched })
     }
 
-    /// The instructions by which rows take steps with gradient 0 later, if they may.
+    /// The instructions by which rows take missed steps with gradient 0, if allowed.
     fn can_wait(&self, device: &Device) -> Option<Level> {
         let Settings { name, average_decay, .. } = &self.settings;
         let waits = *name != Name::Ranger && average_decay.is_none() && !is_gpu(device);
         self.level.filter(|_| waits)
     }
 
-    /// The state as a file of arrays.
+    /// Serialises the state as a file of arrays.
     ///
-    /// # Errors
-    /// If a state cannot be written.
+    /// # Errors If a state cannot be written.
     ///
-    /// # Panics
-    /// If rows have missed steps.
+    /// # Panics If rows have missed steps.
     pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
         let (mut weights, mut facts) = (Weights::default(), BTreeMap::new());
         for (id, state) in &self.states {
@@ -278,8 +275,7 @@ impl Optimizer {
 
     /// The optimiser with the state of a file.
     ///
-    /// # Errors
-    /// If the file does not belong to such an optimiser.
+    /// # Errors If the file does not belong to such an optimiser.
     pub fn load(mut self, bytes: &[u8], device: &Device) -> Result<Self, String> {
         let file = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
         for (id, steps) in &file.facts {
@@ -345,7 +341,7 @@ impl Optimizer {
     }
 }
 
-/// A step of each parameter of a module.
+/// Takes a step of each parameter of a module.
 struct Stepping<'a> {
     optimizer: &'a mut Optimizer,
     rate: f64,
@@ -373,7 +369,7 @@ impl ModuleMapper for Stepping<'_> {
     }
 }
 
-/// Missed steps of each parameter of a module.
+/// Takes missed steps of each parameter of a module.
 struct CatchingUp<'a> {
     optimizer: &'a mut Optimizer,
     /// None: all rows.
@@ -395,8 +391,8 @@ impl ModuleMapper for CatchingUp<'_> {
     }
 }
 
-/// A parameter with another value, computed on the backend itself. The tensor changes in place where
-/// nothing else holds it.
+/// A parameter with another value, computed on the backend itself. The tensor changes in place
+/// unless it is shared.
 pub(super) fn changed<const D: usize>(
     param: Param<Tensor<D>>,
     change: impl FnOnce(ParamId, Tensor<D>) -> Tensor<D>,
@@ -413,16 +409,16 @@ pub(super) fn changed<const D: usize>(
     Param::from_mapped_value(id, tensor, mapper)
 }
 
-/// Clips, factors of the learning rate and weight decays by the names of arrays, as checkpoints have them. A name
-/// stands for everything below it: `head` for `head.0`, and `head.0` for `head.0.weight`.
+/// Clips, factors of the learning rate and weight decays by the names of arrays in checkpoints. A
+/// name includes everything below it: `head` for `head.0`, and `head.0` for `head.0.weight`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layers(pub BTreeMap<String, Layer>);
 
-/// Settings of an array; what is missing is as for all others.
+/// Settings of an array; missing ones are as for all others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// The numbers stay within `-clip ..= clip`; 0 = free.
+    /// The numbers are clamped to `-clip ..= clip`; 0: no clip.
     pub clip: Option<f64>,
     /// Factor of the learning rate.
     pub rate: Option<f64>,
@@ -435,10 +431,10 @@ impl Layers {
         self.0.is_empty()
     }
 
-    /// The settings of an array. Of several names that stand for it the longest counts.
+    /// The settings of an array. The longest matching name takes precedence.
     pub fn of(&self, name: &str) -> Layer {
         let above = self.0.iter().filter(|(it, _)| stands_for(it, name));
-        // In their order the longer ones come later.
+        // In this order longer names come later.
         above.fold(Layer::default(), |layer, (_, own)| Layer {
             clip: own.clip.or(layer.clip),
             rate: own.rate.or(layer.rate),
@@ -447,7 +443,7 @@ impl Layers {
     }
 }
 
-/// Whether a name is that of an array, or of something above it.
+/// Whether a name is that of an array, or of a group above it.
 pub fn stands_for(name: &str, array: &str) -> bool {
     array.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

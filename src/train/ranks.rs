@@ -1,12 +1,12 @@
-//! Several processes that take the steps of one run together.
+//! Several processes that train one run together.
 //!
-//! Each is a rank, counted from 0. All of them have the same weights, compute the gradients of their
-//! share of each batch, and add them up.
+//! Each is a rank, counted from 0. All of them have the same weights, compute the gradients of
+//! their share of each batch, and add them up.
 
 use crate::batch::OfRank;
 
-/// The ranks of a run, as one of them sees them. All of them make the same calls in the same order. A
-/// rank that is gone or hangs ends the process with an error, so that no call fails.
+/// The ranks of a run, from the point of view of one. All of them make the same calls in the same
+/// order. A rank that exits or hangs ends the process with an error, so that no call fails.
 pub trait Ranks: Sync {
     /// The number of this rank, below [`Ranks::count`]. Rank 0 writes files and prints.
     fn rank(&self) -> usize;
@@ -40,7 +40,7 @@ impl Ranks for Alone {
 }
 
 impl dyn Ranks + '_ {
-    /// This rank's share of things.
+    /// This rank's share.
     pub fn which(&self) -> OfRank {
         OfRank { rank: self.rank(), size: self.count() }
     }
@@ -54,7 +54,7 @@ impl dyn Ranks + '_ {
         self.rank() == 0
     }
 
-    /// The first rank whose number is not that of rank 0; the same answer on all of them.
+    /// The first rank whose number differs from rank 0's; the same result on all ranks.
     pub fn first_different(&self, number: u64) -> Option<usize> {
         let own = number.to_le_bytes().to_vec();
         let mut first = own.clone();

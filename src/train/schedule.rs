@@ -1,5 +1,4 @@
-//! The schedule language of configs: lengths with units, stages, and the numbers that they give
-//! over a run.
+//! The schedule language of configs: lengths with units, stages, and their numbers over a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,16 +24,16 @@ pub enum Unit {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     pub steps: u64,
-    /// Positions a step.
+    /// Positions per step.
     pub batch: u64,
-    /// Steps a superbatch.
+    /// Steps per superbatch.
     pub superbatch: u64,
-    /// Positions an epoch.
+    /// Positions per epoch.
     pub epoch: u64,
 }
 
 impl Span {
-    /// Stands for a run whose length is not known yet.
+    /// Placeholder for a run of unknown length.
     const UNKNOWN: Self = Self { steps: 1, batch: 1, superbatch: 1, epoch: 1 };
 }
 
@@ -62,7 +61,7 @@ impl Length {
         matches!(self, Length::Share(_))
     }
 
-    /// Reads `8 superbatches`, `1 epoch`, `10M positions`.
+    /// Parses `8 superbatches`, `1 epoch`, `10M positions`.
     fn parse(text: &str) -> Option<Self> {
         let (number, unit) = text.trim().split_once(char::is_whitespace)?;
         let unit = unit.trim();
@@ -119,7 +118,7 @@ impl From<Length> for toml::Value {
     }
 }
 
-/// Stages, one after the other.
+/// Consecutive stages.
 ///
 /// In a config: a number (constant), one stage, or a list of stages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -133,7 +132,7 @@ pub struct Stage {
     pub shape: Shape,
     /// The value at the beginning.
     pub from: f64,
-    /// The value at the end, with curves.
+    /// The value at the end, for curves.
     pub to: Option<f64>,
     /// Factor of each step.
     pub factor: Option<f64>,
@@ -147,15 +146,15 @@ pub struct Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// `from`, all the time.
+    /// `from` throughout.
     Constant,
-    /// A straight line to `to`.
+    /// Linear to `to`.
     Linear,
     /// Half a cosine wave to `to`.
     Cosine,
-    /// To `to` by the same factor with each step; both ends are above 0.
+    /// Exponential to `to`; both ends are above 0.
     Exponential,
-    /// `from`, times `factor` after each `every` of the stage but at its end.
+    /// `from`, times `factor` after each `every` of the stage except at its end.
     Step,
 }
 
@@ -170,10 +169,9 @@ impl Stages {
         Self(vec![Stage::constant(value)])
     }
 
-    /// Checks stages as far as is possible before the run's length is known.
+    /// Checks stages as far as possible without the run's length.
     ///
-    /// # Errors
-    /// No stages, or one whose numbers do not fit its shape.
+    /// # Errors No stages, or one whose numbers do not fit its shape.
     pub fn new(stages: Vec<Stage>) -> Result<Self, String> {
         if stages.is_empty() {
             return Err("a schedule needs at least one stage".into());
@@ -183,11 +181,10 @@ impl Stages {
 
     /// Fits the stages to a run.
     ///
-    /// # Errors
-    /// If they do not fit into the run.
+    /// # Errors If they do not fit into the run.
     pub fn over(&self, span: &Span) -> Result<Schedule, String> {
         let (schedule, given) = self.fit(span);
-        // The run's last step may be a part of one, which was rounded up.
+        // The run's last step may be incomplete and rounded up.
         if given > span.steps as f64 + 1.0 {
             return Err(format!(
                 "the stages last {given:.0} steps, and the run has {}: shorten them, or lengthen the \
@@ -198,9 +195,8 @@ impl Stages {
         Ok(schedule)
     }
 
-    /// The stages one after the other, and the sum of the given lengths in steps. Where some have a
-    /// length in another unit than shares all are counted in steps, so that they begin with the very
-    /// step.
+    /// Consecutive stages in a run, and the sum of the given lengths in steps. If any length has
+    /// another unit than shares, all are counted in steps, so that they begin at exact steps.
     fn fit(&self, span: &Span) -> (Schedule, f64) {
         let steps = span.steps as f64;
         let whole = if in_shares(&self.0) { 1.0 } else { steps };
@@ -218,13 +214,13 @@ impl Stages {
         (Schedule(self.0.iter().map(part).collect()), given * (steps / whole))
     }
 
-    /// The value at the end of the run; none where it depends on the length of the run.
+    /// The value at the end of the run; none if it depends on the length of the run.
     pub fn end(&self) -> Option<f64> {
         let last = self.0.last().filter(|last| last.every.is_none_or(Length::is_share));
         last.map(|last| last.alone().at(1.0))
     }
 
-    /// The smallest and the largest value, as far as they are known before the run's length is.
+    /// The smallest and the largest value, as far as they are known without the run's length.
     pub fn range(&self) -> (f64, f64) {
         range(self.0.iter().flat_map(Stage::ends))
     }
@@ -246,8 +242,7 @@ impl Stage {
         Self { shape, from, to: None, factor: None, every: None, length: None }
     }
 
-    /// The stage in a run: where it starts and ends and what it takes, as shares of the run, and
-    /// its length in steps.
+    /// A stage in a run: its start, end and length as shares of the run, and its length in steps.
     fn part(&self, start: f64, end: f64, share: f64, steps: f64, span: &Span) -> Part {
         let every = match self.every {
             None => 1.0,
@@ -262,7 +257,7 @@ impl Stage {
         self.part(0.0, 1.0, 1.0, 1.0, &Span::UNKNOWN)
     }
 
-    /// The values at both ends; with steps in other units than shares that at the beginning.
+    /// The values at both ends; for steps in other units than shares only that at the beginning.
     fn ends(&self) -> Vec<f64> {
         match self.every.is_none_or(Length::is_share) {
             true => self.alone().ends().into(),
@@ -326,18 +321,18 @@ impl From<Stages> for toml::Value {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule(Vec<Part>);
 
-/// A stage in the run; places and lengths are shares of the run, 0 to 1.
+/// A stage in a run; places and lengths are shares of the run, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Part {
     stage: Stage,
-    /// The distance of two steps, as a share of the stage.
+    /// Distance of two steps, as a share of the stage.
     every: f64,
     start: f64,
     end: f64,
     share: f64,
 }
 
-/// Tolerance for quotients that are whole but for rounding: 0.3 / 0.1 comes out below 3.
+/// Tolerance for quotients that are integers up to rounding: 0.3 / 0.1 is below 3.
 pub(super) const TOLERANCE: f64 = 1e-9;
 
 impl Schedule {
@@ -345,7 +340,7 @@ impl Schedule {
         Self(vec![Stage::constant(value).alone()])
     }
 
-    /// The value at progress `done` of the run, 0 to 1.
+    /// The value at training progress `done` in 0..=1.
     pub fn at(&self, done: f64) -> f64 {
         let last = self.0.len() - 1;
         let now = self.0[..last].iter().find(|part| done < part.end).unwrap_or(&self.0[last]);
@@ -372,7 +367,7 @@ impl Part {
             Shape::Exponential => from * (to / from).powf(within),
             Shape::Step => {
                 let steps = (within / every + TOLERANCE).floor();
-                // A step at the very end would be one that no position is trained with.
+                // A step at the very end would affect no position.
                 let last = (1.0 / every - TOLERANCE).ceil() - 1.0;
                 from * factor.unwrap_or(1.0).powf(steps.min(last).max(0.0))
             }

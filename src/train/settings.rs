@@ -5,14 +5,13 @@ use super::schedule::{Length, Schedule, Span, TOLERANCE, Unit};
 use super::target::Worth;
 use crate::loss::Loss;
 
-/// Settings of a run, apart from its data.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub steps: u64,
     pub learning_rate: Schedule,
     /// Weight of the result in the target.
     pub wdl: Schedule,
-    /// Values of positions: those of no source, and those of each.
+    /// Targets of positions: those without a source, and those of each source.
     pub worths: Vec<Worth>,
     pub loss: Loss,
     pub optimizer: optimizer::Settings,
@@ -22,9 +21,9 @@ pub struct Settings {
     pub checkpoint_every: u64,
     /// Stop after this many validations without a lower loss.
     pub patience: Option<u64>,
-    /// Checkpoints to keep beside those to resume from.
+    /// Permanent checkpoints, besides those for resuming.
     pub keep: Option<Keep>,
-    /// The settings from before the run was made longer, with the last step of each.
+    /// Earlier settings of a run that was made longer, with the last step of each.
     pub earlier: Vec<(u64, Settings)>,
 }
 
@@ -41,12 +40,12 @@ impl Settings {
     }
 }
 
-/// Distance and names of the checkpoints that are kept for good.
+/// Distance and names of permanent checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Keep {
     /// Steps between two of them; may have a fraction.
     every: f64,
-    /// The name of whole units, and their number between two checkpoints.
+    /// Name of whole units, and their number between two checkpoints.
     units: Option<(&'static str, u64)>,
 }
 
@@ -70,7 +69,7 @@ impl Keep {
         Ok(Self { every: steps, units })
     }
 
-    /// The name of the checkpoint after a step, without its ending; none where none is due.
+    /// Name of the checkpoint after a step, without its extension; none if none is due.
     pub fn name(&self, step: u64) -> Option<String> {
         let number = |step: u64| (step as f64 / self.every + TOLERANCE).floor() as u64;
         let now = number(step);

@@ -12,14 +12,14 @@ use crate::batch::Batch;
 use crate::loss::sigmoid;
 use crate::model::{Model, outputs};
 
-/// Win-rate model of the scores of the data. A win is expected with the probability
+/// Win-rate model of the data's scores. A win has the probability
 /// `sigmoid((score - offset) / scale)`, a loss with `sigmoid((-score - offset) / scale)`, and a draw
 /// with the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Promise {
-    /// Centipawns that make one logit.
+    /// Centipawns per logit.
     pub scale: f64,
-    /// Centipawns at which a win is as likely as not; 0 without draws.
+    /// Centipawns at which a win has probability one half; 0 without draws.
     pub offset: f64,
 }
 
@@ -29,7 +29,7 @@ impl Promise {
         Self { scale, offset: 0.0 }
     }
 
-    /// The expected result of a score in centipawns, 0 to 1.
+    /// Expected result of a score in centipawns, 0 to 1.
     pub fn of(self, score: f64) -> f64 {
         let Self { scale, offset } = self;
         match offset {
@@ -46,14 +46,14 @@ impl Promise {
 #[derive(Clone, Debug)]
 pub struct Worth {
     pub(crate) promise: Promise,
-    /// The weight of the result in the target; none for that of the run.
+    /// Weight of the result in the target; none: the run's.
     pub(crate) wdl: Option<f64>,
-    /// The expected results of whole centipawns from `-NEAR` to `NEAR`: computing them for each position
-    /// takes a small net a tenth of its time.
+    /// Expected results of whole centipawns from `-NEAR` to `NEAR`: computing them for each
+    /// position takes a small net a tenth of its time.
     near: Arc<[f64]>,
 }
 
-/// Scores in a quiet game lie within this many centipawns.
+/// Bound of scores in a quiet game, in centipawns.
 const NEAR: i32 = 4096;
 
 impl Worth {
@@ -78,12 +78,12 @@ impl From<Promise> for Worth {
     }
 }
 
-/// Minimum of positions a thread.
+/// Fewest positions per thread.
 const LEAST: usize = 1 << 11;
 
-/// The targets of a batch, 0 to 1, seen as the batch sees results. `wdl` is the weight of results in
-/// the run; `worths` has an entry for each source, behind one for positions of none. Positions
-/// without a score have their results as targets.
+/// Targets of a batch, 0 to 1, with the point of view of its results. `wdl` is the weight of
+/// results in the run; `worths` has an entry for positions without a source, then one for each
+/// source. Positions without a score have their results as targets.
 pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[Worth]) -> Cow<'a, [f32]> {
     let Batch { results, scores, sources, .. } = batch;
     if scores.is_empty() || sources.is_empty() && wdl == 1.0 {
@@ -112,7 +112,7 @@ pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[Worth]) -> Cow<'a, [f32
 /// Means in f64.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Losses {
-    /// The loss against the target at the end of the run, weighed as in training; where moves are
+    /// The loss against the target at the end of the run, weighted as in training; if moves are
     /// learnt, the [reported loss](crate::batch::Choices::reported).
     pub target: f64,
     /// The squared error against the result.

@@ -1,8 +1,8 @@
-//! [`Ranks`] by the collective operations of MPI, which are polled so that a rank that hangs is found.
+//! [`Ranks`] by the collective operations of MPI, which are polled so that a hanging rank is found.
 //!
-//! A rank that has waited for too long asks whether the others are there: rank 0 all of them, the
-//! others rank 0. A rank that waits for a collective operation answers; one that does not answer hangs,
-//! and the run ends with its name.
+//! A rank that has waited too long pings the others: rank 0 all of them, the others rank 0. A rank
+//! that waits for a collective operation answers; one that does not answer hangs, and the run ends
+//! with its name.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -19,9 +19,9 @@ use rayon::Yield;
 
 use crate::train::ranks::Ranks;
 
-/// The ranks that one `mpirun` started.
+/// The ranks of one `mpirun`.
 pub struct World {
-    /// MPI ends when it is dropped.
+    /// Finalises MPI when dropped.
     universe: Mutex<Option<Universe>>,
     rank: usize,
     /// The machine of each rank.
@@ -31,35 +31,36 @@ pub struct World {
 }
 
 struct State {
-    /// The end of the last collective operation.
+    /// End of the last collective operation.
     last: Instant,
     received: Vec<f32>,
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
 
-/// Bytes of a message at most: MPI counts them in 31 bits.
+/// Most bytes of a message: MPI counts them in 31 bits.
 const MAX_MESSAGE: usize = 1 << 30;
 
-/// Bytes of a host's name.
+/// Most bytes of a host's name.
 const NAME: usize = 64;
 
 const ASK: Tag = 1;
 const ANSWER: Tag = 2;
 
-/// The time in which a rank that waits answers.
+/// Time in which a waiting rank answers.
 const ANSWER_TIME: Duration = Duration::from_secs(2);
 
-/// A rank looks without a rest at first: most collective operations on one machine take less.
+/// Time of polling without sleep: most collective operations on one machine take less.
 const EAGER: Duration = Duration::from_millis(5);
 
-/// The least and the most time between two looks after that.
+/// Shortest and longest sleep between polls after that.
 const REST: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(2)];
 
-/// The longest time between two looks that counts as waiting; this process was stopped itself if more.
+/// Longest time between polls that counts as waiting; if more passed, this process was stopped
+/// itself.
 const MAX_LOOK: Duration = Duration::from_millis(500);
 
-/// Errors that all ranks have alike are left to rank 0, which then ends the others.
+/// Time in which rank 0 ends the others: errors that all ranks share are printed once.
 const PRECEDENCE: Duration = Duration::from_millis(1500);
 
 impl World {
@@ -92,18 +93,18 @@ impl World {
         WORLD.get()
     }
 
-    /// The end of a run that went well. Rank 0 has work after the last step, for which the others wait
+    /// Ends a successful run. Rank 0 has work after the last step, for which the others wait
     /// without a limit.
     pub fn leave(&self) {
         if self.rank == 0 {
-            // A barrier may be passed by a rank that was stopped in it, where MPI would wait for ever.
+            // A rank that was stopped in a barrier may have passed it, and MPI would wait for ever.
             self.find_silent(self.silence, self.silence);
         }
         self.wait(self.world().immediate_barrier(), Duration::MAX);
         drop(self.universe.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// The end of a run that failed: prints why, and ends all ranks.
+    /// Ends a failed run: prints the error and ends all ranks.
     pub fn fail(&self, error: &str) -> ! {
         match self.rank {
             0 => eprintln!("error: {error}"),
@@ -123,7 +124,7 @@ impl World {
         format!("rank {rank} on {}", self.hosts[rank])
     }
 
-    /// Does something that all ranks do, with the time that a rank may be late.
+    /// Runs a collective operation; `work` receives the time that a rank may be late.
     fn together(&self, work: impl FnOnce(&mut State, Duration)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = self.silence + 4 * state.last.elapsed();
@@ -131,8 +132,8 @@ impl World {
         state.last = Instant::now();
     }
 
-    /// Waits for a collective operation. Meanwhile this thread of the pool, which may be the only one,
-    /// makes the next batches.
+    /// Waits for a collective operation. Meanwhile this thread of the pool, which may be the only
+    /// one, makes the next batches.
     fn wait<'a, T: ?Sized>(
         &self,
         mut request: Request<'a, T, impl mpi::request::Scope<'a>>,
@@ -145,7 +146,7 @@ impl World {
             waited += looked.elapsed().min(MAX_LOOK);
             looked = Instant::now();
             if waited > patience {
-                // Of several that find rank 0 silent, one says so.
+                // Of several ranks that find rank 0 silent, one reports it.
                 self.find_silent(patience, ANSWER_TIME * (1 + self.rank.min(3) as u32));
                 waited = Duration::ZERO;
             }
@@ -158,7 +159,7 @@ impl World {
         }
     }
 
-    /// Answers ranks that ask whether this one is there.
+    /// Answers pings of other ranks.
     fn answer(&self) {
         let world = self.world();
         while let Some((message, status)) =

@@ -39,7 +39,6 @@ pub struct Args {
     json: bool,
 }
 
-/// A file and its diagnosis.
 #[derive(Serialize)]
 struct Examined {
     file: PathBuf,
@@ -97,8 +96,8 @@ fn examine(
     })
 }
 
-/// Hands on the samples of a file, up to `limit`; returns whether it holds more, and why reading
-/// stopped before its end.
+/// Passes the samples of a file, up to `limit`, to the exam; returns whether there are more, and
+/// why reading stopped before the end.
 fn read(
     source: &mut Source,
     limit: Option<u64>,
@@ -110,7 +109,7 @@ fn read(
     let stopped = loop {
         block.clear();
         let more = source.next_block(&mut block);
-        // Samples before a fault are good.
+        // Samples before a fault are valid.
         let some = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         block[..some].iter().for_each(&mut each);
         bar.inc(some as u64);
@@ -141,7 +140,7 @@ fn table(file: &Examined) -> Table {
     table
 }
 
-/// The table of a file, and the first bad records.
+/// Formats a file's table and its first bad records.
 fn text(file: &Examined) -> String {
     let Examined { format, seen_by, fit, diagnosis, .. } = file;
     let first = if file.limited { ", the first positions" } else { "" };

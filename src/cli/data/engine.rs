@@ -1,5 +1,5 @@
-//! What the commands that make data with an engine share: which engine, how far it searches, and
-//! how a job shows while it runs and once it has ended.
+//! Options shared by the commands that make data with an engine: the engine, its search, and the
+//! progress and summary of a job.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::run::{OwnPlayer, Place};
 
-/// Where Debian and others put games.
+/// Folder of games on Debian and others.
 const GAMES: &str = "/usr/games";
 /// Skipped items that are shown, at most.
 const SHOWN: usize = 5;
@@ -117,7 +117,7 @@ impl Engines {
     }
 }
 
-/// Stockfish where a shell would find it, or where Debian puts it, which not every PATH names.
+/// Path of Stockfish: where a shell finds it, or Debian's folder, which may not be on PATH.
 fn stockfish() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from(GAMES)]);
@@ -126,8 +126,7 @@ fn stockfish() -> Option<PathBuf> {
 }
 
 impl Search {
-    /// # Errors
-    /// If engines that speak UCI know no such limit.
+    /// # Errors If UCI engines lack such a limit.
     pub fn limit(&self, engines: &Engines) -> Result<Limit> {
         if let Some(soft) = self.soft_nodes {
             ensure!(
@@ -146,7 +145,7 @@ impl Search {
     }
 }
 
-/// Runs a job of so many items ("positions", "games") to its end, or until Ctrl-C, and prints its
+/// Runs a job of `total` items ("positions", "games") to its end, or until Ctrl-C, and prints its
 /// result. `input` must not be overwritten.
 pub fn make(
     writing: &Writing,
@@ -183,7 +182,7 @@ pub fn make(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Begins a file that can be resumed, or goes on with it; replaces one that is whole only if asked.
+/// Starts or resumes a file; replaces a complete one only if requested.
 pub fn resumable<T>(
     path: &Path,
     overwrite: bool,
@@ -196,7 +195,7 @@ pub fn resumable<T>(
     );
     match open() {
         Err(EngineError::Journal(JournalError::Exists(_))) if overwrite => {
-            // Only now that all else is known to be good.
+            // Removed only after all other checks.
             fs::remove_file(path).with_context(|| format!("cannot replace {shown}"))?;
             Ok(open()?)
         }

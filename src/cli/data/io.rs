@@ -1,4 +1,4 @@
-//! Options and loops that the data commands share: files in, files out, progress and counts.
+//! Options and loops shared by the data commands: input files, output files, progress and counts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -74,13 +74,13 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses a count of positions or games, 1 or more.
+/// Parses a number of positions or games, 1 or more.
 pub fn count(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "expected 1 or more".to_string())
 }
 
 impl Reading {
-    /// Opens a file that may hold so many bad records.
+    /// Opens a file that may contain up to `bad_records` bad records.
     pub fn open(&self, path: &Path, bad_records: u64) -> Result<Source> {
         let source = Source::open(path, self.format, bad_records)?;
         match self.point_of_view {
@@ -91,7 +91,7 @@ impl Reading {
 }
 
 impl Inputs {
-    /// Reads all files once, in order, and hands on their samples in blocks. No block ends within
+    /// Reads all files once, in order, and passes on their samples in blocks. No block ends within
     /// a game.
     pub fn each(
         &self,
@@ -117,7 +117,7 @@ impl Inputs {
 }
 
 impl Writing {
-    /// The format to write: as given, or by the ending of a name.
+    /// Output format: as given, or by the ending of a name.
     pub fn format(&self, path: &Path) -> Result<&'static Format> {
         if let Some(format) = self.to {
             return Ok(format);
@@ -137,12 +137,12 @@ impl Writing {
 }
 
 impl Files {
-    /// Begins the output.
+    /// Creates the output.
     pub fn create(&self) -> Result<Written> {
         self.create_at(&self.writing.output)
     }
 
-    /// Begins the output of a command that leaves positions out of games.
+    /// Creates the output of a command that leaves positions out of games.
     pub fn create_selection(&self) -> Result<Written> {
         let format = self.writing.format(&self.writing.output)?;
         ensure!(
@@ -154,14 +154,13 @@ impl Files {
         self.create()
     }
 
-    /// Begins an output of another name.
+    /// Creates an output with another name.
     ///
-    /// # Errors
-    /// If it is an input, or exists already.
+    /// # Errors If it is an input, or exists.
     pub fn create_at(&self, path: &Path) -> Result<Written> {
         let standard = output::is_standard(path);
         if !standard {
-            // The name of an input may be that of a device, which is both read and written into.
+            // An input may be a device, which can be read and written.
             let same = |input: &&PathBuf| output::same(input, path) && !output::is_device(path);
             if let Some(input) = self.inputs.files.iter().find(same) {
                 bail!("the output {} is also an input; choose another name", input.display());
@@ -173,7 +172,7 @@ impl Files {
         Ok(Written { sink, format, standard, count: 0 })
     }
 
-    /// Reads all files once, in order, and hands on their samples in blocks with the output.
+    /// Reads all files once, in order, and passes on their samples in blocks with the output.
     pub fn each(
         &self,
         what: &'static str,
@@ -182,7 +181,7 @@ impl Files {
     ) -> Result<(Written, Tally)> {
         let mut before = None;
         let tally = self.inputs.each(what, |source, block| {
-            // Once for each format in turn.
+            // Once per change of format.
             if before.replace(source.format().name) != Some(source.format().name) {
                 print_losses(source.format(), written.format);
             }
@@ -192,7 +191,7 @@ impl Files {
     }
 }
 
-/// Prints in one line which facts of a format another one does not hold.
+/// Prints which facts of a format another format lacks.
 fn print_losses(from: &Format, to: &Format) {
     let lost = data::lost(from, to);
     if !lost.is_empty() {
@@ -200,11 +199,10 @@ fn print_losses(from: &Format, to: &Format) {
     }
 }
 
-/// A file being written.
 pub struct Written {
     sink: Sink,
     pub format: &'static Format,
-    /// Whether it goes to standard output; then counts go to standard error.
+    /// Whether it goes to standard output; counts then go to standard error.
     standard: bool,
     pub count: u64,
 }
@@ -220,8 +218,8 @@ impl Written {
         })
     }
 
-    /// Gives the file its name and prints the counts; they are part of the error if nothing was
-    /// written.
+    /// Renames the finished file and prints the counts, which become part of the error if nothing
+    /// was written.
     pub fn finish(self, mut tally: Tally) -> Result<ExitCode> {
         tally.written = self.count;
         let standard = self.standard;
@@ -233,7 +231,7 @@ impl Written {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Gives the file its name.
+    /// Renames the finished file.
     pub fn close(self, tally: &Tally) -> Result<()> {
         match self.sink.finish() {
             Ok(_) => Ok(()),
@@ -243,7 +241,7 @@ impl Written {
     }
 }
 
-/// Ends the program where the reader of its output has closed it, as `head` does: no failure.
+/// Turns a write error into the program's; a closed pipe, as of `head`, ends it without one.
 fn unread(error: WriteError) -> anyhow::Error {
     if let WriteError::Output(error) = &error
         && error.is_closed_pipe()
@@ -253,14 +251,13 @@ fn unread(error: WriteError) -> anyhow::Error {
     error.into()
 }
 
-/// # Errors
-/// After Ctrl-C, so that what is half written goes away.
+/// # Errors After Ctrl-C, so that a half-written file is removed.
 pub fn interrupted() -> Result<()> {
     ensure!(!interrupts().load(Ordering::SeqCst), "interrupted; nothing was written");
     Ok(())
 }
 
-/// Counts of positions on their way from file to file.
+/// Counts of positions read, written and left out.
 #[derive(Default)]
 pub struct Tally {
     pub read: u64,
@@ -276,7 +273,7 @@ impl Tally {
         }
     }
 
-    /// Counts and prints what the reader of a file passed over.
+    /// Counts and prints records that a reader skipped.
     pub fn bad(&mut self, source: &Source) {
         let bad = source.bad_records();
         for record in &bad.first {

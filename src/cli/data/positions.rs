@@ -41,7 +41,7 @@ pub struct Label {
 }
 
 pub fn label(args: Label) -> Result<ExitCode> {
-    // A job that is resumed reads it again.
+    // A resumed job reads it again.
     let failed = || format!("cannot read {}", args.input.display());
     input::regular(&args.input).with_context(failed)?;
     // Reading is a thousand times faster than searching.

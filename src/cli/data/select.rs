@@ -105,7 +105,7 @@ pub struct FilterKeys {
 }
 
 impl FilterKeys {
-    /// The filter, if a key was given.
+    /// The filter, if any key was given.
     pub fn given(&self) -> Option<Filter> {
         let filter = self.filter();
         (filter != Filter::default()).then_some(filter)
@@ -224,7 +224,7 @@ pub fn dedup(Dedup { files }: Dedup) -> Result<ExitCode> {
     let mut seen = HashSet::new();
     let (written, mut tally) = files.each("dedup", written, |_, block, written| {
         for sample in block {
-            // A position and its mirror image with colours swapped have the same key.
+            // A position and its colour-flipped mirror image have the same key.
             let is_black = sample.position.turn().is_black();
             if seen.insert(mix(sample.position.key(), is_black.into())) {
                 written.write(sample)?;

@@ -38,7 +38,7 @@ pub fn run(Args { files, seed, memory }: Args) -> Result<ExitCode> {
          bulletformat, marlinformat or text",
         format.name
     );
-    // The folder of a device is no place for temporary files.
+    // The folder of a device cannot have temporary files.
     let folder = match is_device(output) || is_standard(output) {
         true => std::env::temp_dir(),
         false => folder(output),

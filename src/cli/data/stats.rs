@@ -36,7 +36,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Characters of the longest bar.
+/// Width of the longest bar.
 const BAR: f64 = 30.0;
 
 fn table(stats: &Stats) -> Table {

@@ -10,7 +10,7 @@ use super::super::fields;
 use crate::sample::planes::nth;
 use crate::sample::{Played, Position, legal, steps};
 
-/// Side, king and rook of the rights to castle. The long one is counted first where a side has both.
+/// Side, king and rook of the castling rights. Long castling comes first if a side has both.
 const CASTLINGS: [(Color, Square, Square); 4] = [
     (Color::White, Square::E1, Square::A1),
     (Color::White, Square::E1, Square::H1),
@@ -21,12 +21,12 @@ const CASTLINGS: [(Color, Square, Square); 4] = [
 #[derive(Clone)]
 pub struct Board {
     chess: Chess,
-    /// A bit for each of [`CASTLINGS`] that counts, also where the king stands elsewhere.
+    /// A bit for each of [`CASTLINGS`] that counts, even if the king is elsewhere.
     rights: u8,
 }
 
 impl Board {
-    /// The board of a position; an error where its castling rights do not fit.
+    /// The board of a position; an error if its castling rights do not fit.
     pub fn new(position: &Position) -> Result<Self, String> {
         let mut rights = 0;
         for rook in position.pieces().filter(|piece| piece.castles) {
@@ -80,13 +80,13 @@ impl Board {
         Ok(Self { chess: legal(setup).map_err(|error| error.to_string())?, rights })
     }
 
-    /// The position, its move number that of the half-move.
+    /// The position at this ply.
     #[inline]
     pub fn position(&self, ply: u16) -> Position {
         Position::from_chess(&self.chess).numbered(ply / 2 + 1)
     }
 
-    /// The move, if it is legal here.
+    /// Converts a move that is legal here.
     pub fn legal(&self, played: Played) -> Result<Move, String> {
         played.legal_move(&self.chess).ok_or_else(|| illegal(played.from(), played.to()))
     }
@@ -121,7 +121,7 @@ impl Board {
         })
     }
 
-    /// Puts a legal move into the movetext.
+    /// Encodes a legal move into the movetext.
     pub fn write_move(&self, played: Move, bits: &mut BitWriter) {
         let from = played.from().expect("chess has no drops");
         let before = |squares: Bitboard, square: Square| {
@@ -143,7 +143,7 @@ impl Board {
         bits.put(number, width(choices));
     }
 
-    /// Plays a move that is counted; an error if it is not legal.
+    /// Plays a move that the format can encode; an error if it is not legal.
     pub fn play(&mut self, played: Move) -> Result<(), String> {
         let (us, to) = (self.chess.turn(), played.to());
         let from = played.from().expect("chess has no drops");
@@ -168,7 +168,8 @@ impl Board {
         Ok(())
     }
 
-    /// Where the piece on a square can go, castling aside, and how many moves these count as.
+    /// Targets of the piece on a square, without castling, and the number of moves that these count
+    /// as.
     fn choices(&self, from: Square, role: Role) -> (Bitboard, u32) {
         let (us, occupied) = (self.chess.turn(), self.chess.board().occupied());
         let squares = match role {
@@ -193,7 +194,7 @@ impl Board {
         role == Role::Pawn && from.rank() == self.chess.turn().relative_rank(Rank::Seventh)
     }
 
-    /// The rooks of the side to move whose rights count, in the order in which they do.
+    /// The rooks of the side to move with castling rights, in the order of encoding.
     fn castlings(&self) -> impl Iterator<Item = Square> {
         let counted = |(place, (color, ..)): &(usize, &(Color, Square, Square))| {
             self.rights >> place & 1 == 1 && *color == self.chess.turn()
@@ -202,7 +203,7 @@ impl Board {
     }
 }
 
-/// The bytes of a position in a stem.
+/// Packs a position as in a stem.
 pub fn pack(position: &Position) -> [u8; 24] {
     let pushed = position.ep_square().map(behind);
     let mut nibbles = 0u128;
@@ -231,7 +232,7 @@ fn behind(square: Square) -> Square {
     Square::new(square as u32 ^ 8)
 }
 
-/// Takes bits off bytes.
+/// Reader of bits.
 pub struct BitReader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -242,7 +243,7 @@ impl<'a> BitReader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// The next bits, at most 8 of them; none where the bytes end before them.
+    /// The next bits, at most 8; none if too few are left.
     pub fn take(&mut self, count: u32) -> Option<u32> {
         let (first, shift) = (self.at / 8, self.at % 8);
         self.at += count as usize;
@@ -257,7 +258,7 @@ impl<'a> BitReader<'a> {
         Some(u32::from(two << shift) >> (16 - count))
     }
 
-    /// A number in blocks of four bits, the lowest first, each after a bit for another one.
+    /// A number in blocks of four bits, the lowest first, each after a bit for another block.
     pub fn number(&mut self) -> Option<u16> {
         let mut number = 0;
         for shift in [0, 4, 8, 12] {
@@ -275,16 +276,16 @@ impl<'a> BitReader<'a> {
     }
 }
 
-/// Puts bits behind each other.
+/// Writer of bits.
 #[derive(Default)]
 pub struct BitWriter {
     pub bytes: Vec<u8>,
-    /// Bits of the last byte that are free.
+    /// Free bits of the last byte.
     free: u32,
 }
 
 impl BitWriter {
-    /// Appends so many bits of a value, at most 8.
+    /// Appends `count` bits of a value, at most 8.
     pub fn put(&mut self, value: u32, count: u32) {
         for bit in (0..count).rev() {
             if self.free == 0 {
@@ -297,7 +298,7 @@ impl BitWriter {
         }
     }
 
-    /// Appends a number as [`BitReader::number`] takes it.
+    /// Appends a number as [`BitReader::number`] reads it.
     pub fn number(&mut self, mut number: u16) {
         loop {
             let more = u32::from(number > 15);
@@ -310,12 +311,12 @@ impl BitWriter {
     }
 }
 
-/// How many bits tell apart so many choices.
+/// Bits that distinguish this many choices.
 pub fn width(choices: u32) -> u32 {
     u32::BITS - choices.saturating_sub(1).leading_zeros()
 }
 
-/// A signed number as an unsigned one with the sign in the lowest bit.
+/// Encodes a signed number as an unsigned one with the sign in the lowest bit.
 pub fn folded(number: i16) -> u16 {
     let bits = number.cast_unsigned();
     (if number < 0 { bits ^ 0x7fff } else { bits }).rotate_left(1)

@@ -6,15 +6,15 @@ use super::super::fields;
 use super::board::{BitReader, BitWriter, Board, folded, pack, unfolded};
 use crate::sample::{GameHash, Played, Position, Sample};
 
-/// Stem and number of moves.
+/// Smallest chain: stem and number of moves.
 pub const LEAST: usize = 34;
 /// Mask of the ply in the 16 bits of ply and result.
 const PLY: u16 = 0x3fff;
 
-/// Why a chain cannot be read: how many of its positions were, and what is wrong with the next.
+/// Error in a chain: how many of its positions were read, and what is wrong with the next.
 pub type Broken = (usize, String);
 
-/// Appends the samples of the chain at the start of the bytes; the number of bytes it takes.
+/// Appends the samples of the chain at the start of the bytes; returns its size in bytes.
 pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
@@ -45,7 +45,7 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     let mut hash: Option<GameHash> = None;
     if let Some(played) = played {
         board.legal(played).and_then(|legal| board.play(legal)).map_err(at_stem)?;
-        // A position alone might come from a file of shuffled ones.
+        // A single position may come from a file of shuffled ones.
         hash = (count > 0).then(|| GameHash::of(&position));
         hash.iter_mut().for_each(|hash| hash.play(played));
     } else if count > 0 {
@@ -87,7 +87,7 @@ pub fn begins(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(stem)
 }
 
-/// The move of a stem: kind, from, to, promotion, highest bits first; all zero for none.
+/// Decodes the move of a stem: kind, from, to, promotion, highest bits first; all zero for none.
 fn stem_move(bits: u16) -> Result<Option<Played>, String> {
     let (from, to) = (bits >> 8 & 63, bits >> 2 & 63);
     let kind = match bits >> 14 {
@@ -117,7 +117,7 @@ pub struct Chain {
     bytes: [u8; LEAST],
     text: BitWriter,
     moves: u16,
-    /// After the last move, none where there was none.
+    /// Position after the last move; none if there was no move.
     next: Option<Board>,
     ply: u16,
     score: i16,
@@ -156,7 +156,7 @@ impl Chain {
         })
     }
 
-    /// Adds a sample if it follows from the last one; false if it does not.
+    /// Adds a sample if it follows the last one; false if it does not.
     pub fn go_on(&mut self, sample: &Sample) -> Result<bool, String> {
         let entry = Entry::new(sample)?;
         let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
@@ -186,7 +186,7 @@ impl Chain {
     }
 }
 
-/// A sample as a chain holds it.
+/// A sample as a chain stores it.
 struct Entry {
     /// With the move number of the ply.
     position: Position,

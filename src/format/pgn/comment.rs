@@ -12,23 +12,23 @@ use shakmaty::Color;
 
 use crate::format::fields;
 
-/// A mate in n half-moves is `MATE - n`.
+/// Score of a mate in n half-moves is `MATE - n`.
 pub const MATE: i16 = 32_000;
-/// No score is larger, whatever a comment says.
+/// Largest score from a comment.
 pub const LARGEST: i16 = MATE - 1;
-/// Mates are not counted further than this.
+/// Longest mate that is counted.
 pub const LONGEST_MATE: i16 = 1000;
 
 /// A score found in a comment, in centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The position before the last move, seen by the mover.
+    /// The score of the position before the last move, for its mover.
     Before(i16),
-    /// The position on the board, seen by the side to move.
+    /// The score of the position on the board, for the side to move.
     Standing(i16),
 }
 
-/// The score in a comment, if it has one; `turn` is to move after the move it comments on.
+/// The score in a comment, if any; `turn` is to move after the move it comments on.
 pub fn score(comment: &[u8], turn: Color) -> Option<Said> {
     let comment = comment.trim_ascii();
     if let Some(score) = searched(comment) {
@@ -40,13 +40,13 @@ pub fn score(comment: &[u8], turn: Color) -> Option<Said> {
         return Some(Said::Before(score));
     }
     let (value, _) = number(after(comment, b"[%eval")?.trim_ascii_start())?;
-    // Who mates makes the first move of the mate, or the other side does.
+    // The side that mates makes the first move of the mate, or the other side does.
     let mates_next = value.negative == turn.is_black();
     let score = value.score(|moves| 2 * moves - i32::from(mates_next));
     fields::turned_score(score, turn).ok().map(Said::Standing)
 }
 
-/// `+0.35/12`: told from prose such as `1/2 was offered` by its sign or its point.
+/// Parses `+0.35/12`, which differs from prose such as `1/2 was offered` by its sign or its point.
 fn searched(comment: &[u8]) -> Option<i16> {
     let (value, rest) = number(comment)?;
     let [b'/', b'0'..=b'9', ..] = rest else { return None };
@@ -54,7 +54,7 @@ fn searched(comment: &[u8]) -> Option<i16> {
     (!plain).then(|| value.score(|plies| plies))
 }
 
-/// Text behind the name of a value, which must stand at the beginning of a word.
+/// Text behind the name of a value, at the beginning of a word.
 fn after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let first = name[0];
     (0..comment.len())
@@ -65,13 +65,13 @@ fn after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 
 struct Number {
     negative: bool,
-    /// Centipawns, or the number of a mate.
+    /// Centipawns, or the length of a mate.
     size: i32,
     mate: bool,
 }
 
 impl Number {
-    /// The score; `plies` turns the number of a mate into half-moves.
+    /// The score; `plies` converts the length of a mate to half-moves.
     fn score(&self, plies: impl Fn(i32) -> i32) -> i16 {
         let size = match self.mate {
             true => i32::from(MATE) - plies(self.size).clamp(1, LONGEST_MATE.into()),
@@ -81,7 +81,7 @@ impl Number {
     }
 }
 
-/// The number at the beginning of a text, and what follows it: `+0.35`, `-12`, `M5`, `#-3`.
+/// Parses the number at the beginning of a text, and returns the rest: `+0.35`, `-12`, `M5`, `#-3`.
 fn number(text: &[u8]) -> Option<(Number, &[u8])> {
     let sign = |text: &mut &[u8]| {
         let signed = matches!(text, [b'+' | b'-', ..]);
@@ -110,7 +110,7 @@ fn number(text: &[u8]) -> Option<(Number, &[u8])> {
     Some((Number { negative, size, mate }, rest))
 }
 
-/// The digits at the beginning of a text, as a number no larger than a score can need.
+/// Parses the digits at the beginning of a text, up to the largest number that a score needs.
 fn digits(text: &[u8]) -> Option<(i32, &[u8])> {
     let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let value = text[..length]

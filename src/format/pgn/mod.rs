@@ -1,7 +1,7 @@
 //! PGN. Each move gives one sample, its position the one before the move. The result is that of the
 //! tag `Result`, which must agree with the end of the moves; games whose result is `*` or `?` are
-//! counted and passed over. Scores come from comments, see [`comment`]. A game that is wrong is
-//! refused whole; the crate `pgn-reader` would pass over what it cannot read.
+//! counted and skipped. Scores come from comments, see [`comment`]. A faulty game is rejected
+//! whole; the crate `pgn-reader` would skip what it cannot read.
 
 pub mod comment;
 mod text;
@@ -59,7 +59,7 @@ impl PgnReader {
         Self { frames: Frames::new(input), frame: Frame::default(), games: 0, unfinished: 0 }
     }
 
-    /// The fault of the game in `self.frame`.
+    /// Converts an error in `self.frame` to a fault.
     fn fault(&self, wrong: Wrong) -> Fault {
         let line = self.frame.line_of(wrong.at);
         let mut place = format!("game {}, line {line}", self.games);
@@ -82,7 +82,7 @@ pub fn scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
     each(input, Scoresheet::read)
 }
 
-/// Results of `of` for each game, up to the first that is wrong.
+/// Results of `of` for each game, up to the first error.
 fn each<T>(input: Input, of: impl Fn(&Frame) -> Result<Option<T>, Wrong>) -> Result<Vec<T>, Fault> {
     let (mut reader, mut all) = (PgnReader::new(input), Vec::new());
     while reader.frames.next(&mut reader.frame)? {
@@ -119,21 +119,21 @@ impl Reader for PgnReader {
     }
 }
 
-/// The beginning of a text that may be anything, fit for a message.
+/// The start of any text, safe for a message.
 fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(80)]);
     text.chars().filter(|letter| !letter.is_control()).take(40).collect()
 }
 
 enum Game {
-    /// The result as White sees it.
+    /// A complete game, with White's result.
     Whole(f32),
     Unfinished,
-    /// No game at all: blank lines, or text between games.
+    /// No game: blank lines, or text between games.
     Nothing,
 }
 
-/// Appends the samples of a game; of a game that is wrong, some of them may have been appended.
+/// Appends the samples of a game; some of them even if it is faulty.
 fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, Wrong> {
     let tags = Tags::read(text).map_err(Wrong::whole)?;
     let result = tags.outcome().map_err(Wrong::whole)?;
@@ -155,7 +155,7 @@ fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, Wrong> {
     replay.run(&mut tokens, tags.some).map_err(|reason| wrong(&tokens, &replay.chess, reason))
 }
 
-/// The position after the moves of a game, none where there is no game. Its result does not matter.
+/// The position after the moves of a game with any result; none if there is no game.
 fn last(text: &[u8]) -> Result<Option<Position>, Wrong> {
     let tags = Tags::read(text).map_err(Wrong::whole)?;
     let mut chess = start(&tags).map_err(Wrong::whole)?;
@@ -172,7 +172,7 @@ fn last(text: &[u8]) -> Result<Option<Position>, Wrong> {
     }
 }
 
-/// A fault at the token read last.
+/// An error at the last token.
 fn wrong(tokens: &Tokens, chess: &Chess, reason: String) -> Wrong {
     let turn = Some((chess.fullmoves().get(), chess.turn()));
     Wrong { at: tokens.start(), turn, reason, at_end: tokens.at_end() }
@@ -186,13 +186,13 @@ fn start(tags: &Tags) -> Result<Chess, String> {
 }
 
 struct Replay<'a> {
-    /// After the moves played so far.
+    /// Position after the moves so far.
     chess: Chess,
     ply: u16,
     hash: GameHash,
-    /// The score of the position on the board, if a comment gave it.
+    /// Score of the position on the board, if a comment had one.
     standing: Option<i16>,
-    /// Samples from number `first` on are of this game.
+    /// Output; samples from number `first` on belong to this game.
     out: &'a mut Vec<Sample>,
     first: usize,
     result: Option<Outcome>,
@@ -287,24 +287,24 @@ fn not_a_move(san: &[u8]) -> String {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scoresheet {
-    /// The number of its first line.
+    /// Number of its first line.
     pub line: u64,
-    /// 0, 0.5 or 1; None where the game has none, or the file breaks off in it.
+    /// 0, 0.5 or 1; None if the game has none, or the file ends within it.
     pub white_result: Option<f64>,
-    /// The first position; empty for the usual one.
+    /// First position; empty for the usual one.
     pub start: String,
     tags: Vec<(String, String)>,
 }
 
 impl Scoresheet {
-    /// The trimmed value of a tag; None where it is `?` or `-`, PGN's unknown.
+    /// The trimmed value of a tag; None for `?` or `-`, PGN's unknown.
     pub fn tag(&self, name: &str) -> Option<&str> {
         let found = self.tags.iter().rev().find(|(it, _)| it == name);
         let value = found.map(|(_, value)| value.trim());
         value.filter(|value| !matches!(*value, "" | "?" | "-"))
     }
 
-    /// Reads a game; none where a text holds no game.
+    /// Reads a game; none if a text has no game.
     fn read(frame: &Frame) -> Result<Option<Self>, Wrong> {
         let text = frame.whole()?;
         let white_result = match replay(text, &mut Vec::new()) {

@@ -1,4 +1,4 @@
-//! The text of games: a file cut into games, their tags, and the tokens of their moves.
+//! Text of games: a file split into games, their tags, and the tokens of their moves.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,16 +8,16 @@ use super::shown;
 use crate::format::{Input, fields};
 use crate::sample::Position;
 
-/// No game is longer, not even one whose comments hold long lines of play.
+/// Longest game in bytes, comments with lines of play included.
 const LONGEST: usize = 1 << 24;
 
 #[derive(Default)]
 pub struct Frame {
     text: Vec<u8>,
-    /// The number of its first line.
+    /// Number of its first line.
     pub line: u64,
     pub last: bool,
-    /// Whether it is longer than 16 MiB, so that `text` is only a part of it.
+    /// Whether the game is longer than 16 MiB, so that `text` is incomplete.
     too_long: bool,
 }
 
@@ -29,24 +29,24 @@ impl Frame {
         }
     }
 
-    /// The number of the line of a byte.
+    /// Line number of a byte.
     pub fn line_of(&self, at: usize) -> u64 {
         self.line + self.text[..at].iter().filter(|&&byte| byte == b'\n').count() as u64
     }
 }
 
-/// Why a game cannot be read.
+/// Error in a game.
 pub struct Wrong {
     pub at: usize,
-    /// The number of the move in question, and whose it is.
+    /// Number and side of the move in question.
     pub turn: Option<(u32, Color)>,
     pub reason: String,
-    /// Whether the text may break off there.
+    /// Whether the text may end there.
     pub at_end: bool,
 }
 
 impl Wrong {
-    /// A fault of the game as a whole.
+    /// An error of the game as a whole.
     pub fn whole(reason: String) -> Self {
         Self { at: 0, turn: None, reason, at_end: false }
     }
@@ -65,7 +65,7 @@ impl Frames {
         Self { input, lines: 0, pending: Vec::new() }
     }
 
-    /// Reads the next game into `frame`; false if nothing is left.
+    /// Reads the next game into `frame`; false at the end.
     pub fn next(&mut self, frame: &mut Frame) -> io::Result<bool> {
         frame.text.clear();
         frame.text.append(&mut self.pending);
@@ -105,7 +105,7 @@ impl Frames {
     }
 }
 
-/// Whether a line may be a tag that the end of the file cut off.
+/// Whether a line may be a tag cut off by the end of the file.
 fn is_cut_tag(line: &[u8]) -> bool {
     let inside = without_mark(line).trim_ascii_start().strip_prefix(b"[");
     inside.is_some_and(|inside| inside.trim_ascii().iter().all(u8::is_ascii_alphanumeric))
@@ -115,18 +115,18 @@ fn is_event(line: &[u8]) -> bool {
     tag_name(line) == Some(b"Event")
 }
 
-/// Whether a line holds nothing, or what PGN lets pass as nothing.
+/// Whether a line is blank in PGN.
 fn is_empty(line: &[u8]) -> bool {
     let line = without_mark(line);
     line.starts_with(b"%") || line.trim_ascii().is_empty()
 }
 
-/// The text without the mark of byte order that editors on Windows put before it.
+/// The text without the byte order mark of Windows editors.
 pub fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
-/// The name of the tag with which a text begins: `[Name "`.
+/// The name of the tag at the start of a text: `[Name "`.
 pub fn tag_name(text: &[u8]) -> Option<&[u8]> {
     let inside = without_mark(text).trim_ascii_start().strip_prefix(b"[")?.trim_ascii_start();
     let end = inside.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?;
@@ -135,26 +135,26 @@ pub fn tag_name(text: &[u8]) -> Option<&[u8]> {
     (named && rest.trim_ascii_start().starts_with(b"\"")).then_some(name)
 }
 
-/// The tags without which a game is not understood.
+/// Tags that are needed to read a game.
 const MATTER: [&[u8]; 3] = [b"Result", b"FEN", b"Variant"];
 
 /// The tags of a game, and where its moves begin.
 #[derive(Default)]
 pub struct Tags<'a> {
-    /// Names and values, as they come; those without an end to their value are left out.
+    /// Names and values in order; those without a closing quote are left out.
     all: Vec<(&'a [u8], &'a [u8])>,
-    /// Whether there were any, of whatever name.
+    /// Whether there were any tags.
     pub some: bool,
-    /// The first byte behind them.
+    /// First byte behind them.
     pub end: usize,
 }
 
-/// How a game ended, as its tag `Result` or the end of its moves says.
+/// The outcome of a game, by its tag `Result` or the end of its moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Twice the result as White sees it.
+    /// Twice the result for White.
     Won(u8),
-    /// `*`: still going on, given up, or unknown.
+    /// `*`: in progress, abandoned, or unknown.
     Unfinished,
 }
 
@@ -180,7 +180,7 @@ impl Outcome {
 }
 
 impl<'a> Tags<'a> {
-    /// Reads the tags of a game; values that do not matter here may be anything.
+    /// Reads the tags of a game; values of irrelevant tags may be anything.
     pub fn read(text: &'a [u8]) -> Result<Self, String> {
         let mut tags = Self::default();
         loop {
@@ -203,7 +203,7 @@ impl<'a> Tags<'a> {
                 }
                 None => {}
             }
-            // Another tag may follow on the same line; else what is left of it does not matter.
+            // Another tag may follow on the same line; the rest is ignored.
             let after = closing.map_or(&[][..], |closing| value[closing + 1..].trim_ascii_start());
             tags.end = match after.strip_prefix(b"]") {
                 Some(after) => tags.end + quote + 1 + value.len() - after.len(),
@@ -212,12 +212,12 @@ impl<'a> Tags<'a> {
         }
     }
 
-    /// The value of a tag; the last one, where it comes several times.
+    /// The value of a tag; the last one if there are several.
     pub fn value(&self, name: &str) -> Option<&'a [u8]> {
         self.all.iter().rev().find(|(it, _)| *it == name.as_bytes()).map(|(_, value)| *value)
     }
 
-    /// Names and values as text, whatever their encoding, without escapes.
+    /// Names and values as text of any encoding, without escapes.
     pub fn texts(&self) -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let plain = |value: &[u8]| text(value).replace("\\\"", "\"").replace("\\\\", "\\");
@@ -229,7 +229,7 @@ impl<'a> Tags<'a> {
         let Some(result) = self.value("Result") else { return Ok(None) };
         match Outcome::from_text(result.trim_ascii()) {
             Some(outcome) => Ok(Some(outcome)),
-            // What PGN has for values that nobody knows.
+            // PGN's unknown value.
             None if result == b"?" => Ok(Some(Outcome::Unfinished)),
             None => Err(format!(
                 "the tag Result is `{}`, expected 1-0, 0-1, 1/2-1/2 or *",
@@ -238,7 +238,7 @@ impl<'a> Tags<'a> {
         }
     }
 
-    /// The position before the first move, none if it is the usual one.
+    /// The position before the first move; none for the usual one.
     pub fn start(&self) -> Result<Option<Position>, String> {
         let said = self.value("Variant").unwrap_or_default();
         let variant: String = said
@@ -274,12 +274,12 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// The bytes up to the end of the first line.
+/// Number of bytes of the first line.
 fn length_of_line(text: &[u8]) -> usize {
     text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())
 }
 
-/// Where the first quote stands that no backslash stands before.
+/// Place of the first quote without a backslash before it.
 fn closing_quote(value: &[u8]) -> Option<usize> {
     let mut escaped = false;
     value.iter().position(|&byte| {
@@ -298,7 +298,7 @@ pub enum Token<'a> {
     Outcome(Outcome),
 }
 
-/// Reads the tokens of a game one by one.
+/// Reader of the tokens of a game.
 pub struct Tokens<'a> {
     text: &'a [u8],
     at: usize,
@@ -311,12 +311,12 @@ impl<'a> Tokens<'a> {
         Self { text, at, from: at }
     }
 
-    /// The first byte of the token read last.
+    /// First byte of the last token.
     pub fn start(&self) -> usize {
         self.from
     }
 
-    /// Whether nothing but white space follows the token read last.
+    /// Whether only white space follows the last token.
     pub fn at_end(&self) -> bool {
         self.text[self.at..].trim_ascii().is_empty()
     }
@@ -353,7 +353,7 @@ impl<'a> Tokens<'a> {
         self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
     }
 
-    /// The length of a move's number with its dot, or of a mark of byte order.
+    /// Length of a move number with its dot, or of a byte order mark.
     fn number(&self) -> Option<usize> {
         let rest = &self.text[self.at..];
         let digits = digits(rest);
@@ -377,7 +377,7 @@ impl<'a> Tokens<'a> {
         Ok(&rest[..end])
     }
 
-    /// Variations may hold variations, and braces of theirs may hold parentheses.
+    /// Variations may contain variations, and their comments may contain parentheses.
     fn pass_variation(&mut self) -> Result<(), String> {
         let mut depth = 0u32;
         while let Some(byte) = self.text.get(self.at) {
@@ -402,14 +402,14 @@ impl<'a> Tokens<'a> {
         Err("a variation is not closed".to_string())
     }
 
-    /// A move or the end of the game; none for dots and marks that stand alone.
+    /// A move or the end of the game; none for separate dots and marks.
     fn word(&mut self) -> Result<Option<Token<'a>>, String> {
         let rest = &self.text[self.at..];
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b"{}()[];$".contains(byte);
         let length = match rest {
-            // A tag in a place that is none, or what is left of one.
+            // A misplaced tag, or the rest of one.
             [b'[', ..] => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
-            // Another byte that cannot begin a word is a word of its own.
+            // Any other byte that cannot begin a word is a word.
             _ => rest.iter().position(ends).unwrap_or(rest.len()).max(1),
         };
         self.at += length;

@@ -1,4 +1,4 @@
-//! Games as PGN: from samples, and from matches with what their players saw.
+//! Games as PGN: from samples, and from matches with their players' scores.
 
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, File, Move, Position as _, Role};
@@ -10,15 +10,15 @@ use crate::format::{Writer, fields};
 use crate::sample::{Position, Sample};
 use crate::score::Score;
 
-/// Lines are broken before they are longer.
+/// Longest line.
 const WIDTH: usize = 80;
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/// The moves of a game under way.
+/// The moves of an unfinished game.
 #[derive(Default)]
 pub struct Movetext {
     text: Vec<u8>,
-    /// The length of the line under way.
+    /// Length of the current line.
     column: usize,
 }
 
@@ -33,7 +33,7 @@ impl Movetext {
         self.column += word.len();
     }
 
-    /// Plays a move and appends it, with its number where White moves or the game begins.
+    /// Plays a move and appends it, with its number if White moves or the game begins.
     fn play(&mut self, chess: &mut Chess, played: Move, begins: bool) {
         let number = chess.fullmoves();
         if chess.turn().is_white() {
@@ -44,7 +44,7 @@ impl Movetext {
         self.word(&SanPlus::from_move_and_play_unchecked(chess, played).to_string());
     }
 
-    /// Appends all moves and the blank line behind a game, and begins anew.
+    /// Appends all moves and the blank line behind a game, and resets.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.text);
         out.extend_from_slice(b"\n\n");
@@ -65,7 +65,7 @@ fn seven_tags([event, round, white, black, result]: [&str; 5], out: &mut Vec<u8>
     names.iter().zip(values).for_each(|(name, value)| tag(name, value, out));
 }
 
-/// Appends the tags of the first position, none if it is the usual one.
+/// Appends the tags of the first position; none for the usual one.
 fn start_tags(start: &Position, out: &mut Vec<u8>) {
     let fen = start.fen();
     if fen != START {

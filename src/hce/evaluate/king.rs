@@ -1,4 +1,4 @@
-//! The king: its cover, the pawns that come for it, and the danger that it is in.
+//! The king: its shelter, enemy pawns that storm it, and attacks on it.
 
 use super::View;
 use super::squares::*;
@@ -11,7 +11,7 @@ const SHELTER: Row<3> = row("king.shelter");
 const FREE: Row<2> = row("king.storm.free");
 const BLOCKED: Row<2> = row("king.storm.blocked");
 
-/// One of the three files at the king.
+/// One of the three files near the king.
 pub struct KingFile {
     /// 0 to 7.
     pub file: usize,
@@ -62,7 +62,7 @@ pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
     })
 }
 
-/// The king's cover, and the pawns that come for it.
+/// Shelter of the king, and enemy pawns that storm it.
 pub fn king(view: &View, add: &mut impl FnMut(Term, i32)) {
     let us = &view.us;
     let guards = us.pieces[PAWN] | us.pieces[KNIGHT] | us.pieces[BISHOP];

@@ -1,4 +1,4 @@
-//! The evaluation, written once for White; for Black it sees the flipped board.
+//! The evaluation, written once for White; Black's uses the flipped board.
 
 mod king;
 mod pawns;
@@ -20,7 +20,7 @@ use crate::sample::Position;
 const MATERIAL: Row<1> = row("material");
 const PSQT: Row<2> = row("psqt");
 
-/// A position, and its pieces as sets of squares.
+/// A position, and its pieces as bitboards.
 #[derive(Clone, Copy, Debug)]
 pub struct Board<'a> {
     pub position: &'a Position,
@@ -37,7 +37,7 @@ impl<'a> Board<'a> {
     }
 }
 
-/// Names every term that applies in a position; phase and tempo are left to the sink's owner.
+/// Adds every term of a position to a sink; its owner adds phase and tempo.
 pub fn evaluate(position: &Position, sink: &mut impl Sink) {
     evaluate_board(&Board::of(position), sink);
 }
@@ -81,7 +81,7 @@ pub(super) fn evaluate_board(board: &Board, sink: &mut impl Sink) {
     }
 }
 
-/// Counts what needs bitboards alone: material and squares.
+/// Counts terms that need bitboards only: material and squares.
 fn material_and_squares(board: &Board, sink: &mut impl Sink) {
     if sink.wants(Part::Material) {
         for (colour, counts) in [Color::White, Color::Black].into_iter().zip(&board.counts) {
@@ -91,7 +91,7 @@ fn material_and_squares(board: &Board, sink: &mut impl Sink) {
         }
     }
     if sink.wants(Part::Psqt) {
-        // Square after square: a loop for each role would be mispredicted twelve times.
+        // Square by square: a loop for each role would be mispredicted twelve times.
         for piece in board.position.pieces() {
             let square = piece.square as usize ^ piece.color.fold_wb(0, 56);
             sink.add(PSQT.at([piece.role as usize - 1, square]), piece.color, 1);
@@ -99,7 +99,7 @@ fn material_and_squares(board: &Board, sink: &mut impl Sink) {
     }
 }
 
-/// A piece, no pawn and no king, with what it attacks.
+/// A piece other than pawn and king, and its attacks.
 #[derive(Clone, Copy, Default)]
 struct Piece {
     pub square: u32,
@@ -126,12 +126,12 @@ struct Side {
     pub hits: i32,
 }
 
-/// A board as one side sees it.
+/// A board from the point of view of one side.
 struct View {
     pub us: Side,
     pub them: Side,
     pub occupied: u64,
-    /// Our pieces, the first `len` of the list.
+    /// Own pieces, the first `len` of the list.
     list: [Piece; 32],
     len: usize,
     /// See [`closedness`].
@@ -218,7 +218,7 @@ impl Side {
         self.attacked |= squares;
     }
 
-    /// The side as the other one sees it.
+    /// The side from the other side's point of view.
     fn flipped(&self) -> Side {
         Side {
             pieces: self.pieces.map(u64::swap_bytes),
@@ -233,7 +233,7 @@ impl Side {
     }
 }
 
-/// A board without a king, which only a damaged file has, counts as if it stood on e1.
+/// A board without a king, possible in a damaged file only, counts as if it stood on e1.
 fn king_square(kings: u64, turned: u32) -> u32 {
     if kings == 0 { 4 ^ turned } else { kings.trailing_zeros() }
 }

@@ -1,4 +1,4 @@
-//! Pawns: how they stand to each other, and which of them are passed.
+//! Pawn structure and passed pawns.
 
 use super::View;
 use super::squares::*;
@@ -65,7 +65,7 @@ pub fn passed(view: &View, add: &mut impl FnMut(Term, i32)) {
     for square in each(us.pieces[PAWN]) {
         let way = ahead(square);
         let guarded = way | beside_file(square) & above(square);
-        // A pawn on rank 8 is none of chess, but a damaged file may hold one.
+        // A pawn on rank 8 is illegal, but a damaged file may contain one.
         if guarded & them.pieces[PAWN] != 0 || way & us.pieces[PAWN] != 0 || way == 0 {
             continue;
         }

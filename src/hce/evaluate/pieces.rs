@@ -1,4 +1,4 @@
-//! Knights, bishops, rooks and queens: where they stand well, and how far they reach.
+//! Placement and mobility of knights, bishops, rooks and queens.
 
 use super::View;
 use super::squares::*;
@@ -54,7 +54,7 @@ const BISHOP_DIAGONAL: Row<0> = row("bishops.diagonal");
 /// d4, e4, d5, e5
 const BISHOP_CENTRE: u64 = 0x18_1800_0000;
 
-/// Where bishops stand well, and which pawns are in their way.
+/// Placement of bishops, and the pawns that block them.
 pub fn bishops(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let pawns = us.pieces[PAWN] | them.pieces[PAWN];

@@ -5,10 +5,10 @@ use shakmaty::{Bitboard, Square, attacks};
 pub const FILE_A: u64 = 0x0101_0101_0101_0101;
 pub const FILE_H: u64 = FILE_A << 7;
 pub const RANK_1: u64 = 0xff;
-/// a1, h8 and all squares of their colour.
+/// All squares of a1's colour.
 pub const DARK: u64 = 0xaa55_aa55_aa55_aa55;
 
-/// The roles as places in arrays of sets.
+/// Indices of roles in arrays of sets.
 pub const PAWN: usize = 0;
 pub const KNIGHT: usize = 1;
 pub const BISHOP: usize = 2;
@@ -56,7 +56,7 @@ pub fn rank_of(square: u32) -> usize {
     (square >> 3) as usize
 }
 
-/// The place of a square's rank on an axis of ranks 2 to 7.
+/// Place of a square's rank on an axis of ranks 2 to 7.
 pub fn pawn_rank(square: u32) -> usize {
     rank_of(square).saturating_sub(1)
 }
@@ -70,7 +70,7 @@ pub fn above(square: u32) -> u64 {
     !0 << (square & 56) << 8
 }
 
-/// The king's steps between two squares.
+/// Distance of two squares in king moves.
 pub fn distance(a: u32, b: u32) -> usize {
     file_of(a).abs_diff(file_of(b)).max(rank_of(a).abs_diff(rank_of(b)))
 }
@@ -96,7 +96,7 @@ pub fn ahead(square: u32) -> u64 {
     file(file_of(square)) & above(square)
 }
 
-/// The two files beside the square's, one at the edge.
+/// The two files beside the square's; one at the edge.
 pub fn beside_file(square: u32) -> u64 {
     beside(file(file_of(square)))
 }

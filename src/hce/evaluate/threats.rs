@@ -1,4 +1,4 @@
-//! Threats against the enemy's pieces, space, and how hard an endgame is to win.
+//! Threats against enemy pieces, space, and winning chances of endgames.
 
 use shakmaty::Color;
 
@@ -16,7 +16,7 @@ const HANGING: Row<0> = row("threats.hanging");
 const OVERLOADED: Row<0> = row("threats.overloaded");
 const PUSH: Row<0> = row("threats.push");
 
-/// Threats against the enemy's pieces.
+/// Threats against enemy pieces.
 pub fn threats(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let mut some = |term: Term, set: u64| {

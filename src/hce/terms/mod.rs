@@ -1,4 +1,4 @@
-//! The table of terms: groups with axes, numbered through, the last axis fastest.
+//! Table of terms: groups with axes, numbered consecutively, the last axis fastest.
 
 mod table;
 
@@ -10,13 +10,13 @@ use shakmaty::{Role, Square};
 
 use crate::terms::{Kind, TermEntry, TermList};
 
-/// The number of terms, tempo aside, which is one weight that no phase tapers.
+/// Number of terms without the tempo, which is one untapered weight.
 pub const TERMS: usize = first(GROUPS.len());
 
-/// The first SAFETY term; all below it are NORMAL.
+/// First SAFETY term; all below it are NORMAL.
 pub(super) const SAFETY: usize = first_of(Kind::Safety);
 
-/// The first COMPLEXITY term; all from it on are.
+/// First COMPLEXITY term; all above it are, too.
 pub(super) const COMPLEXITY: usize = first_of(Kind::Complexity);
 
 const fn first(group: usize) -> usize {
@@ -43,7 +43,7 @@ const fn first_of(kind: Kind) -> usize {
     first(i)
 }
 
-/// A group, as the evaluation names its terms.
+/// A group, by which the evaluation names its terms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<const AXES: usize> {
     first: usize,
@@ -76,7 +76,7 @@ const fn same(a: &str, b: &str) -> bool {
 }
 
 impl<const AXES: usize> Row<AXES> {
-    /// The term at a place; numbers beyond the end of an axis stand for its last place.
+    /// The term at a place; numbers beyond the end of an axis mean its last place.
     #[inline]
     pub fn at(&self, place: [usize; AXES]) -> Term {
         let mut index = 0;
@@ -94,22 +94,22 @@ const PSQT: Row<2> = row("psqt");
 pub struct Term(u16);
 
 impl Term {
-    /// How often a side has pieces of a role; None for the king.
+    /// The count of a role's pieces of a side; None for the king.
     pub fn material(role: Role) -> Option<Term> {
         (role != Role::King).then(|| MATERIAL.at([role as usize - 1]))
     }
 
-    /// A piece on a square, both seen by its own side.
+    /// A piece on a square, both from its own side's point of view.
     pub fn psqt(role: Role, square: Square) -> Term {
         PSQT.at([role as usize - 1, square as usize])
     }
 
-    /// None from [`TERMS`] on.
+    /// Converts from a number; None from [`TERMS`] on.
     pub fn new(index: usize) -> Option<Term> {
         (index < TERMS).then_some(Term(index as u16))
     }
 
-    /// The term of a name such as `psqt.knight.e4`.
+    /// Finds a term by its name, such as `psqt.knight.e4`.
     pub fn named(name: &str) -> Option<Term> {
         Term::all().find(|term| term.name() == name)
     }
@@ -141,7 +141,7 @@ impl Term {
         self.place().0
     }
 
-    /// Such as `material.knight` or `psqt.knight.e4`.
+    /// Name of the term, such as `material.knight` or `psqt.knight.e4`.
     pub fn name(self) -> String {
         let (group, mut place) = self.place();
         let mut labels = Vec::new();
@@ -170,7 +170,7 @@ impl Term {
     }
 }
 
-/// The parts that count any of the terms that are used.
+/// The parts that count any of the used terms.
 pub(super) fn parts(used: impl Fn(usize) -> bool) -> Parts {
     let mut parts = Parts::default();
     let mut first = 0;
@@ -183,7 +183,7 @@ pub(super) fn parts(used: impl Fn(usize) -> bool) -> Parts {
     parts
 }
 
-/// Our terms as a list like any engine's.
+/// The built-in terms as a list.
 pub fn list() -> Arc<TermList> {
     static LIST: LazyLock<Arc<TermList>> = LazyLock::new(|| {
         let entry = |term: Term| TermEntry {
@@ -199,30 +199,31 @@ pub fn list() -> Arc<TermList> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// a1 = 0 to h8 = 63, seen by White; Black's pieces stand on the square flipped top to bottom.
+    /// a1 = 0 to h8 = 63, from White's point of view; Black's pieces stand on the square flipped
+    /// top to bottom.
     Squares,
     Words(&'static [&'static str]),
-    /// So many whole numbers from the first on, the last standing for all above it too.
+    /// Consecutive integers; the last one includes all above it.
     Numbers {
         first: usize,
         len: usize,
     },
 }
 
-/// Pawn to queen: a king is never off the board, so it has no material value.
+/// Pawn to queen; the king has no material value.
 const WITH_PAWNS: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen"]);
 const ROLES: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen", "king"]);
 const PIECES: Axis = Axis::Words(&["knight", "bishop", "rook", "queen"]);
 const FILES: Axis = Axis::Words(&["a", "b", "c", "d", "e", "f", "g", "h"]);
 /// Files by their distance to the edge: `a` stands for a and h.
 const EDGES: Axis = Axis::Words(&["a", "b", "c", "d"]);
-/// The ranks that pawns stand on, counted from their own side.
+/// Ranks of pawns, counted from their own side.
 const RANKS: Axis = Axis::Numbers { first: 2, len: 6 };
-/// The rank of the pawn that is nearest, if there is one.
+/// Rank of the nearest pawn, if any.
 const NEAREST: Axis = Axis::Words(&["none", "2", "3", "4", "5", "6", "7"]);
 
 impl Axis {
-    /// From zero to the largest, so many places in all.
+    /// Integers from zero on, `len` in all.
     pub const fn from_zero(len: usize) -> Axis {
         Axis::Numbers { first: 0, len }
     }
@@ -251,12 +252,12 @@ impl Axis {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// The first part of the names of its terms; may hold dots.
+    /// First part of the names of its terms; may contain dots.
     pub name: &'static str,
     pub counts: &'static str,
     pub kind: Kind,
     pub axes: &'static [Axis],
-    /// Middlegame and endgame weight before training, in centipawns, of the i-th term.
+    /// Middlegame and endgame weight of the i-th term before training, in centipawns.
     start: fn(usize) -> [i32; 2],
 }
 
@@ -276,7 +277,7 @@ impl Group {
     }
 }
 
-/// A part of the evaluation, which is skipped where none of its terms is used.
+/// A part of the evaluation, skipped if none of its terms is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     Material,

@@ -42,7 +42,7 @@ impl FusedOps for Flex {
     fn take_step(arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self> {
         let mut arrays = whole(arrays);
         let gradient = arrays.remove(1);
-        // In place if the tensor is not shared, else on a copy.
+        // In place unless the tensor is shared, else on a copy.
         let mut changed = arrays.iter_mut().map(FlexTensor::storage_mut);
         let parameter = changed.next().expect("the parameter comes first");
         step.take(level, parameter, values(&gradient), changed.collect());
@@ -59,8 +59,8 @@ fn kept(kept: &Kept) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
     kept.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tensors in these shapes, of any values: those of the step before if they are no longer shared, as
-/// new ones would have to be cleared.
+/// Tensors of these shapes with arbitrary values: those of the step before unless they are still
+/// shared, as new ones would have to be cleared.
 fn room(of: &Kept, shapes: impl Iterator<Item = Shape>) -> Vec<FlexTensor> {
     let before = kept(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
     let mut before = before.into_iter().flat_map(|it| *it);
@@ -76,7 +76,7 @@ fn room(of: &Kept, shapes: impl Iterator<Item = Shape>) -> Vec<FlexTensor> {
     shapes.map(room).collect()
 }
 
-/// The tensor from the start of its storage to the end, row-major: what comes in may be a view.
+/// A contiguous row-major tensor from the start of its storage; the input may be a view.
 fn contiguous(tensor: FlexTensor) -> FlexTensor {
     if is_whole(&tensor) { tensor } else { FlexTensor::from_data(tensor.into_data()) }
 }
@@ -87,7 +87,7 @@ fn is_whole(tensor: &FlexTensor) -> bool {
         && tensor.bytes().len() == size_of::<f32>() * tensor.shape().num_elements()
 }
 
-/// The values of a tensor, row-major, where they lie so in memory.
+/// Values of a tensor, row-major, if they are so in memory.
 pub fn lent(tensor: &DispatchTensor) -> Option<&[f32]> {
     match &tensor.kind {
         DispatchTensorKind::Flex(BackendTensor::Float(tensor)) if is_whole(tensor) => {
@@ -97,7 +97,7 @@ pub fn lent(tensor: &DispatchTensor) -> Option<&[f32]> {
     }
 }
 
-/// The same to change, of a tensor on the CPU; on a copy where it is shared.
+/// Mutable values of a tensor on the CPU; of a copy if it is shared.
 pub fn lent_mut(tensor: &mut DispatchTensor) -> Option<&mut [f32]> {
     let DispatchTensorKind::Flex(BackendTensor::Float(tensor)) = &mut tensor.kind else {
         return None;

@@ -1,11 +1,11 @@
 //! Operations of our own on Burn's backends.
 //!
 //! [`FusedOps`] is a backend extension. The whole loss of a net is one operation: accumulate,
-//! activate, multiply by the layers, sigmoid, error, and all gradients, in one pass over
-//! chunks of the batch that fit the cache. The kernel returns loss and gradients together, so Burn's
-//! autodiff is not involved: tensors are those of the backend itself. The step of an optimiser is
-//! another operation. Each exists for the CPU backend flex and for GPUs. The plain tensor operations
-//! are their definition, and the path of all other backends.
+//! activate, multiply by the layers, sigmoid, error, and all gradients, in one pass over chunks of
+//! the batch that fit the cache. The kernel returns loss and gradients together, so Burn's autodiff
+//! is not involved: tensors are those of the backend itself. The step of an optimiser is another
+//! operation. Each exists for the CPU backend flex and for GPUs. The plain tensor operations are
+//! their definition, and serve all other backends.
 
 pub mod cpu;
 #[cfg(feature = "wgpu")]
@@ -35,35 +35,35 @@ use steps::Step;
 pub struct Job<'a> {
     pub kernel: &'a Kernel,
     pub inputs: OneHot<'a>,
-    /// Of the inputs, for gradients; none: all rows.
+    /// Touched rows for gradients; none: all rows.
     pub touched: Option<&'a Touched>,
     /// Numbers `[batch]`; none for logits.
     pub aim: Aim<'a>,
     pub scratch: Arc<Mutex<Scratch>>,
     pub kept: Kept,
-    /// Bytes of a GPU that the gradients of accumulators may take, and what is computed behind
-    /// them; a larger batch is taken in parts. And those that lists may take which stay there.
+    /// Most bytes of a GPU for the gradients of accumulators and all that is computed behind them,
+    /// and most bytes for cached lists; a larger batch is split.
     pub room: usize,
     pub done: Option<Done<'a>>,
 }
 
-/// Called after each stage of a step on a GPU, which is waited for.
+/// Called after each stage of a step on a GPU, once the stage is finished.
 pub type Done<'a> = &'a dyn Fn(Stage);
 
-/// The stages of a loss with its gradients on a GPU.
+/// Stages of a loss with its gradients on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Active inputs and targets come to the device.
+    /// Active inputs and targets are sent to the device.
     Upload,
     /// Accumulators, output, loss, and the gradients of the accumulators.
     Forward,
-    /// Active inputs the other way round.
+    /// Active inputs are inverted: lists by row.
     Index,
-    /// Sums that become the gradients of the weights.
+    /// Gradients of the weights are summed.
     Backward,
 }
 
-/// Memory of gradients that a backend keeps for the next step, as they have the same shapes.
+/// Memory of gradients that a backend reuses in the next step, which has the same shapes.
 #[derive(Clone, Debug, Default)]
 pub struct Kept(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 

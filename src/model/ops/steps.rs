@@ -1,5 +1,5 @@
-//! Steps of optimisers. Each is one formula, over vectors of the processor in one pass, or over
-//! tensors.
+//! Steps of optimisers. Each is one formula, evaluated over vectors of the processor in one pass,
+//! or over tensors.
 
 use std::any::Any;
 use std::mem::take;
@@ -10,17 +10,17 @@ use rayon::prelude::*;
 use super::cpu::simd::{Lanes, Level, Task};
 use crate::prefetch::prefetch;
 
-/// A step as factors that are the same for each parameter.
+/// A step with its factors, which are the same for each parameter.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     Adam(AdamFactors),
     AdaGrad(AdaGrad),
     Sgd(Sgd),
-    /// `p += share * (g - p)`: the parameters are a mean, and the gradients join it.
+    /// `p += share * (g - p)`: adds the gradients to a mean.
     Mean(Mean),
 }
 
-/// Evaluates an expression with the formula of a step, whose type is another for each step.
+/// Evaluates an expression with a step's formula, whose type depends on the step.
 macro_rules! with_formula {
     ($step:expr, $formula:ident => $value:expr) => {
         match $step {
@@ -39,7 +39,7 @@ pub struct Mean {
 }
 
 impl Step {
-    /// Arrays of state.
+    /// Number of state arrays.
     pub fn states(&self) -> usize {
         match self {
             Step::Adam(_) => 2,
@@ -50,19 +50,17 @@ impl Step {
 
     /// Takes the step in place. The result has the same bits for any number of rayon's threads.
     ///
-    /// # Panics
-    /// When the slices differ in length, or the number of states is not that of the step.
+    /// # Panics If the slices differ in length, or the number of states is wrong.
     pub fn take(&self, level: Level, p: &mut [f32], g: &[f32], states: Vec<&mut [f32]>) {
         with_formula!(self, formula => pass(formula, level, p, g, exactly(states)));
     }
 
-    /// Takes, in some rows of `p` and the states, the steps that they have not taken, in place.
-    /// `taken` counts those of every row. The gradient is zero, but for the last step if `g` is
-    /// given, which is that of these rows one after the other. The bits are those of
-    /// [`Step::take`], step by step, for any number of rayon's threads.
+    /// Takes missed steps in some rows of `p` and the states, in place. `taken` counts those of
+    /// every row. The gradient is zero, except in the last step if `g` is given, which has these
+    /// rows one after the other. The bits are those of [`Step::take`], step by step, for any number
+    /// of rayon's threads.
     ///
-    /// # Panics
-    /// When the steps are of several kinds, the rows are not sorted, or lengths differ.
+    /// # Panics If the steps are of several kinds, the rows are not sorted, or lengths differ.
     pub fn take_missed(
         steps: &[Step],
         level: Level,
@@ -78,7 +76,7 @@ impl Step {
         });
     }
 
-    /// The same by Burn's tensor operations, on any device.
+    /// Takes the step by Burn's tensor operations, on any device.
     pub fn of_tensors<const D: usize>(
         &self,
         p: Tensor<D>,
@@ -97,7 +95,7 @@ fn exactly<T, const N: usize>(states: Vec<T>) -> [T; N] {
     states.try_into().unwrap_or_else(|_| panic!("{N} states, not {found}"))
 }
 
-/// The formulas of steps, all of the type of one of them.
+/// Converts steps to formulas of one type.
 fn of_kind<F: Copy + 'static>(_: &F, steps: &[Step]) -> Vec<F> {
     let formula = |step: &Step| {
         let formula = with_formula!(step, formula => (formula as &dyn Any).downcast_ref().copied());
@@ -108,7 +106,7 @@ fn of_kind<F: Copy + 'static>(_: &F, steps: &[Step]) -> Vec<F> {
 
 /// The update of a parameter `p` with gradient `g`.
 trait Formula<const STATES: usize>: Copy + Sync + 'static {
-    /// The new parameters and states.
+    /// Returns the new parameters and states.
     fn apply<A: Arithmetic>(
         &self,
         a: A,
@@ -117,7 +115,7 @@ trait Formula<const STATES: usize>: Copy + Sync + 'static {
         states: [A::V; STATES],
     ) -> (A::V, [A::V; STATES]);
 
-    /// The same where gradient and states are zero, if the states then stay so.
+    /// The step for zero gradient and states, if the states then stay zero.
     fn at_rest(&self) -> Option<Shrink> {
         None
     }
@@ -161,7 +159,7 @@ trait Arithmetic: Copy {
     /// Limits numbers to `-bound ..= bound`; NaN may become a number.
     fn clamp(self, x: Self::V, bound: f32) -> Self::V;
 
-    /// The same, with NaN kept: clipped away, it would hide that training diverged.
+    /// As `clamp`, but NaN stays: otherwise it would hide a divergence.
     #[inline(always)]
     fn bounded(self, x: Self::V, bound: f32) -> Self::V {
         self.scale_add(0.0, &x, self.clamp(x.clone(), bound))
@@ -257,16 +255,16 @@ impl<const D: usize> Arithmetic for Tensors<D> {
     }
 }
 
-/// The bound of a clip, where 0 is none.
+/// Bound of a clip; 0 means none.
 fn bound(clip: f64) -> f32 {
     if clip == 0.0 { f32::INFINITY } else { clip as f32 }
 }
 
-/// Numbers of a piece, which fits the second cache with its states; a small tensor is not worth a
+/// Numbers of a block, which fits the second-level cache with its states; a small tensor needs no
 /// second thread.
 const PIECE: usize = 1 << 14;
 
-/// Cuts the front off.
+/// Splits off the front.
 fn cut<'a, T>(all: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (piece, rest) = take(all).split_at_mut(len);
     *all = rest;
@@ -374,12 +372,12 @@ fn pass_missed<F: Formula<N>, const N: usize>(
     pieces.into_par_iter().for_each(|piece| level.run(piece));
 }
 
-/// Some rows of an array, and all that lie between them.
+/// Some rows of an array, and all between them.
 struct Missed<'a, F, const N: usize> {
     formulas: &'a [F],
-    /// A gradient of a row.
+    /// A gradient of zeros.
     zeros: &'a [f32],
-    /// The number of the first row in memory.
+    /// Number of the first row in memory.
     first: usize,
     rows: &'a [u32],
     taken: &'a mut [u32],
@@ -425,13 +423,14 @@ impl<F: Formula<N>, const N: usize> Task for Missed<'_, F, N> {
     }
 }
 
-/// Rows that are fetched ahead: they lie apart, so that the processor does not do it by itself.
+/// Rows that are prefetched: they are scattered, so that the processor does not prefetch them
+/// itself.
 const AHEAD: usize = 4;
 
-/// Numbers of a cache line.
+/// Numbers per cache line.
 const LINE: usize = 16;
 
-/// Whether all numbers are zero, and positive.
+/// Whether all numbers are positive zeros.
 #[inline(always)]
 fn are_zeros(numbers: &[f32]) -> bool {
     numbers.iter().fold(0, |all, number| all | number.to_bits()) == 0
@@ -449,7 +448,7 @@ fn are_zeros(numbers: &[f32]) -> bool {
 /// ```
 ///
 /// Rectified (L. Liu et al., "On the Variance of the Adaptive Learning Rate and Beyond", 2020), the
-/// division waits until the mean of squares is worth dividing by:
+/// division starts once the mean of squares is reliable:
 ///
 /// ```text
 /// most = 2 / (1 - beta2) - 1
@@ -471,7 +470,7 @@ pub struct Adam {
     pub bias_correction: bool,
     /// Whether it is RAdam, which always corrects.
     pub rectified: bool,
-    /// Bound of the parameters' size; 0 = none.
+    /// Bound of the absolute parameters; 0: none.
     pub clip: f64,
 }
 
@@ -484,16 +483,16 @@ pub struct AdamFactors {
     pub rest1: f32,
     pub beta2: f32,
     pub rest2: f32,
-    /// Turns `m` into the step before the division.
+    /// Converts `m` to the step before the division.
     pub rate: f32,
-    /// Turns `v` into its unbiased form.
+    /// Converts `v` to its unbiased form.
     pub unbias: f32,
     pub epsilon: f32,
     pub clip: f32,
 }
 
 impl Adam {
-    /// The step at `step`, from 1, with learning rate `lr`. The states are `m` and `v`.
+    /// The step number `step`, from 1, with learning rate `lr`. The states are `m` and `v`.
     pub fn at(&self, lr: f64, step: u64) -> Step {
         let t = step as f64;
         let unbias = |beta: f64| match self.bias_correction || self.rectified {
@@ -513,7 +512,7 @@ impl Adam {
             shrink: (1.0 - lr * self.decay) as f32,
             coupled: self.coupled_decay as f32,
             beta1: self.beta1 as f32,
-            // In 32 bits, as Burn and other trainers take it: 1 - 0.999 differs by 1e-5 of itself.
+            // In 32 bits, as in Burn and other trainers: 1 - 0.999 differs by a relative 1e-5.
             rest1: 1.0 - self.beta1 as f32,
             beta2: self.beta2 as f32,
             rest2: 1.0 - self.beta2 as f32,
@@ -524,7 +523,7 @@ impl Adam {
         })
     }
 
-    /// RAdam's `r` at step `t`; none while the mean of squares is not worth dividing by.
+    /// RAdam's `r` at step `t`; none until the mean of squares is reliable.
     pub fn rectification(&self, t: f64) -> Option<f64> {
         let most = 2.0 / (1.0 - self.beta2) - 1.0;
         let power = self.beta2.powf(t);

@@ -1,34 +1,33 @@
 //! The lists of a batch in strips, which a GPU goes through one by one.
 //!
-//! The gradient of an input's weights is a sum over the lists that have it. Taken strip by strip,
-//! what is added up stays in a cache while all inputs read it, and a strip's lists of an input are
-//! a few words of bits. The processor says which lists a strip has, so it is there, and tested,
-//! without a GPU.
+//! The gradient of an input's weights is a sum over the lists that have it. Strip by strip, the
+//! addends stay in a cache while all inputs read them, and a strip's lists of an input are a few
+//! words of bits. The processor assigns lists to strips, so this code is tested without a GPU.
 
-/// The lists of each strip. They are of one king bucket, so that it has the bits
-/// of 768 inputs, however many rows there are.
+/// The lists of each strip. They have the same king bucket, so that a strip has bits for 768
+/// inputs, however many rows there are.
 #[derive(Debug, PartialEq)]
 pub struct Strips {
-    /// Places of a strip, a multiple of [`ROUND`].
+    /// Places per strip, a multiple of [`ROUND`].
     pub length: usize,
-    /// The list at each place of each strip, [`NONE`] at the last places of a king bucket; empty
-    /// where there is one king bucket: lists then stand as they come.
+    /// The list at each place of each strip, [`NONE`] at unused places of a king bucket; empty for
+    /// one king bucket: lists then stay in their order.
     pub order: Vec<u32>,
     /// The first strip of each king bucket, and behind the last one their number.
     pub starts: Vec<u32>,
 }
 
-/// Lists that a cube finds the bits of before it adds them up.
+/// Lists whose bits a cube finds before it adds them up.
 pub const ROUND: usize = 1024;
 
-/// Strips of one king bucket, at most. Each has its sum for each input.
+/// Most strips of a king bucket. Each has its sum for each input.
 const MOST: usize = 64;
 
 /// No list.
 const NONE: u32 = u32::MAX;
 
 impl Strips {
-    /// From so many lists, and the king bucket of each.
+    /// Strips of `lists` lists, with the king bucket of each.
     pub fn new(lists: usize, groups: &[u8], kings: usize) -> Self {
         let length = length(lists);
         if kings == 1 {
@@ -52,20 +51,20 @@ impl Strips {
         Self { length, order, starts }
     }
 
-    /// From so many lists, all of one king bucket.
+    /// Strips of `lists` lists of one king bucket.
     pub fn of_one_king(lists: usize) -> Self {
         let length = length(lists);
         let starts = vec![0, lists.div_ceil(length) as u32];
         Self { length, order: Vec::new(), starts }
     }
 
-    /// How many there are.
+    /// Number of strips.
     pub fn count(&self) -> usize {
         self.starts.last().map_or(0, |end| *end as usize)
     }
 }
 
-/// The places of a strip of so many lists.
+/// Places per strip for `lists` lists.
 fn length(lists: usize) -> usize {
     lists.div_ceil(MOST).next_multiple_of(ROUND).max(ROUND)
 }

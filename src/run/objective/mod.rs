@@ -1,4 +1,4 @@
-//! Objectives whose rows depend on the weights of a run: they are prepared again, round after round.
+//! Objectives whose rows depend on the weights of a run: they are prepared again in each round.
 
 mod moves;
 mod quiescence;
@@ -22,11 +22,9 @@ pub use moves::{Moves, select, teaches};
 pub use quiescence::QuietEnds;
 pub use rounds::Rounds;
 
-/// Preparation of the rows of a run, which positions that are learnt as given do not need, by these
-/// weights.
+/// Preparation of the rows of a run by these weights; none if positions are used as given.
 ///
-/// # Errors
-/// If the weights do not fit integers.
+/// # Errors If the weights do not fit integers.
 pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
     let (searcher, target) = (Searcher::of(recipe, weights)?, &recipe.config.target);
     Ok(match target.learn {
@@ -38,7 +36,7 @@ pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
 /// An evaluation that quiescence searches use.
 pub struct Searcher {
     by: By,
-    /// Centipawns a logit.
+    /// Centipawns per logit.
     pub scale: f64,
 }
 
@@ -50,8 +48,7 @@ enum By {
 impl Searcher {
     /// The weights of a run: terms, or the integers of its net.
     ///
-    /// # Errors
-    /// If the weights do not fit integers.
+    /// # Errors If the weights do not fit integers.
     pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;
         Ok(match (recipe.architecture(), recipe.terms()?) {
@@ -69,7 +66,7 @@ impl Searcher {
         })
     }
 
-    /// Handcrafted terms.
+    /// A searcher with handcrafted terms.
     pub fn terms(evaluator: HceEvaluator, scale: f64) -> Self {
         Self { by: By::Terms(Box::new(evaluator)), scale }
     }
@@ -82,7 +79,7 @@ impl Searcher {
         }
     }
 
-    /// The value of an end for the side to move at the beginning, unrounded where terms know it.
+    /// Value of an end for the side to move at the beginning, unrounded for terms.
     fn value(&self, end: &QuietEnd) -> f64 {
         match &self.by {
             By::Net(..) => end.score.into(),

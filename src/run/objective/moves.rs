@@ -17,11 +17,11 @@ pub struct Moves {
     pub force: Option<f64>,
 }
 
-/// Least squares leave out moves whose values are further from that of their position: they are
-/// about something that an evaluation cannot know. In centipawns.
+/// Least squares leave out moves whose values are further than this from that of their position, in
+/// centipawns: no evaluation can predict such differences.
 const BOUND: i32 = 50;
 
-/// Whether the winner had to choose in a position, and the move is known.
+/// Whether the winner had a choice in a position, and the move is known.
 pub fn teaches(sample: &Sample) -> bool {
     let has_choice = |chess: &Chess| shakmaty::Position::legal_moves(chess).len() > 1;
     sample.played.is_some()
@@ -29,10 +29,9 @@ pub fn teaches(sample: &Sample) -> bool {
         && sample.position.to_chess().is_ok_and(|chess| has_choice(&chess))
 }
 
-/// The positions that teach a move.
+/// Selects the positions that teach a move.
 ///
-/// # Errors
-/// If there are none.
+/// # Errors If there are none.
 pub fn select(mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
     let taught: Vec<bool> = samples.par_iter().map(teaches).collect();
     let mut taught = taught.into_iter();
@@ -64,8 +63,8 @@ impl Prepare for Moves {
 }
 
 impl Moves {
-    /// The quiet end of a position, none where it has no evaluation; before it in `rows` those of
-    /// its moves, the one that was played first, where they teach something.
+    /// The quiet end of a position, none if it has no evaluation; before it in `rows` those after
+    /// its moves, the one that was played first, if they teach something.
     fn find(
         &self,
         sample: &Sample,

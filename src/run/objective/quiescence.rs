@@ -1,4 +1,4 @@
-//! Texel's objective: positions are judged where their captures end, as the weights play them.
+//! Texel's objective: positions are evaluated where their captures end, as played by the weights.
 
 use super::Searcher;
 use crate::batch::Choices;
@@ -10,8 +10,8 @@ use crate::search::Quiescence;
 pub struct QuietEnds(pub Searcher);
 
 impl Prepare for QuietEnds {
-    /// Positions that the rules forbid stay, as do those that lead to mate or to a draw by the
-    /// rules, which have no evaluation. Counters of moves are left out.
+    /// Keeps illegal positions, and those that lead to mate or a draw by the rules, which have no
+    /// evaluation. Counters of moves are left out.
     fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>> {
         let mut evaluation = self.0.evaluation();
         let mut quiescence = Quiescence::new(self.0.scale);

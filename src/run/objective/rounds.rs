@@ -1,7 +1,7 @@
 //! Rounds of a run, each with the rows that the weights at its beginning find.
 //!
-//! A round ends as an interrupted run does, and the next one goes on from its checkpoint. The
-//! weights at its beginning are kept in a file for a run that is resumed within it.
+//! A round ends as an interrupted run does, and the next one continues from its checkpoint. The
+//! weights at its beginning are stored in a file for a run that is resumed within it.
 
 use std::path::Path;
 
@@ -17,23 +17,22 @@ use crate::weights::Weights;
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds(u64);
 
-/// A round under way.
 pub struct Round {
-    /// Those at its beginning.
+    /// The weights at its beginning.
     pub weights: Weights,
     began: u64,
-    /// The step in which it ends.
+    /// The step after which it ends.
     pub until: u64,
-    /// How far values were spread when the run began, in centipawns, where moves are learnt.
+    /// Spread of values when the run began, in centipawns, if moves are learnt.
     pub spread: Option<f64>,
 }
 
-/// The entry of a round's file with [`Round::spread`].
+/// Key of [`Round::spread`] in a round's file.
 const SPREAD: &str = "spread";
 
 impl Rounds {
-    /// None where positions are learnt as given. A direct method has a round a step, others ten in
-    /// all, of whole epochs.
+    /// None if positions are used as given. A direct method has a round a step, others ten in all,
+    /// of whole epochs.
     pub fn of(config: &Config, span: &Span) -> Option<Self> {
         let epochs = || (span.steps as f64 * span.batch as f64 / span.epoch as f64 / 10.0).round();
         let steps = match config.optimizer.name.is_direct() {
@@ -43,10 +42,9 @@ impl Rounds {
         (config.target.learn != Learn::Values).then_some(Self(steps as u64))
     }
 
-    /// The round that a checkpoint is in: a new one where the last one has ended.
+    /// The round of a checkpoint: a new one if the last one has ended.
     ///
-    /// # Errors
-    /// If the file of the round is not that of the checkpoint's.
+    /// # Errors If the file of the round does not belong to the checkpoint.
     pub fn enter(self, at: &Checkpoint, folder: &Path) -> Result<Round> {
         let (path, step) = (folder.join(ROUND), at.state.step);
         let end = |began: u64| (began / self.0 + 1) * self.0;
@@ -76,7 +74,7 @@ impl Round {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, spread: Option<f64>, folder: &Path) -> Result<()> {
-        // As many digits as it takes to read the same number again.
+        // With enough digits to read the same number again.
         let spread = self.spread.or(spread).map(|it| (SPREAD.to_string(), format!("{it:?}")));
         let state = State { step: self.began, ..State::default() };
         let (weights, facts) = (self.weights.clone(), spread.into_iter().collect());

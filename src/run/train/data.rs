@@ -1,4 +1,4 @@
-//! The data of a run, read, described and encoded, and the weights that it starts with.
+//! Data of a run: read, described and encoded; and its starting weights.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 
-/// The data of a run: batches to train on, and batches that validate.
+/// Data of a run: batches for training and for validation.
 pub struct Data {
-    /// Facts about the files, and the positions that are held out.
+    /// Facts about the files, and the held-out positions.
     pub scan: Scan,
     pub validation: Vec<Batch>,
-    /// Makes batches of positions; none of another engine's traces.
+    /// Encodes batches of positions; none for another engine's traces.
     encoder: Option<Encoder>,
     pub source: BatchSource,
     /// The handcrafted terms; none for nets.
@@ -39,7 +39,7 @@ pub struct Data {
 
 #[allow(clippy::large_enum_variant, reason = "a run has one source")]
 pub enum BatchSource {
-    /// From the files, again and again, or from what of them was kept.
+    /// From the files, again and again, or from records in memory.
     Files { plan: Box<Plan>, kept: Option<KeptRecords> },
     /// From memory.
     Store(Arc<Store>),
@@ -51,31 +51,32 @@ pub enum BatchSource {
 pub struct Tuned {
     pub terms: RunTerms,
     pub start: HceWeights,
-    /// In how many positions each term has an entry; none where the data streams by.
+    /// Number of positions with each term; none for streamed data.
     pub counts: Option<Vec<u64>>,
-    /// How often each term was counted, in some of the positions.
+    /// Number of occurrences of each term in some of the positions.
     pub tally: Tally,
 }
 
-/// Positions that are kept in memory as handcrafted terms, of some 250 bytes each.
+/// Most positions in memory as handcrafted terms, of some 250 bytes each.
 const KEPT: u64 = 8 << 20;
 
-/// Positions, about, on which the spread of values is measured where not all are searched at once.
+/// Approximate number of positions on which the spread of values is measured if not all are
+/// searched at once.
 const SPREAD: usize = 1 << 14;
 
-/// Positions that validate, about, whose moves are searched.
+/// Approximate number of validation positions whose moves are searched.
 const MOST_SEARCHED: usize = 100_000;
 
-/// Positions, about, on which feature sets are checked.
+/// Approximate number of positions on which feature sets are checked.
 const CHECKED: usize = 4096;
-/// One of so many of these on which their bounds are checked, which takes longer.
+/// One in this many of these is used to check bounds, which takes longer.
 const BOUNDED: usize = 64;
 
-/// Positions a batch of those that validate.
+/// Positions per batch of validation.
 const VALIDATION_BATCH: usize = 4096;
 
-/// Reads the data, or a sample of it where there are more than `keep` positions to train on; the
-/// config may say how many.
+/// Reads the data, or a sample of it if there are more than `keep` positions to train on; the
+/// config may give their number.
 fn read(
     plan: &Plan,
     keep: u64,
@@ -97,14 +98,14 @@ fn read(
     Ok(scan)
 }
 
-/// The positions of some games: all of them, or about so many positions, chosen by the hash of what
-/// is in a game.
+/// The positions of some games: all of them, or about `most`, chosen by the hash of a game's
+/// content.
 pub fn some_games(held: &[Sample], most: usize) -> Vec<Sample> {
     let behind = u64::MAX / (held.len().max(most) as u64) * most as u64;
     held.iter().filter(|sample| mix(sample.group(), most as u64) <= behind).copied().collect()
 }
 
-/// The positions of a run whose rows are prepared again in each round.
+/// Positions of a run whose rows are prepared again in each round.
 fn to_prepare(plan: &Plan, config: &Config, listener: &dyn Progress) -> Result<Arc<Vec<Sample>>> {
     let samples = recipe::collect(plan, Part::Train, listener)?;
     Ok(Arc::new(match config.learns_moves() {
@@ -113,7 +114,7 @@ fn to_prepare(plan: &Plan, config: &Config, listener: &dyn Progress) -> Result<A
     }))
 }
 
-/// Batches of the positions that validate, weighted as the config says.
+/// Batches of the validation positions, with the config's weights.
 fn validation(config: &Config, encoder: &Encoder, samples: &[Sample]) -> Vec<Batch> {
     let weights = config.target.weights.weights(samples);
     let batch = |(samples, weights): (&[Sample], &[f32])| Batch {
@@ -124,13 +125,14 @@ fn validation(config: &Config, encoder: &Encoder, samples: &[Sample]) -> Vec<Bat
     samples.chunks(VALIDATION_BATCH).zip(weights).map(batch).collect()
 }
 
-/// How many positions to keep for a net. Those whose quiet ends are looked for are read again.
+/// Number of positions to keep in memory for a net. Those whose quiet ends are searched are read
+/// again.
 fn keep_records(config: &Config) -> u64 {
     let most = config.data.window.map_or(config.most_kept(), |window| window as u64);
     if config.target.learn != Learn::Values { 0 } else { most }
 }
 
-/// How many positions to keep in memory as terms.
+/// Number of positions to keep in memory as terms.
 fn keep(config: &Config) -> u64 {
     match (config.batch, config.data.window) {
         (None, _) => u64::MAX,
@@ -139,8 +141,8 @@ fn keep(config: &Config) -> u64 {
     }
 }
 
-/// A caution where the scores, or the results, of these positions are all the same: their share of
-/// the target teaches nothing, and the loss looks good.
+/// A warning if the scores, or the results, of these positions are all equal: their share of the
+/// target teaches nothing, and the loss looks good.
 pub fn sameness(config: &Config, some: &[Sample]) -> Option<&'static str> {
     let (wdl, is_same) = (config.final_wdl(), |same: &dyn Fn(&[Sample]) -> bool| {
         some.len() > 1 && some.windows(2).all(same)
@@ -158,7 +160,7 @@ pub fn sameness(config: &Config, some: &[Sample]) -> Option<&'static str> {
 }
 
 impl Data {
-    /// The window to write into the config of the run.
+    /// The window for the run's complete config.
     pub fn window(&self, config: &Config) -> Option<usize> {
         let has_window = match &self.source {
             BatchSource::Files { .. } => true,
@@ -168,8 +170,8 @@ impl Data {
         has_window.then(|| config.window(self.scan.train))
     }
 
-    /// Prepares rows with the weights of a round, those of the games that validate too; how far the
-    /// values of moves are spread. `spread` is that of the first round.
+    /// Prepares rows with the weights of a round, including the validation games; returns the
+    /// spread of the values of moves. `spread` is that of the first round.
     pub fn prepare(
         &mut self,
         by: Arc<dyn Prepare>,
@@ -190,14 +192,14 @@ impl Data {
         let step = match (is_whole, by.choices()) {
             (true, _) => 1,
             (false, Some(_)) => (samples.len() / SPREAD).max(1),
-            // The windows are searched when their turn comes.
+            // The windows are searched one by one during training.
             (false, None) => samples.len(),
         };
         let validating = match by.choices() {
             Some(_) => some_games(&self.scan.validation.samples, MOST_SEARCHED),
             None => self.scan.validation.samples.clone(),
         };
-        // Frees the memory of the last round before this one needs it.
+        // Frees the memory of the last round first.
         *last = None;
         let (samples, weighing) = (samples.clone(), config.target.weights.clone());
         let (stretch, whole) = (1.0, None);
@@ -218,7 +220,7 @@ impl Data {
         Ok(now)
     }
 
-    /// The batches from a checkpoint on, or a share of each.
+    /// Batches from a checkpoint on, or a share of each.
     pub fn batches(
         &mut self,
         config: &Config,
@@ -251,8 +253,8 @@ impl Data {
     }
 }
 
-/// Opens the data of a run, and returns the weights that training starts with. `begun` are the
-/// weights of a run that goes on. The config gets its scale, where it has none.
+/// Opens the data of a run, and returns its starting weights. `begun` are the weights of a resumed
+/// run. A config without a scale gets one.
 pub fn open(
     recipe: &mut Recipe,
     begun: Option<&Weights>,
@@ -302,7 +304,7 @@ fn net(
     recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
     let mut weights = initial_of_size(net, config.seed, &section.start_sizes);
     if base.is_some() {
-        // So the sum begins as what is there already.
+        // So the sum starts as its base.
         for part in [ArrayPart::Output, ArrayPart::OutputBias] {
             let name = net.array(part).expect("every net has it").name;
             weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
@@ -324,7 +326,7 @@ fn net(
     Ok((Data { scan, validation, encoder: Some(encoder), source, terms: None }, weights))
 }
 
-/// The terms that learn with a net, as they were when this began.
+/// Terms that are trained with a net, as they were at its start.
 fn beside_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeights> {
     let terms = recipe::terms_of(base)?;
     let Some(begun) = begun else { return Ok(terms) };
@@ -333,10 +335,10 @@ fn beside_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeights
     Ok(HceWeights { scale_factor, source, ..began })
 }
 
-/// Positions that are enough to fit a scale on.
+/// Enough positions to fit a scale.
 const FIT_ON: usize = 200_000;
 
-/// Terms of the built-in evaluation, on positions.
+/// Data for the built-in terms, from positions.
 fn positions(
     config: &mut Config,
     mut terms: RunTerms,
@@ -387,7 +389,7 @@ fn positions(
     Ok((Data { scan, validation, encoder: Some(encoder), source, terms }, weights))
 }
 
-/// Terms of another engine, on the traces that it printed.
+/// Data for another engine's terms, from its traces.
 fn traces(
     config: &mut Config,
     mut terms: RunTerms,
@@ -409,7 +411,7 @@ fn traces(
     Ok((Data { scan, validation, encoder: None, source, terms }, weights))
 }
 
-/// Terms in memory, by term where the processor takes gradients over all of them again and again.
+/// Terms in memory, grouped by term if the CPU takes gradients over all of them again and again.
 fn stored(mut store: Store, config: &Config, (_, compute): &(Device, Compute)) -> BatchSource {
     let is_whole = config.batch.is_none() && !config.optimizer.name.is_direct();
     if is_whole && matches!(compute, Compute::Fused { .. }) {
@@ -418,7 +420,7 @@ fn stored(mut store: Store, config: &Config, (_, compute): &(Device, Compute)) -
     BatchSource::Store(Arc::new(store))
 }
 
-/// A store without the entries of terms that are held, those that too few positions have among them.
+/// A store without the entries of frozen terms, including those that too few positions have.
 fn held(
     mut store: Store,
     terms: &mut RunTerms,
@@ -431,8 +433,8 @@ fn held(
     store
 }
 
-/// Holds the terms that too few positions have, and reports their number; returns whether there are
-/// any.
+/// Freezes the terms that too few positions have, and reports their number; returns whether there
+/// are any.
 fn hold_rare(terms: &mut RunTerms, seen: &[u64], listener: &dyn Progress) -> bool {
     let (mut held, rare) = (0, terms.rare);
     for (chosen, seen) in terms.chosen.terms.iter_mut().zip(seen) {
@@ -459,14 +461,14 @@ fn begin(
 ) -> Result<Weights> {
     let weights = start.to_weights();
     if config.target.scale.is_none() {
-        // With one centipawn a logit the logits are centipawns.
+        // With one centipawn per logit, logits are centipawns.
         let shape = HceShape { scale: 1.0, ..terms.shape(config) };
         let model = Model::new(&Kind::Hce(shape), &weights, device, *compute)?;
         let cp: Vec<f64> =
             try_to_host(model.logits(&batch.inputs))?.iter().map(|cp| (*cp).into()).collect();
         let results: Vec<f64> = batch.results.iter().map(|result| (*result).into()).collect();
         let scale = fit(&cp, &results).scale.unwrap_or(config.scale);
-        // Three digits are far finer than the data can tell.
+        // Three digits are far finer than the data resolve.
         let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MOST_SCALE);
         let k = 400.0 / (std::f64::consts::LN_10 * scale);
         listener.remark(&format!(

@@ -22,36 +22,36 @@ use crate::train::direct;
 use crate::train::optimizer::Name;
 use crate::train::target::targets;
 
-/// Positions of the test, about, that the report measures on.
+/// Approximate number of test positions in the report.
 const SHOWN: usize = 100_000;
 
-/// The files that a run leaves in its folder, and how it ended.
+/// Result of a run: the files in its folder, and how it ended.
 pub struct Finished {
     pub folder: PathBuf,
-    /// Which weights are the best, in words.
+    /// Description of the best weights.
     pub what: String,
-    /// The training loss logged at the step of the best weights.
+    /// Training loss in the log at the step of the best weights.
     pub training_loss: Option<f64>,
     pub made: Made,
-    /// The page about the run; none where none was asked for.
+    /// Path of the page about the run; none unless requested.
     pub page: Option<Result<PathBuf>>,
 }
 
-/// The evaluation that an engine loads.
+/// Evaluation for an engine.
 pub enum Made {
-    /// A net, and the file with the terms that learnt with it.
+    /// A net, and the file with the terms that were trained with it.
     Net(Box<Written>, Option<PathBuf>),
     /// Terms, with the values of pieces.
     Terms(EffectiveValues),
 }
 
-/// Why a run leaves no net.
+/// Reason why a run leaves no net.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NothingLearnt(String);
 
-/// An error where a net that began with chance has learnt nothing: untrained weights must not be
-/// taken for a net.
+/// Fails if a net from random weights has learnt nothing: untrained weights must not pass for a
+/// net.
 pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     let Some(Best { step: 0, loss }) = last.state.best.filter(|_| last.state.step > 0) else {
         return Ok(());
@@ -107,10 +107,10 @@ pub fn finish(run: &Run, folder: &RunFolder) -> Result<Finished> {
 }
 
 /// Writes a page about the run; returns its path. The evaluation is complete: a page that cannot be
-/// written is no reason to fail.
+/// written is not a failure.
 pub fn page(run: &Run, folder: &RunFolder, listener: &dyn Progress) -> Result<PathBuf> {
     let scan = &run.data.scan;
-    // So many games that it takes no longer than a few seconds.
+    // Limits the games so that it takes no longer than a few seconds.
     let [validating, test] =
         [&scan.validation, &scan.test].map(|held| some_games(&held.samples, SHOWN));
     report::of_ended(&folder.path, &run.recipe, [&validating, &test], &run.place, listener)
@@ -149,7 +149,7 @@ fn terms(
     Ok(effective)
 }
 
-/// Before and after, term by term, those that the evaluation does not have left out.
+/// Results term by term, without terms that the evaluation lacks.
 fn results(
     recipe: &Recipe,
     tuned: &Tuned,
@@ -181,8 +181,8 @@ fn results(
     Ok(results.collect())
 }
 
-/// Standard errors of the weights, by their numbers; empty for other losses than squares,
-/// and for weighted positions.
+/// Standard errors of the weights, by number; empty for losses other than squares, and for weighted
+/// positions.
 fn standard_errors(
     recipe: &Recipe,
     all: &Batch,

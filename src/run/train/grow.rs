@@ -1,10 +1,9 @@
 //! A larger net that evaluates as a smaller one, to start from.
 //!
 //! The arrays of the smaller net are copied: to each king bucket and each output bucket that was a
-//! part of one of its own, and to the first neurons of the hidden layer. New feature sets begin with
-//! zeros. New neurons begin with random weights, and what they send to the next layer is multiplied by
-//! zero until training changes that (T. Chen et al., "Net2Net", 2016, copies neurons instead; zeros
-//! need no copies to be told apart).
+//! part of one of its own, and to the first neurons of the hidden layer. New feature sets begin
+//! with zeros. New neurons begin with random weights, and their weights in the next layer with zero
+//! (T. Chen et al., "Net2Net", 2016, copies neurons instead, which must then be made different).
 
 use anyhow::{Result, ensure};
 
@@ -12,10 +11,9 @@ use crate::architecture::{Architecture, Array, MOST_PIECES, PIECES, Part};
 use crate::model::initial;
 use crate::weights::Weights;
 
-/// The weights of `wanted`, whose output is that of `net`. Both are nets without a factoriser.
+/// Weights of `wanted` whose output is that of `net`. Both are nets without a factoriser.
 ///
-/// # Errors
-/// If no weights of `wanted` can do so, or the weights are not those of `net`.
+/// # Errors If there are no such weights of `wanted`, or the weights do not belong to `net`.
 pub fn grow(
     weights: &Weights,
     net: &Architecture,
@@ -52,7 +50,7 @@ pub fn grow(
         let to = &mut grown.0.get_mut(&name).expect("it has the same layers").values;
         match part {
             Part::Rows(set) => {
-                // Rows of king buckets are those of the bucket that contained them.
+                // Rows of king buckets come from the bucket that contained them.
                 let is_pieces = net.inputs.sets()[set].kings().is_some();
                 for (row, to) in to.chunks_exact_mut(wanted.hidden).enumerate() {
                     let old = match is_pieces {
@@ -95,7 +93,7 @@ pub fn grow(
     Ok(grown)
 }
 
-/// The king bucket of the smaller net that contains each of the larger one.
+/// The smaller net's king bucket that contains each of the larger one's.
 fn kings(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
     let [old, new] = [net, wanted].map(|it| it.inputs.kings());
     ensure!(
@@ -106,7 +104,7 @@ fn kings(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
     parts(new.count(), pairs, "king bucket")
 }
 
-/// The output bucket of the smaller net that contains each of the larger one.
+/// The smaller net's output bucket that contains each of the larger one's.
 fn buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
     if net.own_buckets.is_some() || wanted.own_buckets.is_some() {
         let same = net.own_buckets == wanted.own_buckets;
@@ -117,7 +115,7 @@ fn buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
     parts(wanted.buckets, pairs, "output bucket")
 }
 
-/// The bucket that contains each of so many finer ones, 0 for those that are never used.
+/// The bucket that contains each of `finer` finer ones, 0 for those that are never used.
 fn parts(
     count: usize,
     pairs: impl Iterator<Item = (usize, usize)>,
@@ -131,7 +129,7 @@ fn parts(
     Ok(of.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-/// The places of the numbers of some blocks, side by side, when the blocks are larger.
+/// The places of the numbers of consecutive blocks when these become larger.
 fn in_blocks(blocks: usize, size: usize, larger: usize) -> Vec<usize> {
     (0..blocks).flat_map(|block| (0..size).map(move |i| block * larger + i)).collect()
 }

@@ -1,8 +1,8 @@
-//! Taking part in a run that rank 0 begins or resumes.
+//! Joining a run that rank 0 begins or resumes.
 //!
-//! Rank 0 alone reads and writes the run folder. Before it reads the data it broadcasts a checkpoint
-//! with the recipe, so that all ranks read at the same time; and after that the checkpoint from which
-//! all of them train.
+//! Only rank 0 reads and writes the run folder. Before it reads the data it broadcasts a checkpoint
+//! with the recipe, so that all ranks read at the same time; afterwards it broadcasts the
+//! checkpoint from which all train.
 
 use std::path::Path;
 
@@ -17,10 +17,9 @@ use crate::train::End;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
 
-/// Broadcasts the recipe of a run from rank 0, with the checkpoint of a run that goes on.
+/// Broadcasts the recipe of a run from rank 0, with the checkpoint of a resumed run.
 ///
-/// # Errors
-/// If several ranks cannot share the run.
+/// # Errors If several ranks cannot share the run.
 pub fn invite(
     recipe: &Recipe,
     begun: Option<&Checkpoint>,
@@ -49,7 +48,7 @@ pub fn invite(
     Ok(())
 }
 
-/// Takes part in the run of rank 0, as another rank; returns how it ended.
+/// Joins the run of rank 0 as another rank; returns how it ended.
 pub fn join(means: &Means) -> Result<End> {
     let receive = || {
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! How long a run is, and what its learning rate will be.
+//! Length of a run, and its learning rate.
 
 use anyhow::{Error, Result};
 
@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::train::schedule::{Span, Stages};
 use crate::train::{Keep, Settings};
 
-/// The steps, rates and intervals of a config, for this many positions to train on.
+/// Steps, rates and intervals of a config, for `positions` positions to train on.
 pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
     let direct = config.optimizer.name.is_direct();
     let of = |span: &Span| -> Result<Settings> {
@@ -28,7 +28,7 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
             worths: config.worths(),
             loss: config.loss,
             optimizer: config.optimizer.clone(),
-            // A direct method has few steps, and no more than it needs.
+            // A direct method takes few steps.
             validate_every: if direct { 1 } else { every(config.schedule.validations) },
             checkpoint_every: if direct { 1 } else { every(config.schedule.checkpoints) },
             patience: config.schedule.patience,

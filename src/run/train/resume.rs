@@ -1,4 +1,4 @@
-//! Going on with a run: as it was, or longer. The last checkpoint alone says how.
+//! Resuming a run: as it was, or longer. It depends on the last checkpoint alone.
 
 use std::fs;
 use std::path::Path;
@@ -12,14 +12,14 @@ use crate::run::recipe;
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::{input, output};
 
-/// The keys that a run that goes on may have set.
+/// Keys that may be set when a run is resumed.
 const SETTABLE: [&str; 4] =
     ["schedule.epochs", "schedule.positions", "schedule.superbatches", "schedule.patience"];
 
-/// A config that was changed since its run began.
+/// Name for a config that was edited since its run began.
 const EDITED: &str = "config.edited.toml";
 
-/// Goes on with a run; returns its result, or none if it was interrupted again.
+/// Resumes a run; returns its result, or none if it was interrupted again.
 pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option<Finished>> {
     let folder = RunFolder::of_run(path, means.listener)?;
     let last = folder.file(folder::LAST);
@@ -46,7 +46,7 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
         checkpoint.facts.extend(run.recipe.facts()?);
         checkpoint.write(&last)?;
     }
-    // Files that a kill left as they were before the last checkpoint follow it.
+    // Older files that a kill left are replaced by those of the last checkpoint.
     if best.facts != checkpoint.facts {
         best.facts.clone_from(&checkpoint.facts);
         best.write(&best_path)?;
@@ -66,7 +66,7 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
     run.train(checkpoint, &settings, &folder, means)
 }
 
-/// The config of a run that is made longer; none where it stays as it is.
+/// Config of a run that is made longer; none if its length stays.
 fn longer(config: &Config, overrides: &[String], state: &State) -> Result<Option<Config>> {
     for set in overrides {
         let key = set.split('=').next().unwrap_or_default().trim();
@@ -94,7 +94,7 @@ fn longer(config: &Config, overrides: &[String], state: &State) -> Result<Option
         return Ok(Some(longer));
     }
     let longer = longer.with(|file| {
-        // Made longer twice at one place, only the last length counts.
+        // If it is made longer twice at one step, only the last length counts.
         file.schedule.extended.retain(|earlier| earlier.until_step < until_step);
         if until_step > 0 {
             let earlier = Earlier { epochs, positions, superbatches, until_step };

@@ -1,4 +1,4 @@
-//! The recipe of a new run: weights that a net starts from, and evaluations that it is added to.
+//! Recipe of a new run: starting weights and base evaluations of a net.
 
 use std::path::Path;
 
@@ -21,10 +21,9 @@ use crate::run::recipe::{self, Recipe};
 use crate::sketch::Sketch;
 use crate::weights::Weights;
 
-/// The recipe of a new run before its data are read, and the weights that its net starts from.
+/// Recipe of a new run before its data are read, and its net's starting weights.
 ///
-/// # Errors
-/// If the start or the base of a net, or a list of terms, cannot be used.
+/// # Errors If the start or the base of a net, or a list of terms, cannot be used.
 pub fn recipe(
     config: Config,
     place: &(Device, Compute),
@@ -59,7 +58,7 @@ pub fn recipe(
     Ok((recipe, weights))
 }
 
-/// Counts the games of what a run begins with as its own.
+/// Adds the games of a run's start to its own.
 fn join_sketches(recipe: &mut Recipe, origin: Option<Recipe>) {
     if let Some(origin) = origin {
         recipe.sketch.join(&origin.sketch);
@@ -67,8 +66,8 @@ fn join_sketches(recipe: &mut Recipe, origin: Option<Recipe>) {
     }
 }
 
-/// Weights for a net from a run, a checkpoint or a net of its shape, or of a smaller one, with the
-/// recipe that made them.
+/// Opens starting weights for a net from a run, a checkpoint or a net of its shape, or of a smaller
+/// one, with their recipe.
 fn open(
     given: &Path,
     net: &NetModel,
@@ -83,7 +82,7 @@ fn open(
         FileKind::Weights => Beside::Nothing,
         _ => export::beside_net(&path, &bytes)?,
     };
-    // A file that does not describe its net is read as the one that the config wants.
+    // A file without a description of its net is read as the net of the config.
     let wants = || Hints { net: wanted.clone(), ..Hints::default() };
     let hints = beside.hints().unwrap_or_else(wants);
     let source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
@@ -117,7 +116,7 @@ fn open(
     Ok((weights, from, origin))
 }
 
-/// Returns and reports why games that a run holds out may have trained what it begins with.
+/// Returns and reports why the start may have been trained on games that a run holds out.
 fn doubt(
     path: &Path,
     origin: Option<&Recipe>,
@@ -150,7 +149,7 @@ fn doubt(
     doubt
 }
 
-/// The evaluation that a net is added to, with the recipe that made it.
+/// Opens the base evaluation of a net, with its recipe.
 fn open_base(
     name: &str,
     config: &Config,
@@ -179,7 +178,7 @@ fn open_base(
     Ok((base, origin))
 }
 
-/// The terms or integers of an evaluation, and its centipawns a logit.
+/// Terms or integers of an evaluation, and its centipawns per logit.
 fn below(name: &str, evaluator: &Evaluator) -> Result<(Below, f64)> {
     if let Some(terms) = evaluator.terms() {
         return Ok((Below::Terms(terms.to_json()), terms.scale));

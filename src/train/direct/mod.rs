@@ -29,7 +29,7 @@ pub struct Direct {
     state: State,
     /// Centipawns.
     prior: f64,
-    /// Cache of a local search; made anew it would be the same.
+    /// Cache of a local search; a new one would be equal.
     search: Option<Search>,
 }
 
@@ -49,13 +49,13 @@ enum State {
 /// Result of a step.
 pub struct Stepped {
     pub weights: Weights,
-    /// Before the step.
+    /// Loss before the step.
     pub loss: f64,
     pub converged: bool,
 }
 
 impl Direct {
-    /// `state` is what [`Direct::to_bytes`] gave, or empty at the beginning.
+    /// `state` comes from [`Direct::to_bytes`], or is empty at the beginning.
     pub fn new(settings: &Settings, state: &[u8]) -> Result<Self, String> {
         let state = match (state, settings.name) {
             ([], Name::GaussNewton) => State::GaussNewton { damping: FIRST_DAMPING },
@@ -131,11 +131,10 @@ fn values(pieces: &[Arc<Terms>], point: &Point) -> impl ParallelIterator<Item = 
         .flat_map_iter(move |terms| (0..terms.len()).map(move |row| point.value(terms, row)))
 }
 
-/// Standard errors of the weights of a run by their numbers, as far as these have an effect and are
-/// determined; see [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns.
+/// Standard errors of the weights of a run by number, if these have an effect and are determined;
+/// see [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns.
 ///
-/// # Errors
-/// See [`problem::ProblemError`], and weights that are none of these terms.
+/// # Errors See [`problem::ProblemError`], and weights of other terms.
 pub fn standard_errors(
     shape: HceShape,
     weights: &Weights,
@@ -154,8 +153,8 @@ pub fn standard_errors(
     Ok(errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect())
 }
 
-/// Marks of the weights that have an effect: those of terms that have entries, and the tempo where it
-/// is trained.
+/// Marks the weights that have an effect: those of terms with entries, and the tempo if it is
+/// trained.
 fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
     let mut movable = vec![false; 2 * shape.terms + 1];
     movable[2 * shape.terms] = shape.tempo;
@@ -171,7 +170,7 @@ fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
     movable
 }
 
-/// The start, and where the weights are now.
+/// The start, and the current weights.
 fn points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError> {
     let all = |part: &str| -> Result<Vec<f64>, WeightsError> {
         let terms = weights.get(&format!("terms.{part}"), &[shape.terms, 2])?;

@@ -4,7 +4,7 @@ use super::normal::Equations;
 use super::problem::{Goal, Point, Problem, ProblemError};
 use crate::linear::{Cholesky, Matrix};
 
-/// The distribution of weights before any position is seen: normal around their start.
+/// Prior distribution of the weights: normal around their start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
     pub start: Point,
@@ -14,9 +14,8 @@ pub struct Prior {
 
 /// Steps towards the weights that lower the loss most.
 ///
-/// With a prior the most probable weights are looked for. N errors `r` that are normal with
-/// variance `s^2`, and weights that are normal around their start, have the logarithm of
-/// probability
+/// With a prior the most probable weights are found. N errors `r` that are normal with variance
+/// `s^2`, and weights that are normal around their start, have the logarithm of probability
 ///
 /// ```text
 /// -(sum r^2 / (2 s^2) + sum (w - start)^2 / (2 prior^2))
@@ -26,15 +25,15 @@ pub struct Prior {
 /// with the penalty `2 s^2 / (N prior^2)`, where `s^2` is the mean squared error, so the loss
 /// itself.
 ///
-/// A step takes `s^2` as it is before. Since `log` bends down, a step that lowers its objective
-/// also lowers `N / 2 * log(loss) + sum (w - start)^2 / (2 prior^2)`, the objective with the best
+/// A step uses the previous `s^2`. Since `log` is concave, a step that lowers its objective also
+/// lowers `N / 2 * log(loss) + sum (w - start)^2 / (2 prior^2)`, the objective with the best
 /// `s^2` put in; so steps cannot go round in circles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Newton {
     /// Share of the matrix's diagonal that is added to it; the only state between steps. Raised
-    /// tenfold when a step lowers nothing, lowered tenfold when it does.
+    /// tenfold when a step fails to lower the objective, lowered tenfold when it succeeds.
     pub damping: f64,
-    /// By the weight's number. The others keep their bits.
+    /// Trained weights by number. The others keep their bits.
     pub movable: Vec<bool>,
     pub prior: Option<Prior>,
 }
@@ -42,24 +41,23 @@ pub struct Newton {
 /// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stepped {
-    /// Mean loss of all positions, the prior left out.
+    /// Mean loss of all positions, without the prior.
     pub loss_before: f64,
     pub loss_after: f64,
-    /// Whether further steps are idle: the objective fell by less than a part in 10^7, or no step
-    /// lowers it.
+    /// Whether further steps are useless: the objective fell by less than a part in 10^7, or no
+    /// step lowers it.
     pub converged: bool,
 }
 
-/// The damping of the first step.
 pub const FIRST_DAMPING: f64 = 1e-3;
 
 const LEAST_DAMPING: f64 = 1e-12;
 const MOST_DAMPING: f64 = 1e9;
 
-/// Falls by less than this share of the loss count as none.
+/// Smallest share of the loss that counts as a fall.
 const CONVERGED: f64 = 1e-7;
 
-/// A small fall says nothing where damping kept the step short and less of it was not tried.
+/// A small fall proves nothing if damping shortened the step and less damping was not tried.
 const DAMPING_THAT_SHORTENS: f64 = 1e-1;
 
 impl Newton {
@@ -68,10 +66,9 @@ impl Newton {
         Self { damping: FIRST_DAMPING, movable, prior: None }
     }
 
-    /// Takes a step, or stays where no step lowers the objective.
+    /// Takes a step, or none if no step lowers the objective.
     ///
-    /// # Errors
-    /// A loss that is not finite where the step starts.
+    /// # Errors A loss that is not finite where the step starts.
     pub fn step(&mut self, problem: &Problem, point: &mut Point) -> Result<Stepped, ProblemError> {
         let equations = Equations::of(problem, point)?;
         let penalty = penalty(&equations, problem, self.prior.as_ref());
@@ -84,8 +81,8 @@ impl Newton {
         }
         let downhill: Vec<f64> = gradient.iter().map(|element| -element).collect();
         let before = equations.loss + self.priced(penalty, point);
-        // An oracle of forces says where to go, not how low it is there: the source takes each step.
-        // Where the endgame's value is nothing, and its sign turns COMPLEXITY, no step is downhill.
+        // With forces there is a direction but no objective: each step is taken, as in the source.
+        // Where the endgame's value is 0, and its sign turns COMPLEXITY, no step is downhill.
         let is_taken = matches!(problem.goal, Goal::Moves(it) if it.force.is_some())
             && gradient.iter().any(|element| *element != 0.0);
         let first_damping = self.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
@@ -118,7 +115,7 @@ impl Newton {
         Ok(Stepped { loss_before: loss, loss_after: loss, converged: true })
     }
 
-    /// The penalty in the objective; only for weights that move.
+    /// The penalty in the objective; only for trained weights.
     fn priced(&self, penalty: f64, point: &Point) -> f64 {
         let Some(prior) = &self.prior else { return 0.0 };
         let pairs = point.0.iter().zip(&prior.start.0).zip(&self.movable);
@@ -146,11 +143,11 @@ pub fn standard_errors(
     inverse.into_iter().map(|it| it.map(|element| (variance * element).sqrt())).collect()
 }
 
-/// Divisor that turns the curvature of the mean loss times the number of positions into that of minus
-/// the logarithm of probability.
+/// Divisor that converts the curvature of the mean loss times the number of positions to that of
+/// minus the log probability.
 fn noise(equations: &Equations, goal: Goal) -> f64 {
     match goal {
-        // That of softmax is a logarithm of probability itself.
+        // Softmax is a log probability itself.
         Goal::Moves(choices) if choices.force.is_none() => 1.0,
         Goal::Results { .. } | Goal::Moves(_) => 2.0 * equations.loss,
     }
@@ -163,7 +160,7 @@ fn penalty(equations: &Equations, problem: &Problem, prior: Option<&Prior>) -> f
     })
 }
 
-/// A step away; weights that do not move keep their bits.
+/// A point a step away; fixed weights keep their bits.
 fn moved(point: &Point, step: &[f64], movable: &[bool]) -> Point {
     let mut there = point.clone();
     for ((weight, step), _) in there.0.iter_mut().zip(step).zip(movable).filter(|it| *it.1) {
@@ -172,9 +169,8 @@ fn moved(point: &Point, step: &[f64], movable: &[bool]) -> Point {
     there
 }
 
-/// The matrix `hessian + penalty`, of the weights that move only, and scaled so that its diagonal
-/// is 1. Weights that change no position and have no penalty are left out as well: nothing says
-/// where they belong.
+/// The matrix `hessian + penalty` of the trained weights, scaled so that its diagonal is 1. Weights
+/// that change no position and have no penalty are left out as well: they are undetermined.
 struct System {
     /// The numbers of the weights.
     free: Vec<usize>,
@@ -183,7 +179,7 @@ struct System {
     matrix: Matrix,
 }
 
-/// An inverse diagonal beyond this is that of a direction nothing determines.
+/// Inverse diagonal of a direction that is undetermined.
 const UNDETERMINED: f64 = 1e9;
 
 /// Added to the diagonal of 1 before a matrix is inverted.
@@ -203,9 +199,9 @@ impl System {
         Self { free, scales, matrix }
     }
 
-    /// Solves `(matrix + damping * diagonal) * step = right`, where `right` has an element for
-    /// every weight, and so has the step: 0 for those that stand still. `None` where rounding
-    /// leaves the matrix with a negative direction; more damping helps.
+    /// Solves `(matrix + damping * diagonal) * step = right`, where `right` and the step have an
+    /// element for every weight: 0 for fixed ones. `None` if rounding leaves the matrix indefinite;
+    /// more damping helps.
     fn solve(&self, damping: f64, right: &[f64]) -> Option<Vec<f64>> {
         let factors = self.factors(damping)?;
         let scaled =
@@ -219,8 +215,7 @@ impl System {
         step.iter().all(|element| element.is_finite()).then_some(step)
     }
 
-    /// The diagonal of the inverse, `None` for weights that stand still and infinite for those
-    /// that the matrix does not determine.
+    /// Diagonal of the inverse, `None` for fixed weights and infinite for undetermined ones.
     fn inverse_diagonal(&self, weights: usize) -> Vec<Option<f64>> {
         let mut diagonal = vec![None; weights];
         let inverse = self.factors(RIDGE).map(|factors| factors.inverse_diagonal());

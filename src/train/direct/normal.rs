@@ -1,15 +1,14 @@
 //! The normal equations of least squares.
 //!
-//! Each element of the matrix is summed over the positions in an order that follows from them alone,
-//! by whichever thread has the band of rows that it lies in: the bits are the same for any number of
-//! threads.
+//! Each element of the matrix is summed over the positions in an order that depends on them alone,
+//! by the thread of its band of rows: the bits are the same for any number of threads.
 
 use rayon::prelude::*;
 
 use super::problem::{Chunk, Cost, Goal, Point, Problem, ProblemError};
 use crate::batch::{Choices, Terms, Verdict};
 
-/// The mean loss around a point, as a parabola in the step away from it:
+/// The mean loss around a point, as a quadratic function of the step:
 /// `loss + gradient * step + step * hessian * step / 2`.
 ///
 /// Weights go by their numbers, see [`Point`].
@@ -18,23 +17,23 @@ pub struct Equations {
     pub loss: f64,
     /// Derivatives of the mean loss.
     pub gradient: Vec<f64>,
-    /// Second derivatives without the bends of sigmoid, SAFETY and COMPLEXITY (Gauss-Newton), so
-    /// it has no negative direction.
+    /// Second derivatives without the curvature of sigmoid, SAFETY and COMPLEXITY (Gauss-Newton),
+    /// so it is positive semidefinite.
     pub hessian: Triangle,
-    /// The number of positions; with moves their count.
+    /// The number of positions, or for moves their count.
     pub positions: usize,
 }
 
-/// The lower triangle of a symmetric matrix of the weights, in blocks of a pair of terms. The
-/// tempo counts as one more term, whose endgame weight is nothing.
+/// The lower triangle of a symmetric matrix of the weights, in blocks of a pair of terms. The tempo
+/// counts as one more term, whose endgame weight is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangle {
     /// Row `i` has the blocks of the terms `0..=i`.
     blocks: Vec<Block>,
 }
 
-/// `[mg mg, mg eg, eg mg, eg eg]`, the first of the row's term, the second of the column's. A vector
-/// that crosses no border of cache lines.
+/// `[mg mg, mg eg, eg mg, eg eg]`, the first of the row's term, the second of the column's.
+/// Aligned, so that it crosses no cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(32))]
 struct Block([f64; 4]);
@@ -54,22 +53,21 @@ impl Triangle {
     }
 }
 
-/// Where the blocks of a term's row begin.
+/// Start of a term's row of blocks.
 fn row(term: usize) -> usize {
     term * (term + 1) / 2
 }
 
-/// Jacobians that are in memory at once.
+/// Jacobians in memory at once.
 const JACOBIANS: usize = 16;
 
-/// Bands a thread, so that an uneven one can be made up for.
+/// Bands per thread, to balance uneven ones.
 const BANDS: usize = 2;
 
 impl Equations {
-    /// The equations around a point.
+    /// Computes the equations around a point.
     ///
-    /// # Errors
-    /// A loss that is not finite.
+    /// # Errors A loss that is not finite.
     pub fn of(problem: &Problem, point: &Point) -> Result<Self, ProblemError> {
         let (terms, mean) = (problem.terms, 1.0 / problem.count);
         let mut hessian = Triangle::zeros(terms);
@@ -105,12 +103,12 @@ impl Equations {
 struct Band<'a> {
     first: usize,
     blocks: &'a mut [Block],
-    /// One a term of the band.
+    /// One number per term of the band.
     gradient: &'a mut [[f64; 2]],
 }
 
 impl<'a> Band<'a> {
-    /// Cuts into at most `bands` bands of about the same work.
+    /// Splits into at most `bands` bands of about equal work.
     fn split(self, work: &[u64], bands: usize) -> Vec<Self> {
         let share = work.iter().sum::<u64>().div_ceil(bands as u64).max(1);
         let mut done = 0;
@@ -164,8 +162,8 @@ impl<'a> Band<'a> {
     }
 }
 
-/// The products of the rows of some Jacobians, added to a band. Each product is rounded, so that
-/// all instructions give the same bits.
+/// Adds the products of the rows of some Jacobians to a band. Each product is rounded, so that all
+/// instructions give the same bits.
 struct Addition<'a> {
     band: Band<'a>,
     jacobians: &'a [Jacobian],
@@ -184,32 +182,32 @@ impl pulp::WithSimd for Addition<'_> {
     }
 }
 
-/// A sparse Jacobian: a row a position of one chunk, or of moves a row for each difference between
-/// values that counts; in each row the terms in rising order and none twice, the tempo last as one
-/// more term. What is 0 is left out.
+/// A sparse Jacobian: one row per position of a chunk, or for moves one row per difference between
+/// values; each row has its terms in rising order without repetition, the tempo last as one more
+/// term. Zeros are left out.
 #[derive(Clone, Debug, Default)]
 struct Jacobian {
     /// Row `i` has the entries `ends[i]..ends[i + 1]`.
     ends: Vec<usize>,
     terms: Vec<u32>,
-    /// By middlegame and endgame weight.
+    /// Derivatives by middlegame and endgame weight.
     slopes: Vec<[f64; 2]>,
-    /// Derivatives of the cost by the value, a row each.
+    /// Derivatives of the cost by the value, one per row.
     costs: Vec<[f64; 2]>,
-    /// The sum over the positions.
+    /// Sum of the losses of the positions.
     loss: f64,
     /// Blocks of the normal equations that a term's row gets from this chunk.
     work: Vec<u64>,
-    /// Entries of the present row, as they come.
+    /// Entries of the current row, unsorted.
     found: Vec<Entry>,
-    /// With moves the entries of the rows of one position, and their ends.
+    /// For moves the entries of the rows of one position, and their ends.
     rows: (Vec<Entry>, Vec<usize>),
 }
 
 /// A term and the derivatives by its weights.
 type Entry = (u32, [f64; 2]);
 
-/// One position's derivatives.
+/// Derivatives of one position.
 #[derive(Clone, Copy, Debug)]
 struct Row<'a> {
     terms: &'a [u32],
@@ -221,7 +219,7 @@ struct Row<'a> {
 }
 
 impl Jacobian {
-    /// Becomes that of a chunk.
+    /// Computes the Jacobian of a chunk.
     fn fill(&mut self, problem: &Problem, chunk: &Chunk, point: &Point) {
         self.clear(problem.terms + 1);
         let terms = problem.piece(chunk);
@@ -235,7 +233,7 @@ impl Jacobian {
         }
     }
 
-    /// Finds the entries of a row, the tempo last; the row's value.
+    /// Finds the entries of a row, the tempo last; returns the row's value.
     fn find(&mut self, terms: &Terms, row: usize, point: &Point) -> f64 {
         let (value, slopes) = point.value_and_slopes(terms, row);
         let [mg, eg] = slopes.normal;
@@ -259,7 +257,8 @@ impl Jacobian {
         value
     }
 
-    /// Adds a row of the found entries in order, those of one term added up; zeros are dropped.
+    /// Adds a row of the found entries in order, with those of one term added up; zeros are
+    /// dropped.
     fn add(&mut self, cost: Cost) {
         if !self.found.is_sorted_by_key(|(term, _)| *term) {
             // Stable, so that entries are always added in the same order.
@@ -283,8 +282,8 @@ impl Jacobian {
         self.loss += cost.loss;
     }
 
-    /// Adds a row for each difference between the value behind a move and that of its position; of
-    /// softmax one more, the mean of the differences, which bends down.
+    /// Adds a row for each difference between the value after a move and that of its position; for
+    /// softmax one more, the mean of the differences, with negative curvature.
     fn add_moves(
         &mut self,
         problem: &Problem,

@@ -12,15 +12,15 @@ use crate::train::TrainError;
 /// Targets of the values of positions.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal<'a> {
-    /// Expected results for White, 0 to 1; `scale` is the number of centipawns a logit. Losses are
-    /// multiplied by the `shares`, whose mean is 1; there are none where all positions count alike.
+    /// Expected results for White, 0 to 1; `scale` are centipawns per logit. Losses are multiplied
+    /// by the `shares`, whose mean is 1; empty: all 1.
     Results { targets: &'a [f32], scale: f64, loss: Loss, shares: &'a [f32] },
-    /// Moves that were played; the rows of a position lie in one piece.
+    /// Moves that were played; the rows of a position are in one block.
     Moves(&'a Choices),
 }
 
-/// Positions with a goal. Whatever is summed over them is summed in an order that follows from
-/// the pieces alone, so any number of threads gives the same bits.
+/// Positions with a goal. Sums over them have an order that depends on the blocks alone, so any
+/// number of threads gives the same bits.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
     pieces: &'a [Arc<Terms>],
@@ -29,32 +29,32 @@ pub struct Problem<'a> {
     pub terms: usize,
     /// All positions, chunk by chunk.
     pub chunks: Vec<Chunk>,
-    /// The divisor of sums: positions, or what choices between moves count.
+    /// Divisor of sums: the number of positions, or that of [`Choices`].
     pub count: f64,
 }
 
-/// Consecutive positions of one piece.
+/// Consecutive positions of one block.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     pub piece: usize,
-    /// Rows of the piece.
+    /// Rows of the block.
     pub rows: Range<usize>,
-    /// The number of the first row in the whole problem.
+    /// Number of the first row in the whole problem.
     pub first: usize,
-    /// With moves the positions that the rows belong to.
+    /// For moves the positions of the rows.
     pub positions: Range<usize>,
 }
 
-/// The loss of a position, and its first and second derivative by the value.
+/// Loss of a position, and its first and second derivative by the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     pub loss: f64,
     pub slope: f64,
-    /// Without the bend of the sigmoid, so never negative (Gauss-Newton).
+    /// Without the curvature of the sigmoid, so never negative (Gauss-Newton).
     pub curvature: f64,
 }
 
-/// Why weights cannot be found.
+/// Reason why weights cannot be found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     #[error("there are no positions to tune on")]
@@ -73,7 +73,7 @@ impl From<ProblemError> for TrainError {
     }
 }
 
-/// Positions a chunk; enough to make a thread's wake-up worth it.
+/// Positions per chunk; enough work for a thread.
 const CHUNK: usize = 256;
 
 impl<'a> Problem<'a> {
@@ -82,8 +82,7 @@ impl<'a> Problem<'a> {
     /// # Errors
     /// If there are no positions, or no moves to learn from.
     ///
-    /// # Panics
-    /// If the rows of a position lie in several pieces.
+    /// # Panics If the rows of a position are in several blocks.
     pub fn new(
         pieces: &'a [Arc<Terms>],
         terms: usize,
@@ -126,8 +125,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The effective number of positions by their number: 1, or less where some count more than others
-    /// (L. Kish, "Survey Sampling", 1965).
+    /// Effective number of positions divided by their number: 1, or less with unequal weights (L.
+    /// Kish, "Survey Sampling", 1965).
     pub fn evenness(&self) -> f64 {
         let Goal::Results { shares: shares @ [_, ..], .. } = self.goal else { return 1.0 };
         let sum =
@@ -143,7 +142,7 @@ impl<'a> Problem<'a> {
         2 * self.terms + 1
     }
 
-    /// The terms that a chunk's rows count.
+    /// The terms of a chunk's rows.
     pub fn piece(&self, chunk: &Chunk) -> &'a Terms {
         &self.pieces[chunk.piece]
     }
@@ -162,7 +161,7 @@ impl<'a> Problem<'a> {
                 Cost {
                     loss: factor * loss.of(logit, target),
                     slope: factor * (loss.slope(logit, target) / scale),
-                    // Of squares; the other losses are for methods that need none.
+                    // For squares; the methods of other losses do not use it.
                     curvature: factor * (2.0 * slope * slope),
                 }
             }
@@ -190,10 +189,9 @@ impl<'a> Problem<'a> {
         sums.iter().sum::<f64>() / self.count
     }
 
-    /// The rows of a position of moves, in the chunk's piece.
+    /// The rows of a position of moves, in the chunk's block.
     ///
-    /// # Panics
-    /// If the goal is another one.
+    /// # Panics If the goal is another one.
     pub fn rows(&self, chunk: &Chunk, position: usize) -> Range<usize> {
         let Goal::Moves(choices) = self.goal else { panic!("no moves") };
         let Range { start, end } = choices.rows(position);
@@ -202,7 +200,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Absolute weights in centipawns by their numbers: `2 * term` is the middlegame weight of a term,
+/// Absolute weights in centipawns by number: `2 * term` is the middlegame weight of a term,
 /// `2 * term + 1` its endgame weight, and `2 * terms` the tempo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point(pub Vec<f64>);
@@ -233,7 +231,7 @@ impl Point {
     }
 }
 
-/// The shares of middlegame and endgame.
+/// Shares of middlegame and endgame.
 pub fn shares(terms: &Terms, row: usize) -> [f64; 2] {
     [terms.middlegame[row], terms.endgame[row]].map(f64::from)
 }

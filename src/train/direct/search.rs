@@ -1,4 +1,4 @@
-//! Österlund's local search: steps each weight, and keeps what lowers the loss.
+//! Österlund's local search: tries a step of each weight, and keeps those that lower the loss.
 
 use rayon::prelude::*;
 
@@ -9,23 +9,23 @@ use crate::terms::Kind;
 
 /// Local search over whole centipawns, after P. Österlund's tuning of Texel.
 ///
-/// A trial evaluates only the positions that the weight's term occurs in. Nothing but the weights
-/// is stored from sweep to sweep: a search made anew from them continues with the same bits.
+/// A trial evaluates only the positions that have the weight's term. The weights are the only state
+/// between sweeps: a new search continues from them with the same bits.
 #[derive(Debug)]
 pub struct Search {
     point: Point,
     movable: Vec<bool>,
-    /// By term, where one of its weights moves; then the tempo.
+    /// Columns by term, if one of its weights is trained; then the tempo's.
     columns: Vec<Column>,
     states: Vec<State>,
-    /// Sums of the weights that do not move; empty where all are 0.
+    /// Sums of the fixed weights; empty if all are 0.
     still: Vec<Sums>,
     scale: f64,
     loss: Loss,
 }
 
-/// The positions of a term in rising order, none twice, and its counts there: of SAFETY White's and
-/// Black's, else one; of the tempo the side to move.
+/// Positions of a term in rising order without repetition, and its counts there: for SAFETY White's
+/// and Black's, else one; for the tempo the side to move.
 #[derive(Clone, Debug)]
 struct Column {
     /// None for the tempo.
@@ -34,18 +34,18 @@ struct Column {
     counts: Vec<[i16; 2]>,
 }
 
-/// A position.
+/// State of a position.
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// Sums of the weights that move. They are whole, so exact, and depend on the weights alone.
+    /// Sums of the trained weights. They are integers, so exact, and depend on the weights alone.
     sums: Sums,
-    /// For White.
+    /// Tempo for White.
     tempo: f64,
     shares: [f32; 2],
     target: f32,
     /// Factor of its loss.
     counts: f32,
-    /// The loss with these sums.
+    /// Loss with these sums.
     loss: f64,
 }
 
@@ -54,40 +54,38 @@ struct State {
 pub struct Swept {
     /// Weights that were tried.
     pub tried: usize,
-    /// Weights that were moved.
+    /// Weights that changed.
     pub moved: usize,
     /// Mean loss of all positions after the sweep.
     pub loss: f64,
 }
 
-/// Movable weights go no further than this, in centipawns.
+/// Largest absolute value of a trained weight, in centipawns.
 pub const LIMIT: i32 = 1 << 15;
 
-/// A trial must lower the summed loss by this share of it: less may be rounding.
+/// Smallest share by which a trial must lower the summed loss: less may be rounding.
 const LEAST: f64 = 1e-13;
 
-/// Positions that are summed at once; the order of a sum follows from it.
+/// Positions per partial sum, which determine the order of a sum.
 const SHARD: usize = 2048;
 
-/// Positions fetched from memory together.
+/// Positions that are loaded together.
 const NEAR: usize = 32;
 
 impl Search {
     /// Starts from a point, its `movable` weights rounded to whole centipawns (halves away from
-    /// zero), the others as they are.
+    /// zero), the others unchanged.
     ///
-    /// # Errors
-    /// Movable weights that are not finite or too large; others that make the loss no finite number;
-    /// counts too large.
+    /// # Errors Trained weights that are not finite or too large; fixed ones that make the loss not
+    /// finite; counts too large.
     ///
-    /// # Panics
-    /// If moves are learnt.
+    /// # Panics If moves are learnt.
     pub fn new(problem: &Problem, point: &Point, movable: &[bool]) -> Result<Self, ProblemError> {
         let Goal::Results { targets, scale, loss, shares: counts } = problem.goal else {
             panic!("a local search needs expected results");
         };
         let mut point = point.clone();
-        // Two points that add up to the given one.
+        // Two points whose sum is the given one.
         let (mut moving, mut still) = (point.clone(), point.clone());
         for (number, movable) in movable.iter().enumerate() {
             let [weight, moving, still] =
@@ -131,7 +129,7 @@ impl Search {
         if search.sum().is_finite() { Ok(search) } else { Err(ProblemError::NotFinite) }
     }
 
-    /// Where the search stands.
+    /// Current weights.
     pub fn point(&self) -> &Point {
         &self.point
     }
@@ -146,10 +144,10 @@ impl Search {
         self.states.par_chunks(SHARD).map(shard).collect::<Vec<f64>>().iter().sum()
     }
 
-    /// Tries every movable weight once, in the order of their numbers: one `step` up, and if that
-    /// does not lower the loss, one step down. A weight goes no further in one sweep, since the
-    /// others should answer first. Where a sweep with a step of 1 moves nothing, no weight can lower
-    /// the loss alone.
+    /// Tries every trained weight once, in numerical order: one `step` up, and if that does not
+    /// lower the loss, one step down. A weight moves at most one step per sweep, since the others
+    /// should react first. After a sweep with step 1 and no change, no single weight can lower the
+    /// loss.
     pub fn sweep(&mut self, step: u16) -> Swept {
         let step = f64::from(step);
         let least = -LEAST * self.sum();
@@ -172,12 +170,12 @@ impl Search {
         Swept { tried, moved, loss: self.loss() }
     }
 
-    /// The changes of the summed loss if the weight goes up by `step`, and if it goes down.
+    /// Changes of the summed loss if the weight moves up by `step`, and if it moves down.
     fn trial(&self, number: usize, step: f64) -> [f64; 2] {
         let Column { kind, positions, counts } = &self.columns[number / 2];
         let shard = |(positions, counts): (&[u32], &[[i16; 2]])| {
             let mut sums = [0.0; 2];
-            // Copied a few at a time: memory answers many requests at once, but slowly.
+            // Copied a few at a time: memory serves many requests at once, but slowly.
             let mut near = Vec::with_capacity(NEAR);
             for (positions, counts) in positions.chunks(NEAR).zip(counts.chunks(NEAR)) {
                 near.clear();
@@ -225,8 +223,8 @@ impl Search {
 }
 
 impl State {
-    /// The position where a weight has gone by a step. The middlegame weight of a COMPLEXITY term
-    /// changes nothing.
+    /// The state after a step of a weight. The middlegame weight of a COMPLEXITY term has no
+    /// effect.
     fn after(mut self, kind: Option<Kind>, phase: usize, counts: [i16; 2], step: f64) -> Self {
         let by = counts.map(|count| f64::from(count) * step);
         match kind {
@@ -239,7 +237,7 @@ impl State {
     }
 }
 
-/// The columns of terms that have a movable weight, of others empty ones; then the tempo's.
+/// Columns of terms with a trained weight, empty ones for others; then the tempo's.
 fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemError> {
     let empty = Column { kind: None, positions: Vec::new(), counts: Vec::new() };
     let mut columns = vec![empty; problem.terms + 1];

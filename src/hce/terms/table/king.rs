@@ -1,10 +1,10 @@
-//! The king: its cover, the danger it is in, and how hard an endgame is to win.
+//! The king: shelter, danger, and winning chances of endgames.
 
 use super::normal;
 use crate::hce::terms::{Axis, EDGES, FILES, Group, NEAREST, PIECES, RANKS};
 use crate::terms::Kind;
 
-/// The ranks of enemy pawns that an own pawn right below them blocks.
+/// Ranks of enemy pawns that an own pawn right below blocks.
 const BLOCKED: Axis = Axis::Numbers { first: 3, len: 5 };
 
 pub const GROUPS: [Group; 5] = [

@@ -1,4 +1,4 @@
-//! Every group there is.
+//! All groups of terms.
 
 mod king;
 mod pawns;
@@ -27,7 +27,7 @@ const LEN: usize = {
     len
 };
 
-/// Every group there is, in the order that numbers the terms.
+/// All groups in the order that numbers the terms.
 pub const GROUPS: [Group; LEN] = {
     let mut all = [TABLES[0][0]; LEN];
     let (mut place, mut table) = (0, 0);

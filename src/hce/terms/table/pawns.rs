@@ -1,13 +1,13 @@
-//! Pawns, and pawns on their way to promotion.
+//! Pawn structure and passed pawns.
 
 use super::normal;
 use crate::hce::terms::{Axis, FILES, Group, RANKS};
 
-/// Those where an own pawn can stand a rank further down.
+/// Ranks on which an own pawn can stand a rank further down.
 const UPPER: Axis = Axis::Numbers { first: 3, len: 5 };
 const DISTANCE: Axis = Axis::from_zero(8);
 
-/// How far a pawn on the i-th of the ranks 2 to 7 has come, steeper towards the end.
+/// Advance of a pawn on the i-th of the ranks 2 to 7, steeper towards the end.
 fn advance(i: usize) -> i32 {
     [0, 0, 2, 6, 12, 20][i]
 }

@@ -1,4 +1,4 @@
-//! Material, squares, mobility, and what makes a piece good or bad where it stands.
+//! Material, squares, mobility and placement of pieces.
 
 use super::normal;
 use crate::hce::terms::{Axis, Group, ROLES, WITH_PAWNS};
@@ -8,7 +8,7 @@ const DEFENDED: Axis = Axis::Words(&["alone", "defended"]);
 /// Files a, b, g, h or c to f.
 const PLACE: Axis = Axis::Words(&["side", "centre"]);
 
-/// Outposts: a defended one is worth more, and so is one in the centre.
+/// Outposts: a defended or central one gets a bonus.
 fn outpost(i: usize) -> [i32; 2] {
     [[4, 2], [12, 8], [8, 4], [20, 12]][i]
 }

@@ -1,4 +1,4 @@
-//! Threats, and who owns the board.
+//! Threats and space.
 
 use super::normal;
 use crate::hce::terms::{Group, PIECES, WITH_PAWNS};

@@ -28,7 +28,7 @@ pub(super) struct BlockSums {
 }
 
 impl BlockSums {
-    /// Sets all sums to zero. A block of a deep net is one of `half` 0 or 1.
+    /// Sets all sums to zero. A block of a deep net has `half` 0 or 1.
     pub fn clear<F>(&mut self, net: &Architecture, packed: &Packed<F>, half: usize) {
         let columns = packed.columns.each;
         self.rows.resize(packed.count * columns);
@@ -55,7 +55,7 @@ pub(super) struct BackwardBuffers<F> {
 }
 
 /// The backward pass through some chunks, for one block; in deep nets from the first map's outputs,
-/// and with the block by which its neurons are multiplied if the net is pairwise.
+/// together with the block by which its neurons are multiplied if the net is pairwise.
 pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a Packed<F>,
@@ -129,7 +129,7 @@ where
             for (half, sums) in sums.iter_mut().enumerate() {
                 let slopes = rows[half].get();
                 let (places, to) = (&chunk.places[..], sums.rows.get_mut());
-                // The branch stays out of the loop over runs.
+                // The branch is outside the loop over runs.
                 match places {
                     [] => gather::<S, R, H, F, false>(simd, (plan, &[]), slopes, &units[half], to),
                     _ => gather::<S, R, H, F, true>(simd, (plan, places), slopes, &units[half], to),
@@ -187,7 +187,7 @@ fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
                 }
             }
         }
-        // By number: sums borrowed by an iterator would live in memory, not in registers.
+        // By number: sums borrowed by an iterator would be in memory, not in registers.
         let size = TOGETHER * R * H;
         let sums = &mut S::as_mut_simd_f32s(gradients.output.get_mut()).0[of * size..][..size];
         for view in 0..TOGETHER {
@@ -282,8 +282,8 @@ where
     [sums, units]
 }
 
-/// The gradients of some neurons, and of those by which they are multiplied if they are, from those
-/// of the first map's inputs.
+/// Gradients of some neurons, and of their factors in pairwise nets, from those of the first map's
+/// inputs.
 #[inline(always)]
 fn neuron_slopes<S, const H: usize, F, P, const PAIRS: bool>(
     simd: S,
@@ -297,7 +297,7 @@ where
 {
     let [of_value, of_slope] = P::units(F::ONE);
     let unit = simd.splat_f32s(if PAIRS { of_value * of_slope } else { of_slope });
-    // Not by a closure: what is not inlined does not use the instructions.
+    // Not by a closure: only inlined code uses the instructions.
     let (values, slopes) = F::both::<S, P>(simd, neurons[0]);
     let (others, other_slopes) =
         if PAIRS { F::both::<S, P>(simd, neurons[1]) } else { (values, slopes) };
@@ -314,12 +314,12 @@ where
     found
 }
 
-/// Runs ahead that a row of gradients is prefetched.
+/// Distance in runs at which a row of gradients is prefetched.
 const AHEAD: usize = 32;
 
-/// Adds, to the row of each input, the gradients of the accumulators that have it: `[lists + 1, columns]`
-/// in `units`, the last row zero. Plans of large nets number the rows that occur in a chunk, and
-/// these have `places` in the batch.
+/// Adds, to the row of each input, the gradients of its accumulators: `[lists + 1, columns]` in
+/// `units`, the last row zero. Plans of large nets number the rows that occur in a chunk, and these
+/// have `places` in the batch.
 #[inline(always)]
 fn gather<S, const R: usize, const H: usize, F, const LARGE: bool>(
     simd: S,
@@ -388,8 +388,8 @@ fn gather<S, const R: usize, const H: usize, F, const LARGE: bool>(
     }
 }
 
-/// The sums of a block, one a shard. Shards stand one behind the other; in each the sums of a block
-/// and of the one by which its neurons are multiplied stand together.
+/// Sums of a block, one a shard. Shards are consecutive; in each the sums of a block and of the
+/// block by which its neurons are multiplied are neighbours.
 fn of_block(
     sums: &[BlockSums],
     columns: Columns,
@@ -410,7 +410,7 @@ fn add_to_parents(rows: &mut [f32], each: usize, parents: [usize; 2], pair: usiz
 }
 
 /// Adds up the shards of each block, in order, without the output's bias; in deep nets only the
-/// weights of the first of the maps.
+/// weights of the first map.
 pub(super) fn reduce<F: Sync>(
     kernel: &Kernel,
     sums: &mut [BlockSums],
@@ -468,10 +468,9 @@ pub(super) fn reduce<F: Sync>(
     }
 }
 
-/// Rows whose shards are added up at a time, as they lie side by side in a block.
+/// Rows whose shards are added up at a time, as they are contiguous in a block.
 const ROWS: usize = 32;
 
-/// Adds up the shards of a set's rows.
 fn add_shards(
     shards: &[BlockSums],
     columns: Columns,
@@ -481,7 +480,7 @@ fn add_shards(
 ) {
     let (each, start) = (columns.each, set.rows.start);
     let first = touched.map_or(start, |touched| touched.place(start));
-    // Of a dense set of a large net these have sums, and all others 0.
+    // A dense set of a large net has sums of touched rows only; all others are 0.
     let some = touched.filter(|_| !set.is_sparse).map(|touched| touched.within(set.rows.clone()));
     gradients.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {
         let begin = part * ROWS;
@@ -495,7 +494,7 @@ fn add_shards(
                 let of = of.rows.get()[first * each..].chunks_exact(each);
                 let Some(some) = some else {
                     for (sums, row) in sums.chunks_exact_mut(hidden).zip(of.skip(begin)) {
-                        // Those of the next part, where they are more than the caches hold.
+                        // Prefetches the next part, if it exceeds the caches.
                         let lines = if touched.is_some() { 0..each } else { 0..0 };
                         for line in lines.step_by(LINE / size_of::<f32>()) {
                             prefetch(row, ROWS * each + line, true);
@@ -554,7 +553,7 @@ fn first_map<F>(
     }
 }
 
-/// Adds the terms to as many sums as there are, or replaces these.
+/// Adds the terms to the sums, or replaces these.
 fn add(sums: &mut [f32], terms: &[f32], first: bool) {
     for (sum, &term) in sums.iter_mut().zip(terms) {
         *sum = if first { term } else { *sum + term };

@@ -1,18 +1,18 @@
 //! Small dense products, for the layers behind the accumulators.
 //!
-//! Matrices are row-major; the rows of what is multiplied by, and of the result, are whole vectors,
-//! padded with zeros. Each number of a result is a sum in the order of `k` alone, whatever stands
-//! beside it.
+//! Matrices are row-major; the rows of the right factor and of the result are whole vectors, padded
+//! with zeros. Each number of a result is a sum in the order of `k` alone, independent of its
+//! neighbours.
 
 use super::simd::Lanes;
 
-/// A matrix, `[rows, columns]`, or several of equally many rows side by side.
+/// A matrix, `[rows, columns]`, or several of equal height side by side.
 #[derive(Clone, Copy)]
 pub(super) struct Matrix<'a> {
     pub values: &'a [f32],
-    /// From row to row.
+    /// Distance of rows.
     pub stride: usize,
-    /// From panel to panel.
+    /// Distance of panels.
     pub apart: usize,
 }
 
@@ -22,8 +22,7 @@ impl<'a> Matrix<'a> {
         Self { values, stride, apart: 0 }
     }
 
-    /// # Panics
-    /// When so many panels of `n` rows and `k` columns are not there.
+    /// # Panics Unless there are that many panels of `n` rows and `k` columns.
     #[inline(always)]
     fn check(&self, n: usize, [panels, k]: [usize; 2]) {
         let last = (n.max(1) - 1) * self.stride + (panels.max(1) - 1) * self.apart;
@@ -49,7 +48,7 @@ pub(super) fn multiply<S: Lanes>(
     assert_eq!(b.len(), depth[0] * depth[1] * width);
     let vectors = width / S::F32_LANES;
     let pairs = vectors / 2;
-    // Eight sums hide the latency of a multiplication, wherever there are so many.
+    // Eight sums hide the latency of a multiplication, if there are enough rows.
     let mut row = 0;
     while row < n {
         let left = n - row;

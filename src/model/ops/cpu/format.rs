@@ -4,24 +4,24 @@ use pulp::Simd;
 
 use super::simd::Lanes;
 
-/// A number format: vectors that hold `H` times as many numbers as vectors of floats do.
+/// A number format with vectors of `H` times as many numbers as vectors of floats.
 pub(super) trait Format<const H: usize>: Number {
     type Vector<S: Lanes>: Copy;
 
     fn vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
     fn vectors_mut<S: Lanes>(numbers: &mut [Self]) -> &mut [Self::Vector<S>];
 
-    /// Adds weights, within the range.
+    /// Adds weights with saturation.
     fn add_saturating<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>)
     -> Self::Vector<S>;
 
     /// Adds gradients, no more than [`Number::ADDENDS`].
     fn add<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 
-    /// The numbers as they are, apart from the scale.
+    /// Converts to floats, without the scale.
     fn widen<S: Lanes>(simd: S, a: Self::Vector<S>) -> [S::f32s; H];
 
-    /// The reverse, rounded. Gradients only, as they are known to fit.
+    /// Converts from floats, rounded. For gradients only, which fit.
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; H]) -> Self::Vector<S>;
 
     /// ρ and ρ' of accumulators, in [`Rho::units`] of [`Number::ONE`].
@@ -41,16 +41,16 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     /// Weights and accumulators of 1.
     const ONE: f32;
 
-    /// Largest gradient of an accumulator, after scaling; 0 = gradients are not scaled.
+    /// Largest gradient of an accumulator, after scaling; 0: gradients are not scaled.
     const LARGEST_SLOPE: f32;
 
-    /// Gradients that can be added without leaving the range.
+    /// Gradients that can be added without overflow.
     const ADDENDS: usize;
 
-    /// A weight, held within the range.
+    /// Converts a weight, clamped to the range.
     fn weight(weight: f32) -> Self;
 
-    /// Adds weights, within the range.
+    /// Adds weights, clamped to the range.
     fn sum(one: Self, other: Self) -> Self;
 }
 
@@ -70,8 +70,8 @@ impl Number for f32 {
     }
 }
 
-/// Fixed point. Weights and sums within ±8 keep their value up to a rounding of 2^-13 a weight,
-/// what is beyond counts as 8.
+/// Fixed point. Weights and sums within ±8 keep their value up to a rounding of 2^-13 a weight;
+/// others count as ±8.
 impl Number for i16 {
     const ONE: f32 = 4096.0;
     const LARGEST_SLOPE: f32 = 4095.0;
@@ -79,8 +79,9 @@ impl Number for i16 {
 
     #[inline(always)]
     fn weight(weight: f32) -> i16 {
-        // Adding 1.5 * 2^23 leaves no room for a fraction, and the integer in the lowest bits; a
-        // conversion would be a call for each number where there is no instruction for rounding.
+        // Adding 1.5 * 2^23 leaves no bits for a fraction, and the integer in the lowest bits; a
+        // conversion would be a call for each number on machines without an instruction for
+        // rounding.
         ((weight * Self::ONE).clamp(-32_767.0, 32_767.0) + 12_582_912.0).to_bits() as i16
     }
 

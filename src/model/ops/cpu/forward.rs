@@ -1,4 +1,4 @@
-//! Forward pass of a chunk: accumulators block by block, and what follows them up to the losses.
+//! Forward pass of a chunk: accumulators block by block, and all behind them up to the losses.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use crate::batch::{ChunkPlan, OneHot, Pairs, Touched};
 use crate::model::Aim;
 use crate::prefetch::prefetch;
 
-/// The results of a forward pass that the backward pass reads.
+/// Results of a forward pass for the backward pass.
 #[derive(Default)]
 pub(super) struct Chunk<F> {
     planner: Planner,
     /// Its own, or a cached one.
     pub plan: Arc<ChunkPlan>,
-    /// Places of the rows that the plan names, of nets of many rows; else empty.
+    /// Places of the rows that the plan names, in nets of many rows; else empty.
     pub places: Vec<u32>,
-    /// These of a block, and a blank, `[rows + 1, columns]`
+    /// The rows of a block and a blank, `[rows + 1, columns]`
     rows: Aligned<F>,
-    /// `[blocks, lists, columns]`; for logits alone of shallow nets only one block.
+    /// `[blocks, lists, columns]`; only one block if shallow nets compute logits only.
     pub accumulators: Aligned<F>,
     /// Partial logits, `[slots, lanes]`; none in deep nets
     pub partial: Aligned<f32>,
-    /// Logits, by place; and one more number.
+    /// Logits by place, and one more number.
     pub sums: Vec<f32>,
-    /// In the order of the selection; only where logits are requested.
+    /// Logits in the order of the selection; only if requested.
     pub logits: Vec<f32>,
-    /// By place, over `unit`; and a zero for slots without a position.
+    /// Logit gradients by place, in `unit`; and a zero for slots without a position.
     pub logit_gradients: Vec<f32>,
     /// The same by slot; none in deep nets.
     pub slot_gradients: Vec<f32>,
@@ -44,7 +44,7 @@ pub(super) struct Chunk<F> {
     pub head: Head,
 }
 
-/// A plan to write, not the cached one of another batch.
+/// A plan to write into, never the cached one of another batch.
 fn own(plan: &mut Arc<ChunkPlan>) -> &mut ChunkPlan {
     if Arc::get_mut(plan).is_none() {
         *plan = Arc::default();
@@ -59,11 +59,10 @@ pub(super) struct Selection<'a> {
     /// Number of the chunk in the batch.
     pub number: usize,
     pub positions: &'a [u32],
-    /// Of the batch.
     pub pairs: &'a Arc<Pairs>,
-    /// By the batch; none: all rows.
+    /// Rows that the batch touches; none: all rows.
     pub touched: Option<&'a Touched>,
-    /// None: logits alone.
+    /// None: logits only.
     pub aim: Option<Aim<'a>>,
 }
 
@@ -105,8 +104,8 @@ impl<F: Copy + Default> Chunk<F> {
         backward
     }
 
-    /// From the logits to losses and their gradients, or to the logits of the selection. Gradients
-    /// are over a unit in which the largest is `top`, if that is not 0.
+    /// Computes losses and their gradients from logits, or collects the logits of the selection.
+    /// The unit of gradients makes the largest `top`, unless that is 0.
     #[inline(always)]
     pub fn judge(&mut self, selection: Selection, top: f32, buckets: usize) {
         let Chunk { plan, sums, logits: requested, logit_gradients, loss, output_bias, .. } = self;
@@ -151,7 +150,7 @@ impl<F: Copy + Default> Chunk<F> {
 pub(super) struct Block<'a, F> {
     /// `[rows + 1, columns]`, the last row zero
     pub rows: &'a [F],
-    /// The rows of the block that is computed next; empty where they are not those that a plan numbers.
+    /// The rows of the next block; empty if they are not numbered as in plans.
     pub next: &'a [F],
     /// `[columns]`
     pub bias: &'a [F],
@@ -159,8 +158,8 @@ pub(super) struct Block<'a, F> {
     pub output: &'a [f32],
 }
 
-/// The forward pass of one chunk, whose slots have `TOGETHER` lists; 1 in deep nets, where it
-/// includes the backward pass of the layers.
+/// The forward pass of one chunk, whose slots have `TOGETHER` lists; 1 in deep nets, which include
+/// the backward pass of the layers.
 pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a Packed<F>,
@@ -181,7 +180,7 @@ where
         let Forward { kernel, packed, selection, chunk, .. } = self;
         let (net, columns, maps) = (&kernel.net, packed.columns, &packed.maps);
         let (blocks, of_view) = (columns.blocks(), columns.blocks_of_view());
-        // A constant where slots have more lists: deep nets have no code there.
+        // A constant if slots have more lists: deep nets have no code then.
         let deep = TOGETHER == 1 && net.is_deep();
         let backward = chunk.order(kernel, selection);
         let Chunk { plan, places, rows, accumulators, partial, sums, head, .. } = &mut *chunk;
@@ -222,7 +221,7 @@ where
             let logits = &mut sums[..];
             kernel.level.run(Layers { maps, plan, head, logits, backward: false });
         } else {
-            // No iterator's closure: what is not inlined does not use the instructions.
+            // No iterator's closure: only inlined code uses the instructions.
             for (&sum, &place) in S::as_simd_f32s(partial.get()).0.iter().zip(&plan.places) {
                 sums[usize::from(place)] += simd.reduce_sum_f32s(sum);
             }
@@ -249,11 +248,11 @@ where
     }
 }
 
-/// Rows ahead that one is prefetched.
+/// Distance in rows of the prefetch.
 const AHEAD: usize = 48;
 
-/// Copies the rows of a block that a plan names, behind which stands a blank: scattered over all that
-/// a batch touches many would be in pages of their own.
+/// Copies the rows of a block that a plan names, and a blank: scattered over all touched rows, many
+/// would be in pages of their own.
 #[inline(always)]
 fn gather_rows<S, const R: usize, const H: usize, F>(places: &[u32], all: &[F], rows: &mut [F])
 where
@@ -272,7 +271,7 @@ where
     }
 }
 
-/// Writes the accumulators `[lists, columns]` of a block, and adds each slot's share of the logit to
+/// Writes the accumulators `[lists, columns]` of a block, and adds each slot's part of the logit to
 /// `logits`, `[slots, lanes]`, if there are any. A slot has `TOGETHER` lists.
 #[inline(always)]
 fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
@@ -294,7 +293,7 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     let mut kinds = plan.weights.chunks_exact(ABREAST / TOGETHER);
     assert!(size_of_val(block.rows) >= (plan.rows + 1) * LINE);
 
-    // The rows of the next block that occur are prefetched meanwhile, some for each `ABREAST` lists.
+    // Meanwhile the rows of the next block are prefetched, some for each `ABREAST` lists.
     let each = plan.runs.len().div_ceil(plan.walks.len().max(1)).max(1);
     let runs = if block.next.is_empty() { &[] } else { &plan.runs[..] };
     let mut ahead = runs.chunks(each);
@@ -315,7 +314,7 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
         if let (Some(logits), Some(kinds)) = (logits.next(), kinds.next()) {
             let slots = sums.as_chunks::<TOGETHER>().0.iter().zip(logits).zip(kinds);
             for ((sums, logit), &of) in slots {
-                // Neighbours share their weights nearly always: these stay in registers.
+                // Neighbours nearly always share their weights, which stay in registers.
                 if usize::from(of) != kind {
                     kind = of.into();
                     weights = output[kind];
@@ -337,11 +336,10 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     }
 }
 
-/// The bias and the rows of each of some lists, added up.
+/// Sums of the bias and the rows of each of some lists.
 ///
-/// # Safety
-/// The lists must have as many entries as `walk`, as [`ChunkPlan::walks`] returns them, and these be
-/// offsets of the block's rows, in units of [`STEP`] bytes.
+/// # Safety The lists must have as many entries as `walk`, as [`ChunkPlan::walks`] returns them,
+/// and these must be offsets of the block's rows, in units of [`STEP`] bytes.
 #[inline(always)]
 unsafe fn sum<S, const R: usize, const H: usize, F, E>(
     simd: S,
@@ -376,7 +374,7 @@ where
             }
         }
     }
-    // The first few of the last four; the compiler knows how many.
+    // The first few of the last four, a number that the compiler can see.
     macro_rules! first {
         ($count:literal) => {
             for (abreast, sum) in sums.iter_mut().enumerate() {
@@ -395,8 +393,8 @@ where
     sums
 }
 
-/// The inputs of the first layer, `[views, rows, columns]`, from the accumulators of a block and of
-/// the one by which its neurons are multiplied if the net is pairwise.
+/// The inputs of the first layer, `[views, rows, columns]`, from the accumulators of a block, and
+/// of the one by which its neurons are multiplied if the net is pairwise.
 #[inline(always)]
 fn features<S, const R: usize, const H: usize, F, P>(
     simd: S,

@@ -23,7 +23,7 @@ use super::simd::{Lanes, Task};
 use crate::batch::{ChunkPlan, OneHot, Pairs, Touched};
 use crate::model::Aim;
 
-/// Memory that is kept from call to call, for nets and batches of any size.
+/// Memory that is reused from call to call, for nets and batches of any size.
 #[derive(Default)]
 pub struct Scratch {
     single: Buffers<f32>,
@@ -35,19 +35,19 @@ pub struct Scratch {
 #[derive(Default)]
 struct Buffers<F> {
     packed: Packed<F>,
-    /// The chunks that a shard has under way.
+    /// Chunks in progress of a shard.
     chunks: Pool<Vec<Chunk<F>>>,
     backward: Pool<BackwardBuffers<F>>,
 }
 
-/// Buffers that are not in use, one for each thread at most.
+/// Unused buffers, at most one a thread.
 #[derive(Default)]
 struct Pool<T>(Mutex<Vec<T>>);
 
 impl<T: Default> Pool<T> {
     fn lend<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let idle = || self.0.lock().expect("no thread panics while it holds the lock");
-        // The last one that was given back, as the caches still have it.
+        // The most recently returned one, which the caches still contain.
         let mut lent = idle().pop().unwrap_or_default();
         let result = work(&mut lent);
         idle().push(lent);
@@ -58,8 +58,9 @@ impl<T: Default> Pool<T> {
 /// The mean over the batch of the losses, and its gradients; or those of the sum of
 /// `force * y`, whose own value is not computed.
 ///
-/// The positions come with the rows that they [touch](Kernel::touched). The aim has `[batch]` numbers. The loss of an empty batch is not a number. The result has the
-/// same bits for any number of rayon's threads.
+/// The positions come with the rows that they [touch](Kernel::touched). The aim has `[batch]`
+/// numbers. The loss of an empty batch is NaN. The result has the same bits for any number of
+/// rayon's threads.
 ///
 /// # Panics
 /// When a slice does not fit the net, or an index is beyond the rows.
@@ -103,7 +104,7 @@ enum Job<'a> {
     Gradients(Aim<'a>, Gradients<'a>),
 }
 
-/// Does the job with the code compiled for the kind of net. Returns the mean loss, if requested.
+/// Runs the job with the code compiled for the kind of net. Returns the mean loss, if requested.
 fn dispatch(
     kernel: &Kernel,
     weights: &Weights,
@@ -140,15 +141,15 @@ fn dispatch(
             pass.run::<$rho, $h, $together>(job, sums)
         }};
     }
-    // On a thread of the pool: from outside it each of the many parallel loops would put the caller
-    // to sleep and wake it again, which takes as long as the smallest of them.
+    // On a thread of the pool: from outside, each of the many parallel loops would suspend and wake
+    // the caller, which takes as long as the shortest of them.
     rayon::scope(|_| match kernel.precision {
         Precision::F32 => run!(1, single),
         Precision::Mixed => run!(2, mixed),
     })
 }
 
-/// A batch on its way through a net.
+/// A batch in a pass through a net.
 struct Pass<'a, F> {
     kernel: &'a Kernel,
     packed: &'a Packed<F>,
@@ -182,7 +183,7 @@ impl<F> Pass<'_, F> {
         }
     }
 
-    /// The forward pass of these chunks of the batch.
+    /// Forward pass of these chunks of the batch.
     fn forward<P: Rho, const H: usize, const TOGETHER: usize>(
         &self,
         aim: Option<Aim>,
@@ -220,7 +221,7 @@ impl<F> Pass<'_, F> {
         });
     }
 
-    /// Returns the sum of the losses.
+    /// Computes all gradients; returns the sum of the losses.
     fn gradients<P: Rho, const H: usize, const TOGETHER: usize>(
         &self,
         aim: Aim,
@@ -263,7 +264,8 @@ impl<F> Pass<'_, F> {
         loss
     }
 
-    /// Both passes of these chunks. `sums` are those of the blocks, both halves of each side by side.
+    /// Both passes of these chunks. `sums` are those of the blocks, both halves of each side by
+    /// side.
     fn shard<P: Rho, const H: usize, const TOGETHER: usize>(
         &self,
         aim: Aim,
@@ -281,7 +283,7 @@ impl<F> Pass<'_, F> {
         let mut totals =
             Totals { loss: 0.0, output_bias: vec![0.0; net.buckets], upper: vec![0.0; upper] };
         self.chunks.lend(|chunks| {
-            // Once without chunks, where there are none.
+            // Once without chunks, if there are none.
             for group in groups(numbers.clone(), each) {
                 self.forward::<P, H, TOGETHER>(Some(aim), group.clone(), chunks);
                 let chunks = &chunks[..group.len()];
@@ -290,10 +292,11 @@ impl<F> Pass<'_, F> {
                 }
                 let halves = packed.columns.halves();
                 let of_blocks = sums.par_chunks_exact_mut(halves).enumerate().with_max_len(1);
-                // Those that were written last are still in the nearest caches.
+                // The blocks written last are still in the nearest caches.
                 of_blocks.rev().for_each(|(block, sums)| {
                     if group.start == numbers.start {
-                        // Here, where it brings them into the cache of the thread that adds to them.
+                        // Cleared here, which brings them into the cache of the thread that adds to
+                        // them.
                         for (half, sums) in sums.iter_mut().enumerate() {
                             sums.clear(net, packed, half);
                         }
@@ -317,14 +320,14 @@ impl<F> Pass<'_, F> {
     }
 }
 
-/// The numbers, `each` at a time; no numbers once, if there are none.
+/// Splits the numbers into groups of `each`; an empty group if there are none.
 fn groups(numbers: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> {
     let Range { start, end } = numbers;
     let starts = (start..end.max(start + 1)).step_by(each.max(1));
     starts.map(move |first| first..end.min(first + each))
 }
 
-/// Sums over chunks beside those of the blocks.
+/// Sums over chunks besides those of the blocks.
 struct Totals {
     loss: f64,
     /// The gradients of the output biases, by bucket; in shallow nets.
@@ -341,20 +344,20 @@ impl Totals {
     }
 }
 
-/// Tasks of the backward pass, at least. More keep more threads busy, at the price of more gradients
+/// Fewest tasks of the backward pass. More keep more threads busy, at the price of more gradients
 /// to add up.
 const MIN_TASKS: usize = 16;
 
-/// Shards, at least. The work of a thread then stays in its own caches: to hand accumulators and
-/// gradients to the other of two threads costs little where these share a cache, and a quarter of a
-/// step where they do not.
+/// Fewest shards. The work of a thread then stays in its own caches: passing accumulators and
+/// gradients to another thread costs little if both share a cache, and a quarter of a step if they
+/// do not.
 const MIN_SHARDS: usize = 2;
 
-/// Bytes of gradients, at most, that blocks of several tasks may have: to add up more costs more
-/// than the threads are worth that it would keep busy.
+/// Most bytes of gradients of blocks of several tasks: adding up more costs more than the
+/// additional threads gain.
 const MAX_SHARD_BYTES: usize = 8 << 20;
 
-/// Columns a block, and lanes of a vector, of 32-bit numbers.
+/// Columns per block and lanes per vector of 32-bit numbers.
 struct Sizes;
 
 impl Task for Sizes {

@@ -1,7 +1,7 @@
 //! Layers of deep nets: a chunk's logits, and the backward pass to the accumulators and to the
 //! weights of the upper layers.
 //!
-//! Layers are small, and positions of one output bucket stand together, so each layer is a dense
+//! Layers are small, and positions of one output bucket are contiguous, so each layer is a dense
 //! product of a few dozen rows. Gradients of the first map, the large one, are computed block by
 //! block.
 
@@ -17,27 +17,27 @@ use crate::architecture::{Architecture, Curve};
 use crate::batch::ChunkPlan;
 use crate::batch::plan::Span;
 
-/// The affine maps of a net as the kernels want them.
+/// Affine maps of a net in the layout of the kernels.
 #[derive(Default)]
 pub(super) struct Maps {
     pub maps: Vec<Map>,
-    /// The activation of each map but the last.
+    /// Activation of each map but the last.
     pub curves: Vec<&'static [Curve]>,
     /// Whether the last output of the first map is added to the logit as it is.
     pub skip: bool,
     views: usize,
     buckets: usize,
-    /// The start of each map's gradients in a chunk's, and behind the last one their number; of the
-    /// first map they are the biases alone.
+    /// Start of each map's gradients in a chunk's, and behind the last one their number; the first
+    /// map has only its biases here.
     starts: Vec<usize>,
-    /// As many as the deepest map takes.
+    /// As many zeros as the deepest map needs.
     zeros: Vec<f32>,
 }
 
 /// One affine map, by output bucket.
 #[derive(Default)]
 pub(super) struct Map {
-    /// Inputs, padded as they lie in a chunk.
+    /// Inputs, padded as in a chunk.
     pub inputs: usize,
     pub outputs: usize,
     /// Outputs, padded to whole vectors.
@@ -53,7 +53,7 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// Makes room; padding is zero.
+    /// Resizes the buffers; padding is zero.
     fn shape(&mut self, [inputs, outputs, buckets]: [usize; 3], depth: usize, lanes: usize) {
         let (width, panels) = (outputs.next_multiple_of(lanes), inputs.div_ceil(depth));
         let sizes = [inputs * width, panels * outputs * depth, width].map(|size| size * buckets);
@@ -66,12 +66,12 @@ impl Map {
         *self = Map { inputs, outputs, width, depth, weights, transposed, bias };
     }
 
-    /// Takes weights `[buckets, outputs, inputs]`, the inputs at their places, and biases.
+    /// Copies weights `[buckets, outputs, inputs]`, with the inputs at these places, and biases.
     fn fill(&mut self, places: &[usize], values: &[f32], biases: &[f32]) {
         let rows = self.rows();
         let Map { inputs, outputs, width, depth, weights, transposed, bias } = self;
         let (outputs, width, depth) = (*outputs, *width, *depth);
-        // Where the first output of each stands, and after how many numbers the next.
+        // Place of the first output of each, and the distance to the next.
         let of_panel = |place: &usize| place / depth * outputs * depth + place % depth;
         let across: Vec<usize> = places.iter().map(of_panel).collect();
         for (bias, biases) in bias.chunks_exact_mut(width).zip(biases.chunks_exact(outputs)) {
@@ -122,7 +122,7 @@ impl Map {
 }
 
 impl Maps {
-    /// A vector has so many lanes.
+    /// Packs the maps for vectors of `lanes` lanes.
     pub fn pack(&mut self, kernel: &Kernel, weights: &Weights, columns: Columns, lanes: usize) {
         let net = &kernel.net;
         self.skip = net.skip;
@@ -179,7 +179,7 @@ impl Maps {
         self.maps.last_mut().expect("a net has an output").bias.fill(f32::NAN);
     }
 
-    /// Numbers of what [`Maps::spread`] takes.
+    /// Size of the gradients that [`Maps::spread`] takes.
     pub fn upper_len(&self) -> usize {
         self.starts[self.maps.len()]
     }
@@ -192,8 +192,8 @@ fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
     (block * net.views() + view) * columns.each + column
 }
 
-/// The logits of a chunk, by place, from the features; or backward: from their gradients to those of
-/// the first map's outputs and of the upper maps.
+/// The logits of a chunk, by place, from the features; in the backward pass the gradients of the
+/// first map's outputs and of the upper maps.
 pub(super) struct Layers<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
@@ -222,8 +222,8 @@ impl Task for Layers<'_> {
     }
 }
 
-/// From the gradients of the first map's outputs to those of its inputs in a block, and of the map's
-/// weights for these.
+/// Backward pass from the first map's outputs to its inputs in a block, and to its weights of
+/// these.
 pub(super) struct FirstMapBackward<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
@@ -262,11 +262,11 @@ impl Task for FirstMapBackward<'_> {
     }
 }
 
-/// Buffers of a chunk's layers. Rows are those of positions, by place, and one more of zeros.
+/// Buffers of a chunk's layers. Rows are positions, by place, and one more of zeros.
 #[derive(Default)]
 pub(super) struct Head {
     pub rows: usize,
-    /// Inputs of the first map, in panels of a block's columns of a view each:
+    /// Inputs of the first map, in panels of a block's columns of one perspective:
     /// `[blocks of a view, views, rows, columns]`.
     pub features: Aligned<f32>,
     /// The row of each list among those of a block, `view * rows + row`.
@@ -282,7 +282,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Makes room for the positions of a plan.
+    /// Resizes the buffers for the positions of a plan.
     pub fn resize(&mut self, net: &Architecture, maps: &Maps, plan: &ChunkPlan) {
         let rows = plan.positions.len() + 1;
         self.rows = rows;
@@ -296,7 +296,7 @@ impl Head {
             }
         }
 
-        // All at once: a buffer that grows in between may lose what it holds.
+        // All at once: a buffer that grows later may lose its contents.
         self.features.resize(rows * maps.maps[0].inputs);
         for list in [&mut self.values, &mut self.taken, &mut self.slopes] {
             list.resize_with(maps.maps.len(), Aligned::default);
@@ -308,7 +308,7 @@ impl Head {
         }
     }
 
-    /// The logits of some positions of one bucket from the features.
+    /// Computes the logits of positions of one bucket from the features.
     #[inline(always)]
     pub fn forward<S: Lanes>(&mut self, simd: S, maps: &Maps, span: &Span, logits: &mut [f32]) {
         let Span { of: bucket, range } = span;
@@ -348,8 +348,8 @@ impl Head {
         }
     }
 
-    /// From the gradients of the logits of some positions of one bucket to those of the first map's
-    /// outputs and of the upper maps.
+    /// Backward pass from the logits of positions of one bucket to the first map's outputs and the
+    /// upper maps.
     #[inline(always)]
     pub fn backward<S: Lanes>(
         &mut self,
@@ -389,7 +389,7 @@ impl Head {
                 return;
             }
             let below = &maps.maps[i - 1];
-            // What was taken is no longer needed: its gradients stand in its place.
+            // The inputs are no longer needed: their gradients replace them.
             let a = Matrix::plain(slopes, map.width);
             let c = part_mut(self.taken[i].get_mut(), map.depth, range);
             let (b, zeros) = (map.transposed(*bucket, 0), &zeros[..map.depth]);
@@ -410,7 +410,6 @@ impl Head {
     }
 }
 
-/// Some rows.
 #[inline(always)]
 fn part<'a>(all: &'a [f32], width: usize, rows: &Range<usize>) -> &'a [f32] {
     &all[rows.start * width..rows.end * width]
@@ -421,7 +420,7 @@ fn part_mut<'a>(all: &'a mut [f32], width: usize, rows: &Range<usize>) -> &'a mu
     &mut all[rows.start * width..rows.end * width]
 }
 
-/// The activations of a map's values: those of each curve side by side, zeros behind them.
+/// Activations of a map's values: those of each curve side by side, zeros behind them.
 #[inline(always)]
 fn activate(
     curves: &[Curve],
@@ -443,7 +442,7 @@ fn activate(
     }
 }
 
-/// The gradients of a map's values from those of their activations and of the logits.
+/// Gradients of a map's values from those of their activations and of the logits.
 #[inline(always)]
 fn activation_gradients(
     curves: &[Curve],

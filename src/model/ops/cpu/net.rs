@@ -9,11 +9,11 @@ use super::Level;
 use crate::architecture::{Architecture, Array, Part, Set};
 use crate::batch::{Active, ChunkPlan, OneHot, Pairs, Touched};
 
-/// A net and how it is computed.
+/// A net, and how it is computed.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// Beyond 8,191 rows the kernels are a tenth slower. Any number of neurons; multiples of 32 waste
-    /// nothing.
+    /// With more than 8,191 rows the kernels are a tenth slower. Any number of neurons; multiples
+    /// of 32 waste nothing.
     pub net: Architecture,
     pub precision: Precision,
     pub level: Level,
@@ -25,14 +25,14 @@ pub struct Kernel {
 pub(super) struct SetOfKernel {
     /// Numbers of its rows among those of all sets.
     pub rows: Range<usize>,
-    /// Whether its gradients are those of the rows that a batch touches.
+    /// Whether its gradients have only the rows that a batch touches.
     pub is_sparse: bool,
     /// None if it is trained without a factor.
     pub factor: Option<Arc<FactorRows>>,
 }
 
 impl SetOfKernel {
-    /// The touched rows that gradients have, numbered as those of all sets are; none: all rows.
+    /// The touched rows that gradients have, numbered as in all sets; none: all rows.
     pub fn touched<'a>(&self, touched: Option<&'a Touched>) -> Option<&'a [u32]> {
         touched.filter(|_| self.is_sparse).map(|touched| touched.within(self.rows.clone()))
     }
@@ -41,25 +41,25 @@ impl SetOfKernel {
 /// The rows of a factor.
 #[derive(Debug)]
 pub(super) struct FactorRows {
-    /// The row of the factor that is added to each row of the set, or [`NO_FACTOR`].
+    /// The factor's row that is added to each row of the set, or [`NO_FACTOR`].
     pub of: Vec<u32>,
-    /// The rows of the set by the row of the factor that is added to them.
+    /// The rows of the set by the factor's row that is added to them.
     pub sharing: Sharing,
 }
 
-/// A row of a set that shares no weights.
+/// Marks a row without a factor.
 pub(super) const NO_FACTOR: u32 = u32::MAX;
 
-/// Numbers by the row of a factor.
+/// Numbers grouped by the row of a factor.
 #[derive(Debug, Default)]
 pub(super) struct Sharing {
-    /// The first number of each row, and behind the last row the end.
+    /// First number of each row, and the end of the last.
     starts: Vec<usize>,
     numbers: Vec<u32>,
 }
 
 impl Sharing {
-    /// Sorts the numbers 0, 1, ... of things by the row that each shares.
+    /// Groups the numbers 0, 1, ... by the row that each shares.
     pub fn new(rows: usize, of: impl Iterator<Item = u32> + Clone) -> Self {
         let mut starts = vec![0; rows + 1];
         for row in of.clone().filter(|row| *row != NO_FACTOR) {
@@ -77,13 +77,13 @@ impl Sharing {
         Self { starts, numbers }
     }
 
-    /// The numbers of what shares a row.
+    /// The numbers of a row.
     pub fn of(&self, row: usize) -> &[u32] {
         &self.numbers[self.starts[row]..self.starts[row + 1]]
     }
 }
 
-/// Bits of the numbers in the inner loops.
+/// Number format of the inner loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -91,7 +91,7 @@ pub enum Precision {
     #[default]
     F32,
     /// 16-bit fixed point in the inner loops: the forward pass reads weights and biases rounded to
-    /// multiples of 2^-12 and held within ±8, and so for the sums (a ReLU never exceeds 8); the
+    /// multiples of 2^-12 and clamped to ±8, as are the sums (a ReLU never exceeds 8); the
     /// gradients of accumulator values are rounded to 1/4095 of the largest of their chunk and
     /// column. Weights, output layer, loss and gradients of weights stay 32-bit floats.
     Mixed,
@@ -122,14 +122,13 @@ pub struct Slices<T> {
 
 pub type Weights<'a> = Slices<&'a [f32]>;
 
-/// Gradients, written over what was there.
+/// Gradients, which are overwritten.
 pub type Gradients<'a> = Slices<&'a mut [f32]>;
 
 impl<T: Default + AsRef<[f32]>> Slices<T> {
     /// Slices in the order of [`Architecture::arrays`].
     ///
-    /// # Panics
-    /// When a slice does not fit its array.
+    /// # Panics If a slice does not fit its array.
     pub fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
         let mut sorted =
             Self { rows: Vec::new(), factors: Vec::new(), bias: T::default(), maps: Vec::new() };
@@ -137,7 +136,7 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
             let slice = slices.next().unwrap_or_default();
             let Array { part, name, .. } = &array;
             let (found, wanted) = (slice.as_ref().len(), array.len());
-            // Gradients may be those of some rows.
+            // Gradients may have only some rows.
             let of_some = matches!(part, Part::Rows(_)) && found.is_multiple_of(net.hidden);
             assert!(found == wanted || of_some && found < wanted, "numbers of {name}");
             match part {
@@ -158,7 +157,7 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
     }
 }
 
-/// The pairs that the lists name.
+/// The pairs of the lists.
 pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<Pairs> {
     match inputs {
         OneHot::Plans([plan, ..]) => plan.pairs.clone(),
@@ -187,18 +186,18 @@ impl Kernel {
         Self { net: net.clone(), precision, level, sets }
     }
 
-    /// The same with gradients of all rows.
+    /// The kernel with gradients of all rows.
     pub fn dense(mut self) -> Self {
         self.sets.iter_mut().for_each(|set| set.is_sparse = false);
         self
     }
 
-    /// Whether it computes with the rows that a batch touches, and not with all.
+    /// Whether it computes with the rows that a batch touches only.
     pub fn is_sparse(&self) -> bool {
         self.sets.iter().any(|set| set.is_sparse)
     }
 
-    /// The rows that positions touch, if only those are computed with.
+    /// The rows that positions touch, if the kernel is sparse.
     pub fn touched(&self, positions: OneHot) -> Option<Touched> {
         self.is_sparse().then(|| Touched::of(positions, &pairs_of(positions, &self.net)))
     }
@@ -211,7 +210,7 @@ impl Kernel {
         })
     }
 
-    /// Touched rows of each array that its gradients have; none: all of it.
+    /// The touched rows in the gradients of each array; none: all of it.
     pub fn gradient_rows(&self, touched: Option<&Touched>) -> Vec<Option<usize>> {
         let of = |array: Array| match array.part {
             Part::Rows(set) => self.sets[set].touched(touched).map(<[u32]>::len),

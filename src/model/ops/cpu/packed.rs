@@ -1,8 +1,8 @@
 //! The weights of a net, block by block.
 //!
-//! A block holds the same few columns of every row, one row behind the other. That way all rows
-//! of a block stay in the first cache while a kernel walks over the positions, and the rows of a
-//! power-of-two number of columns do not fight for the same cache sets.
+//! A block holds the same few columns of every row, one row behind the other. So all rows of a
+//! block stay in the first-level cache while a kernel processes the positions, and rows of a
+//! power-of-two number of columns do not compete for the same cache sets.
 
 use std::ops::Range;
 
@@ -24,9 +24,9 @@ pub(super) struct Packed<F> {
     /// `[blocks, rows + 1, columns]`: of inputs, then of pairs, or those that a batch touches; each
     /// block's last row zero
     rows: Aligned<F>,
-    /// How many rows there are, without the zero.
+    /// Number of rows, without the zero row.
     pub count: usize,
-    /// Numbers of a block in that.
+    /// Numbers in a block of them.
     block: usize,
     /// `[blocks, columns]`
     bias: Aligned<F>,
@@ -46,11 +46,11 @@ pub(super) struct Packed<F> {
 /// The neurons of each block.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Columns {
-    /// Columns a block.
+    /// Columns per block.
     pub each: usize,
-    /// Neurons that lie side by side: all, or a half where those of two halves are multiplied.
+    /// Contiguous neurons: all, or a half if two halves are multiplied.
     run: usize,
-    /// 1, or 2 halves.
+    /// Number of runs: 1, or 2 halves.
     runs: usize,
 }
 
@@ -65,12 +65,12 @@ impl Columns {
         self.runs * self.blocks_of_view()
     }
 
-    /// 2 where the neurons of two halves are multiplied, else 1.
+    /// 2 if the neurons of two halves are multiplied, else 1.
     pub fn halves(&self) -> usize {
         self.runs
     }
 
-    /// Blocks of a view's inputs to the next layer.
+    /// Blocks of a perspective's inputs to the next layer.
     pub fn blocks_of_view(&self) -> usize {
         self.run.div_ceil(self.each)
     }
@@ -122,8 +122,8 @@ impl<F: Number> Packed<F> {
             }
         }
         let diverged = pieces.into_par_iter().map(|piece| kernel.level.run(piece));
-        // Integers cannot be not-a-number, so it must show elsewhere that a training diverged; and
-        // not all machines let it pass through a clamp. No block may be left out once one is found.
+        // Integers cannot be NaN, so a divergence must be found here; and not all machines pass NaN
+        // through a clamp. All blocks are packed even after one is found.
         let diverged = diverged.reduce(|| false, |one, other| one | other)
             || weights.bias.iter().any(|bias| !bias.is_finite());
         self.rows.get_mut().par_chunks_exact_mut(self.block).for_each(|rows| {
@@ -176,7 +176,7 @@ impl<F: Number> Packed<F> {
         self.columns.width() * net.views() * size_of::<F>()
     }
 
-    /// `next` is computed after this one.
+    /// The weights of a block; `next` is computed after this one.
     #[inline(always)]
     pub fn block(&self, net: &Architecture, block: usize, next: usize) -> Block<'_, F> {
         let each = self.columns.each;
@@ -206,22 +206,22 @@ fn part<T>(all: &[T], size: usize, index: usize) -> &[T] {
     &all[index * size..][..size]
 }
 
-/// Weights of a task.
+/// Weights per task.
 const PIECE: usize = 1 << 15;
 
-/// Rows whose blocks are packed in turn, while the weights of as many are fetched.
+/// Rows whose blocks are packed in turn, while the next weights are prefetched.
 const TILE: usize = 8;
 
-/// Some rows of a set, in all blocks; whether one of their weights is not a finite number.
+/// Packs some rows of a set, in all blocks; returns whether a weight is not finite.
 struct Rows<'a, F> {
     kernel: &'a Kernel,
     weights: &'a Weights<'a>,
     /// By block.
     neurons: &'a [Range<usize>],
     set: usize,
-    /// Of the set; none: all rows.
+    /// Touched rows of the set; none: all rows.
     touched: Option<&'a [u32]>,
-    /// Among those.
+    /// Range of places among those.
     places: Range<usize>,
     /// `[rows, columns]` of each block
     blocks: Vec<&'a mut [F]>,
@@ -265,7 +265,7 @@ impl<F: Number> Task for Rows<'_, F> {
     }
 }
 
-/// The rows of a block that follow from others: those of pairs, and the zero.
+/// Rows of a block that follow from others: those of pairs, and the zero row.
 struct Derived<'a, F> {
     /// `[rows + 1, columns]`
     rows: &'a mut [F],
@@ -301,7 +301,7 @@ impl<F: Number> Task for Derived<'_, F> {
     }
 }
 
-/// Makes the row of a pair of those of its parents.
+/// Computes the row of a pair from its parents.
 #[inline(always)]
 fn add_up<F: Number>(rows: &mut [F], each: usize, parents: [usize; 2], pair: usize) {
     let (before, pair_and_others) = rows.split_at_mut(pair * each);
@@ -311,7 +311,7 @@ fn add_up<F: Number>(rows: &mut [F], each: usize, parents: [usize; 2], pair: usi
     }
 }
 
-/// The weights that rows of a set share.
+/// Weights that are shared by rows of a set.
 struct SharedRows<'a> {
     /// `[factor rows, N]`; empty where there is none.
     weights: &'a [f32],
@@ -320,7 +320,7 @@ struct SharedRows<'a> {
 }
 
 impl SharedRows<'_> {
-    /// Those of a row, or none.
+    /// Shared weights of a row, if any.
     #[inline(always)]
     fn of(&self, row: usize, neurons: &Range<usize>) -> Option<&[f32]> {
         let row = self.rows.map_or(NO_FACTOR, |rows| rows.of[row]);
@@ -361,7 +361,7 @@ fn find_largest(largest: &mut [u32; 16], weights: &[f32]) {
     }
 }
 
-/// Copies the neurons of a block, and zeros for the columns that have none.
+/// Copies the neurons of a block, and zeros into unused columns.
 #[inline(always)]
 fn take<F: Number>(to: &mut [F], from: &[f32], convert: impl Fn(f32) -> F) {
     let (there, missing) = to.split_at_mut(from.len());
@@ -371,16 +371,16 @@ fn take<F: Number>(to: &mut [F], from: &[f32], convert: impl Fn(f32) -> F) {
     missing.fill(F::default());
 }
 
-/// A buffer that begins at a cache line's start, as vectors across two lines are slow.
+/// A buffer aligned to a cache line, as vectors across two lines are slow.
 #[derive(Default)]
 pub(super) struct Aligned<T> {
-    /// The numbers and a line to spare.
+    /// The numbers and a line of padding.
     buffer: Vec<T>,
     len: usize,
 }
 
 impl<T: Copy + Default> Aligned<T> {
-    /// Makes room for so many numbers, of any value: those that were there may have moved.
+    /// Resizes to `len` arbitrary numbers: existing ones may move.
     pub fn resize(&mut self, len: usize) {
         self.len = len;
         let need = len + LINE / size_of::<T>();

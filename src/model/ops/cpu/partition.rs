@@ -1,8 +1,8 @@
 //! The chunks of a batch.
 //!
-//! Where king buckets share out the same pieces among more rows, positions of the same king
-//! buckets stand together in the batch: a chunk then meets hardly more rows than that of a net
-//! without them, each of these as often, and the others need not come into its caches.
+//! If king buckets spread the same pieces over more rows, positions with equal king buckets are
+//! grouped: a chunk then touches hardly more rows than without king buckets, each as often, and the
+//! other rows need not enter its caches.
 
 use std::ops::Range;
 
@@ -10,25 +10,25 @@ use super::net::Kernel;
 use crate::architecture::Architecture;
 use crate::batch::{Active, OneHot};
 
-/// Bytes of accumulators that fit a thread's share of the caches. They are written once and read
-/// once; from memory that would cost as much as all the rest.
+/// Bytes of accumulators that fit a thread's share of the caches. They are written and read once;
+/// from memory that would cost as much as all the rest.
 const CACHE: usize = 2 << 20;
 
-/// Positions of a chunk, at most.
+/// Most positions of a chunk.
 const MOST: usize = 512;
 
-/// Chunks of a group, at most: a block's weights and gradients are fetched once for all of them.
+/// Most chunks of a group: a block's weights and gradients are loaded once for all of them.
 const CHUNKS_PER_GROUP: usize = 2;
 
-/// The same in nets of many rows, in so many times the memory: a block's gradients are larger than
-/// the accumulators of a chunk, and each chunk adds to most of them.
+/// The same in nets of many rows, whose groups have as many times the memory: a block's gradients
+/// exceed the accumulators of a chunk, and each chunk adds to most of them.
 const CHUNKS_OF_LARGE: usize = 4;
 
 /// The positions of a batch, chunk after chunk.
 #[derive(Default)]
 pub(super) struct Partition {
     order: Vec<u32>,
-    /// The end of each chunk in that.
+    /// End of each chunk.
     ends: Vec<usize>,
     /// Bytes of a position's accumulators.
     bytes: usize,
@@ -37,11 +37,11 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    /// Splits a batch; `bytes` are those of a position's accumulators.
+    /// Splits a batch; `bytes` is the size of a position's accumulators.
     pub fn split(&mut self, kernel: &Kernel, positions: OneHot, bytes: usize) {
         let batch = positions.len();
-        // More share the cost of fetching a block's weights and gradients, and of each input's
-        // sum. A power of two.
+        // More positions share the cost of loading a block's weights and gradients, and of each
+        // input's sum. A power of two.
         let size = 1 << (CACHE / bytes).clamp(64, MOST).ilog2();
         self.bytes = bytes;
         self.ends.clear();
@@ -89,7 +89,7 @@ impl Partition {
         &self.order[self.range(chunk)]
     }
 
-    /// Puts positions of the same king buckets together, each in the order of the batch.
+    /// Sorts positions by king buckets, those of equal buckets in the order of the batch.
     fn sort(&mut self, kings: usize, lists: &Active) {
         if kings == 1 {
             return;

@@ -1,9 +1,8 @@
-//! Vector instructions of the kernels, chosen at run time, and the few operations that pulp's vectors
-//! lack.
+//! Vector instructions of the kernels, chosen at run time, and operations that pulp's vectors lack.
 
 use pulp::{NullaryFnOnce, Simd};
 
-/// A set of vector instructions. All compute the same up to rounding.
+/// A set of vector instructions. Results are the same up to rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// x86-64 with AVX-512 F, BW, CD, DQ and VL.
@@ -12,7 +11,7 @@ pub enum Level {
     Avx2,
     /// AArch64.
     Neon,
-    /// Plain loops; runs anywhere.
+    /// Plain loops for any machine.
     Portable,
 }
 
@@ -20,7 +19,7 @@ impl Level {
     /// Fastest first.
     pub const ALL: [Level; 4] = [Level::Avx512, Level::Avx2, Level::Neon, Level::Portable];
 
-    /// The fastest one this machine has.
+    /// The fastest level of this machine.
     pub fn detect() -> Level {
         let mut available = Level::ALL.into_iter().filter(|level| level.is_available());
         available.next().expect("the portable level is always available")
@@ -31,7 +30,7 @@ impl Level {
         Level::ALL.into_iter().filter(|level| level.is_available()).collect()
     }
 
-    /// The one with this [`name`](Level::name), available or not.
+    /// The level with this [`name`](Level::name), available or not.
     pub fn named(name: &str) -> Option<Level> {
         Level::ALL.into_iter().find(|level| level.name() == name)
     }
@@ -61,8 +60,7 @@ impl Level {
 
     /// Runs a task with this level's instructions.
     ///
-    /// # Panics
-    /// Where the machine lacks the level.
+    /// # Panics If the machine lacks the level.
     pub(in crate::model::ops) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -93,7 +91,8 @@ const MISSING: &str = "this machine lacks the requested instructions";
 pub(in crate::model::ops) trait Task {
     type Output;
 
-    /// Must be `#[inline(always)]`, and all it calls: only what is inlined uses the instructions.
+    /// Must be `#[inline(always)]`, as must all that it calls: only inlined code uses the
+    /// instructions.
     fn run<S: Lanes, const R: usize>(self, simd: S) -> Self::Output;
 }
 
@@ -119,13 +118,13 @@ pub(in crate::model::ops) trait Lanes: Simd {
         self.mul_add_e_f32s(a, b, c)
     }
 
-    /// `a + b`, held within the range of 16 bits
+    /// `a + b`, clamped to the range of 16 bits
     fn add_saturating(self, a: Self::i16s, b: Self::i16s) -> Self::i16s;
 
     /// The lower and the upper half, as floats.
     fn widen(self, a: Self::i16s) -> [Self::f32s; 2];
 
-    /// The reverse: rounded to the nearest. All must be within the range of 16 bits.
+    /// Rounds to the nearest. All must be within the range of 16 bits.
     fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s;
 }
 
@@ -170,7 +169,7 @@ impl Lanes for pulp::x86::V3 {
     #[inline(always)]
     fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s {
         let [low, high] = halves.map(|half| self.avx._mm256_cvtps_epi32(pulp::cast(half)));
-        // The packing goes by 128-bit lanes; the permutation puts these right.
+        // Packing works within 128-bit parts; the permutation restores the order.
         let packed = self.avx2._mm256_packs_epi32(low, high);
         pulp::cast(self.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(packed))
     }
@@ -199,7 +198,7 @@ impl Lanes for pulp::aarch64::Neon {
 }
 
 impl Lanes for pulp::Scalar128b {
-    // pulp's rounds once even where that takes a function call a number.
+    // pulp's operation rounds once even if that takes a function call a number.
     #[inline(always)]
     fn multiply_add(self, a: Self::f32s, b: Self::f32s, c: Self::f32s) -> Self::f32s {
         self.add_f32s(self.mul_f32s(a, b), c)
@@ -219,7 +218,7 @@ impl Lanes for pulp::Scalar128b {
 
     #[inline(always)]
     fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s {
-        // Adding 1.5 * 2^23 leaves no room for a fraction, and the integer in the lowest bits.
+        // Adding 1.5 * 2^23 leaves no bits for a fraction, and the integer in the lowest bits.
         let a: [f32; 8] = pulp::cast(halves);
         pulp::cast(a.map(|a| (a + 12_582_912.0).to_bits() as i16))
     }

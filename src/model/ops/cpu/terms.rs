@@ -1,10 +1,10 @@
-//! The loss of handcrafted terms over pieces of data, with its gradients, as one operation.
+//! The loss of handcrafted terms over blocks of data, with its gradients, as one operation.
 //!
-//! Pieces are cut into units of rows. The terms of a unit are added up, the formula of
-//! [`crate::sums`] gives logits, the loss its slopes, and these are added up by term. Where a piece
-//! has its entries by term too, both sums follow these. Floats have 32 bits within a unit and 64
-//! bits beyond. Units go to shards that follow from the shapes alone, and all sums have a fixed
-//! order, so that the result has the same bits for any number of threads.
+//! Blocks are split into units of rows. The terms of a unit are added up, the formula of
+//! [`crate::sums`] gives logits, the loss its derivatives, and these are added up by term. If a
+//! block also has its entries by term, both sums use these. Floats have 32 bits within a unit and
+//! 64 bits beyond. The assignment of units to shards follows from the shapes alone, and all sums
+//! have a fixed order, so that the result has the same bits for any number of threads.
 
 mod block;
 
@@ -22,13 +22,13 @@ use crate::model::Aim;
 /// Inputs of the loss of handcrafted terms.
 #[derive(Clone, Copy, Debug)]
 pub struct TermsJob<'a> {
-    /// Pieces of any sizes.
+    /// Blocks of any sizes.
     pub pieces: &'a [Arc<Terms>],
-    /// A number a position, in the order of the pieces; logits need none.
+    /// One number a position, in the order of the blocks; logits need none.
     pub aim: Aim<'a>,
-    /// Centipawns a logit.
+    /// Centipawns per logit.
     pub scale: f32,
-    /// Whether the tempo moves; its gradient is 0 otherwise.
+    /// Whether the tempo is trained; its gradient is 0 otherwise.
     pub tempo: bool,
     pub level: Level,
 }
@@ -46,7 +46,7 @@ pub struct TermsGradients {
 /// `force * logit`, whose own value is not computed.
 ///
 /// `weights` are `[terms, 2]`, middlegame and endgame, in centipawns. The loss of no positions is
-/// not a number. The result has the same bits for any number of rayon's threads.
+/// NaN. The result has the same bits for any number of rayon's threads.
 ///
 /// # Panics
 /// When targets or an entry's term do not fit, or a piece contradicts itself.
@@ -70,15 +70,14 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
     }
 }
 
-/// The logits, one a position, from White's point of view.
+/// Logits, one a position, from White's point of view.
 ///
-/// # Panics
-/// When an entry's term does not fit, or a piece contradicts itself.
+/// # Panics If an entry's term does not fit, or a block is inconsistent.
 pub fn terms_logits(weights: &[f32], tempo: f32, job: TermsJob) -> Vec<f32> {
     job.run(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
 }
 
-/// Shards, at most. More keep more threads busy, at the price of more gradients to add up.
+/// Most shards. More keep more threads busy, at the price of more gradients to add up.
 const SHARDS: usize = 64;
 
 impl TermsJob<'_> {
@@ -115,11 +114,11 @@ impl TermsJob<'_> {
 /// A middlegame and an endgame number.
 type Pair = [f32; 2];
 
-/// Consecutive rows of a piece.
+/// Consecutive rows of a block.
 struct Unit<'a> {
     piece: &'a Terms,
     rows: Range<usize>,
-    /// The number of the first row in the batch.
+    /// Number of the first row in the batch.
     first: usize,
 }
 
@@ -127,23 +126,23 @@ struct Unit<'a> {
 #[derive(Default)]
 struct Shard {
     loss: f64,
-    /// The derivative by the tempo, times `scale`.
+    /// Derivative by the tempo, times `scale`.
     tempo: f64,
     /// `[terms, 2]`, the derivatives by the weights, times `scale`.
     gradients: Vec<[f64; 2]>,
     logits: Vec<f32>,
 }
 
-/// Memory of a thread.
+/// Buffers of a thread.
 struct Workspace {
-    /// The sums of each kind of the positions of a unit, then the derivatives by them.
+    /// Sums of each kind of the positions of a unit, then the derivatives by them.
     sums: Box<[[Pair; COLUMN]; SUMS]>,
     block: Block,
     /// `[terms]`, zero between units.
     gradients: Vec<Pair>,
 }
 
-/// One unit, forward and back.
+/// Forward and backward pass of one unit.
 struct Pass<'a> {
     job: &'a TermsJob<'a>,
     unit: &'a Unit<'a>,
@@ -214,7 +213,7 @@ impl Task for Pass<'_> {
 }
 
 impl Block {
-    /// Takes over shares and sides to move.
+    /// Loads phase shares and sides to move.
     #[inline(always)]
     fn load(&mut self, piece: &Terms, rows: &Range<usize>) {
         self.middlegame[..rows.len()].copy_from_slice(&piece.middlegame[rows.clone()]);
@@ -225,7 +224,7 @@ impl Block {
     }
 }
 
-/// Adds up in an order that vectors can keep.
+/// Adds up in a fixed order that vectors can use.
 #[inline(always)]
 fn sum(numbers: &[f32]) -> f64 {
     let (chunks, rest) = numbers.as_chunks::<16>();
@@ -238,7 +237,7 @@ fn sum(numbers: &[f32]) -> f64 {
     sums.iter().chain(rest).map(|&number| f64::from(number)).sum()
 }
 
-/// Adds the sums of terms that have no entries because they are held.
+/// Adds the sums of frozen terms, which have no entries.
 #[inline(always)]
 fn add_held(held: &Held, rows: &Range<usize>, sums: &mut [&mut [Pair; BLOCK]; SUMS]) {
     let plus = |sum: &mut Pair, mg: f32, eg: f32| *sum = [sum[0] + mg, sum[1] + eg];
@@ -256,7 +255,7 @@ fn add_held(held: &Held, rows: &Range<usize>, sums: &mut [&mut [Pair; BLOCK]; SU
     }
 }
 
-/// Writes the weights of each row's terms, times the counts, to the sums.
+/// Adds the weights of each row's terms, times the counts, to the sums.
 #[inline(always)]
 fn add_rows<C: Copy, const SIDES: usize>(
     entries: &Rows<C>,
@@ -278,7 +277,7 @@ fn add_rows<C: Copy, const SIDES: usize>(
     }
 }
 
-/// Adds the slopes of each row, times the counts, to the gradients of its terms.
+/// Adds the derivatives of each row, times the counts, to the gradients of its terms.
 #[inline(always)]
 fn add_slopes<C: Copy, const SIDES: usize>(
     entries: &Rows<C>,
@@ -291,7 +290,7 @@ fn add_slopes<C: Copy, const SIDES: usize>(
         let slopes = slopes.map(|slopes| slopes[i]);
         for (term, count) in entries.row(row) {
             let place = &mut gradients[term];
-            // As a copy, or the compiler stores its halves one by one.
+            // A copy: otherwise the compiler stores its halves one by one.
             let mut gradient = *place;
             for (slope, count) in slopes.iter().zip(counts(count)) {
                 let count = f32::from(count);
@@ -302,7 +301,7 @@ fn add_slopes<C: Copy, const SIDES: usize>(
     }
 }
 
-/// Places wrap around, so that none lies beyond the array.
+/// Places wrap around, so that none exceeds the array.
 const WRAP: usize = SUMS * COLUMN - 1;
 
 /// Adds the weight of each group's term, times the count, to the sums of its positions.
@@ -316,14 +315,14 @@ fn by_term(column: &Column, weights: &[Pair], sums: &mut [Pair]) {
         let add = weights[usize::from(head.term)].map(|weight| weight * f32::from(head.count));
         for place in places {
             let sum = &mut sums[usize::from(*place) & WRAP];
-            // As a copy, or the compiler stores its halves one by one.
+            // A copy: otherwise the compiler stores its halves one by one.
             let [mg, eg] = *sum;
             *sum = [mg + add[0], eg + add[1]];
         }
     }
 }
 
-/// Adds the slopes of each group's positions, times the count, to the gradient of its term.
+/// Adds the derivatives of each group's positions, times the count, to the gradient of its term.
 #[inline(always)]
 fn back_by_term(column: &Column, slopes: &[Pair], gradients: &mut [Pair]) {
     let slopes: &[Pair; SUMS * COLUMN] = slopes.try_into().expect("all sums of a column");
@@ -331,7 +330,7 @@ fn back_by_term(column: &Column, slopes: &[Pair], gradients: &mut [Pair]) {
     for head in &column.heads {
         let (places, behind) = rest.split_at(head.size as usize);
         rest = behind;
-        // Four sums that need not wait for each other.
+        // Four independent sums.
         let mut sums = [[0f32; 2]; 4];
         let (fours, places) = places.as_chunks::<4>();
         for four in fours {

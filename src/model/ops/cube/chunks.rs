@@ -1,4 +1,4 @@
-//! Chunks of positions that stay on a device: what comes again in each pass is sent once.
+//! Chunks of positions that stay on a device: chunks that are used in each pass are sent once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -14,27 +14,27 @@ use super::pairs::PairSums;
 use crate::architecture::MOST_PIECES;
 use crate::batch::{ChunkPlan, Listed, Pairs, lists};
 
-/// Units of a cube.
+/// Units per cube.
 const UNITS: usize = 256;
 
-/// Words of a list that stays, however short it is.
+/// Words of a cached list, however short it is.
 const WORDS: usize = MOST_PIECES / 2;
 
 /// The lists of chunks on their device, `[positions, views, 32]`, two rows a word.
 pub(super) struct Chunks {
     gpu: Gpu,
     views: usize,
-    /// Positions that there is room for.
+    /// Capacity in positions.
     room: usize,
     buffer: Buffer,
     /// Positions of the cached chunks.
     taken: usize,
-    /// These chunks by their addresses, which they keep, and the first position of each.
+    /// These chunks by their addresses, which stay valid, and the first position of each.
     places: HashMap<usize, (Arc<ChunkPlan>, usize)>,
     pair_sums: Option<PairSums>,
 }
 
-/// Does something with the chunks on a device, all of so many views; they stay in `kept`.
+/// Runs `work` with the chunks of a device, all with `views` perspectives; they stay in `kept`.
 pub(super) fn with<T>(
     gpu: &Gpu,
     kept: &Kept,
@@ -62,8 +62,8 @@ impl Chunks {
         self.pair_sums.insert(there.unwrap_or_else(|| PairSums::new(pairs)))
     }
 
-    /// The place of each position of some chunks, all of which are on the device afterwards. Cached
-    /// ones take `most` bytes there, at most.
+    /// Makes sure that all chunks are on the device, and returns the place of each of their
+    /// positions. Cached ones take at most `most` bytes there.
     pub fn places(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> impl Iterator<Item = u32> {
         let firsts = self.firsts(plans, self.positions(most)).into_iter();
         let all = plans.iter().zip(firsts).flat_map(|(plan, first)| first..first + plan.len());
@@ -71,7 +71,7 @@ impl Chunks {
     }
 
     /// Writes the lists of positions into a batch, from the word `lists` on, `[positions, views,
-    /// places]`. From the word `table` on it says where each position stands.
+    /// places]`. From the word `table` on it has the place of each position.
     pub fn gather(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &Listed) {
         let Listed { views, places, positions, .. } = *listed;
         // SAFETY: the table names no position that is not there, and no list is longer than those.
@@ -91,7 +91,7 @@ impl Chunks {
         }
     }
 
-    /// The place of each chunk's first position. Chunks that are not cached stand behind the others
+    /// The place of each chunk's first position. Chunks that are not cached are behind the others
     /// until the next ones come.
     fn firsts(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> Vec<usize> {
         let there = self.taken;
@@ -126,15 +126,15 @@ impl Chunks {
         plans.iter().map(first).collect()
     }
 
-    /// Positions that take so many bytes.
+    /// Positions that fit in this many bytes.
     fn positions(&self, bytes: usize) -> usize {
         let largest = usize::try_from(self.gpu.client.properties().memory.max_page_size);
-        // Those that pass have room behind them.
+        // Uncached positions need space behind these.
         let bytes = bytes.min(largest.unwrap_or(usize::MAX) / 2);
         bytes / (self.views * WORDS * size_of::<u32>())
     }
 
-    /// For so many positions, of which the first ones are there.
+    /// Grows the buffer for `positions` positions, of which the first `there` are present.
     fn make_room(&mut self, there: usize, positions: usize, most: usize) {
         if positions <= self.room {
             return;
@@ -153,7 +153,7 @@ fn address(plan: &Arc<ChunkPlan>) -> usize {
     Arc::as_ptr(plan).addr()
 }
 
-/// A unit takes a word of a list.
+/// Each unit copies a word of a list.
 #[cube(launch_unchecked)]
 fn gather(
     chunks: &[u32],

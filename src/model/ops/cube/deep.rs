@@ -1,5 +1,5 @@
-//! Nets with a product or layers behind their accumulators: Burn's operations on what the kernel of
-//! positions begins, and their derivatives by Burn's autodiff.
+//! Nets with a product or layers behind their accumulators: Burn's operations on the kernel's
+//! accumulators, and their derivatives by Burn's autodiff.
 
 use burn::backend::Cube;
 use burn::tensor::{Shape, Tensor};

@@ -1,4 +1,4 @@
-//! Spread of a net over the units of a GPU, and of a batch over its cubes.
+//! Assignment of a net to the units of a GPU, and of a batch to its cubes.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(super) struct Form {
     /// Rows of the accumulators' weights.
     pub rows: usize,
     pub views: usize,
-    /// Places a list of active inputs.
+    /// Places per list of active inputs.
     pub places: usize,
     /// The activation of the accumulators.
     pub curve: Curve,
@@ -22,27 +22,27 @@ pub(super) struct Form {
     pub spread: Spread,
 }
 
-/// How the hidden layer is spread over the units of a cube.
+/// Assignment of the hidden layer to the units of a cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Spread {
     pub hidden: usize,
-    /// Units of a cube: a multiple of 32, as GPUs work in steps of 32 or 64.
+    /// Units per cube: a multiple of 32, as GPUs work in steps of 32 or 64.
     pub units: usize,
-    /// Columns of the hidden layer that a unit takes: `unit`, `unit + units`, ...
+    /// Columns of the hidden layer per unit: `unit`, `unit + units`, ...
     pub columns: usize,
 }
 
-/// Units of a cube, at most: WGSL guarantees no more.
+/// Most units of a cube: WGSL guarantees no more.
 const UNITS: usize = 256;
 
-/// Inputs of a list that are fetched side by side, so that their latencies overlap.
+/// Inputs of a list that are loaded side by side, so that their latencies overlap.
 pub(super) const ABREAST: usize = 4;
 
-/// Positions that a cube takes, one after the other. It adds up their share of the gradients of
-/// biases and output weights on the way.
+/// Positions that a cube processes, one after the other. It also adds up their share of the
+/// gradients of biases and output weights.
 pub(super) const TILE: usize = 16;
 
-/// Cubes of a row of the grid: WGSL guarantees 65,535.
+/// Cubes in a row of the grid: WGSL guarantees 65,535.
 const ROW: usize = 1 << 15;
 
 impl Spread {
@@ -57,7 +57,7 @@ impl Spread {
         CubeDim::new_1d(self.units as u32)
     }
 
-    /// Whether the loops over a unit's columns are written out, so that what they keep stays in
+    /// Whether the loops over a unit's columns are unrolled, so that their values stay in
     /// registers.
     pub fn unrolled(&self) -> bool {
         self.columns <= 8
@@ -65,7 +65,7 @@ impl Spread {
 }
 
 impl Form {
-    /// Places a list, rounded up so that inputs can be fetched side by side.
+    /// Places per list, rounded up so that inputs can be loaded side by side.
     pub fn padded(&self) -> usize {
         self.places.next_multiple_of(ABREAST)
     }
@@ -77,21 +77,20 @@ impl Form {
     }
 }
 
-/// The grid of a launch: of at least so many cubes, which [`CUBE_POS`] numbers;
-/// those beyond have nothing to do.
+/// Grid of a launch of at least `cubes` cubes, numbered by [`CUBE_POS`]; those beyond are idle.
 pub(super) fn grid(cubes: usize) -> CubeCount {
     let rows = cubes.div_ceil(ROW).max(1);
     CubeCount::Static(cubes.div_ceil(rows).max(1) as u32, rows as u32, 1)
 }
 
-/// Whether it is finite. Floats are classified by their bits, as compilers, such as Metal's, may
-/// assume that every float is a number.
+/// Whether a number is finite. Floats are classified by their bits, as compilers, such as Metal's,
+/// may assume that there is no NaN.
 #[cube]
 pub(super) fn is_finite(a: f32) -> bool {
     u32::reinterpret(a) & 2139095040u32 != 2139095040u32
 }
 
-/// Whether it is NaN: all bits of the exponent, and some behind them.
+/// Whether a number is NaN: all bits of the exponent, and some behind them.
 #[cube]
 pub(super) fn is_nan(a: f32) -> bool {
     u32::reinterpret(a) & 2147483647u32 > 2139095040u32
@@ -99,14 +98,14 @@ pub(super) fn is_nan(a: f32) -> bool {
 
 /// The positions of a batch in tiles of one output bucket each, part by part.
 ///
-/// With one bucket the tiles follow one another. With several, those of a part come by bucket, and
-/// a table names their positions.
+/// With one bucket the tiles are consecutive. With several, those of a part are sorted by bucket,
+/// and a table has their positions.
 pub(super) struct Tiles {
-    /// `[tiles, 1 + TILE]`: the bucket of each and its positions, [`NONE`] where there are fewer;
-    /// empty where there is one bucket.
+    /// `[tiles, 1 + TILE]`: the bucket of each and its positions, padded with [`NONE`]; empty for
+    /// one bucket.
     pub table: Vec<u32>,
     pub parts: Vec<Positions>,
-    /// The tiles of each bucket, `[buckets, parts]`; those of one bucket are one range.
+    /// The tiles of each bucket, `[buckets, parts]`; for one bucket a single range.
     pub runs: Vec<Range<usize>>,
 }
 
@@ -116,12 +115,11 @@ pub(super) struct Positions {
     pub tiles: Range<usize>,
 }
 
-/// No position.
+/// Marks the lack of a position.
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Tiles {
-    /// # Panics
-    /// When a position has no bucket, or one beyond the last.
+    /// # Panics If a position has no bucket, or one beyond the last.
     pub fn new(chosen: &[u8], buckets: usize, batch: usize, part: usize) -> Self {
         let part = part.min(batch).next_multiple_of(TILE).max(TILE);
         let firsts = (0..batch.max(1)).step_by(part);

@@ -10,17 +10,17 @@ use cubecl::server::Handle;
 
 use super::form::grid;
 
-/// Units of a cube.
+/// Units per cube.
 const UNITS: usize = 256;
 
-/// A device, and the queue of what it is to do.
+/// A device and its command queue.
 #[derive(Clone)]
 pub(super) struct Gpu {
     pub client: Client,
     pub device: CubeDevice,
 }
 
-/// Numbers of 32 bits on a device.
+/// 32-bit numbers on a device.
 #[derive(Clone)]
 pub(super) struct Buffer {
     handle: Handle,
@@ -28,18 +28,18 @@ pub(super) struct Buffer {
 }
 
 impl Gpu {
-    /// The device that a tensor lies on.
+    /// The device of a tensor.
     pub fn of(tensor: &CubeTensor) -> Self {
         Self { client: tensor.client.clone(), device: tensor.device.clone() }
     }
 
-    /// Room for so many numbers, of any value. Not every language clears memory, so debug
-    /// builds fill it with NaN: nothing may be read that was not written.
+    /// A buffer of `len` arbitrary numbers. Not every language clears memory, so debug builds fill
+    /// it with NaN: nothing may be read before it is written.
     pub fn empty(&self, len: usize) -> Buffer {
         if cfg!(debug_assertions) {
             return self.buffer(len, vec![f32::NAN.to_bits(); len.max(1)]);
         }
-        // There are no buffers without bytes.
+        // Buffers cannot be empty.
         Buffer { handle: self.client.empty(len.max(1) * size_of::<f32>()), len }
     }
 
@@ -51,8 +51,7 @@ impl Gpu {
         self.buffer(len, words)
     }
 
-    /// Writes whole words into a buffer, from one on, after all earlier work of the
-    /// device.
+    /// Writes whole words into a buffer from word `first` on, after all earlier work of the device.
     pub fn write(&self, buffer: &Buffer, first: usize, words: Bytes) {
         let first = first * size_of::<u32>();
         let behind = buffer.len.max(1) * size_of::<u32>() - first - words.len();
@@ -102,7 +101,7 @@ impl Buffer {
     }
 
     pub fn arg(&self) -> BufferArg {
-        // SAFETY: the buffer was made with so many numbers.
+        // SAFETY: the buffer was made with this many numbers.
         unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 }
@@ -115,7 +114,7 @@ pub(super) fn append(words: &mut Vec<u32>, halves: &[u16]) {
     words.extend(rest.iter().map(|low| u32::from(*low)));
 }
 
-/// The tensor as plain 32-bit floats, row-major: what comes in may be a view.
+/// The tensor as plain 32-bit floats, row-major; the input may be a view.
 pub(super) fn contiguous(tensor: CubeTensor) -> CubeTensor {
     assert_eq!(tensor.dtype(), DType::F32, "all tensors of these models are f32");
     into_contiguous(tensor)

@@ -1,7 +1,7 @@
-//! Active inputs the other way round: of each strip and input, the lists that have it, as bits.
+//! Inverse of the active inputs: for each strip and input, the lists that contain it, as bits.
 //!
-//! The device makes it of its lists. Bits are set in any order and stand in
-//! their place all the same, so that the lists of an input have one order.
+//! The device computes it from its lists. Bits may be set in any order, but each has its place, so
+//! that the lists of an input have one order.
 
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
@@ -10,7 +10,7 @@ use super::form::grid;
 use super::gpu::{Buffer, Gpu};
 use crate::model::ops::strips::{ROUND, Strips};
 
-/// The strips of some lists on their device, and the bits of each.
+/// The strips of some lists on their device, with their bits.
 pub(super) struct Index {
     pub shape: Shape,
     pub strips: usize,
@@ -27,7 +27,7 @@ pub(super) struct Shape {
     pub inputs: usize,
     /// Words of bits for each input of a strip.
     pub words: usize,
-    /// Whether a table says which list stands at a place.
+    /// Whether a table has the list at each place.
     pub ordered: bool,
 }
 
@@ -41,15 +41,15 @@ pub(super) struct Place {
     pub order: usize,
 }
 
-/// Units of a cube.
+/// Units per cube.
 const UNITS: usize = 256;
 
-/// Words of bits that a cube makes for each input: those of 1,024 inputs take half of the memory
+/// Words of bits that a cube computes for each input: those of 1,024 inputs take half of the memory
 /// that WGSL guarantees a cube.
 const WORDS: usize = 2;
 
 impl Index {
-    /// Makes the index of some of the lists `[lists, places]` that begin at a word of a batch.
+    /// Builds the index of some of the lists `[lists, places]` that begin at a word of a batch.
     pub fn new(
         gpu: &Gpu,
         (batch, lists): (&Buffer, usize),
@@ -84,7 +84,7 @@ impl Index {
     }
 }
 
-/// A cube takes the lists of [`WORDS`] words of a strip, and writes these words of all inputs. The
+/// A cube reads the lists of [`WORDS`] words of a strip, and writes these words of all inputs. The
 /// lists begin at the word `begin` of the batch.
 #[cube(launch_unchecked)]
 fn set(
@@ -138,7 +138,7 @@ fn set(
     }
 }
 
-/// The lists of an input that stand at [`ROUND`] places of a strip, in their order.
+/// The lists of an input among [`ROUND`] places of a strip, in their order.
 #[derive(CubeType)]
 pub(super) struct Round {
     words: Shared<[u32]>,
@@ -159,8 +159,8 @@ impl Round {
         }
     }
 
-    /// Finds those whose bits begin at a word; `order` says where the order of the places begins. All
-    /// units of a cube take part, 32 at least.
+    /// Finds the lists whose bits begin at a word; the order of the places begins at `order`. All
+    /// units of a cube take part, at least 32.
     pub fn find(
         &mut self,
         bits: &[u32],
@@ -170,7 +170,7 @@ impl Round {
         #[comptime] ordered: bool,
     ) {
         let unit = UNIT_POS_X as usize;
-        // What was found before is no longer read.
+        // The previous results are no longer read.
         sync_cube();
         if unit < ROUND_WORDS {
             self.words[unit] = bits[word + unit];
@@ -201,12 +201,12 @@ impl Round {
         sync_cube();
     }
 
-    /// How many there are.
+    /// The number of lists.
     pub fn count(&self) -> u32 {
         self.count[0]
     }
 
-    /// One of them.
+    /// One of the lists.
     pub fn list(&self, number: u32) -> usize {
         self.lists[number as usize] as usize
     }

@@ -1,5 +1,5 @@
-//! Pairs of inputs on a GPU: their rows are made of the weights when a step begins, and their
-//! gradients added to those of the inputs when it ends.
+//! Pairs of inputs on a GPU: a step begins with their rows, computed from the weights, and ends
+//! with their gradients, added to those of the inputs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use super::form::{Spread, grid};
 use super::gpu::{Buffer, Gpu};
 use crate::batch::Pairs;
 
-/// Tables in the words of a batch: of each row of some, which rows of others it is the sum of.
+/// Tables in the words of a batch: the summands of each row.
 pub(super) struct Tables {
     inputs: usize,
     rows: usize,
     /// Start of the table of all rows: the inputs of each.
     made: usize,
-    /// Start of the table of the inputs: the rows that have each.
+    /// Start of the table of the inputs: the rows that contain each.
     inverse: usize,
 }
 
-/// The inputs of the row of each pair, and the rows that have each input: the same in each step.
+/// The inputs of each pair's row, and the rows that contain each input: constant over steps.
 pub(super) struct PairSums {
     pub pairs: Arc<Pairs>,
     inputs: usize,
@@ -39,19 +39,19 @@ impl PairSums {
 }
 
 impl Tables {
-    /// Writes them behind the words of a batch.
+    /// Writes the tables behind the words of a batch.
     pub fn new(sums: &PairSums, words: &mut Vec<u32>) -> Self {
         let PairSums { pairs, inputs, made, inverse } = sums;
         let [made, inverse] = [made, inverse].map(|sums| sums.write(words));
         Self { inputs: *inputs, rows: pairs.rows(), made, inverse }
     }
 
-    /// The rows of inputs and pairs, `[rows, N]`, of weights `[inputs, N]`.
+    /// Rows of inputs and pairs, `[rows, N]`, from weights `[inputs, N]`.
     pub fn made(&self, gpu: &Gpu, batch: &Buffer, weights: BufferArg, spread: Spread) -> Buffer {
         launch(gpu, batch, weights, [self.made, self.rows], spread)
     }
 
-    /// The gradients of the inputs' weights, `[inputs, N]`, of those of all rows, `[rows, N]`.
+    /// Gradients of the inputs' weights, `[inputs, N]`, from those of all rows, `[rows, N]`.
     pub fn gradients_of_inputs(
         &self,
         gpu: &Gpu,
@@ -63,16 +63,15 @@ impl Tables {
     }
 }
 
-/// Rows that are sums of other rows.
 struct Sums {
-    /// The first summand of each row in `of`, and behind the last one their number.
+    /// First summand of each row in `of`, and behind the last one their number.
     starts: Vec<u32>,
     of: Vec<u32>,
 }
 
 impl Sums {
-    /// The inputs of each row of inputs and pairs. Pairs of pairs go by their inputs too, so that no
-    /// row waits for another.
+    /// The inputs of each row of inputs and pairs. Pairs of pairs are sums of inputs too, so that
+    /// no row waits for another.
     fn of_pairs(pairs: &Pairs, inputs: usize) -> Self {
         let mut sums =
             Self { starts: (0..=inputs as u32).collect(), of: (0..inputs as u32).collect() };
@@ -89,7 +88,7 @@ impl Sums {
         self.starts[row] as usize..self.starts[row + 1] as usize
     }
 
-    /// The other way round: of each of so many others, the rows that have it, in their order.
+    /// The inverse: for each of `others` others, the rows that contain it, in their order.
     fn inverted(&self, others: usize) -> Self {
         let mut starts = vec![0; others + 1];
         self.of.iter().for_each(|other| starts[*other as usize + 1] += 1);
@@ -107,7 +106,8 @@ impl Sums {
         Self { starts, of }
     }
 
-    /// Writes them behind the words of a batch, places as they are there; where that begins.
+    /// Writes the sums behind the words of a batch, with places relative to its start; returns
+    /// their start.
     fn write(&self, words: &mut Vec<u32>) -> usize {
         let first = words.len();
         let begin = (first + self.starts.len()) as u32;
@@ -142,7 +142,7 @@ fn launch(
     to
 }
 
-/// A cube takes a row, and as many columns as it has units.
+/// A cube computes a row, one column a unit.
 #[cube(launch_unchecked)]
 fn sums(
     from: &[f32],

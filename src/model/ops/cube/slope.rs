@@ -1,4 +1,4 @@
-//! From active inputs to the gradients of the accumulators, position by position.
+//! Kernel from active inputs to the gradients of the accumulators, position by position.
 
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
@@ -11,24 +11,24 @@ use crate::model::Judged;
 /// Results of the kernel of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
-    /// Its accumulators, into `slopes`, `[positions, views, hidden]`.
+    /// Writes accumulators into `slopes`, `[positions, views, hidden]`.
     Accumulators,
-    /// Its logit, into `results`, `[batch]`.
+    /// Writes logits into `results`, `[batch]`.
     Logits,
-    /// The gradients of its accumulators, into `slopes`, `[positions, views, hidden]`; and the sums of
-    /// its tile, into `results`, `[tiles, sums]`.
+    /// Writes the gradients of accumulators into `slopes`, `[positions, views, hidden]`, and the
+    /// sums of each tile into `results`, `[tiles, sums]`.
     Gradients(Judging),
-    /// The same, where the targets are forces on the logits.
+    /// The same for targets that are forces on the logits.
     Pull,
 }
 
-/// How losses are found, apart from numbers.
+/// Kind of the losses, without numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Judging {
     pub shape: LossShape,
-    /// Whether behind the targets stands what is added to the logits.
+    /// Whether base logits follow the targets.
     pub added: bool,
-    /// Whether behind these stands what losses are multiplied by.
+    /// Whether factors of the losses follow these.
     pub weighted: bool,
 }
 
@@ -135,7 +135,7 @@ pub(super) fn positions(
             }
         }
 
-        // The lists, as numbers a word each, padded with inputs that are not there.
+        // The lists, one number a word, padded with blank inputs.
         let mut i = unit;
         while i < comptime!(views * padded) {
             let view = i / padded;
@@ -263,7 +263,7 @@ pub(super) fn positions(
                 }
             }
         }
-        // The next position overwrites what is shared.
+        // The next position overwrites the shared memory.
         sync_cube();
     }
 
@@ -309,7 +309,7 @@ pub(super) fn cost(
     }
 }
 
-/// Its derivative by the logit.
+/// Derivative of the loss by the logit.
 #[cube]
 pub(super) fn by_logit(
     expected: f32,
@@ -328,7 +328,7 @@ pub(super) fn by_logit(
     }
 }
 
-/// A number of a row; 0 where there is no such row.
+/// A number of a row; 0 for blank rows.
 #[cube]
 fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32 {
     let Form { rows, spread, .. } = comptime!(form);
@@ -337,7 +337,7 @@ fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32
     select(input < comptime!(rows as u32), number, 0.0f32)
 }
 
-/// The activation. What is not a number stays so, and a training that diverges shows it.
+/// The activation. NaN stays NaN, so that a divergence is visible.
 #[cube]
 fn activate(a: f32, #[comptime] form: Form) -> f32 {
     let Curve { bounded, outer, .. } = comptime!(form.curve);
@@ -351,7 +351,7 @@ fn activate(a: f32, #[comptime] form: Form) -> f32 {
     select(is_nan(a), a, active)
 }
 
-/// Its derivative; at the kinks that of the CPU's kernels.
+/// Derivative of the activation; at the kinks as in the CPU's kernels.
 #[cube]
 fn derivative(a: f32, #[comptime] form: Form) -> f32 {
     let Curve { bounded, outer, .. } = comptime!(form.curve);

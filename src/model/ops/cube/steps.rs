@@ -1,4 +1,4 @@
-//! Adam's step on a GPU, a unit a parameter. Other steps are tensor operations there.
+//! Adam's step on a GPU, one parameter a unit. Other steps are tensor operations there.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl;
@@ -9,13 +9,12 @@ use super::form::{grid, is_finite};
 use super::gpu::{Buffer, Gpu, contiguous};
 use crate::model::ops::steps::{AdamFactors, Step};
 
-/// Units of a cube.
+/// Units per cube.
 const UNITS: usize = 256;
 
-/// Parameter, gradient and means to the next parameter and means.
+/// Returns the next parameter and means.
 ///
-/// # Panics
-/// If the step is not Adam's.
+/// # Panics If the step is not Adam's.
 pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
     let Step::Adam(factors) = step else { panic!("only Adam has a kernel on GPUs") };
     let shape = tensors[0].shape();
@@ -69,7 +68,7 @@ struct Adam {
     clip: f32,
 }
 
-/// Clips to `-clip ..= clip`, but for NaN, which shows that training diverged.
+/// Clips to `-clip ..= clip`, except NaN, which shows a divergence.
 #[cube]
 fn bounded(p: f32, clip: f32, #[comptime] clipped: bool) -> f32 {
     match comptime!(clipped) {

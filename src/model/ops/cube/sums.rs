@@ -10,12 +10,12 @@ use super::gpu::{Buffer, Gpu};
 use super::index::{Round, Shape};
 use crate::model::ops::strips::ROUND;
 
-/// Lists whose slopes are fetched side by side, so that their latencies overlap.
+/// Lists whose gradients are loaded side by side, so that their latencies overlap.
 const ABREAST: u32 = 8;
 
-/// The sum of the slopes of each strip's lists that have an input, into `sums`, `[strips, inputs,
-/// hidden]`. A cube takes a strip, as many columns as it has units, and an input: the inputs of a
-/// strip come one after the other, so that what they read stays in a cache.
+/// Writes the sums of the gradients of each strip's lists that contain an input into `sums`,
+/// `[strips, inputs, hidden]`. A cube computes a strip, an input, and one column a unit: the inputs
+/// of a strip are consecutive, so that their data stay in a cache.
 ///
 /// # Buffers
 /// - `slopes`: `[lists, hidden]`
@@ -39,7 +39,7 @@ pub(super) fn strips(
     let column = cube / inputs % columns * units + UNIT_POS_X as usize;
     let strip = cube / comptime!(inputs * columns);
     let here = strip < strips as usize;
-    // All units take part in what is found together.
+    // All units take part in the search.
     let readable = min(strip, strips as usize - 1);
     let read = min(column, comptime!(hidden - 1));
     let mut round = Round::new();
@@ -71,7 +71,7 @@ pub(super) fn strips(
     }
 }
 
-/// The number of one of the lists; 0 where there are fewer.
+/// The number of one of the lists; 0 beyond the last.
 #[cube]
 fn slope(
     slopes: &[f32],
@@ -85,8 +85,8 @@ fn slope(
     select(number < count, slopes[list * width + column], 0.0f32)
 }
 
-/// The sum of the strips of each row, into `gradients`, `[rows, hidden]`; a cube a row. From `starts`
-/// on `batch` has the first strip of each king bucket, where there are several.
+/// Sums the strips of each row into `gradients`, `[rows, hidden]`, one row a cube. If there are
+/// several king buckets, `batch` has the first strip of each from `starts` on.
 #[cube(launch_unchecked)]
 pub(super) fn rows_of_strips(
     sums: &[f32],
@@ -142,18 +142,18 @@ pub(super) fn rows_of_strips(
 /// Rows that one unit adds up.
 const ROWS: usize = 32;
 
-/// Units of a cube that adds up rows.
+/// Units per cube that adds up rows.
 const UNITS: usize = 128;
 
-/// The sums of some runs of rows, `[rows, width]` to `[runs, width]`, in an order that follows from
-/// the runs' lengths alone.
+/// Sums of runs of rows, `[rows, width]` to `[runs, width]`, in an order that follows from the
+/// runs' lengths alone.
 pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize) -> Buffer {
     let (mut from, mut runs) = (from.clone(), runs.to_vec());
     while runs.iter().enumerate().any(|(i, run)| *run != (i..i + 1)) {
         let (mut groups, mut next) = (Vec::new(), Vec::with_capacity(runs.len()));
         for run in &runs {
             let first = groups.len() / 2;
-            // A run without rows has a sum all the same.
+            // A run without rows has a sum as well.
             for begin in (run.start..run.end.max(run.start + 1)).step_by(ROWS) {
                 groups.extend([begin as u32, run.end.min(begin + ROWS) as u32]);
             }
@@ -161,7 +161,7 @@ pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize
         }
         let count = groups.len() / 2;
         let to = match &runs[..] {
-            // The device needs no list of these groups.
+            // These groups need no list.
             [run] if run.start == 0 => add_groups(gpu, &from, None, [run.end, count], width),
             _ => add_groups(gpu, &from, Some(groups), [0, count], width),
         };
@@ -171,7 +171,7 @@ pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize
 }
 
 /// The sum of each of `count` groups of rows, `[rows, width]` to `[groups, width]`. `groups` is
-/// `[groups, 2]`, begin and end of each; without it all rows are one run, [`ROWS`] a group.
+/// `[groups, 2]`, begin and end of each; without it all rows form one run, [`ROWS`] a group.
 fn add_groups(
     gpu: &Gpu,
     from: &Buffer,
@@ -199,7 +199,7 @@ fn add_groups(
     to
 }
 
-/// See [`add_groups`]. A unit takes a column, a cube so many columns of one group.
+/// See [`add_groups`]. Each unit computes a column, each cube some columns of one group.
 #[cube(launch_unchecked)]
 fn sum_of_groups(
     from: &[f32],
@@ -228,7 +228,7 @@ fn sum_of_groups(
     }
 }
 
-/// The sums over the tiles of each bucket, each array by itself; the loss becomes a mean.
+/// Sums over the tiles of each bucket, one array each; the loss becomes a mean.
 pub(super) struct Last {
     /// `[buckets, outputs]`
     pub output: Buffer,
@@ -241,7 +241,7 @@ pub(super) struct Last {
 }
 
 impl Last {
-    /// From `[buckets, outputs + hidden + 2]`.
+    /// Computes them from `[buckets, outputs + hidden + 2]`.
     pub fn new(
         gpu: &Gpu,
         from: &Buffer,
@@ -273,7 +273,7 @@ impl Last {
     }
 }
 
-/// See [`Last`]. A unit takes a column.
+/// See [`Last`]. Each unit computes a column.
 #[cube(launch_unchecked)]
 fn last(
     from: &[f32],

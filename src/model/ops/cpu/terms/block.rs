@@ -1,4 +1,4 @@
-//! The formula for a block of positions: from sums to losses, and to slopes by the sums.
+//! The formula for a block of positions: from sums to losses, and to derivatives by the sums.
 //!
 //! It is that of [`crate::sums`], one position a lane.
 
@@ -7,12 +7,12 @@ use crate::batch::SUMS;
 use crate::loss::{Loss, LossShape};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 
-/// Positions a block.
+/// Positions per block.
 pub(super) const BLOCK: usize = 128;
 
 type Numbers = [f32; BLOCK];
 
-/// Numbers of positions; behind the last position stays what was there.
+/// Numbers of positions; those behind the last position are stale.
 pub(super) struct Block {
     pub middlegame: Numbers,
     pub endgame: Numbers,
@@ -57,7 +57,7 @@ impl Block {
         }
     }
 
-    /// The logits. A logit is `scale` centipawns.
+    /// Computes the logits, in units of `scale` centipawns.
     #[inline(always)]
     pub fn evaluate(&mut self, sums: [&[Pair; BLOCK]; SUMS], scale: f32, tempo: f32) {
         for i in 0..BLOCK {
@@ -72,7 +72,7 @@ impl Block {
         }
     }
 
-    /// The losses and the slopes; without a loss the slopes are the forces.
+    /// Computes the losses and the derivatives; without a loss the derivatives are the forces.
     #[inline(always)]
     pub fn compare(&mut self, loss: Option<Loss>) {
         let Some(loss) = loss else {
@@ -81,7 +81,8 @@ impl Block {
             return;
         };
         let power = loss.power as f32;
-        // The loss, and its slope by the output: by the error, times the steepness of the output.
+        // The loss and its derivative by the logit: by the error, times the derivative of the
+        // sigmoid.
         match loss.shape {
             LossShape::Squared => {
                 self.compare_by(loss, |it| (it.error * it.error, 2.0 * it.error * it.steepness))
@@ -103,7 +104,7 @@ impl Block {
         let over_rated = 1.0 + loss.asymmetry as f32;
         for i in 0..BLOCK {
             let logit = self.logits[i];
-            // Both without the difference of numbers near 1.
+            // Both without differences of numbers near 1.
             let small = exp_of_negative(logit.abs());
             let more = 1.0 / (1.0 + small);
             let less = small * more;
@@ -118,7 +119,7 @@ impl Block {
         }
     }
 
-    /// Turns the sums into the derivatives of the losses by them, times centipawns a logit.
+    /// Converts the sums to the derivatives of the losses by them, times centipawns per logit.
     #[inline(always)]
     pub fn differentiate(&self, sums: [&mut [Pair; BLOCK]; SUMS]) {
         let [normal, white, black, complexity] = sums;
@@ -140,7 +141,7 @@ impl Block {
     }
 }
 
-/// The endgame value before COMPLEXITY, and whether this would carry it beyond zero.
+/// The endgame value before COMPLEXITY, and whether this would move it across zero.
 #[inline(always)]
 fn endgame([normal, white, black, complexity]: [f32; SUMS]) -> (f32, bool) {
     let value = normal + (above(black) - above(white)) / ENDGAME;
@@ -148,7 +149,7 @@ fn endgame([normal, white, black, complexity]: [f32; SUMS]) -> (f32, bool) {
     (value, (value != 0.0) & (value.abs() + complexity < 0.0))
 }
 
-/// The larger of a number and 0; what is not a number stays so, and shows in the loss.
+/// The larger of a number and 0; NaN stays NaN, and shows in the loss.
 #[inline(always)]
 fn above(x: f32) -> f32 {
     if x < 0.0 { 0.0 } else { x }
@@ -160,18 +161,18 @@ fn sign(x: f32) -> f32 {
     if x == 0.0 { 0.0 } else { 1f32.copysign(x) }
 }
 
-/// `exp(-x)` for `x` of 0 or more, to about 1e-7 of it; beyond 87, where it would lose bits, it
-/// stays as it is there. What is not a number stays so.
+/// `exp(-x)` for `x` of 0 or more, with a relative error of about 1e-7; beyond 87, where it would
+/// lose bits, it is constant. NaN stays NaN.
 #[inline(always)]
 fn exp_of_negative(x: f32) -> f32 {
     let x = if x > 87.0 { -87.0 } else { -x };
-    // Adding 1.5 * 2^23 leaves no room for a fraction, and the integer in the lowest bits.
+    // Adding 1.5 * 2^23 leaves no bits for a fraction, and the integer in the lowest bits.
     const ROUND: f32 = 12_582_912.0;
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
     let whole = shifted - ROUND;
     // ln 2 in two parts, the first with so few bits that its multiples are exact.
     let rest = x - whole * 0.693_359_4 + whole * 2.121_944_4e-4;
-    // Taylor's series: with a rest of at most ln 2 / 2 what is left out is below 1e-8.
+    // Taylor series: with a rest of at most ln 2 / 2 the error is below 1e-8.
     let mut series = 1.0 / 5040.0;
     for factor in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
         series = series * rest + factor;
