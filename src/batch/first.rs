@@ -1,8 +1,8 @@
-//! Plans of chunks that come once, of nets whose second views are the first ones [`flipped`].
+//! Plans of chunks that come once, of nets whose second views follow from the first ones.
 //!
 //! Such a plan must cost little beside the step. Only the lists of the first view are sorted, named
-//! and inverted: a row of the second view is held by the positions that hold the flipped one in the
-//! first. Pairs are found for all positions at once, a bit each, and bits are transposed to lists.
+//! and inverted: a row of the second view is held by the positions that hold its image in the first,
+//! the [`flipped`] row, or the mirrored one of that. Pairs are found for all positions at once, a bit each, and bits are transposed to lists.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use super::plan::{ABREAST, Entries, FOUR, MOST, Run, UNITS, sort_runs, spans};
 use super::{ChunkPlan, Pairs};
-use crate::architecture::{Architecture, FirstView, MAX_ACTIVE, PIECES, flipped};
+use crate::architecture::{
+    Architecture, FirstView, MAX_ACTIVE, MIRRORED, PIECES, flipped, is_mirrored,
+};
 
 /// Rows of inputs and pairs, at most: as many as there are bits for.
 const ROWS: usize = 1 << 10;
@@ -30,7 +32,7 @@ pub struct FirstViews {
     pub lists: Vec<FirstView>,
     /// The output bucket of each position; empty where there is one bucket.
     pub buckets: Vec<u8>,
-    /// The pairs that plans name, none or flipped ones.
+    /// The pairs that plans name, none or with their images.
     pub pairs: Arc<Pairs>,
 }
 
@@ -41,7 +43,7 @@ impl FirstViews {
         let Self { lists, buckets, pairs } = self;
         assert!(net.inputs.is_uniform(), "first views for {net}");
         assert!(pairs.inputs() == PIECES && pairs.rows() <= ROWS, "{} rows", pairs.rows());
-        assert!(net.views() == 1 || pairs.are_flipped(), "pairs of one view");
+        assert!(net.views() == 1 || pairs.have_images(net), "pairs of one view");
         let known = buckets.iter().all(|it| usize::from(*it) < net.buckets);
         assert!(known && (net.buckets == 1 || buckets.len() == lists.len()), "buckets");
     }
@@ -61,14 +63,16 @@ impl FirstViews {
 pub struct FirstPlanner {
     /// The length of each list.
     lengths: Vec<u8>,
+    /// Whether the second view of each list is mirrored otherwise than the first.
+    mirrored: Vec<bool>,
     order: Vec<u16>,
     bits: Box<Matrix>,
     /// Lists that name pairs, and room behind them.
     short: Vec<FirstView>,
-    /// How many lists hold each row.
-    counts: Box<[u32; ROWS]>,
-    /// Where the lists of each row begin.
-    starts: Box<[u32; ROWS]>,
+    /// How many lists hold each row, those that are not mirrored and those that are.
+    counts: Box<[[u32; 2]; ROWS]>,
+    /// Where these begin.
+    starts: Box<[[u32; 2]; ROWS]>,
     /// The offsets of the lists that hold each row, row after row.
     holders: Vec<u16>,
     unsorted: Vec<Run>,
@@ -80,11 +84,12 @@ impl Default for FirstPlanner {
     fn default() -> Self {
         Self {
             lengths: Vec::new(),
+            mirrored: Vec::new(),
             order: Vec::new(),
             bits: Box::new([[0; WORDS]; ROWS]),
             short: Vec::new(),
-            counts: Box::new([0; ROWS]),
-            starts: Box::new([0; ROWS]),
+            counts: Box::new([[0; 2]; ROWS]),
+            starts: Box::new([[0; 2]; ROWS]),
             holders: Vec::new(),
             unsorted: Vec::new(),
             #[cfg(target_arch = "x86_64")]
@@ -95,11 +100,13 @@ impl Default for FirstPlanner {
     }
 }
 
-/// The row of a list of the second view for one of the first. Pairs stand next to their flipped ones.
+/// The row of a list of the second view for one of the first, and the other way round. A pair stands
+/// with its [images](Pairs::learn_images).
 #[inline(always)]
-fn flip(row: u16, blank: u16) -> u16 {
-    let of_pair = if row < blank { row ^ 1 } else { blank };
-    if row < PIECES as u16 { flipped(row) } else { of_pair }
+fn image(row: u16, mirrored: bool, blank: u16) -> u16 {
+    let (of_pair, mirror) = if mirrored { (3, MIRRORED) } else { (1, 0) };
+    let of_pair = if row < blank { row ^ of_pair } else { blank };
+    if row < PIECES as u16 { flipped(row) ^ mirror } else { of_pair }
 }
 
 /// Lists that are copied at a time.
@@ -129,7 +136,8 @@ impl FirstPlanner {
         plan.is_inverted = true;
         let buckets = views.buckets.get(range.clone()).unwrap_or_default();
         let lists = &views.lists[range];
-        pulp::Arch::new().dispatch(Planning { planner: self, lists, buckets, plan });
+        let mirrors = net.inputs.kings().mirror;
+        pulp::Arch::new().dispatch(Planning { planner: self, lists, mirrors, buckets, plan });
     }
 
     /// Puts positions of the same bucket together, short lists first.
@@ -205,20 +213,22 @@ impl FirstPlanner {
     /// Finds the lists that hold each row in the first view.
     #[inline(always)]
     fn invert(&mut self, lists: &[FirstView], units: usize) {
-        let Self { lengths, order, counts, starts, holders, .. } = self;
+        let Self { lengths, mirrored, order, counts, starts, holders, .. } = self;
         let (lengths, counts, starts) = (&lengths[..], &mut **counts, &mut **starts);
-        counts.fill(0);
+        let mirrored = &mirrored[..];
+        counts.fill([0; 2]);
         let list = |position: u16| {
             let position = usize::from(position);
             &lists[position][..usize::from(lengths[position])]
         };
         for &position in &*order {
+            let mirrored = usize::from(mirrored[usize::from(position)]);
             for &row in list(position) {
-                counts[usize::from(row) % ROWS] += 1;
+                counts[usize::from(row) % ROWS][mirrored] += 1;
             }
         }
         let mut next = 0;
-        for (start, count) in starts.iter_mut().zip(&*counts) {
+        for (start, count) in starts.as_flattened_mut().iter_mut().zip(counts.as_flattened()) {
             *start = next;
             next += count;
         }
@@ -227,29 +237,30 @@ impl FirstPlanner {
         let holders = &mut holders[..];
         for (slot, &position) in order.iter().enumerate() {
             let offset = (slot * units) as u16;
+            let mirrored = usize::from(mirrored[usize::from(position)]);
             for &row in list(position) {
-                let next = &mut starts[usize::from(row) % ROWS];
+                let next = &mut starts[usize::from(row) % ROWS][mirrored];
                 holders[*next as usize] = offset;
                 *next += 1;
             }
         }
-        for (start, count) in starts.iter_mut().zip(&*counts) {
+        for (start, count) in starts.as_flattened_mut().iter_mut().zip(counts.as_flattened()) {
             *start -= count;
         }
     }
 
     /// The holders of each row in all views.
     #[inline(always)]
-    fn join(&mut self, views: usize, plan: &mut ChunkPlan) {
+    fn join(&mut self, spans: usize, plan: &mut ChunkPlan) {
         let Self { counts, starts, holders, unsorted, .. } = self;
         let (counts, starts, holders) = (&**counts, &**starts, &holders[..]);
         let blank = plan.rows as u16;
         unsorted.resize(plan.rows, Run::default());
         let mut found = 0;
         for row in 0..blank {
-            let mut count = counts[usize::from(row)];
-            if views == 2 {
-                count += counts[usize::from(flip(row, blank)) % ROWS];
+            let mut count = 0;
+            for [_, of_span] in &holder_spans(row, blank, starts, counts)[..spans] {
+                count += of_span;
             }
             let fours = count.div_ceil(FOUR as u32) as u16;
             unsorted[found] = Run { input: row.into(), fours };
@@ -264,15 +275,15 @@ impl FirstPlanner {
         let mut start = 0;
         for run in &plan.runs {
             let (row, mut next) = (run.input as u16, start);
-            for view in 0..views {
-                let row = usize::from(if view == 0 { row } else { flip(row, blank) }) % ROWS;
-                let (first, count) = (starts[row] as usize, counts[row] as usize);
-                let mut done = 0;
+            let of_row = holder_spans(row, blank, starts, counts);
+            for (span, of_span) in of_row[..spans].iter().enumerate() {
+                let [first, count] = of_span.map(|it| it as usize);
+                let (by, mut done) = (span.min(1) * UNITS, 0);
                 // Always once: what is written behind the last is overwritten.
                 loop {
                     let some: &[u16; STRIDE] = holders[first + done..].first_chunk().expect("room");
                     let to = all[next + done..].first_chunk_mut().expect("room");
-                    *to = add(*some, view * UNITS);
+                    *to = add(*some, by);
                     done += STRIDE;
                     if done >= count {
                         break;
@@ -287,6 +298,24 @@ impl FirstPlanner {
     }
 }
 
+/// First and number of the holders of a row: in first views, and in second views that are mirrored like
+/// the first, or otherwise.
+#[inline(always)]
+fn holder_spans(
+    row: u16,
+    blank: u16,
+    starts: &[[u32; 2]; ROWS],
+    counts: &[[u32; 2]; ROWS],
+) -> [[u32; 2]; 3] {
+    let [own, same, other] =
+        [row, image(row, false, blank), image(row, true, blank)].map(|row| usize::from(row) % ROWS);
+    [
+        [starts[own][0], counts[own][0] + counts[own][1]],
+        [starts[same][0], counts[same][0]],
+        [starts[other][1], counts[other][1]],
+    ]
+}
+
 /// Adds so much to each offset.
 #[inline(always)]
 fn add(offsets: [u16; STRIDE], by: usize) -> [u16; STRIDE] {
@@ -299,6 +328,7 @@ fn add(offsets: [u16; STRIDE], by: usize) -> [u16; STRIDE] {
 struct Planning<'a> {
     planner: &'a mut FirstPlanner,
     lists: &'a [FirstView],
+    mirrors: bool,
     buckets: &'a [u8],
     plan: &'a mut ChunkPlan,
 }
@@ -309,12 +339,20 @@ impl pulp::NullaryFnOnce for Planning<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { planner, lists, buckets, plan } = self;
+        let Self { planner, lists, mirrors, buckets, plan } = self;
         let (views, pairs) = (plan.of[0], plan.pairs.clone());
         planner.lengths.resize(lists.len(), 0);
+        planner.mirrored.clear();
+        planner.mirrored.resize(lists.len(), false);
         // No closures: what is not inlined does not use the instructions.
         for (length, list) in planner.lengths.iter_mut().zip(lists) {
             *length = list.partition_point(|row| *row < PIECES as u16) as u8;
+        }
+        let mirrors = views == 2 && mirrors;
+        if mirrors {
+            for (mirrored, list) in planner.mirrored.iter_mut().zip(lists) {
+                *mirrored = is_mirrored(list);
+            }
         }
         planner.sort(buckets);
         if pairs.any() {
@@ -347,14 +385,14 @@ impl pulp::NullaryFnOnce for Planning<'_> {
         plan.places.resize(slots, positions as u16);
 
         planner.invert(lists, views * UNITS);
-        planner.join(views, plan);
+        planner.join(if mirrors { 3 } else { views }, plan);
         let mut entries = match std::mem::take(&mut plan.entries) {
             Entries::Near(entries) => entries,
             Entries::Far(_) => Vec::new(),
         };
         match views {
-            1 => write_entries::<1>(lists, plan, &mut entries),
-            _ => write_entries::<2>(lists, plan, &mut entries),
+            1 => write_entries::<1>(lists, &planner.mirrored, plan, &mut entries),
+            _ => write_entries::<2>(lists, &planner.mirrored, plan, &mut entries),
         }
         plan.entries = Entries::Near(entries);
         planner.short = short;
@@ -365,6 +403,7 @@ impl pulp::NullaryFnOnce for Planning<'_> {
 #[inline(always)]
 fn write_entries<const VIEWS: usize>(
     lists: &[FirstView],
+    mirrored: &[bool],
     plan: &ChunkPlan,
     all: &mut Vec<[u16; FOUR]>,
 ) {
@@ -379,12 +418,13 @@ fn write_entries<const VIEWS: usize>(
         }
         for (slot, &position) in slots.iter().enumerate() {
             let list = &lists[usize::from(position)];
+            let mirrored = mirrored[usize::from(position)];
             let mut views = [[0_u16; MAX_ACTIVE]; VIEWS];
             for (place, &row) in list.iter().enumerate() {
                 let row = row.min(blank);
                 views[0][place] = row * UNITS as u16;
                 if VIEWS == 2 {
-                    views[1][place] = flip(row, blank) * UNITS as u16;
+                    views[1][place] = image(row, mirrored, blank) * UNITS as u16;
                 }
             }
             let views = views.each_ref().map(|view| view.as_chunks::<FOUR>().0);

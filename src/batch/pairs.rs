@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use super::plan::{UNITS, Word};
 use super::{Active, Indices};
-use crate::architecture::{Architecture, PIECES, Row, flipped};
+use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flipped};
 
 /// Pairs of a king bucket, at most, where chunks are planned once: the rows of more would not stay in
 /// the first cache. Lists of several sets are longer and worth twice as many.
@@ -74,24 +74,25 @@ impl Pairs {
     /// The pairs that shorten these lists most, so many at most for each king bucket; and, if a list
     /// may name a row more than once, the multiples that occur.
     pub fn learn(net: &Architecture, lists: &Active, most: usize) -> Self {
-        Self::learn_any(net, lists, most, false)
+        Self::learn_any(net, lists, most, 1)
     }
 
-    /// The same, but behind each pair stands the one of [`flipped`] rows, for
-    /// [plans of first views](super::FirstPlanner). A pair of two flipped rows stands there twice.
+    /// The same, but each pair has its images beside it, for [plans of first views](super::FirstPlanner):
+    /// the pair of [`flipped`] rows has the number with another last bit; where inputs are mirrored, that
+    /// of mirrored rows has another last but one. A pair may be its own image, and stand there twice.
     ///
     /// # Panics
     /// If the lists are not those of both views.
-    pub fn learn_flipped(net: &Architecture, lists: &Active, most: usize) -> Self {
+    pub fn learn_images(net: &Architecture, lists: &Active, most: usize) -> Self {
         assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
-        Self::learn_any(net, lists, most, true)
+        Self::learn_any(net, lists, most, images(net))
     }
 
-    fn learn_any(net: &Architecture, lists: &Active, most: usize, flip: bool) -> Self {
+    fn learn_any(net: &Architecture, lists: &Active, most: usize, images: usize) -> Self {
         let (near, far) = (u16::MAX.into(), u32::MAX as usize);
         match &lists.indices {
-            Indices::U16(indices) => Self::learn_of(net, lists, indices, (most, near), flip),
-            Indices::U32(indices) => Self::learn_of(net, lists, indices, (most, far), flip),
+            Indices::U16(indices) => Self::learn_of(net, lists, indices, (most, near), images),
+            Indices::U32(indices) => Self::learn_of(net, lists, indices, (most, far), images),
         }
     }
 
@@ -101,7 +102,7 @@ impl Pairs {
         lists: &Active,
         indices: &[I],
         (most, names): (usize, usize),
-        flip: bool,
+        images: usize,
     ) -> Self {
         let (inputs, kings) = (net.rows(), net.inputs.kings().count());
         let mut samples = vec![Vec::new(); kings];
@@ -133,7 +134,7 @@ impl Pairs {
             .enumerate()
             .map(|(king, lists)| {
                 let mut group = Group::new(net, king, &lists, &parents);
-                let learnt = learnt(&group, &lists, &multiples, most, flip);
+                let learnt = learnt(&group, &lists, &multiples, most, images);
                 if !net.inputs.is_pieces() {
                     group.leave_out_others(&learnt);
                 }
@@ -169,14 +170,18 @@ impl Pairs {
         &self.parents
     }
 
-    /// Whether each pair is followed by the one of flipped rows.
-    pub(super) fn are_flipped(&self) -> bool {
-        let flip = |row: u32| match row.checked_sub(PIECES as u32) {
-            None => flipped(row as u16).into(),
-            Some(_) => row ^ 1,
+    /// Whether each pair has its [images](Pairs::learn_images).
+    pub(super) fn have_images(&self, net: &Architecture) -> bool {
+        let image_of = |row: u32, which: usize| match row.checked_sub(PIECES as u32) {
+            None => image(row as u16, which).into(),
+            Some(pair) => (PIECES as u32) + (pair ^ which as u32),
         };
-        let (twins, rest) = self.parents.as_chunks::<2>();
-        rest.is_empty() && twins.iter().all(|[one, other]| one.map(flip) == *other)
+        (1..images(net)).all(|which| {
+            self.parents.iter().enumerate().all(|(number, parents)| {
+                let found = self.parents.get(number ^ which);
+                found == Some(&parents.map(|row| image_of(row, which)))
+            })
+        })
     }
 
     /// Rows without pairs.
@@ -315,6 +320,17 @@ impl Pairs {
     }
 }
 
+/// Images of a pair, itself among them.
+fn images(net: &Architecture) -> usize {
+    if net.inputs.kings().mirror { 4 } else { 2 }
+}
+
+/// An image of a row: flipped if the last bit of its number is set, mirrored if the last but one is.
+fn image(row: u16, which: usize) -> u16 {
+    let row = if which & 1 == 0 { row } else { flipped(row) };
+    if which & 2 == 0 { row } else { row ^ MIRRORED }
+}
+
 /// Replaces the bits of both parents by one of their pair; those of pairs come last.
 #[inline(always)]
 fn join(pairs: &[[u16; 2]], bits: &mut [Bits]) {
@@ -403,34 +419,34 @@ fn most_frequent(inputs: usize, lists: &[Vec<u32>], few: &[Range<usize>]) -> Vec
     rows
 }
 
-/// The pairs that shorten lists of one king bucket most; if `flip`, each with that of flipped rows.
-/// Returns their parents, local.
+/// The pairs that shorten lists of one king bucket most, each with so many images. Returns their
+/// parents, local.
 fn learnt(
     group: &Group,
     lists: &[Vec<u32>],
     multiples: &[(u32, u8)],
     most: usize,
-    flip: bool,
+    images: usize,
 ) -> Vec<[u16; 2]> {
     let lists: Vec<Vec<u16>> = lists.iter().map(|list| group.named(list, multiples)).collect();
     // Rows that do not occur take no room.
     let mut is_there = vec![false; group.rows.len()];
-    lists.iter().flatten().for_each(|row| is_there[usize::from(*row)] = true);
+    for row in lists.iter().flatten() {
+        (0..images).for_each(|it| is_there[usize::from(image(*row, it))] = true);
+    }
     let there: Vec<u16> =
         (0..group.rows.len() as u16).filter(|it| is_there[*it as usize]).collect();
     let place = |row: &u16| there.binary_search(row).expect("it occurs") as u16;
     let lists = lists.iter().map(|list| list.iter().map(place).collect()).collect();
     let mut learner = Learner::new(there.len() + most, lists);
     let mut parents = Vec::new();
-    let at_once = if flip { 2 } else { 1 };
-    while parents.len() + at_once <= most {
+    while parents.len() + images <= most {
         let Some(best) = learner.best(there.len() + parents.len()) else { break };
-        let twin = best.map(|it| match it.checked_sub(there.len()) {
-            None if flip => place(&flipped(there[it])).into(),
-            None => it,
-            Some(pair) => there.len() + (pair ^ 1),
-        });
-        for [one, other] in [best, twin].into_iter().take(at_once) {
+        for which in 0..images {
+            let [one, other] = best.map(|it| match it.checked_sub(there.len()) {
+                None => place(&image(there[it], which)).into(),
+                Some(pair) => there.len() + (pair ^ which),
+            });
             learner.join(one, other, there.len() + parents.len());
             let row = |it: usize| match it.checked_sub(there.len()) {
                 None => there[it],

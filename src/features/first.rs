@@ -1,4 +1,4 @@
-//! Lists of the first views of positions, where pieces alone are inputs and kings do not matter.
+//! Lists of the first views of positions, where pieces alone are inputs, in one king bucket.
 
 use shakmaty::Color;
 
@@ -15,11 +15,27 @@ pub const fn flipped(row: u16) -> u16 {
     (if row < HALF { row + HALF } else { row - HALF }) ^ 56
 }
 
+/// The bits of a row that mirroring changes.
+pub const MIRRORED: u16 = 7;
+
+/// Whether one view is mirrored and the other is not, by the list of the first of a net with mirrored
+/// inputs. Each view has its own king on files a to d: the enemy's king then stands on e to h.
+#[inline(always)]
+pub fn is_mirrored(list: &FirstView) -> bool {
+    const KING: u16 = PIECES as u16 - 64;
+    let mut is_mirrored = false;
+    for row in list {
+        is_mirrored |= row / 64 == KING / 64 && row & 4 != 0;
+    }
+    is_mirrored
+}
+
 impl Inputs {
-    /// Whether pieces are the only inputs, and have the same rows wherever the kings stand: the rows of
-    /// the second view are those of the first, [`flipped`].
+    /// Whether pieces are the only inputs, in one king bucket: the rows of the second view are those of
+    /// the first, [`flipped`], and mirrored where the list [says so](is_mirrored).
     pub fn is_uniform(&self) -> bool {
-        self.is_pieces() && !self.kings().matter()
+        // Nothing is copied, as each position asks.
+        self.sets.len() == 1 && self.pieces().is_some_and(|(_, kings)| kings.count() == 1)
     }
 
     /// The list of a position's first view.
@@ -27,15 +43,16 @@ impl Inputs {
     /// # Panics
     /// If the inputs are not [uniform](Inputs::is_uniform).
     pub fn first_view(&self, position: &Position) -> FirstView {
-        assert!(self.is_uniform(), "lists of pieces wherever the kings stand");
+        assert!(self.is_uniform(), "lists of pieces in one king bucket");
+        let (_, kings) = self.pieces().expect("pieces are inputs");
         let color = if self.views == Views::Plain { Color::White } else { position.turn() };
         #[cfg(target_arch = "x86_64")]
         if vectors::are_available() {
             // SAFETY: the machine has the instructions.
-            return unsafe { vectors::first_view(position, color) };
+            return unsafe { vectors::first_view(kings.mirror, position, color) };
         }
         let mut list = [PIECES as u16; MAX_ACTIVE];
-        super::lists(&super::Kings::NONE, position, [color], &mut list);
+        super::lists(kings, position, [color], &mut list);
         list
     }
 }
@@ -44,7 +61,10 @@ impl Inputs {
 mod vectors {
     use std::arch::x86_64::*;
 
-    use super::{Color, FIRST, FirstView, PIECES, Position};
+    use super::{Color, FIRST, FirstView, MIRRORED, PIECES, Position};
+
+    /// The row of a view's own king on a1.
+    const OWN_KING: i16 = PIECES as i16 / 2 - 64;
 
     /// The squares.
     const SQUARES: [u8; 64] = {
@@ -63,9 +83,8 @@ mod vectors {
 
     /// All places of the list at a time.
     #[target_feature(enable = "avx512bw,avx512vbmi2,popcnt")]
-    pub fn first_view(position: &Position, color: Color) -> FirstView {
+    pub fn first_view(mirror: bool, position: &Position, color: Color) -> FirstView {
         let is_black = color.is_black();
-        let flip = _mm512_set1_epi16(if is_black { 56 } else { 0 });
         let squares = _mm512_maskz_compress_epi8(position.occupied(), pulp::cast(SQUARES));
         let squares = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(squares));
         // Each byte has the nibbles of two pieces.
@@ -74,7 +93,11 @@ mod vectors {
         let nibbles = _mm512_cvtepu8_epi16(_mm256_and_si256(two, _mm256_set1_epi8(15)));
         let table = _mm512_castsi256_si512(pulp::cast(FIRST[usize::from(is_black)]));
         let kinds = _mm512_permutexvar_epi16(nibbles, table);
-        let rows = _mm512_add_epi16(kinds, _mm512_xor_si512(squares, flip));
+        let kings = _mm512_cmpeq_epi16_mask(kinds, _mm512_set1_epi16(OWN_KING));
+        let kings = _mm512_mask_test_epi16_mask(kings, squares, _mm512_set1_epi16(4));
+        let mirrored = if mirror && kings != 0 { MIRRORED as i16 } else { 0 };
+        let flip = _mm512_set1_epi16(if is_black { 56 } else { 0 } ^ mirrored);
+        let rows = _mm512_xor_si512(kinds, _mm512_xor_si512(squares, flip));
         let there = ((1_u64 << position.occupied().count_ones()) - 1) as u32;
         let blanks = _mm512_set1_epi16(PIECES as i16);
         pulp::cast(_mm512_mask_blend_epi16(there, blanks, rows))

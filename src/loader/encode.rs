@@ -649,8 +649,8 @@ fn learnt(
 pub fn pairs_of(net: &Architecture, some: &[Sample], most: usize) -> Pairs {
     let step = some.len().div_ceil(SEEN).max(1);
     let positions = some.iter().step_by(step).map(|sample| sample.position);
-    let flip = net.inputs.is_uniform() && net.views() == 2;
-    learnt(net, positions, most, if flip { Pairs::learn_flipped } else { Pairs::learn })
+    let has_images = net.inputs.is_uniform() && net.views() == 2;
+    learnt(net, positions, most, if has_images { Pairs::learn_images } else { Pairs::learn })
 }
 
 /// The buffers of one thread.

@@ -350,9 +350,9 @@ pub fn plan(config: &Config) -> Plan {
 /// finds an order by itself; with one king bucket it uses the lists of chunks, which stay there, and
 /// their pairs.
 ///
-/// Chunks of data that stream by are planned as they come where the net has one king bucket, and rows
-/// so long that shorter lists are worth the search for pairs, or [uniform](crate::architecture::Inputs)
-/// inputs. Pairs are learnt of `some` positions.
+/// Chunks of data that stream by are planned as they come where the net has one king bucket, with pairs
+/// where rows are so long that shorter lists are worth the search for them. Pairs are learnt of `some`
+/// positions.
 pub fn plan_chunks(
     plan: &mut Plan,
     config: &Config,
@@ -378,10 +378,8 @@ pub fn plan_chunks(
     };
     let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
     let streams = !plan.keeps() && config.target.learn == Learn::Values;
-    let is_uniform = net.inputs.is_uniform();
-    let long = if is_uniform { LONG } else { LONGER };
-    let is_long = net.hidden * number >= long || !net.inputs.is_pieces();
-    if streams && is_cut && one && (is_long || is_uniform) {
+    let is_long = net.hidden * number >= LONG || !net.inputs.is_pieces();
+    if streams && is_cut && one {
         plan.passing =
             Some(Arc::new(pairs_of(net, some, if is_long { most_pairs(net) } else { 0 })));
     }
@@ -390,6 +388,3 @@ pub fn plan_chunks(
 /// Bytes of an accumulator of pieces from which on pairs are worth their search in data that stream
 /// by; lists of several sets are longer.
 const LONG: usize = 512;
-
-/// The same where they are sought in the lists of each view, as kings matter.
-const LONGER: usize = 2048;
