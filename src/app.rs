@@ -72,7 +72,8 @@ impl App {
     /// Registers all additions in the process. Programs that call the library call this before they
     /// read a config, a net or a file.
     ///
-    /// # Errors If a name is taken.
+    /// # Errors
+    /// If a name is taken.
     pub fn install(self) -> Result<(), Taken> {
         self.0.into_iter().try_for_each(|addition| addition())
     }

@@ -13,7 +13,8 @@ pub const WEIGHTS: u64 = 4 << 30;
 
 /// Reads a file of at most `most` bytes.
 ///
-/// # Errors If it cannot be read, is longer, or is not a regular file.
+/// # Errors
+/// If it cannot be read, is longer, or is not a regular file.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     regular(path)?;
     let file = File::open(path)?;
@@ -28,7 +29,8 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// Reads a UTF-8 text file of at most `most` bytes.
 ///
-/// # Errors As [`read`], and if the file is not UTF-8.
+/// # Errors
+/// As [`read`], and if the file is not UTF-8.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -40,7 +42,8 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
 
 /// Metadata of a path.
 ///
-/// # Errors If the path does not exist.
+/// # Errors
+/// If the path does not exist.
 pub fn found(path: &Path) -> io::Result<Metadata> {
     path.metadata().map_err(|error| match error.kind() {
         ErrorKind::NotFound if path == Path::new("-") => {
@@ -56,7 +59,8 @@ pub fn found(path: &Path) -> io::Result<Metadata> {
     })
 }
 
-/// # Errors If the path is not a regular file, which has to be read whole, or more than once.
+/// # Errors
+/// If the path is not a regular file, which has to be read whole, or more than once.
 pub fn regular(path: &Path) -> io::Result<()> {
     let found = found(path)?;
     if found.is_dir() {

@@ -57,7 +57,8 @@ impl Go {
 
 /// Parses a line; none if it has no known command.
 ///
-/// # Errors If the arguments of a command are wrong.
+/// # Errors
+/// If the arguments of a command are wrong.
 pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
     let mut words = line.split_ascii_whitespace();
     // Words before the first command are skipped.

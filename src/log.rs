@@ -133,7 +133,8 @@ pub struct LogError {
 
 /// Reads the rows of a log. An unfinished last line is skipped.
 ///
-/// # Errors If the file cannot be read, or a line is not a row of this version.
+/// # Errors
+/// If the file cannot be read, or a line is not a row of this version.
 pub fn read(path: &Path) -> Result<Vec<Row>, LogError> {
     let failed = |error| LogError { path: path.to_path_buf(), error };
     let text = input::text(path, input::TEXT).map_err(failed)?;

@@ -42,7 +42,8 @@ enum Target {
 impl Output {
     /// Creates a file, and its folder. A link stays, and its target is replaced.
     ///
-    /// # Errors Also for `-`: see [`Output::stream`].
+    /// # Errors
+    /// Also for `-`: see [`Output::stream`].
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         if path == Path::new(STANDARD) {
             let reason = "standard output is not for this; name a file (./- for one of that name)";

@@ -98,7 +98,8 @@ impl Weights {
         })
     }
 
-    /// # Errors If a value is not finite: results computed with it would not be, either.
+    /// # Errors
+    /// If a value is not finite: results computed with it would not be, either.
     pub fn check_finite(&self) -> Result<(), WeightsError> {
         match self.non_finite() {
             None => Ok(()),

@@ -24,7 +24,8 @@ pub struct Listed {
 impl Listed {
     /// Shape of plans of one king bucket, position after position.
     ///
-    /// # Panics Without plans, or if they name different pairs.
+    /// # Panics
+    /// Without plans, or if they name different pairs.
     pub fn of(plans: &[Arc<ChunkPlan>]) -> Self {
         let ChunkPlan { rows, pairs, of: [views, buckets], .. } = &*plans[0];
         let same = |plan: &Arc<ChunkPlan>| Arc::ptr_eq(&plan.pairs, pairs);
@@ -49,7 +50,8 @@ impl Listed {
 
 /// Rows that plans name, `[positions, views, places]`; unused places hold the number of rows.
 ///
-/// # Panics Without plans, or if a list is longer.
+/// # Panics
+/// Without plans, or if a list is longer.
 pub fn lists(plans: &[Arc<ChunkPlan>], places: usize) -> Vec<u16> {
     let ChunkPlan { rows, of: [views, _], .. } = &*plans[0];
     let positions: usize = plans.iter().map(|plan| plan.len()).sum();

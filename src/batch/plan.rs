@@ -195,7 +195,8 @@ impl ChunkPlan {
         walks(&self.walks)
     }
 
-    /// # Panics If the plan was made for another kind of net.
+    /// # Panics
+    /// If the plan was made for another kind of net.
     pub(crate) fn check(&self, net: &Architecture) {
         let is_large = net.inputs.is_large();
         let whole = self.rows == if is_large { self.named.len() } else { self.pairs.rows() };
@@ -217,7 +218,8 @@ pub struct Planner {
 impl Planner {
     /// Orders the views of positions for the forward pass; lists may name pairs.
     ///
-    /// # Panics If an index is beyond the rows, or the pairs have other inputs.
+    /// # Panics
+    /// If an index is beyond the rows, or the pairs have other inputs.
     #[inline(always)]
     pub fn order(
         &mut self,

@@ -111,7 +111,7 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<Read>>> {
     Ok(lines.map(read))
 }
 
-/// The next line. Binary data read as text must not fill the memory.
+/// Reads the next line. Binary data read as text must not fill the memory.
 fn next_line(input: &mut impl BufRead) -> Option<io::Result<String>> {
     const LONGEST: usize = 4096;
     let mut line = String::new();
@@ -122,8 +122,8 @@ fn next_line(input: &mut impl BufRead) -> Option<io::Result<String>> {
     }
 }
 
-/// The FEN at the beginning of a line: four fields, and the two counters if both are numbers. The
-/// rest, such as the operations of EPD, is passed over.
+/// Parses the FEN at the beginning of a line: four fields, and the two counters if both are
+/// numbers. The rest, such as the operations of EPD, is ignored.
 fn parse(text: &str) -> Result<Read> {
     // Editors on Windows put a byte order mark before the first line.
     let text = text.trim_start_matches('\u{feff}');

@@ -43,7 +43,8 @@ pub fn refuse_existing(paths: &[&Path], overwrite: bool) -> Result<()> {
 
 /// Opens and drops the file of a page, so that an unwritable one is found before the long work.
 ///
-/// # Errors If it cannot be written, or exists and is not a page of ours.
+/// # Errors
+/// If it cannot be written, or exists and is not a page of ours.
 pub fn may_be_page(path: &Path) -> Result<()> {
     if path.exists() {
         let mark = format!("name=\"generator\" content=\"{MARK}\"");

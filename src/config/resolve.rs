@@ -46,7 +46,8 @@ fn require(holds: bool, key: &str, reason: &str) -> Checked {
 impl Config {
     /// Checks a config and fills in its defaults.
     ///
-    /// # Errors If a value cannot be used: the first such key.
+    /// # Errors
+    /// If a value cannot be used: the first such key.
     pub fn resolve(mut file: ConfigFile) -> Checked<Self> {
         if file.version != VERSION {
             let reason = format!("this program reads version {VERSION}, found {}", file.version);

@@ -340,7 +340,7 @@ pub enum WholeNetError {
 }
 
 impl WholeNet {
-    /// The most that a net's file may have, bytes: headers of checkpoints and manifests hold it.
+    /// Largest file of a net in bytes, as headers of checkpoints and manifests contain it.
     pub const MOST: usize = 32 << 20;
 
     pub fn new(net: &Net) -> Self {

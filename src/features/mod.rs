@@ -54,7 +54,8 @@ impl Kind for Set {
 
 /// Registers a set, which configs and manifests can then name.
 ///
-/// # Errors If there is a set of this name.
+/// # Errors
+/// If there is a set of this name.
 pub fn register(set: Set) -> Result<(), Taken> {
     let name = set.name().to_string();
     match names().contains(&name) {
@@ -77,7 +78,8 @@ pub fn names() -> Vec<String> {
 
 /// The set with this name; `pieces` has these king buckets.
 ///
-/// # Errors If the program has no such set.
+/// # Errors
+/// If the program has no such set.
 pub fn named(name: &str, kings: Kings) -> Result<Set, Missing> {
     if name == pieces::NAME {
         return Ok(Set::new(Pieces(kings)));
@@ -101,7 +103,8 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// # Panics Without any set.
+    /// # Panics
+    /// Without any set.
     pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
         let end = |rows: &mut usize, set: &Set| {
             *rows += set.rows();
@@ -259,7 +262,8 @@ impl Inputs {
     /// Checks that the lists of a position agree with the declarations of the sets; `bounds`, which
     /// take longer, must hold if its rows weigh 1 and all others nothing.
     ///
-    /// # Errors The first set that does not agree.
+    /// # Errors
+    /// The first set that does not agree.
     pub fn check(&self, position: &Position, bounds: bool) -> Result<(), String> {
         let (board, flipped) = (Board::new(position), Board::new(&position.flipped()));
         let lists =
@@ -302,7 +306,8 @@ impl Inputs {
     /// Writes the active rows of all perspectives, each padded to [`MAX_ACTIVE`] with
     /// `self.rows()`.
     ///
-    /// # Panics If pieces on squares are not the only inputs.
+    /// # Panics
+    /// If pieces on squares are not the only inputs.
     pub fn write(&self, position: &Position, out: &mut [u16]) {
         assert!(self.is_pieces(), "lists of pieces");
         let (_, kings) = self.pieces.as_ref().expect("there are pieces");

@@ -114,7 +114,8 @@ impl Format {
 
     /// Adds a format to the built-in ones.
     ///
-    /// # Errors If there is one with this name.
+    /// # Errors
+    /// If there is one with this name.
     pub fn register(self) -> Result<(), Taken> {
         match Self::named(self.name) {
             Err(_) => registry::add(self.name, self),

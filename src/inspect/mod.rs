@@ -50,7 +50,8 @@ const CHUNK: usize = 1024;
 /// Inspects a net over some positions; at most `most` of them, evenly spaced, are used for piece
 /// values and for the terms of `hce`.
 ///
-/// # Panics If there are no positions.
+/// # Panics
+/// If there are no positions.
 pub fn inspect(
     weights: &Weights,
     architecture: &Architecture,

@@ -29,7 +29,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Finds the terms of all records.
+    /// Encodes the terms of all records.
     pub fn encode(records: KeptRecords, encoder: &TermsEncoder) -> Self {
         let pieces = records.into_pieces().into_par_iter();
         Self::new(encoder.pieces(pieces))
@@ -147,7 +147,8 @@ impl Stream {
 /// Reads the traces that a [scan](super::scan) of the plan has found: those to train on, those for
 /// validation, and how often each term was counted in the former.
 ///
-/// # Errors The first file in the order of the plan that cannot be read, or has too many lines that
+/// # Errors
+/// The first file in the order of the plan that cannot be read, or has too many lines that
 /// contradict the term list.
 pub fn read_traces(
     plan: &Plan,

@@ -58,7 +58,8 @@ impl<'a> Aim<'a> {
 
     /// Checks the lengths of the arrays.
     ///
-    /// # Panics If one is wrong.
+    /// # Panics
+    /// If one is wrong.
     pub(super) fn check(self, positions: usize) {
         assert_eq!(self.numbers().len(), positions, "targets");
         if let Some(Judged { base, weights, .. }) = self.judged() {

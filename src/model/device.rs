@@ -146,8 +146,8 @@ impl Choice {
 
     /// Opens the device.
     ///
-    /// # Errors If the backend is not compiled in or has fewer devices; SPIR-V for a software
-    /// adapter.
+    /// # Errors
+    /// If the backend is not compiled in or has fewer devices; SPIR-V for a software adapter.
     pub fn device(self) -> Result<Device, DeviceError> {
         let Self { backend, index } = self;
         let name = backend.name();

@@ -73,7 +73,8 @@ impl<const D: usize> Changed<D> {
 impl HceModel {
     /// A model whose parameters are numbered from `first`.
     ///
-    /// # Errors If an array is missing or has another shape.
+    /// # Errors
+    /// If an array is missing or has another shape.
     pub fn new(
         first: u64,
         shape: HceShape,
@@ -107,7 +108,7 @@ impl HceModel {
         inner(self.tempo.value()).device()
     }
 
-    /// The logits of one piece.
+    /// The logits of one block.
     fn piece(&self, weights: &Tensor<2>, tempo: &Tensor<1>, piece: &Terms) -> Tensor<1> {
         let device = weights.device();
         let (rows, terms) = (piece.len(), self.shape.terms);
@@ -202,7 +203,8 @@ impl HceModel {
 
     /// See [`Model::slope`](super::Model::slope).
     ///
-    /// # Panics If the objective has a base.
+    /// # Panics
+    /// If the objective has a base.
     pub(super) fn slope(&self, pieces: &[Arc<Terms>], aim: Aim) -> Slope {
         let base = aim.judged().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");

@@ -115,8 +115,9 @@ impl Model {
 
     /// The objective, and its derivative by every parameter.
     ///
-    /// # Panics If the model was not made on a device for training (`Device::autodiff`) and
-    /// computes by plain tensor operations.
+    /// # Panics
+    /// If the model was not made on a device for training (`Device::autodiff`) and computes by
+    /// plain tensor operations.
     pub fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
         match self {
             Model::Net(model) => model.slope(inputs, aim, None),
@@ -140,7 +141,8 @@ impl Model {
 
     /// The loss, and the derivative by every parameter in the form of [`Model::weights`].
     ///
-    /// # Panics As [`Model::slope`] does.
+    /// # Panics
+    /// As [`Model::slope`] does.
     pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
         let Slope { loss, gradients, .. } = self.slope(inputs, aim).dense(self);
         (to_host(loss)[0], self.collect(Some(&gradients)))
@@ -240,7 +242,8 @@ pub(crate) fn inner<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
 
 /// Values of a tensor, row-major, from a device that may have been lost.
 ///
-/// # Errors The error that the device reports.
+/// # Errors
+/// The error that the device reports.
 pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, DeviceError> {
     let lost = |reason: String| DeviceError::Lost(reason);
     let data = tensor.try_into_data().map_err(|error| lost(error.to_string()))?;
@@ -270,7 +273,8 @@ pub fn dense_rows<const D: usize>(gradient: Tensor<D>, touched: &[u32], shape: S
 
 /// Logits of a batch on the host, including its base.
 ///
-/// # Errors The error that the device reports.
+/// # Errors
+/// The error that the device reports.
 pub fn outputs(model: &Model, batch: &Batch) -> Result<Vec<f32>, DeviceError> {
     let mut logits = try_to_host(model.logits(&batch.inputs))?;
     logits.iter_mut().zip(&batch.base[..]).for_each(|(logit, base)| *logit += base);
@@ -306,7 +310,8 @@ fn constant<const D: usize>(
 /// Number of times that a perspective activates each row, as a dense matrix for the plain tensor
 /// operations.
 ///
-/// # Shapes Output: `[batch, rows]`, or `[batch, touched]`
+/// # Shapes
+/// Output: `[batch, rows]`, or `[batch, touched]`
 fn dense(active: &Active, view: usize, touched: Option<&Touched>, device: &Device) -> Tensor<2> {
     let Active { rows, views, places, indices, .. } = active;
     let columns = touched.map_or(*rows, |touched| touched.rows().len());

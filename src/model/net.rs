@@ -354,10 +354,10 @@ fn on_host(matrix: &Option<DispatchTensor>) -> Cow<'_, [f32]> {
 }
 
 /// The starting weights of a net: normal with standard deviation `sqrt(2 / fan-in)`; biases, and
-/// what king buckets share, zero.
+/// factors of king buckets, zero.
 ///
-/// Draws run through the arrays in their order, row by row, so that the seed of a net trained
-/// elsewhere by the same rule gives the same start.
+/// Random numbers are drawn array by array and row by row, as in other trainers, so that a seed
+/// gives the same start.
 pub fn initial(net: &Architecture, seed: u64) -> Weights {
     let mut random = Xoroshiro128Plus::seed_from_u64(seed);
     let mut weights = Weights::default();

@@ -54,14 +54,14 @@ pub fn fit(cp: &[f64], targets: &[f64]) -> Fit {
     let coarse: Vec<f64> = (0..=STEPS).map(|step| value(at(step))).collect();
     let best = (0..=STEPS).min_by(|a, b| coarse[*a].total_cmp(&coarse[*b])).unwrap_or(0);
     let x = golden(value, at(best.saturating_sub(1)), at((best + 1).min(STEPS)));
-    // The grid's ends are no result of golden sections, which never reach them.
+    // Golden sections never reach the ends of the grid.
     let x = if coarse[best] < value(x) { at(best) } else { x };
     let at_border = x - low < 1e-3 || high - x < 1e-3;
     Fit { scale: Some(x.exp()), loss: value(x), at_border }
 }
 
-/// The scale with the smallest loss on some of the records, by Newton's steps from one that suits
-/// more of them; None where they do not settle nearby, so that only [`fit`] can tell.
+/// The scale with the smallest loss on some of the records, by Newton's steps from one fitted to
+/// more of them; None if they do not converge nearby, so that [`fit`] is needed.
 pub fn near(cp: &[f64], targets: &[f64], on: &[usize], scale: f64) -> Option<f64> {
     let start = scale.ln();
     let mut x = start;
@@ -89,7 +89,7 @@ pub(super) fn slopes(z: f64, target: f64) -> [f64; 2] {
     [2.0 * error * change, 2.0 * (change * change + error * second)]
 }
 
-/// The place of a minimum between two places.
+/// Finds the place of a minimum between two places.
 fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
@@ -129,12 +129,12 @@ pub(super) fn sums<const N: usize>(
 /// The factor between two evaluations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matched {
-    /// The new values, and so their SCALE, are to be multiplied by it.
+    /// Factor for the new values, and so for their SCALE.
     pub factor: Estimate,
     pub scale_before: i32,
-    /// The nearest whole number, at least 1.
+    /// SCALE after it, rounded, at least 1.
     pub scale_after: i32,
-    /// The scales that suit the results best, old and new.
+    /// Best scales for the results, old and new.
     pub fitted: [f64; 2],
 }
 

@@ -176,7 +176,8 @@ type Seats<'a> = Vec<Option<Box<dyn Player + 'a>>>;
 
 /// Plays both games of a pair by its number, the first with the first player as White.
 ///
-/// # Errors If there is no opening, or a player fails before the game begins, or does not start.
+/// # Errors
+/// If there is no opening, or a player fails before the game begins, or does not start.
 fn pair<'a>(
     entrants: &'a [Box<dyn Entrant + 'a>],
     seats: &mut Seats<'a>,
@@ -302,8 +303,9 @@ pub struct Recorder {
 impl Recorder {
     /// Starts a file, or resumes one with the same players, rules and `settings`.
     ///
-    /// # Errors If the file exists without a journal, or has other settings; if a program does not
-    /// start, or a book cannot be read.
+    /// # Errors
+    /// If the file exists without a journal, or has other settings; if a program does not start, or
+    /// a book cannot be read.
     pub fn open(
         path: &Path,
         entrants: &[Box<dyn Entrant + '_>],

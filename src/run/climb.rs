@@ -89,7 +89,8 @@ pub struct Climb<'a> {
 impl<'a> Climb<'a> {
     /// Opens the start. The games of each generation replace `data.files` of the config.
     ///
-    /// # Errors If the start cannot play.
+    /// # Errors
+    /// If the start cannot play.
     pub fn new(
         config: Config,
         settings: &'a Settings,
@@ -105,7 +106,8 @@ impl<'a> Climb<'a> {
     /// Runs the loop from the state of the folder. False if it was interrupted; the same call
     /// resumes it.
     ///
-    /// # Errors If a training fails, or a file cannot be read or written.
+    /// # Errors
+    /// If a training fails, or a file cannot be read or written.
     pub fn run(&mut self) -> Result<bool> {
         for number in 1..=self.settings.generations {
             let file = self.folder(number).join("match.json");

@@ -202,7 +202,8 @@ impl Evaluator {
 
     /// The evaluation for a search; the integers of a checkpoint's net.
     ///
-    /// # Errors If it cannot evaluate positions alone, or the floats cannot be quantised.
+    /// # Errors
+    /// If it cannot evaluate positions alone, or the floats cannot be quantised.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.knows_bare_positions()?;
         if let Form::Terms(terms) = &self.form {

@@ -63,8 +63,9 @@ impl Drop for RunFolder {
 impl RunFolder {
     /// Locks a folder for a new run of this process.
     ///
-    /// # Errors If it cannot be written to, contains something else than a run, or a run that is
-    /// not to be overwritten.
+    /// # Errors
+    /// If it cannot be written to, contains something else than a run, or a run that is not to be
+    /// overwritten.
     pub fn take(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
         let (folder, config) = (path.display(), path.join(CONFIG));
         // Opened and dropped: this creates the folder.

@@ -51,13 +51,13 @@ pub fn chosen_on_these(name: &str) -> String {
     format!("{name} chose its checkpoint on these games too")
 }
 
-/// Leaves out the games that an evaluation has seen in training, unless `all` are wanted.
+/// Leaves out games that an evaluation was trained on, unless `all`.
 ///
-/// Games are recognised by their content, whatever file they lie in. Where an evaluation was trained
-/// on some of these, the filter of its training is applied, and the games stay that it keeps for the
-/// test. Runs that keep none chose their checkpoints on all games that they held out; they are
-/// measured on the same games as others, with a doubt. `chosen` positions passed a filter of the
-/// user, which replaces that of the training.
+/// Games are recognised by their content, whatever file they are in. If an evaluation was trained
+/// on some of these, the filter of its training is applied, and its test games are left. Runs
+/// without a test chose their checkpoints on all held-out games; they are measured on the same
+/// games as others, with a doubt. `chosen` positions passed a filter of the user, which replaces
+/// that of the training.
 ///
 /// # Errors
 /// If two evaluations held out different games, or one held out none.

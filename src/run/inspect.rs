@@ -32,7 +32,8 @@ pub fn sections(
     Ok(sections)
 }
 
-/// Inspects a net over these positions; `explained` of them explain it by handcrafted terms.
+/// Inspects a net over these positions; `explained` of them are used to explain it by handcrafted
+/// terms.
 pub fn look(
     source: &Imported,
     samples: &[Sample],

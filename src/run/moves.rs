@@ -18,7 +18,8 @@ const PIECE: usize = 64;
 
 /// Searches the winners' moves in some positions with a choice.
 ///
-/// # Errors If an evaluation cannot search, or no position is left.
+/// # Errors
+/// If an evaluation cannot search, or no position is left.
 pub fn find(
     evaluators: &[Evaluator],
     selection: Selection,

@@ -24,7 +24,8 @@ impl Default for Place {
 }
 
 impl Place {
-    /// # Errors If this machine has no such place, or it cannot compute with this precision.
+    /// # Errors
+    /// If this machine has no such place, or it cannot compute with this precision.
     pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
         let choice = Choice::named(&self.device)?;
         let device = choice.device()?;
@@ -45,7 +46,8 @@ impl Place {
     /// Opens the place of a run of this config, which names a precision for the fused operations of
     /// the CPU, and one for those of GPUs; all others have 32 bits.
     ///
-    /// # Errors If this machine has no such place, or terms are to be tuned on a GPU.
+    /// # Errors
+    /// If this machine has no such place, or terms are to be tuned on a GPU.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
         let choice = Choice::named(&self.device)?;
         if !config.is_net() && is_gpu(&choice.device()?) {

@@ -47,7 +47,8 @@ struct Game {
 /// Reads the games of files in PGN, each a match of its own; players of one name and one digest
 /// are the same.
 ///
-/// # Errors If a file cannot be read, a game lacks its players, or no two games are a pair.
+/// # Errors
+/// If a file cannot be read, a game lacks its players, or no two games are a pair.
 pub fn read(files: &[PathBuf]) -> Result<Match> {
     let (mut players, mut notes) = (Vec::new(), Vec::new());
     let mut meetings: BTreeMap<[usize; 2], Pairs> = BTreeMap::new();

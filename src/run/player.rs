@@ -32,7 +32,8 @@ impl OwnPlayer {
 
     /// Opens an evaluation as [`Evaluator::open`] does; for the folder of a run its net.
     ///
-    /// # Errors If it cannot be opened, or cannot play.
+    /// # Errors
+    /// If it cannot be opened, or cannot play.
     pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
         let evaluator = Evaluator::open(&as_engines_load(name), place, listener)?;
         evaluator.in_search()?;

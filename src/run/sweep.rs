@@ -40,7 +40,8 @@ pub struct Axis {
 impl Axis {
     /// Parses `net.hidden=16,32`. Commas within brackets and quotes belong to a value.
     ///
-    /// # Errors If a value is missing, or the key cannot be swept.
+    /// # Errors
+    /// If a value is missing, or the key cannot be swept.
     pub fn parse(text: &str) -> Result<Self> {
         let (key, values) = text.split_once('=').unwrap_or((text, ""));
         let (key, values) = (key.trim(), split(values));
@@ -94,8 +95,8 @@ pub struct Member {
 /// All combinations, the last axis the fastest. `sets` are changes of the config's keys shared by
 /// all.
 ///
-/// # Errors If there are fewer than two or too many, one is not a valid config, or two are the
-/// same.
+/// # Errors
+/// If there are fewer than two or too many, one is not a valid config, or two are the same.
 fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>> {
     let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
     let count = count.filter(|count| (2..=MOST).contains(count)).with_context(|| {
@@ -170,8 +171,9 @@ pub struct Sweep<'a> {
 impl<'a> Sweep<'a> {
     /// Reads the data, and checks all members before training.
     ///
-    /// # Errors If a member cannot be trained, there are no games to choose or to measure on, or a
-    /// folder contains a run of another config.
+    /// # Errors
+    /// If a member cannot be trained, there are no games to choose or to measure on, or a folder
+    /// contains a run of another config.
     pub fn new(
         config: &Path,
         sets: &[String],
@@ -220,7 +222,8 @@ impl<'a> Sweep<'a> {
 
     /// Whether a run of this config is in the folder.
     ///
-    /// # Errors If the folder contains a run of another config, or of data that has changed.
+    /// # Errors
+    /// If the folder contains a run of another config, or of data that has changed.
     fn has_begun(&self, config: &Config, path: &Path) -> Result<bool> {
         let last = path.join(LAST);
         if !last.exists() {
@@ -244,8 +247,9 @@ impl<'a> Sweep<'a> {
 
     /// Trains missing members, and measures all. None if it was interrupted.
     ///
-    /// # Errors If a run fails for another reason than its member's values, no member is left, or a
-    /// file cannot be read or written.
+    /// # Errors
+    /// If a run fails for another reason than its member's values, no member is left, or a file
+    /// cannot be read or written.
     pub fn run(&self) -> Result<Option<Outcome>> {
         let runs = self.members.len() as u64 * self.seeds;
         let mut all = Vec::new();

@@ -34,7 +34,8 @@ pub struct RunTerms {
 impl RunTerms {
     /// The terms of a config; none for nets. `term_list` is the text of an engine's list of terms.
     ///
-    /// # Errors If a pattern matches no term, or a list of terms cannot be read.
+    /// # Errors
+    /// If a pattern matches no term, or a list of terms cannot be read.
     pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
         let (section, used, tune, rare, own) = match &config.model {
             Model::Net(_) => return Ok(None),

@@ -63,7 +63,8 @@ pub fn begin(config: Config, folder: &RunFolder, means: &Means) -> Result<Option
 
 /// Checks a run as far as possible without its data, except for their number of positions.
 ///
-/// # Errors If anything would stop it before its first step.
+/// # Errors
+/// If anything would stop it before its first step.
 pub fn check(config: &Config, positions: u64, means: &Means) -> Result<Settings> {
     let place = means.place.open_for(config)?;
     start::recipe(config.clone(), &place, means.listener)?;

@@ -143,7 +143,8 @@ impl Writer {
 
     /// Starts to write a checkpoint, after the previous one.
     ///
-    /// # Errors Those of the previous one.
+    /// # Errors
+    /// Those of the previous one.
     pub fn write(&mut self, mut checkpoint: Checkpoint, files: Files) -> Result<(), TrainError> {
         self.settle()?;
         if files.last {
@@ -176,7 +177,8 @@ impl Writer {
 
     /// Waits until all is written; returns the checkpoint that was in progress.
     ///
-    /// # Errors If it could not be written.
+    /// # Errors
+    /// If it could not be written.
     pub fn settle(&mut self) -> Result<Option<Checkpoint>, TrainError> {
         let Some(thread) = self.under_way.take() else { return Ok(None) };
         let written = thread.join().unwrap_or_else(|panic| resume_unwind(panic));

@@ -14,10 +14,10 @@ use crate::weights::Weights;
 
 const WHOLE: &str = "a step gives the model back";
 
-/// The model of a run with its optimiser, and the mean of its weights where that is learnt.
+/// The model of a run with its optimiser, and the mean of its weights if that is learnt.
 pub struct Learner<'a> {
     job: &'a Training<'a>,
-    /// The model that takes the steps; none only while it takes one.
+    /// The model that takes the steps; none only during a step.
     model: Option<Model>,
     /// The mean that is learnt in its place, if any.
     average: Option<Model>,
@@ -31,8 +31,8 @@ enum Rule {
 }
 
 impl<'a> Learner<'a> {
-    /// Continues from learnt weights and the [record](Learner::record) that belongs to them, which is
-    /// empty at the beginning.
+    /// Creates a learner from learnt weights and their [record](Learner::record), which is empty at
+    /// the beginning.
     pub fn new(job: &'a Training, learnt: &Weights, record: Vec<u8>) -> Result<Self, TrainError> {
         let settings = &job.settings.optimizer;
         let device = job.device.clone().autodiff();
@@ -64,7 +64,6 @@ impl<'a> Learner<'a> {
         matches!(self.rule, Rule::Gradient(_))
     }
 
-    /// The model that takes the steps.
     pub fn model(&self) -> &Model {
         self.model.as_ref().expect(WHOLE)
     }
@@ -75,7 +74,7 @@ impl<'a> Learner<'a> {
         self.average.as_ref().unwrap_or_else(|| self.model())
     }
 
-    /// Takes the steps that the rows of a batch missed, which must precede its gradients, or all rows.
+    /// Takes the steps that the rows of a batch missed, or all rows; needed before their gradients.
     pub fn catch_up(&mut self, batch: Option<&Inputs>) {
         let Rule::Gradient(optimizer) = &mut self.rule else { return };
         let model = self.model.take().expect(WHOLE);
@@ -98,7 +97,7 @@ impl<'a> Learner<'a> {
         // There is no other reference to the model, so that its tensors change in place.
         let model = optimizer.step(rate, self.model.take().expect(WHOLE), gradients, touched);
         let decay = self.job.settings.optimizer.average_decay.unwrap_or(0.0);
-        // Corrected for the start at zero: the shares of all steps are 1 together.
+        // Corrected for the start at zero: the shares of all steps sum to 1.
         let share = (1.0 - decay) / (1.0 - decay.powf(step as f64));
         let level = self.job.compute.level();
         self.average = self.average.take().map(|mean| join_mean(mean, &model, share, level));
@@ -126,8 +125,8 @@ impl<'a> Learner<'a> {
         Ok(stepped)
     }
 
-    /// The bytes that resuming needs beside the learnt weights: the optimiser's record, with the
-    /// weights that take the steps where these are others.
+    /// Bytes for resuming besides the learnt weights: the optimiser's record, with the weights that
+    /// take the steps if these differ.
     pub fn record(&mut self) -> Result<Vec<u8>, TrainError> {
         self.catch_up(None);
         let record = match &self.rule {

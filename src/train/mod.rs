@@ -104,7 +104,8 @@ pub enum TrainError {
 
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run.
 ///
-/// # Errors See [`TrainError`]; in any case `last.safetensors` has the last good state.
+/// # Errors
+/// See [`TrainError`]; in any case `last.safetensors` has the last good state.
 pub fn run<E>(
     job: &Training,
     start: Checkpoint,
@@ -140,7 +141,7 @@ struct Trainer<'a> {
     writer: Writer,
     /// Seconds and positions at the last row of the log, for positions per second.
     clock: (f64, u64),
-    /// Whether a rank was asked to stop in the last step.
+    /// Whether a rank had to stop in the last step.
     stop: bool,
 }
 

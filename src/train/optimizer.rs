@@ -257,9 +257,11 @@ impl Optimizer {
 
     /// Serialises the state as a file of arrays.
     ///
-    /// # Errors If a state cannot be written.
+    /// # Errors
+    /// If a state cannot be written.
     ///
-    /// # Panics If rows have missed steps.
+    /// # Panics
+    /// If rows have missed steps.
     pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
         let (mut weights, mut facts) = (Weights::default(), BTreeMap::new());
         for (id, state) in &self.states {
@@ -275,7 +277,8 @@ impl Optimizer {
 
     /// The optimiser with the state of a file.
     ///
-    /// # Errors If the file does not belong to such an optimiser.
+    /// # Errors
+    /// If the file does not belong to such an optimiser.
     pub fn load(mut self, bytes: &[u8], device: &Device) -> Result<Self, String> {
         let file = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
         for (id, steps) in &file.facts {

@@ -171,7 +171,8 @@ impl Stages {
 
     /// Checks stages as far as possible without the run's length.
     ///
-    /// # Errors No stages, or one whose numbers do not fit its shape.
+    /// # Errors
+    /// No stages, or one whose numbers do not fit its shape.
     pub fn new(stages: Vec<Stage>) -> Result<Self, String> {
         if stages.is_empty() {
             return Err("a schedule needs at least one stage".into());
@@ -181,7 +182,8 @@ impl Stages {
 
     /// Fits the stages to a run.
     ///
-    /// # Errors If they do not fit into the run.
+    /// # Errors
+    /// If they do not fit into the run.
     pub fn over(&self, span: &Span) -> Result<Schedule, String> {
         let (schedule, given) = self.fit(span);
         // The run's last step may be incomplete and rounded up.

@@ -28,7 +28,7 @@ use crate::program::{
 /// Games with scores.
 const GAMES: &str = "data/selfplay-sf15.vf";
 
-/// A net on terms that lie at this path.
+/// A net on terms at this path.
 fn config(base: &str, target: &str, epochs: usize) -> String {
     format!(
         "version = 3\nseed = 3\n\
@@ -39,7 +39,7 @@ fn config(base: &str, target: &str, epochs: usize) -> String {
     )
 }
 
-/// Material in numbers that are not whole, at 170 centipawns a logit.
+/// Material with fractions, at 170 centipawns per logit.
 fn uneven() -> HceWeights {
     let mut weights = HceWeights { scale: 170.4, ..HceWeights::material() };
     weights.values.iter_mut().for_each(|pair| pair.iter_mut().for_each(|it| *it *= 0.937));
@@ -89,7 +89,7 @@ fn sum_learns_evaluates_and_plays() {
             collect(&nnuance::run::recipe::plan(&recipe.config), Part::Validation, &|_| ())
                 .unwrap();
 
-        // As engines load it: the net's integers plus the base, and the same along a search.
+        // As in engines: the net's integers plus the base, also along a search.
         let upper = export::load(&out.join("net.bin")).unwrap().net;
         let sum = |it: &Position| f64::from(upper.evaluate_slowly(it)) + below(it);
         let net = open(&out.join("net.bin"));
@@ -160,7 +160,7 @@ fn sum_learns_evaluates_and_plays() {
     said(nnuance().arg("compare").arg(&net).args(["material", "--data", GAMES]));
 }
 
-/// A net whose numbers are all zero, with a description beside it; its path.
+/// Writes a net of zeros with a description; returns its path.
 fn of_zeros(folder: &TempDir, name: &str, inputs: &str, hidden: usize) -> String {
     let path = folder.path().join(format!("{name}.bin"));
     let views = if inputs == "perspective" { 2 } else { 1 };
@@ -266,7 +266,7 @@ fn bases_stay_with_their_records() {
     let kept = Plan { window: 1 << 20, expected, ..plan.clone() };
     for plan in [plan, kept] {
         let stream = Stream::new(plan, encoder.clone(), Default::default());
-        // Rows tell the position: the same rows have the same base, whoever found it.
+        // Equal rows have equal bases, wherever they come from.
         let samples = games(&encoder);
         for batch in stream.take(20) {
             let batch = batch.unwrap();
@@ -278,7 +278,7 @@ fn bases_stay_with_their_records() {
     }
 }
 
-/// By the rows of its lists, what is added to each position of the data.
+/// Base of each position of the data, by the rows of its lists.
 fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
     let plan = Plan::reading(vec![GAMES.into()]).limited(6000);
     let samples = collect(&plan, Part::All, &|_| ()).unwrap();

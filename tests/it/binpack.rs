@@ -56,7 +56,7 @@ fn golden_figures_of_stockfishs_file() {
     assert_eq!(results, [63_869, 106_933, 66_881]);
     assert_eq!(quiet.iter().map(|sample| score(sample)).sum::<i64>(), -1_423_327);
 
-    // Written anew it says the same, in about as many bytes.
+    // A second writing gives the same samples in about as many bytes.
     let bytes = write(&binpack::FORMAT, &samples).unwrap();
     let original = fs::read(SMALL).unwrap();
     assert!(read_bytes(&bytes).unwrap() == samples);
@@ -71,7 +71,7 @@ fn same(theirs: &TrainingDataEntry, ours: &Sample) {
     let (fen, their_fen) = (ours.position.fen(), theirs.pos.fen().unwrap());
     let fields: Vec<_> = fen.split(' ').collect();
     let their_fields: Vec<_> = their_fen.split(' ').collect();
-    // They show an en passant square only where taking there is legal.
+    // The other library has an en passant square only where capturing is legal.
     for (i, (field, their_field)) in fields.iter().zip(&their_fields).enumerate() {
         if i != 3 || *their_field != "-" {
             assert_eq!(field, their_field, "{fen} and {their_fen}");
@@ -97,7 +97,7 @@ fn another_library_reads_the_same() {
         }
         assert!(!theirs.has_next());
     }
-    // What we write they read, chain for chain.
+    // The other library reads our chains.
     let games = games();
     let bytes = write(&binpack::FORMAT, &games).unwrap();
     let mut theirs = CompressedTrainingDataEntryReader::new(Cursor::new(&bytes[..])).unwrap();
@@ -146,7 +146,7 @@ fn positions_without_moves_and_scores() {
 
 #[test]
 fn malformed_chunks_end_in_an_error() {
-    // The chunk of issue 17: a stem that announces moves, and no movetext behind it.
+    // The chunk of issue 17: a stem with a number of moves, and no movetext behind it.
     let line = samples("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 | 0 | 0.5");
     let sound = write(&binpack::FORMAT, &games()[..20]).unwrap();
     let game = exhaust(&binpack::FORMAT, &sound).0;

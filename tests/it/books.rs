@@ -10,7 +10,7 @@ const LINES: &str = "# openings\n\
     rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1 ; the queen's pawn\r\n\
     8/8/4k3/8/8/4K3/4P3/8 w - - 0 1\n";
 
-/// The same positions as games: a result or none, comments and variations, and a start of its own.
+/// The same positions as games: a result or none, comments and variations, and a start position.
 const GAMES: &str = "[Event \"?\"]\n[Result \"1/2-1/2\"]\n\n1. e4 {best} e5 (1... c5 2. Nf3) 1/2-1/2\n\n\
     [Event \"?\"]\n\n1. d4\n\n\
     [Event \"?\"]\n[FEN \"8/8/4k3/8/8/4K3/4P3/8 w - - 0 1\"]\n[Result \"*\"]\n\n*\n";
@@ -39,7 +39,7 @@ fn lines_and_games_packed_or_not() {
     let lines = write("lines.epd", LINES.as_bytes());
     assert_eq!(lines.len(), 3);
     assert_eq!(write("games.pgn", GAMES.as_bytes()), lines);
-    // The name says nothing.
+    // The file name is irrelevant.
     assert_eq!(write("games.epd", GAMES.as_bytes()), lines);
     assert_eq!(write("lines.epd.gz", &gz(LINES)), lines);
     assert_eq!(write("games.pgn.gz", &gz(GAMES)), lines);

@@ -1,4 +1,4 @@
-//! An implementation of its own of evaluation, training and comparison: slow, from the letters of
+//! Independent implementation of evaluation, training and comparison: slow, from the letters of
 //! FENs and the bytes of files, with no code of the program.
 
 use std::fs;
@@ -15,7 +15,7 @@ use crate::games;
 use crate::golden::{SEED, computes, losses_on};
 use crate::largest::largest;
 
-/// A position as its FEN has it: pieces as square (a1 = 0), whether white, kind (pawn = 0).
+/// A position from its FEN: pieces as square (a1 = 0), whether white, kind (pawn = 0).
 struct Board {
     pieces: Vec<(usize, bool, usize)>,
     white_moves: bool,
@@ -68,7 +68,7 @@ fn evaluate(bytes: &[u8], hidden: usize, scale: i64, board: &Board) -> i64 {
     (sum / 255 + number(output + 2 * hidden)) * scale / (255 * 64)
 }
 
-/// A file as engines ship it.
+/// A net's file as in an engine.
 fn file_of_a_net(hidden: usize, seed: u64) -> Vec<u8> {
     let numbers = 771 * hidden + 1;
     let number = |at: usize| {

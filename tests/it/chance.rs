@@ -1,4 +1,4 @@
-//! Tails of distributions, corrections for many looks, and statistics of means.
+//! Tails of distributions, corrections for multiple tests, and statistics of means.
 
 use nnuance::report::chance;
 use nnuance::report::estimate::{Groups, Means};
@@ -15,11 +15,11 @@ fn tails_and_holm() {
         (3.6, 0.000_318_217_180_250_5),
         (6.0, 1.973_175_290_075e-9),
     ] {
-        // So many degrees of freedom are as good as endless.
+        // With this many degrees of freedom t is normal.
         let found = chance::two_sided(z, 1e9);
         assert!((found / p - 1.0).abs() < 1e-5, "{z}: {found} {p}");
     }
-    // Abramowitz and Stegun, table 26.10: what Student's t exceeds with this probability.
+    // Abramowitz and Stegun, table 26.10: quantiles of Student's t.
     for (freedom, probability, t) in [
         (1.0, 0.05, 12.706),
         (2.0, 0.05, 4.303),

@@ -58,8 +58,8 @@ fn net(seed: u64) -> Architecture {
     nets.find(Architecture::has_kernels).expect("most are")
 }
 
-/// Whatever is kept of them, planned chunks are the lists in the same order, with the same labels:
-/// in each pass, for nets of all kinds. So they are from any place on.
+/// Planned chunks, cached or not, are the lists in the same order, with the same labels: in each
+/// pass, for nets of all kinds, and from any place on.
 #[test]
 fn planned_chunks_equal_lists() {
     let mut planned = 0;
@@ -69,7 +69,7 @@ fn planned_chunks_equal_lists() {
         let all = |plans| plan([64, 100, 256][seed as usize % 3], plans);
         let listed = batches(all(0), &net, 0, BATCHES);
         assert!(!listed.iter().any(is_planned));
-        // What has no room is planned again. Sums over pairs are rounded elsewhere.
+        // Plans that exceed the buffer are made again. Sums over pairs are rounded differently.
         for (room, pairs) in [(PLANS, 0), (100_000, 0), (1, 0), (PLANS, 30)] {
             let plan = Plan { pairs, ..all(room) };
             let found = batches(plan, &net, 0, BATCHES);
@@ -86,7 +86,7 @@ fn planned_chunks_equal_lists() {
     assert!(planned > 24 * BATCHES, "{planned} planned batches");
 }
 
-/// So are chunks that are planned as they stream by, whose lists name pairs: across the borders of
+/// The same for chunks that are planned as they stream by, with pairs: across the borders of
 /// windows, for each of several ranks, and from any place on.
 #[test]
 fn streamed_chunks_equal_lists() {
@@ -155,8 +155,8 @@ fn chunks_stay_together_across_epochs() {
     let whole = POSITIONS / CHUNK * CHUNK;
     let chunks =
         |places: &[(Vec<u16>, i32)]| places.chunks(CHUNK).map(<[_]>::to_vec).collect::<Vec<_>>();
-    // The second pass begins within a chunk's worth of positions, which one chunk fills up: the
-    // others lie where they lay, seen from the beginning of the run.
+    // The second pass begins within a chunk, which is filled up: the others keep their places,
+    // counted from the beginning of the run.
     let head = CHUNK - POSITIONS % CHUNK;
     let second = &chunked[1];
     let mut cut = second[..head].to_vec();
@@ -170,8 +170,8 @@ fn chunks_stay_together_across_epochs() {
     assert!(chunked[0][whole..] == second[whole..], "the rest comes last");
 }
 
-/// Where kings choose among rows, positions whose kings choose the same ones are neighbours, and
-/// each batch has its share of those, in each pass.
+/// Positions with equal king buckets are neighbours, and each batch has its share of all buckets,
+/// in each pass.
 #[test]
 fn kings_are_grouped_and_spread_evenly() {
     const CHUNK: usize = 20;
@@ -206,7 +206,7 @@ fn kings_are_grouped_and_spread_evenly() {
             let mixed = batch.chunks(CHUNK).filter(|chunk| count(chunk, chunk[0]) < CHUNK).count();
             assert!(mixed <= 6, "{mixed} of {} chunks are mixed", POSITIONS / 5 / CHUNK);
             for kind in 0..4 {
-                // Of each a few more or less, as in any sample of so many; not a chunk.
+                // A few more or less of each, as in any sample of this size; not a chunk.
                 let off = count(batch, kind).abs_diff(count(pass, kind) / 5);
                 assert!(off < 3 * CHUNK / 2, "{off} too many or few of {kind}");
             }

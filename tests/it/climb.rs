@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::program::{complaint, nnuance, said};
 
-/// The example, made small.
+/// The example with small sizes.
 fn climb(out: &Path, more: &[&str]) -> Command {
     let mut command = nnuance();
     command.args(["climb", "configs/climb.toml", "--out"]).arg(out);

@@ -149,7 +149,7 @@ fn errors_name_file_and_line() {
         (&CONFIG.replace("epochs = 2", "epochs = 2\nbatch = 0"), "seed=2", "", "batch"),
         (&CONFIG.replace("0.001", "\"fast\""), "seed=2", "line 9", "learning_rate"),
         (&CONFIG.replace("perspective", "perspektive"), "seed=2", "line 5", "inputs"),
-        // A slip keeps its line, whatever is set and whatever is missing before it.
+        // An error keeps its line, whatever is set or missing before it.
         (&misspelt, "schedule.epochs=4", "line 6", "hidden"),
         (&both, "data.files=[\"a.vf\"]", "line 5", "hidden"),
         (&wrong, "schedule.epochs=2", "line 8", "epochs"),
@@ -197,7 +197,7 @@ fn steps_fall_as_in_bullet() {
         let wanted = 0.001 * 0.3_f64.powi(superbatch as i32 / 8);
         assert!((rate / wanted - 1.0).abs() < 1e-12, "{superbatch}: {rate} {wanted}");
     }
-    // Just before it is due the step has not come.
+    // Just before it is due.
     let config = parse(&CONFIG.replace("0.001", every), &["schedule.superbatches=40"]).unwrap();
     let span = config.span(1_000_000);
     let schedule = config.learning_rate.over(&span).expect("a schedule");

@@ -1,5 +1,5 @@
 //! Coverage of the 95 % intervals, and how often a winner is named where there is none: games drawn
-//! from real ones, whose mean is the truth. Scales are fitted anew each time, as `compare` does.
+//! from real ones, whose mean is the truth. Scales are fitted in each draw, as in `compare`.
 
 use nnuance::export;
 use nnuance::hce::{self, HceWeights};
@@ -12,10 +12,10 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-/// Real games, taken to be all that there are.
+/// Real games, taken as the population.
 struct Population {
     names: Vec<&'static str>,
-    /// By game and position: the result, then what each evaluation says.
+    /// By game and position: the result, then the value of each evaluation.
     games: Vec<Vec<Vec<f64>>>,
     /// The loss of each evaluation over all of them, with the scale that fits all of them.
     truth: Vec<f64>,
@@ -100,7 +100,7 @@ fn holds(estimate: &Estimate, truth: f64) -> bool {
     low <= truth && truth <= high
 }
 
-/// Results of many draws: by loss and difference, how many intervals held the truth; and how
+/// Results of many draws: by loss and difference, how many intervals contained the truth; and how
 /// often a winner would be named if all evaluations were equally good.
 struct Outcome {
     of: Vec<(String, usize)>,

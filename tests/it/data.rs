@@ -1,4 +1,4 @@
-//! The tools of `nnuance data` as a user meets them, and the parts below them.
+//! The tools of `nnuance data`, and the parts below them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub fn data(args: &[&str]) -> Output {
     command.arg("data").args(args).output().unwrap()
 }
 
-/// What it prints, if it ends well.
+/// Standard output of a command that succeeds.
 pub fn fine(args: &[&str]) -> String {
     let output = data(args);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -29,7 +29,7 @@ pub fn fine(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What it complains about, if it ends badly, with the exit code of an error.
+/// Standard error of a command that fails, with the exit code of an error.
 pub fn fails(args: &[&str]) -> String {
     let output = data(args);
     assert_eq!(output.status.code(), Some(1), "{args:?}");
@@ -132,7 +132,7 @@ fn places_are_equally_likely() {
     }
 }
 
-/// All orders of the records of a bucket come alike often, that in which no record stays included.
+/// All orders of a bucket's records are equally likely, including those in which a record stays.
 #[test]
 fn orders_in_buckets_are_equally_likely() {
     let records: Vec<[u8; 2]> = (0..768u16).map(u16::to_le_bytes).collect();

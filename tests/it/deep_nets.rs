@@ -19,7 +19,7 @@ use crate::largest::{distance, largest};
 use crate::listed;
 use crate::{drawn, games};
 
-/// Seeds of the nets that are drawn.
+/// Seeds of the drawn nets.
 const NETS: std::ops::Range<u64> = 0..24;
 
 fn model(net: &Architecture, weights: &Weights, compute: Compute) -> Model {
@@ -82,19 +82,19 @@ fn fused_operations_equal_plain_ones() {
                     assert!(apart < 1e-4, "{what} {aim:?}: {name} differ by {apart:.1e}");
                 }
             }
-            // What the memory of a model holds from before does not count.
+            // Earlier contents of a model's buffers have no effect.
             let again = fused.gradients(&batch.inputs, Aim::Targets(&targets));
             assert!(again == (fused_loss, found), "{what}: the second time is another");
         }
     }
 }
 
-/// What lies before the activation of the accumulators.
+/// Whether an array is before the activation of the accumulators.
 fn is_before_activation(name: &str) -> bool {
     name.starts_with("accumulator.") || name.starts_with("factoriser.")
 }
 
-/// Weights whose accumulators fixed point holds without rounding.
+/// Weights whose accumulators fixed point represents without rounding.
 fn in_fixed_point(weights: &Weights) -> Weights {
     let mut weights = weights.clone();
     for (_, array) in weights.0.iter_mut().filter(|it| is_before_activation(it.0)) {
@@ -105,7 +105,7 @@ fn in_fixed_point(weights: &Weights) -> Weights {
     weights
 }
 
-/// The largest sum that any order of adding up an accumulator of the batch comes by.
+/// The largest partial sum of an accumulator of the batch in any order.
 fn largest_sum(net: &Architecture, weights: &Weights, batch: &Batch) -> f64 {
     let Inputs::Active(active) = &batch.inputs else { unreachable!("a net takes lists") };
     let values = |name: &str| &weights.0[name].values;
@@ -207,7 +207,7 @@ fn gradients_equal_central_differences() {
                 let slope = |moved: f32| (at(moved) - here) / (f64::from(moved) - f64::from(value));
                 let (above, below) = (slope(value + step), slope(value - step));
                 let right = (above + below) / 2.0;
-                // Where the two sides differ a kink lies between, and one of them is right.
+                // A kink lies between two sides that differ, and one of them is right.
                 let kink = (above - below).abs() / 2.0;
                 let found = f64::from(found.values[*place]);
                 let near = |side: f64| (found - side).abs() < 1e-7 + 2e-3 * side.abs();
@@ -273,7 +273,7 @@ fn any_number_of_pieces() {
 fn steps_of_adam() {
     let net = Architecture::simple(Views::Perspective, 19, Activation::SCReLU);
     // All with the plain gradients: only the step differs. Where a gradient is all but zero, its
-    // rounding decides on a whole step, so the bound is wider here.
+    // rounding decides the sign of a whole step, so the bound is wider here.
     let stepped = |settings: &Settings, compute| {
         let mut model = model(&net, &drawn::weights(&net, 9), Compute::Plain);
         let mut optimizer = settings.build(compute);

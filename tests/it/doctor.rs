@@ -33,7 +33,7 @@ fn doctor(arguments: &[&str]) -> Output {
     command.args(["data", "doctor"]).args(arguments).output().expect("it runs")
 }
 
-/// The diagnosis of a file, and whether the exit status says that it is fit.
+/// The diagnosis of a file, and whether the exit status is success.
 fn json(arguments: &[&str]) -> (Value, bool) {
     let output = doctor(&[arguments, &["--json"]].concat());
     let text = String::from_utf8(output.stdout).expect("UTF-8");
@@ -165,7 +165,7 @@ fn damage_is_found() {
     let (one, fit) = json(&[path.to_str().unwrap()]);
     assert!(fit && finding(&one, "records") == "note");
 
-    // Packed and cut off: the records before the cut are shown.
+    // Compressed and cut off: the records before the cut are shown.
     let path = folder.path().join("cut.txt.zst");
     let packed = zstd::encode_all(&std::fs::read(SCORED).unwrap()[..], 3).unwrap();
     std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();

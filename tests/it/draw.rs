@@ -1,4 +1,4 @@
-//! Pictures and pages: right, whole, and without anything to load.
+//! Pictures and pages: correct, complete, self-contained.
 
 use maud::html;
 use nnuance::draw::sprite::Sprite;
@@ -11,7 +11,7 @@ pub fn stands_alone(html: &str) {
         assert!(!html.contains(forbidden), "the page has {forbidden}");
     }
     assert!(html.contains("prefers-color-scheme: dark") && html.contains("width=device-width"));
-    // Every opened element of the kinds that hold others is closed.
+    // Every element with contents is closed.
     for element in ["section", "figure", "table", "div", "svg", "g", "details", "p", "tr"] {
         let opened = html.matches(&format!("<{element}>")).count()
             + html.matches(&format!("<{element} ")).count();

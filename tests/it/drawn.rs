@@ -1,5 +1,4 @@
-//! Nets drawn from a seed, of every kind that there is, with numbers that reach all parts of their
-//! activations.
+//! Nets drawn from a seed, of every kind, with numbers that reach all parts of their activations.
 
 use std::sync::LazyLock;
 
@@ -14,7 +13,7 @@ use rand::RngExt;
 use rand::seq::{IndexedRandom, IteratorRandom};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
-/// A net of up to so many neurons.
+/// A net of up to `most` neurons.
 pub fn net(seed: u64, most: usize) -> Architecture {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let views = *[Views::Perspective, Views::SideToMove, Views::Plain]
@@ -66,7 +65,7 @@ fn kings(random: &mut Xoshiro256PlusPlus) -> Kings {
     Kings::new(mirror, &buckets).expect("the numbers have no gaps")
 }
 
-/// Numbers for a net. Sums stay small enough that a tenth of them is clamped, about.
+/// Numbers for a net. Sums are small enough that about a tenth of them is clamped.
 pub fn weights(net: &Architecture, seed: u64) -> Weights {
     let mut weights = initial(net, seed);
     shake(&mut weights, 0.2, seed);
@@ -91,10 +90,10 @@ pub fn floats(seed: u64) -> (Architecture, Weights) {
     (net, weights)
 }
 
-/// A draw, and all nets that its weights become, with their head formats.
+/// A drawn net, and all quantised nets of its weights, with their head formats.
 pub struct Drawn {
     pub seed: u64,
-    /// As it is trained, with a factoriser or without.
+    /// Trained net, with a factoriser or without.
     pub net: Architecture,
     pub nets: Vec<Net>,
 }
@@ -120,7 +119,7 @@ impl Drawn {
     }
 }
 
-/// The first 20 draws that have code for engines, from where every feature comes twice.
+/// The first 20 draws with engine code, from a seed where every feature occurs twice.
 pub static TWENTY: LazyLock<Vec<Drawn>> =
     LazyLock::new(|| (8..).map(Drawn::new).filter(Drawn::has_code).take(20).collect());
 

@@ -9,10 +9,10 @@ use rayon::prelude::*;
 
 /// Two players whose expected score is that of a difference in Elo.
 ///
-/// Openings favour one side, and the side that a player has in the second game is the other: so a
-/// pair scatters less than two games of different openings.
+/// Openings favour one side, and the players change sides in the second game: so a pair has less
+/// variance than two games of different openings.
 struct World {
-    /// How often a pair scores 0, 0.5, 1, 1.5 and 2.
+    /// Probabilities of a pair to score 0, 0.5, 1, 1.5 and 2.
     shares: [f64; 5],
 }
 
@@ -30,7 +30,7 @@ impl World {
         Self { shares: Self::shares(low) }
     }
 
-    /// Loss, draw and win of who has White, ahead by so much.
+    /// Loss, draw and win of White, who is ahead by `ahead`.
     fn game(ahead: f64) -> [f64; 3] {
         const DRAWS: f64 = 120.0;
         let [loss, win] = [expected(-ahead - DRAWS), expected(ahead - DRAWS)];
@@ -310,7 +310,7 @@ fn ratings_need_points_both_ways() {
     let even = Pairs::new([10, 5, 10, 5, 12]);
     let lost = Pairs::new([40, 0, 0, 0, 0]);
     let meet = |players, pairs| Meeting { players, pairs };
-    // Weak player d, strong e, and f, who played nobody.
+    // Weak player d, strong e, and f without games.
     let meetings = [
         meet([0, 1], even),
         meet([1, 2], even),

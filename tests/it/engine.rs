@@ -1,4 +1,4 @@
-//! A fake engine, which is this very test program, and what the tests of engines share.
+//! A fake engine, which is this test program, and helpers for tests of engines.
 
 use std::env;
 use std::fs;
@@ -26,7 +26,7 @@ pub fn hash_of(chess: &Chess) -> u64 {
     fields.fold(0, |hash, byte| mix(hash, u64::from(byte)))
 }
 
-/// What the fake engine finds: a score and a variation of up to four moves.
+/// Result of the fake engine: a score and a variation of up to four moves.
 pub fn fake_search(chess: &Chess) -> (i32, Vec<Move>) {
     let (mut chess, mut pv) = (chess.clone(), Vec::new());
     let score = (hash_of(&chess) % 601) as i32 - 300;
@@ -72,7 +72,7 @@ fn fake_engine() {
             },
             "position" => {
                 let fen: Fen = words[2..8].join(" ").parse().unwrap();
-                // As an engine does: castling from unusual squares is an error outside of 960.
+                // As in engines: castling from unusual squares is an error outside of 960.
                 chess = fen.into_position(mode).unwrap();
                 for word in words.iter().skip(9) {
                     let uci: UciMove = word.parse().unwrap();
@@ -199,7 +199,7 @@ pub fn selfplay_job(
     }
 }
 
-/// Stops after so many items of this run.
+/// Stops after a number of items of this run.
 pub struct StopAfter {
     count: u64,
     done: AtomicU64,

@@ -1,4 +1,4 @@
-//! `nnuance data label` and `selfplay` as a user meets them.
+//! `nnuance data label` and `selfplay`.
 
 use std::collections::HashSet;
 use std::env;
@@ -101,7 +101,7 @@ fn killed_or_interrupted_and_resumed() {
     loop {
         let before = counted();
         let mut child = quiet(again());
-        // Some way on, so that there is something to lose.
+        // Far enough that a kill loses work.
         while child.try_wait().unwrap().is_none() && counted() < before + 10 {
             thread::sleep(Duration::from_millis(1));
         }

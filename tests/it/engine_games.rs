@@ -46,7 +46,7 @@ fn scores_in_sixteen_bits() {
 fn referee_ends_games() {
     let rules = Adjudication::default();
     let chess = |fen: &str| Position::from_fen(fen).unwrap().to_chess().unwrap();
-    // Knights go out and back: the third time the first position stands is after eight moves.
+    // Knights go out and back: the first position occurs for the third time after eight moves.
     let play = |fen: &str, moves: &str, scores: &dyn Fn(usize) -> i16| {
         let mut chess = chess(fen);
         let mut referee = Referee::new(rules, &chess);

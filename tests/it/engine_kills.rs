@@ -16,7 +16,7 @@ use crate::engine::*;
 const GAMES: [&Format; 3] = [&viriformat::FORMAT, &pgn::FORMAT, &binpack::FORMAT];
 
 /// Runs a job again and again until it is done, each time stopped after less than `most` items,
-/// with what a kill may leave behind: bytes beyond the last entry of the journal, and a torn entry.
+/// with the traces of a kill: bytes beyond the last entry of the journal, and a torn entry.
 fn interrupted(
     output: &Path,
     most: u64,
@@ -55,7 +55,7 @@ fn stopped_jobs_give_the_same_file() {
         (&lines, "a.bin", &bulletformat::FORMAT, 160),
         (&lines, "a.epd", &epd::FORMAT, 160),
         (&lines, "a.binpack", &binpack::FORMAT, 160),
-        // A game that is stopped is begun anew, so a run must be longer than a game.
+        // A stopped game is started again, so a run must be longer than a game.
         (&games, "a.vf", &viriformat::FORMAT, 600),
     ] {
         let whole = label_job(input, &format!("whole-{name}"), format, crew(engine(), 2));
@@ -68,7 +68,7 @@ fn stopped_jobs_give_the_same_file() {
             last.set(report.skipped.clone());
             report
         });
-        // How far the engines are ahead of a stop hangs on the machine.
+        // How far the engines are ahead of a stop depends on the machine.
         assert!(runs > 1, "{runs}");
         assert_eq!(last.take(), report.skipped);
         same(&whole.output, &job.output);

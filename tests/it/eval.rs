@@ -1,4 +1,4 @@
-//! `nnuance eval` as a user sees it.
+//! `nnuance eval`.
 
 use std::process::Stdio;
 
@@ -72,7 +72,7 @@ fn lines_of_many_kinds() {
     }
 }
 
-/// Each printing command: a reader that has seen enough is no failure, a full disk is one.
+/// Each printing command: a closed pipe is no failure, a full disk is one.
 #[test]
 fn closed_pipe_and_full_disk() {
     for args in [&["verify", NET][..], &["eval", NET, GOLDEN_FENS[0]]] {
@@ -119,7 +119,7 @@ fn eval_and_compare_have_same_values() {
         (&tables, false),
         (&best, false),
     ] {
-        // The values take the place of the scores, so that `compare` measures them as `score`.
+        // The values replace the scores, so that `compare` measures them as `score`.
         let values = centipawns(evaluation, &lines);
         assert_eq!(values.len(), lines.lines().count());
         let scored: String = lines

@@ -35,7 +35,7 @@ fn random_weights(architecture: &Architecture, most: f32) -> Weights {
     weights
 }
 
-/// The refusal of a net with one changed weight.
+/// The error for a net with one changed weight.
 fn refusal(name: &str, place: usize, value: f32) -> String {
     let mut weights = random_weights(&perspective(4), 1.0);
     weights.0.get_mut(name).unwrap().values[place] = value;
@@ -89,14 +89,14 @@ fn legal_positions_stay_within_the_bounds() {
         }
         assert!(proof.intermediate.least <= proof.accumulator.least);
         assert!(proof.intermediate.most >= proof.accumulator.most);
-        // Tighter than 32 times the largest weight, or it would be no use.
+        // At most 32 times the largest weight is trivial.
         assert!(proof.intermediate.most < 34 * 504);
     }
 }
 
 #[test]
 fn exact_bound_is_reached() {
-    // Only queens and kings count, so the bound is a real position: 15 queens and a king a side.
+    // Only queens and kings weigh, so the bound is a real position: 15 queens and a king a side.
     let mut weights = vec![0; 768];
     for row in [64 * 4..64 * 5, 64 * 5..64 * 6, 64 * 10..64 * 11, 64 * 11..64 * 12] {
         weights[row].fill(10);
@@ -130,7 +130,7 @@ fn overflows_are_refused() {
     for (net, word) in nets.iter().chain([&sum]) {
         let error = prove(net).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
-        // The remedy helps.
+        // The remedy works.
         let weights = dequantise(net);
         let scales = largest_scales(&weights, net.architecture(), Scales::default()).unwrap();
         assert!(prove(&quantise(&weights, net.architecture(), scales).unwrap()).is_ok());
@@ -151,7 +151,7 @@ fn nets_of_engines_export_alike() {
         }
         let proof = prove(&net).unwrap();
         assert!(proof.intermediate.most < 16_632 + 504, "{name}: {}", proof.intermediate);
-        // The positions that engines were checked on stay inside.
+        // Positions from play are within the bounds.
         for position in games::positions(300, 2) {
             for view in 0..2 {
                 for a in net.accumulators(&position, view) {
@@ -330,7 +330,7 @@ fn refused_export_leaves_nothing_behind() {
     for name in ["net.json", "net.safetensors"] {
         exported.write(&folder.path().join(name), &weights, &BTreeMap::new()).unwrap_err();
     }
-    // The manifest's place is taken by a folder: neither floats nor net may appear.
+    // A folder has the manifest's name: neither floats nor net may appear.
     std::fs::create_dir(folder.path().join("net.json")).unwrap();
     assert!(exported.write(&folder.path().join("net.bin"), &weights, &BTreeMap::new()).is_err());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -400,7 +400,7 @@ fn export_keeps_its_provenance() {
     assert!(manifest.provenance.recipe.is_some());
     let floats = std::fs::read(folder.path().join("out/net-0.5.safetensors")).unwrap();
     let WeightsFile { facts, .. } = Weights::from_bytes(&floats).unwrap();
-    // The scale is the one that was asked for, all else as it was.
+    // The scale is the requested one, all else is unchanged.
     for (key, value) in [("scale", "300"), ("config", CONFIG), ("odd", "kept")] {
         assert_eq!(facts[key], value);
     }

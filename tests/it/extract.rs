@@ -60,7 +60,7 @@ fn draws_spread_over_the_game() {
         }
     }
     assert!(count > 100.0 && sum.iter().all(|it| (0.4..0.6).contains(&(it / count))), "{sum:?}");
-    // Drawn anew for each part.
+    // Drawn separately for each part.
     assert!(equal < 7.0 * count / 4.0, "{equal} of {count} games");
 }
 

@@ -98,8 +98,8 @@ fn positions() -> Vec<Position> {
     [games::positions(300, 47), drawn(150, false), drawn(150, true)].concat()
 }
 
-/// The board of a perspective as the rules of a set show it: its side is White, and its king stands on
-/// the left or the right half.
+/// The board from the perspective of a set: its side is White, and its king stands on the left or
+/// the right half.
 fn seen(position: &Position, perspective: Color, right: bool) -> Pieces {
     let king = position.king(perspective).expect("there is a king");
     let flips = (king.file() as usize >= 4) != right;
@@ -252,7 +252,7 @@ fn lists_are_those_of_definitions() {
     }
 }
 
-/// With colours swapped and the board flipped, each side sees what the other saw.
+/// With colours swapped and the board flipped, the sides exchange their rows.
 #[test]
 fn perspectives_are_alike() {
     for position in positions() {
@@ -303,7 +303,7 @@ fn rows_have_distinct_words() {
     }
 }
 
-/// All that is said of a position is true of it.
+/// The descriptions of a position's rows are true.
 #[test]
 fn words_of_rows() {
     let position = Position::from_fen("4k3/8/8/3p4/8/2N5/2PP4/6K1 w - - 0 1").unwrap();
@@ -355,8 +355,8 @@ fn factors_of_pieces_are_pieces() {
     }
 }
 
-/// The proof of a sum holds for the lists of positions, whatever the weights, and weights of one sign
-/// at the clip of i8 leave room for pieces.
+/// Bounds hold for the lists of positions, whatever the weights, and weights of one sign at the
+/// clip of i8 leave a margin for pieces.
 #[test]
 fn bounds_hold() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
@@ -380,8 +380,8 @@ fn bounds_hold() {
     }
 }
 
-/// All positions of two kings and two other pieces on nine squares, on both sides of the line at which
-/// files are mirrored: the proof of a sum holds for weights of which few are not 0.
+/// All positions of two kings and two other pieces on nine squares, on both sides of the mirror
+/// line: bounds hold for weights of which few are not 0.
 #[test]
 fn bounds_hold_on_a_small_board() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(8);
@@ -431,7 +431,7 @@ fn bounds_hold_on_a_small_board() {
     assert!(count > 50_000, "{count} positions");
 }
 
-/// The most squares that pieces attack within one step of a king, by which sums are bounded.
+/// Most squares that pieces attack within one step of a king, by which sums are bounded.
 #[test]
 fn attacks_beside_kings_are_bounded() {
     let set = set("attack-counts");

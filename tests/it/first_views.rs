@@ -39,7 +39,7 @@ fn plans(
     mut planner: FirstPlanner,
 ) -> Vec<Arc<ChunkPlan>> {
     let (mut plans, mut start) = (Vec::new(), 0);
-    // What is there of the plan before is overwritten.
+    // The previous contents of the plan are overwritten.
     let mut plan = ChunkPlan::default();
     for &size in sizes.iter().chain([&usize::MAX]) {
         let end = views.lists.len().min(start + size.min(MOST_IN_CHUNK));
@@ -66,8 +66,8 @@ fn first_views_are_those_of_the_encoder() {
     }
 }
 
-/// They name the same inputs as the lists of the encoder, and lead to the same gradients but for
-/// rounding: with and without pairs, output buckets and vector instructions, in chunks of any size.
+/// They name the same inputs as the encoder's lists, and give the same gradients up to rounding:
+/// with and without pairs, output buckets and vector instructions, in chunks of any size.
 #[test]
 fn plans_of_first_views_equal_lists() {
     let samples: Vec<Sample> = games::recorded(36_000).into_iter().step_by(12).collect();

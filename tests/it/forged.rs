@@ -1,4 +1,4 @@
-//! Forged pages, manifests and checkpoints are not believed further than they can be checked.
+//! Forged pages, manifests and checkpoints are only trusted where they can be checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};

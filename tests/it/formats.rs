@@ -36,7 +36,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, ReadError> {
     read_source(open(path.as_ref())?)
 }
 
-/// A file in a folder that goes away with it.
+/// A file in a temporary folder.
 pub struct Scratch {
     _folder: tempfile::TempDir,
     pub path: PathBuf,
@@ -82,7 +82,7 @@ pub fn samples(lines: &str) -> Vec<Sample> {
     read_as(&text::FORMAT, lines.as_bytes()).unwrap()
 }
 
-/// What a format keeps of a sample.
+/// A sample after a round trip through a format.
 pub fn kept(format: &Format, sample: &Sample) -> Sample {
     let mut kept = *sample;
     if format.facts.colours == Holds::Never {
@@ -212,7 +212,7 @@ fn viriformat_golden_bytes() {
     assert_eq!(captures, [false, false, false, false, true]);
     assert_eq!(write(&viriformat::FORMAT, &samples).unwrap(), bytes);
 
-    // The game is its start and moves, whatever its scores and result.
+    // A game's hash covers its start and moves, not scores and result.
     let mut other = bytes.clone();
     (other[30], other[34]) = (0, 99);
     assert_eq!(read_bytes(&other).unwrap()[0].game, samples[0].game);
@@ -342,7 +342,7 @@ pub fn chess960_games_come_back() {
 
 #[test]
 fn positions_pack_as_their_pieces_stand() {
-    // The quick way from a board to nibbles and back, against the pieces one by one.
+    // The fast conversion from a board to nibbles and back, against the slow one.
     for sample in chess960_games() {
         let position = sample.position;
         let chess = position.to_chess().unwrap();
@@ -545,7 +545,7 @@ fn packed_formats() {
                 ".zst" => assert_eq!(bytes[..4], [0x28, 0xb5, 0x2f, 0xfd]),
                 _ => continue,
             }
-            // Magic bytes count, not names, and packed files that are cut do not pass.
+            // Magic bytes decide, not names, and truncated compressed files are errors.
             assert_eq!(read_bytes(&bytes).unwrap(), back);
             for cut in [5, bytes.len() / 2, bytes.len() - 1] {
                 assert!(read_bytes(&bytes[..cut]).is_err(), "{} {cut}", path.display());

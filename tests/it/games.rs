@@ -54,7 +54,7 @@ pub fn lists(views: Views) -> Encoder {
     Encoder::net(&Architecture::simple(views, 1, Activation::SCReLU))
 }
 
-/// An encoder of all handcrafted terms, none of them held.
+/// An encoder of all handcrafted terms, none of them frozen.
 pub fn all_terms() -> Encoder {
     Encoder::Hce(Arc::new(TermsEncoder {
         coding: Coding::new(&[true; TERMS], true),
@@ -75,7 +75,7 @@ pub fn forces(positions: usize) -> Vec<f32> {
     (0..positions).map(force).collect()
 }
 
-/// Losses of every shape, and lopsided ones.
+/// Losses of every shape, also asymmetric.
 pub const LOSSES: [Loss; 5] = [
     Loss::SQUARED,
     Loss::power(2.5),
@@ -89,8 +89,8 @@ pub fn weights(positions: usize) -> Vec<f32> {
     (0..positions).map(|i| [1.0, 0.25, 0.0, 2.5, 0.75, 1.5][i % 6]).collect()
 }
 
-/// Aims of a model beside plain targets: every loss, alone, with a base added to the logits,
-/// weighed, and both; and forces.
+/// Aims of a model besides plain targets: every loss, alone, with a base added to the logits,
+/// weighted, and both; and forces.
 pub fn aims<'a>(
     targets: &'a [f32],
     bases: &'a [f32],

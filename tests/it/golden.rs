@@ -21,7 +21,7 @@ use crate::need;
 
 pub const DATA: &str = "../shared/data/formats/bullet_batch.bf";
 
-/// Seed of the first weights.
+/// Seed of the starting weights.
 pub const SEED: u64 = 198_273_612;
 
 pub const LOSSES_32: [f64; 10] = [
@@ -29,7 +29,7 @@ pub const LOSSES_32: [f64; 10] = [
     0.056420,
 ];
 
-/// Keeps the loss of every step, from the rows of the log: a GPU tells it no earlier.
+/// Stores the loss of every step, from the rows of the log, since a GPU reports it no earlier.
 #[derive(Default)]
 pub struct Losses(pub Mutex<Vec<f64>>);
 

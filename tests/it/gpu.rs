@@ -1,5 +1,5 @@
 //! The fused operations of GPUs against the plain ones of the CPU: values, gradients, training,
-//! bits. On a machine without a GPU, software that behaves like one will do.
+//! bits. On a machine without a GPU, a software emulation will do.
 
 use nnuance::architecture::{self, Activation, Architecture, Kings, Views};
 use nnuance::batch::{Active, Batch, Indices, Inputs};
@@ -67,7 +67,7 @@ pub fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), ro
     assert!(apart < room * 1e-5, "{what}: loss {} for {}", got.0, right.0);
     for (name, array) in &right.1.0 {
         let apart = distance(&got.1.0[name].values, &array.values);
-        // A single number may be what is left of many that cancel.
+        // A single number may be the difference of many large ones.
         let bound = if array.values.len() == 1 { 1e-4 } else { 1e-5 };
         assert!(apart < room * bound, "{what}: {name} is {apart:e} off");
     }
@@ -84,8 +84,8 @@ pub fn batch(views: Views, positions: usize, seed: u64) -> Batch {
 #[test]
 fn gradients_and_logits_equal_plain_ones() {
     let Some(gpu) = gpu() else { return };
-    // One view or two, fewer units than columns and more, columns that are none, too many columns
-    // to be written out, tiles that are not full.
+    // One perspective or two, fewer units than columns and more, unused columns, too many columns
+    // to be unrolled, partly filled tiles.
     for (i, hidden) in [33, 1, 300, 2100].into_iter().enumerate() {
         for views in Views::ALL {
             for activation in Activation::of_accumulators() {
@@ -106,7 +106,7 @@ fn gradients_and_logits_equal_plain_ones() {
                     let forces = games::forces(positions);
                     let of = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
                     check(&what, &(1.0, of(&fused)), &(1.0, of(&plain)));
-                    // What a single sure position has left of its error is rounding.
+                    // The error of a single decided position is all rounding.
                     if positions > 1 {
                         let bases = games::bases(positions);
                         let weighed = games::weights(positions);
@@ -129,14 +129,14 @@ fn gradients_and_logits_equal_plain_ones() {
     }
 }
 
-/// Tests are built so that memory is full of NaN before anything is written there: what is read all
-/// the same would show in each of them.
+/// In tests all memory is filled with NaN before it is written, so that reading it early would
+/// show.
 #[test]
 fn memory_of_tests_is_spoilt() {
     const { assert!(cfg!(debug_assertions)) };
 }
 
-/// Also where a compiler takes for granted that floats are numbers.
+/// Even if a compiler assumes that there is no NaN.
 #[test]
 fn nan_shows_in_the_loss() {
     let Some(gpu) = gpu() else { return };
@@ -202,7 +202,7 @@ fn more_positions_than_cubes() {
     assert!(distance(&got, &right) < 1e-5);
 }
 
-/// Lists of up to so many inputs, each of one of the king buckets.
+/// Lists of up to `places` inputs, each of one of the king buckets.
 fn any_lists(lists: usize, places: usize, kings: usize) -> Vec<Vec<u16>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut list = |number: usize| {
@@ -220,8 +220,8 @@ fn any_lists(lists: usize, places: usize, kings: usize) -> Vec<Vec<u16>> {
     (0..lists).map(&mut list).collect()
 }
 
-/// Whole numbers add up exactly, in any order: a list too many or too few would show. More lists
-/// than 64 strips of the usual length have; with king buckets, most strips are not full.
+/// Integers add up exactly, in any order, so a list too many or too few shows. More lists than 64
+/// strips of the usual length have; with king buckets, most strips are partly filled.
 #[test]
 fn slopes_of_inputs() {
     let Some(gpu) = gpu() else { return };
@@ -236,7 +236,8 @@ fn slopes_of_inputs() {
         };
         let mut weights = initial(&net, 4);
         for (name, array) in &mut weights.0 {
-            // All accumulators are above zero, and slopes are forces times the number of the view.
+            // All accumulators are above zero, and gradients are forces times the number of the
+            // perspective.
             let value = |i: usize| match &name[..] {
                 "accumulator.bias" => 1.0,
                 "output.weight" => (1 + i / hidden) as f32,

@@ -1,4 +1,4 @@
-//! Chunks that stay on a GPU: what was sent once is what would be sent in each pass.
+//! Chunks that stay on a GPU equal those that are sent in each pass.
 
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Batch, Inputs};
@@ -12,7 +12,7 @@ use crate::gpu_pairs::unplanned;
 const CHUNK: usize = 64;
 const BATCH: usize = 4 * CHUNK;
 
-/// Of a pass: the last one has a chunk that is not whole.
+/// Batches of a pass, the last with an incomplete chunk.
 const BATCHES: usize = 4;
 
 fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
@@ -47,13 +47,13 @@ fn resident_lists_equal_sent_ones() {
             let (loss, gradients) = model.gradients(inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))
         };
-        // The batch in one part, and room for the lists of half of the data.
+        // The batch in one part, and memory for the lists of half of the data.
         let narrow = with_room(BATCHES * BATCH / 2 * net.views() * 64);
         let (all, some) = (model(GPU), model(narrow));
         for batch in batches(&net, pairs, 3) {
             let Inputs::Planned(plans) = &batch.inputs else { panic!("no plans") };
             let got = of(&all, &batch.inputs, &batch);
-            // A model that has never seen them is sent them all.
+            // A new model needs all of them.
             assert!(got == of(&model(GPU), &batch.inputs, &batch), "{net}");
             assert!(got == of(&some, &batch.inputs, &batch), "{net}: half of them stay");
             if pairs == 0 {

@@ -23,7 +23,7 @@ fn nets() -> Vec<(Architecture, u64)> {
         .filter(|(net, _)| kinds.insert((net.buckets > 1, net.inputs.factorised, net.is_deep())))
         .collect();
     assert_eq!(kinds.len(), 8);
-    // As many rows as there can be.
+    // The largest possible number of rows.
     let each = std::array::from_fn::<u8, 64, _>(|square| square as u8);
     let kings = Kings::new(false, &each).expect("each square has its bucket");
     nets.push((

@@ -128,7 +128,7 @@ fn gradients_of_pairs_equal_their_inputs() {
     }
 }
 
-/// Where the CPU plans nothing but an order, or pairs of several king buckets, a GPU has lists.
+/// Where the CPU plans nothing but an order, or pairs of several king buckets, a GPU uses lists.
 #[test]
 fn pairs_of_gpu_and_cpu() {
     let mut kings = [0; 32];

@@ -95,7 +95,8 @@ fn runs_continue_on_another_device() {
         let end = run(then.0, then.1, 8, half, 4);
         assert_eq!(end.state.positions, whole.state.positions);
         for (name, array) in &whole.weights.0 {
-            // Where a gradient is all but zero, its rounding decides on a whole step of Adam.
+            // Where a gradient is all but zero, its rounding decides the sign of a whole step of
+            // Adam.
             let apart = distance(&end.weights.0[name].values, &array.values);
             assert!(apart < 1e-4, "{name} is {apart:e} off");
         }
@@ -120,7 +121,7 @@ fn diverged_run_leaves_the_checkpoint() {
     assert_eq!((kept.state.step, kept.weights.non_finite()), (2, None));
 }
 
-/// Takes the device away after some steps.
+/// Removes the device after some steps.
 struct Thief(burn_cubecl::cubecl::wgpu::WgpuSetup);
 
 impl Progress for Thief {
@@ -131,7 +132,7 @@ impl Progress for Thief {
     }
 }
 
-/// In a process of its own, as the loss of one device disturbs the others.
+/// In a separate process, as the loss of one device affects the others.
 #[test]
 fn lost_device_names_the_checkpoint() {
     if gpu().is_none() {

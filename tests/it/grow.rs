@@ -130,7 +130,7 @@ target.score_scale = 300
 schedule = { epochs = 4, batch = 1024, learning_rate = 0.005, validations = 2 }
 "#;
 
-/// A run begins with the loss at which the smaller one ended.
+/// A run begins with the final loss of the smaller net.
 #[test]
 fn run_continues_with_a_larger_net() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Handcrafted terms: the trace is the evaluation, colours are equal, nothing is lost on the way.
+//! Handcrafted terms: the trace is the evaluation, colours are symmetric, no count is lost.
 
 use nnuance::batch::Terms;
 use nnuance::hce::terms::{TERMS, list};
@@ -22,7 +22,7 @@ fn positions() -> Vec<Position> {
     quiet.chain(games::positions(3000, 1)).collect()
 }
 
-/// Weights that no two terms share.
+/// Weights that are all different.
 pub fn odd_weights() -> HceWeights {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     let mut weights = HceWeights { scale_factor: true, ..HceWeights::zero(173.5) };
@@ -211,14 +211,14 @@ fn held_terms_keep_the_sums() {
     assert!(pawns.held.safety.is_empty() && pawns.complexity.offsets.is_empty());
     assert_eq!(pawns.held.normal.len(), batch.len());
     assert!(pawns.normal.term.len() < batch.normal.term.len() / 2);
-    // Terms held before stay held.
+    // Frozen terms stay frozen.
     let fewer = hold(pawns, &choose(&["pawns.isolated"]), &weights.values);
     same(&fewer);
     assert!(fewer.safety.offsets.is_empty() && fewer.held.safety.len() == batch.len());
 }
 
 proptest::proptest! {
-    /// Damaged files hold boards without kings, with pawns on any rank, with anything.
+    /// Damaged files may have boards without kings, with pawns on any rank, with anything.
     #[test]
     fn any_board_has_an_evaluation(
         squares in proptest::collection::btree_map(0..64u32, (0..7u8, 0..2u8), 0..32),

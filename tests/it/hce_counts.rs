@@ -1,4 +1,4 @@
-//! Counts of terms that were written down by hand from what the table of terms says they count.
+//! Counts of terms written by hand from the descriptions in the table of terms.
 
 use nnuance::hce::terms::GROUPS;
 use nnuance::hce::{Phase, Term, Trace, evaluate};

@@ -15,7 +15,7 @@ fn files_and_tensors_keep_the_weights() {
         let list = weights.list.clone();
         let mut tensors = weights.to_weights();
         let back = HceWeights::from_weights(&tensors, list.clone(), weights.scale).unwrap();
-        // Tensors do not tell of the scale factor.
+        // Tensors do not include the scale factor.
         let told = HceWeights { source: None, scale_factor: true, ..weights.clone() };
         assert!(back == told);
         let change = &mut tensors.0.get_mut("terms.change").unwrap().values;
@@ -32,7 +32,7 @@ fn files_and_tensors_keep_the_weights() {
     weights.values[a8] = [1.2345, -7.0];
     let rounded = weights.clone().rounded(2);
     assert_eq!((rounded.tempo, rounded.values[a8]), (0.0, [1.23, -7.0]));
-    // Rank 8 comes first: the value stands in the first row, far left.
+    // Rank 8 comes first: the value is in the first row, far left.
     let text = weights.to_json();
     let rook = text.split("\"psqt\"").nth(1).unwrap().split("\"rook\": {\n").nth(1).unwrap();
     assert!(rook.trim_start().starts_with("\"mg\": [\n        [1.2345, "), "{rook}");

@@ -1,4 +1,4 @@
-//! The games that are held out: some validate, the others are the test that training never reads.
+//! Held-out games: some validate, the others are the test that training never reads.
 
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{HeldOut, Part, Plan, Share, Split, Subset, Test, collect, scan};
@@ -63,7 +63,7 @@ fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-/// What each game is for, in the order of the file.
+/// Purpose of each game, in the order of the file.
 fn subsets(path: &Path, plan: &Plan) -> Vec<Subset> {
     let samples = collect(&Plan::reading(vec![path.to_path_buf()]), Part::All, &|_| {});
     let samples = samples.expect("games");
@@ -79,7 +79,7 @@ fn subsets(path: &Path, plan: &Plan) -> Vec<Subset> {
     subsets
 }
 
-/// Turns the result of a game around; that of a draw into a win.
+/// Reverses the result of a game; a draw becomes a win.
 fn turned(game: &[u8]) -> Vec<u8> {
     const RESULT: usize = 30;
     let mut game = game.to_vec();
@@ -136,7 +136,7 @@ fn test_is_independent_of_other_draws() {
         .expect("a position");
     let sample = &mut samples[0];
     let mut smaller = 0;
-    // Of the games drawn by others how many the test takes, and of the rest.
+    // Test games among those drawn by others, and among the rest.
     let (mut counts, mut of) = ([[0u32; 2]; 2], [[0u32; 2]; 2]);
     for number in 1..=200_000 {
         sample.game = std::num::NonZeroU64::new(mix(7, number));
@@ -177,7 +177,7 @@ fn training_ignores_the_test() {
         write(&folder, name, &changed.collect::<Vec<_>>())
     };
     let other_test = changed("test.vf", Subset::Test, 1);
-    // A few: nothing could be learnt that all of them, turned, would bear out.
+    // Too few to be worth learning, so that changing their results has little effect.
     let other_validation = changed("validation.vf", Subset::Validation, 8);
     assert!(subsets.iter().filter(|subset| **subset == Subset::Test).count() > 20);
     let runs = [&path, &other_test, &other_validation].map(|path| {
@@ -191,7 +191,7 @@ fn training_ignores_the_test() {
     }
     let read = |run: &Path, name: &str| std::fs::read(run.join(name)).expect("a file");
     assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
-    // And the test sees them.
+    // And the test changes with them.
     let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run));
     assert_eq!(one["noun"], "test games");
     assert_eq!(one["measured_on"], other["measured_on"]);
@@ -303,7 +303,7 @@ fn unscored_positions_are_skipped() {
         assert!(fine, "{said}");
         let (fine, said, without) = run(&scored, model, window, wdl, "scored");
         assert!(fine, "{said}");
-        // The order of data that stream by follows from the pieces of their files.
+        // The order of streamed data depends on the blocks of their files.
         if !window.starts_with("window") {
             assert_eq!(log(&with), log(&without), "{model} {window}");
             let [one, other] = [&with, &without].map(|out| checkpoint(out, "last.safetensors"));
@@ -317,8 +317,8 @@ fn unscored_positions_are_skipped() {
     }
 }
 
-/// Of more held-out positions than fit in memory those of the games with the smallest hashes are
-/// kept, in any order of the files.
+/// If held-out positions exceed memory, the games with the smallest hashes are kept, in any order
+/// of the files.
 #[test]
 fn some_held_out_games_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -348,7 +348,7 @@ fn validated_by(path: &Path) -> String {
     format!("data.validation=[\"{}\"]", path.display())
 }
 
-/// Games cut by what they are for, as files: those that validate, and the others, in their order.
+/// Games by purpose, as files: those for validation, and the others, in their order.
 fn cut(folder: &TempDir, games: &[Vec<u8>], subsets: &[Subset]) -> [PathBuf; 2] {
     let of = |validate: bool| -> Vec<Vec<u8>> {
         let pairs = games.iter().zip(subsets);

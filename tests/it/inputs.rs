@@ -1,4 +1,4 @@
-//! Inputs: devices, pipes, huge files and weights that are no numbers are errors.
+//! Invalid inputs: devices, pipes, huge files and weights that are NaN.
 
 use std::fs;
 use std::io::Cursor;
@@ -136,7 +136,7 @@ fn weights_that_are_no_numbers() {
             assert!(said.contains(&format!("output.weight[7] is {value}")), "{said}");
         }
     }
-    // Finite, and yet too much for f32.
+    // Finite, but too large for f32.
     let path = floats(folder.path(), |weights| {
         for array in ["accumulator.weight", "output.weight"] {
             weights.0.get_mut(array).unwrap().values.fill(3e38);

@@ -16,7 +16,7 @@ use crate::program::{nnuance, said};
 use crate::set_nets::net_of;
 use crate::{drawn, games};
 
-/// Seeds of the nets that are drawn.
+/// Seeds of the drawn nets.
 const NETS: std::ops::Range<u64> = 0..16;
 
 fn look(weights: &Weights, net: &Architecture, samples: &[Sample]) -> Inspection {
@@ -40,7 +40,7 @@ fn by_hand(
     (net, weights)
 }
 
-/// Positions that pass for games of ten.
+/// Positions in artificial games of ten.
 fn in_games(count: usize, seed: u64) -> Vec<Sample> {
     let mut samples = games::samples(count, seed);
     for (i, sample) in samples.iter_mut().enumerate() {
@@ -109,7 +109,7 @@ fn of_sets(names: &[&str]) -> Architecture {
     net_of(sets.collect(), 8)
 }
 
-/// Of a net that sees attacks of pawns only; Black's pawn attacks two queens.
+/// For a net with attacks of pawns only; Black's pawn attacks two queens.
 #[test]
 fn values_of_rows_equal_differences() {
     let net = of_sets(&["pieces", "threat-kinds"]);
@@ -219,7 +219,7 @@ fn explained_variance_of_a_known_layer() {
     assert!(hidden > 0.999 && inputs > 0.95, "{hidden} {inputs}");
     let evaluated: Vec<f64> = samples.iter().map(|it| material.evaluate(&it.position)).collect();
     assert!(moments(&evaluated)[1] > 10.0);
-    // A layer that only sees the own pawn on a2 explains little.
+    // A layer with only the own pawn on a2 explains little.
     let rows = &mut weights.0.get_mut("accumulator.weight").expect("an array").values;
     rows.iter_mut().enumerate().for_each(|(i, it)| *it = f32::from(i == 8));
     let (hidden, inputs) = share(&weights);

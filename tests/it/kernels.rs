@@ -14,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::largest::largest;
 use crate::listed::{self, near, near_mut};
 
-/// Rows of the nets here, and of those the ones that positions switch on: they repeat.
+/// Rows of these nets, and those that positions activate: they repeat.
 const ROWS: usize = 768;
 const USED: u16 = 40;
 const PLACES: usize = 32;
@@ -46,20 +46,20 @@ struct Case {
     targets: Vec<f32>,
 }
 
-/// What the kernels must give, in 64 bits.
+/// Expected results in 64 bits.
 struct Right {
     logits: Vec<f64>,
     loss: f64,
     gradients: Tensors<f64>,
-    /// Of the logits' gradients, added up.
+    /// Sum of the absolute logit gradients.
     size: f64,
-    /// How near the nearest accumulator is to a kink that it misses.
+    /// Distance of the nearest accumulator to a kink.
     nearest: f64,
 }
 
 impl Right {
-    /// Where rounding decides on which side of a kink a sum is, it decides on a gradient; and where
-    /// the evaluations are all but what they should be, it is much of what is left.
+    /// If rounding decides the side of a kink, it decides a gradient; and if the evaluations nearly
+    /// equal the targets, it dominates the rest.
     fn can_be_told(&self) -> bool {
         self.nearest > 5e-7 && self.size > 0.02
     }
@@ -78,7 +78,8 @@ impl Case {
             output_bias: [0.3],
         };
         if seed % 2 == 1 || kernel.precision == Precision::Mixed {
-            // Weights that fixed point holds too, sums without rounding that often end on a kink.
+            // Weights that fixed point represents exactly, sums without rounding that often end on
+            // a kink.
             for weight in weights.accumulator.iter_mut().chain(&mut weights.bias) {
                 *weight = (*weight * 64.0).round() / 64.0;
             }
@@ -88,7 +89,7 @@ impl Case {
         for position in indices.chunks_exact_mut(net.views() * PLACES) {
             let pieces = rng.random_range(0..=PLACES);
             for list in position.chunks_exact_mut(PLACES) {
-                // One view now and then has fewer; inputs may repeat.
+                // Some lists have fewer; inputs may repeat.
                 let pieces = pieces.saturating_sub(rng.random_range(0..20) / 18);
                 for index in &mut list[..pieces] {
                     *index = rng.random_range(0..USED);
@@ -113,7 +114,7 @@ impl Case {
         OneHot::Lists(&self.lists)
     }
 
-    /// Plans of chunks of so many positions, the last what is left.
+    /// Plans of chunks of these sizes, the last with the rest.
     fn plans(&self, sizes: &[usize]) -> Vec<Arc<ChunkPlan>> {
         let (mut planner, mut start) = (Planner::default(), 0);
         let pairs = Arc::new(Pairs::none(ROWS));
@@ -129,7 +130,7 @@ impl Case {
         sizes.iter().chain([&rest]).map(plan).collect()
     }
 
-    /// Loss and gradients, with memory left over from runs before.
+    /// Loss and gradients, with used buffers.
     fn run(&self, scratch: &mut Scratch) -> (f64, Tensors<f32>) {
         self.run_on(self.positions(), scratch)
     }
@@ -220,7 +221,7 @@ impl Case {
     }
 }
 
-/// Largest error of an element, and the error of the whole, over the norm of what is right. The
+/// Largest error of an element, and the error of the whole, over the norm of the expected one. The
 /// floor of this norm is for sums of terms that cancel.
 fn errors(got: &[f32], right: &[f64], floor: f64) -> (f64, f64) {
     assert_eq!(got.len(), right.len());
@@ -287,7 +288,7 @@ fn f32_matches_the_reference() {
     compare(Precision::F32, 1e-5);
 }
 
-/// Apart from the rounding of the weights, which the next test bounds.
+/// Without the rounding of the weights, which the next test bounds.
 #[test]
 fn mixed_matches_the_reference() {
     compare(Precision::Mixed, 3e-3);
@@ -321,7 +322,7 @@ fn mixed_saturates_at_8() {
     }
 }
 
-/// The pools share two cores, yet the order in which their threads finish varies.
+/// The pools share two cores, but their threads finish in varying order.
 #[test]
 fn same_bits_for_any_threads() {
     for precision in [Precision::F32, Precision::Mixed] {
@@ -432,7 +433,7 @@ fn lists_of_other_lengths() {
     assert_eq!(long_logits, short_logits);
 }
 
-/// To the last bit where the chunks are the same, and within rounding where they are others.
+/// Equal to the last bit if the chunks are the same, and within rounding if they differ.
 #[test]
 fn plans_made_before() {
     let mut scratch = Scratch::default();

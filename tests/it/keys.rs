@@ -4,7 +4,7 @@ use nnuance::config::Config;
 
 use crate::program::{complaint, nnuance, said};
 
-/// Configs that each take some keys which the others refuse, but for what all have.
+/// Configs that each use some keys which the others refuse, besides common ones.
 const LEAST: [&str; 11] = [
     "terms = {}\n target.loss = 'power'",
     "net = { inputs = 'plain', hidden = 8 }",
@@ -53,7 +53,7 @@ fn parsed(text: &str) -> toml::Value {
     table["value"].clone()
 }
 
-/// Each section refuses an unknown key with the known ones.
+/// Each section refuses an unknown key and lists the known ones.
 #[test]
 fn page_has_every_key() {
     let (page, mut known) = (page(), 0);

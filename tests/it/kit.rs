@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::program::{complaint, nnuance};
 
-/// Stops at its first step, after the files are laid out.
+/// Stops at its first step, after the files are written.
 fn quickstart(folder: &Path) -> String {
     complaint(nnuance().args(["quickstart", "--device", "none"]).current_dir(folder))
 }
@@ -18,13 +18,13 @@ fn quickstart_lays_out_its_files() {
     for name in files {
         assert_eq!(std::fs::read(laid.join(name)).unwrap(), std::fs::read(name).unwrap(), "{name}");
     }
-    // Again: files stay, and changed ones are not written over.
+    // Again: files stay, and changed ones are not overwritten.
     quickstart(folder.path());
     let config = laid.join(files[1]);
     std::fs::write(&config, "mine").unwrap();
     assert!(quickstart(folder.path()).contains("changed"));
     assert_eq!(std::fs::read_to_string(&config).unwrap(), "mine");
-    // Inside the folder itself there is nothing to lay out.
+    // Inside the folder itself no file is written.
     std::fs::remove_file(&config).unwrap();
     quickstart(folder.path());
     quickstart(&laid);

@@ -1,5 +1,5 @@
-//! Largest and smallest of numbers, where what is not a number cannot pass: `f64::max` and
-//! `f64::min` leave it out, so that a test with them would hold. And how far numbers are apart.
+//! Largest and smallest of numbers with NaN kept: `f64::max` and `f64::min` skip it, so that a test
+//! with them would pass. And distances of numbers.
 
 /// The largest, at least 0; NaN if one of them is.
 pub fn largest(numbers: impl IntoIterator<Item = f64>) -> f64 {

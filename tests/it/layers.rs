@@ -1,4 +1,4 @@
-//! Clips, learning rates and weight decays of single arrays, on every path that an optimiser takes.
+//! Clips, learning rates and weight decays of single arrays, on every path of an optimiser.
 
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
@@ -63,7 +63,7 @@ pub fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
     Config::parse(&text, "layers", &[]).expect("a config")
 }
 
-/// Ranger looks ahead after six.
+/// Ranger's lookahead comes after six.
 fn steps(settings: &Settings) -> u64 {
     if settings.name == Name::Ranger { 8 } else { 4 }
 }
@@ -82,7 +82,7 @@ impl Walk<'_> {
         Model::new(&Kind::Net(self.net.clone()), &weights, &device, self.compute).expect("a net")
     }
 
-    /// Steps from a model, seeds of their batches, and where they lead.
+    /// Steps from a model, seeds of their batches, and their result.
     fn steps(
         &self,
         mut optimizer: Optimizer,
@@ -116,8 +116,8 @@ pub const OPTIMIZERS: [&str; 8] = [
     "name = \"sgd\"\nbeta1 = 0.0",
 ];
 
-/// Each array takes the steps that it takes where all have its clip, rate and decay, to the bit; and a
-/// state that was written and read goes on with them.
+/// Each array takes the steps that it takes if all have its clip, rate and decay, bit by bit; and a
+/// state that was written and read continues them.
 pub fn check(device: &Device, compute: Compute) {
     for optimizer in OPTIMIZERS {
         let rate = if optimizer.contains("sgd") { 4.0 } else { 0.02 };

@@ -1,4 +1,4 @@
-//! Lines of any length, in whatever pieces they arrive.
+//! Lines of any length, in blocks of any size.
 
 use std::io::{BufReader, Cursor};
 

@@ -1,4 +1,4 @@
-//! What an error costs, what a score promises, and how much a position counts.
+//! Losses of errors, expected results of scores, and weights of positions.
 
 use nnuance::architecture::Views;
 use nnuance::loader::{Part, Plan, Store, Stream, Weighing, collect, scan};
@@ -8,7 +8,7 @@ use nnuance::train::target::Promise;
 
 use crate::games;
 
-/// Slopes are differences, away from kinks; and each loss is least at its target.
+/// Derivatives equal differences, away from kinks; and each loss is least at its target.
 #[test]
 fn slopes_of_losses_are_differences() {
     for loss in games::LOSSES {
@@ -25,7 +25,8 @@ fn slopes_of_losses_are_differences() {
     }
 }
 
-/// Where more is expected than the target an error costs so much more, and elsewhere the same.
+/// If the expected result exceeds the target an error costs more by the factor, and otherwise the
+/// same.
 #[test]
 fn asymmetric_errors() {
     for plain in [Loss::SQUARED, Loss::power(2.5), Loss::CROSS_ENTROPY] {
@@ -36,7 +37,8 @@ fn asymmetric_errors() {
     assert_eq!(Loss::power(2.0).of(0.7, 0.1), Loss::SQUARED.of(0.7, 0.1));
 }
 
-/// Without an offset a score promises its sigmoid; with one, wins and losses of a model with draws.
+/// Without an offset a score's expected result is its sigmoid; with one, wins and losses follow a
+/// model with draws.
 #[test]
 fn win_rates_of_scores() {
     let plain = Promise::scale(130.0);
@@ -49,7 +51,7 @@ fn win_rates_of_scores() {
         assert!((with_draws.of(score) - (win + 0.5 * draw)).abs() < 1e-15);
         assert!((with_draws.of(score) + with_draws.of(-score) - 1.0).abs() < 1e-15);
     }
-    // At the offset a win is as likely as not.
+    // At the offset a win has probability one half.
     assert!((sigmoid(0.0) - 0.5).abs() < 1e-15 && with_draws.of(110.0) > 0.5);
 }
 
@@ -62,7 +64,7 @@ fn weighing() -> Weighing {
     }
 }
 
-/// By hand: straight lines between points, level beyond, over the largest of each.
+/// By hand: straight lines between points, constant beyond, over the largest of each.
 fn by_hand(sample: &Sample) -> f64 {
     let line = |x: f64, points: &[[f64; 2]]| {
         let (first, last) = (points[0], points[points.len() - 1]);
@@ -98,13 +100,13 @@ fn weights_are_interpolated() {
         assert!((f64::from(*weight) - by_hand(sample)).abs() <= 0.5 / 255.0 + 1e-6);
     }
     assert!(Weighing::default().weights(&samples).is_empty());
-    // A fact that a position lacks changes nothing.
+    // A missing fact changes nothing.
     let bare = Sample { ply: None, score: None, ..samples[0] };
     let pieces = Weighing { pieces: weighing().pieces, ..Weighing::default() };
     assert_eq!(weighing().of(&bare), pieces.of(&samples[0]));
 }
 
-/// Batches carry what their positions count, whichever way they come.
+/// Batches have the weights of positions, from all sources.
 #[test]
 fn batches_carry_weights() {
     let samples = collect(&plan(), Part::All, &|_| {}).expect("games");

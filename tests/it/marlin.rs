@@ -1,4 +1,4 @@
-//! marlinformat, and what tells it from bulletformat.
+//! marlinformat, and its distinction from bulletformat.
 
 use std::io::{BufReader, Cursor};
 
@@ -96,8 +96,8 @@ fn unsound_records_are_refused() {
 
 #[test]
 fn quick_rules_equal_slow_rules() {
-    // Nibbles and squares at random, close to sound positions: whatever passes is legal, with the
-    // rights that the slow way gives it.
+    // Random nibbles and squares, close to valid positions: whatever is accepted is legal, with the
+    // rights of the slow path.
     let real: Vec<_> = real().into_iter().filter(|sample| sample.score.is_some()).collect();
     let bytes = write(&marlinformat::FORMAT, &real[..5000]).unwrap();
     let mut passed = 0;
@@ -113,7 +113,7 @@ fn quick_rules_equal_slow_rules() {
             record[24] = record[24] & 128 | turn_ep;
             let (quick, _) = exhaust(&marlinformat::FORMAT, &record);
             let start = [&record[..], &[0; 4]].concat();
-            // viriformat asks the rules themselves; a start without a move yields no sample.
+            // viriformat checks the rules; a start without a move yields no sample.
             let (_, faults) = exhaust(&viriformat::FORMAT, &start);
             assert_eq!(quick.is_empty(), faults == 1, "{record:02x?}");
             for sample in quick {
@@ -139,7 +139,7 @@ fn marlinformat_and_bulletformat_are_distinguished() {
                     .filter(|format| (format.recognises)(&bytes[..bytes.len().min(1 << 16)]))
                     .map(|format| format.name)
                     .collect();
-                // A score of 64 in the only records there are reads as `no en passant`.
+                // A score of 64 in the only records reads as `no en passant`.
                 if count > 10 {
                     assert_eq!(recognised, [format.name], "{count} from {from}");
                 } else {

@@ -1,4 +1,4 @@
-//! The file that a match leaves: read back whole, and the same however often the match was killed.
+//! The file of a match: read back completely, and the same however often the match was killed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,14 +23,14 @@ const TERMS: &str = "tests/it/fixtures/pesto.json";
 
 fn command(arguments: &[&str], pgn: &Path) -> Command {
     let mut command = nnuance();
-    // One thread, so that there is time to kill it.
+    // One thread, so that there is time for a kill.
     command.args(["match", "--threads", "1"]).args(arguments).arg("--pgn").arg(pgn);
     command
 }
 
 #[test]
 fn written_games_are_read_back() {
-    // White mates in two from a position that is none of the usual start; Black answers.
+    // White mates in two from an unusual start position; Black answers.
     let start = Position::from_fen("6k1/5ppp/8/8/8/8/5PPP/1R2R1K1 b - - 3 20").unwrap();
     let start = start.to_chess().unwrap();
     let mut chess: Chess = start.clone();
@@ -98,13 +98,13 @@ fn games_are_results_and_data() {
     let text = std::fs::read_to_string(&pgn).unwrap();
     let digest = digest::short_of_file(Path::new(NET)).unwrap();
     assert_eq!(text.matches(&digest).count(), 16);
-    // Each move is a position to learn from, with a score and a game.
+    // Each move is a position with a score and a game.
     let samples = formats::read(&pgn).unwrap();
     assert!(samples.len() > 16 * 8 && samples.iter().all(|it| it.score.is_some()));
     let games: std::collections::HashSet<_> = samples.iter().map(|it| it.game.unwrap()).collect();
     assert!((9..=16).contains(&games.len()), "{}", games.len());
     assert!(samples.iter().filter(|it| it.ply == Some(9)).count() >= 14);
-    // A file is not replaced unasked, and its games stay those of one match.
+    // A file is only replaced on request, and its games stay those of one match.
     assert!(complaint(&mut command(&arguments, &pgn)).contains("--overwrite"));
     assert_eq!(std::fs::read_to_string(&pgn).unwrap(), text);
     said(command(&arguments, &pgn).args(["--overwrite", "--seed", "2"]));
@@ -206,12 +206,12 @@ fn same_match_for_any_threads() {
     assert_eq!(pairs(&once), 32);
 }
 
-/// The fake engine answers at once and badly; a program that plays like this loses.
+/// The fake engine answers at once and badly; a program with this play loses.
 #[test]
 fn programs_take_part_and_clocks_run() {
     let fake = std::env::current_exe().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    // A match has no arguments for programs: a script has.
+    // Programs in a match take no arguments, but a script can add them.
     let script = folder.path().join("fake");
     let words = crate::engine::FAKE.join(" ");
     std::fs::write(&script, format!("#!/bin/sh\nexec '{}' {words}\n", fake.display())).unwrap();
@@ -227,7 +227,7 @@ fn programs_take_part_and_clocks_run() {
         assert_eq!(told["players"][1], "fake", "{told}");
         assert_eq!((pairs(&told), told["forfeits"].as_u64()), (4, Some(0)));
     }
-    // Now and then it ends by itself: it has lost, and goes on with the next game.
+    // Sometimes it exits: it loses, and continues with the next game.
     let told =
         told(&["material", "--engine", &script, "--option", "Crash=97", "--pairs", "6", "--json"]);
     assert!(pairs(&told) == 6 && told["forfeits"].as_u64() > Some(0), "{told}");

@@ -49,8 +49,8 @@ fn a_multiple_is_divided_out() {
     assert!((low * 1.7 - 1.0).abs() < 1e-6 && (high * 1.7 - 1.0).abs() < 1e-6);
 }
 
-/// The interval from one Newton step for each game left out, against drawing games and fitting
-/// anew.
+/// The interval from one Newton step for each omitted game, against drawing games and fitting
+/// again.
 #[test]
 fn interval_equals_the_bootstrap() {
     let games = 200;
@@ -86,6 +86,6 @@ fn nothing_to_match_is_refused() {
     };
     assert!(with(&[], &[], &[]));
     assert!(with(&[10.0, -20.0], &[0.0, 0.0], &[1.0, 0.0]));
-    // Results that say the opposite suit no scale.
+    // Inverse results fit no scale.
     assert!(with(&[10.0, -20.0, 30.0], &[10.0, -20.0, 30.0], &[0.0, 1.0, 0.5]));
 }

@@ -17,7 +17,7 @@ fn nets_are_mirrored_unless_told_otherwise() {
         let config = Config::parse(&text, "it", &[]).unwrap();
         let net = config.architecture().unwrap().clone();
         assert_eq!(net.inputs.kings().mirror, mirrored, "{text}");
-        // As a run writes it down.
+        // Read again from a run's complete config.
         let again = Config::parse(&config.to_toml(), "again", &[]).unwrap();
         assert_eq!(again, config);
         assert!(config.to_toml().contains(&format!("mirror = {mirrored}")));

@@ -46,7 +46,7 @@ impl Numbers {
     }
 }
 
-/// Takes steps that touch drawn rows, and compares rows before each step, and all now and then.
+/// Takes steps that touch drawn rows, and compares rows before each step, and sometimes all.
 fn check(rule: Rule, level: Level, (rows, width, steps): (usize, usize, u64)) {
     let what = format!("{rule:?}, {}, {rows} rows of {width}", level.name());
     let mut random = Xoshiro256PlusPlus::seed_from_u64((rows * width) as u64);
@@ -177,8 +177,7 @@ impl Walk {
         slope
     }
 
-    /// Weights and state after so many steps. `few` says whether the gradients of a step are those of
-    /// few rows.
+    /// Weights and state after these steps. `few` selects gradients of few rows.
     fn end(
         &self,
         settings: &Settings,
@@ -230,7 +229,7 @@ fn gradients_of_few_rows() {
     }
 }
 
-/// All rows take their steps now and then, however seldom they are touched.
+/// All rows take their steps at times, however rarely they are touched.
 #[test]
 fn many_missed_steps() {
     let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };

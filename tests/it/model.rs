@@ -40,7 +40,7 @@ fn hce() -> (Encoder, Kind, Weights) {
     (games::all_terms(), Kind::Hce(shape), weights)
 }
 
-/// Nets of either point of view that learn together with terms.
+/// Nets of either point of view that are trained together with terms.
 fn sums() -> Vec<(Encoder, Kind, Weights)> {
     let (terms, of_terms, weights) = hce();
     let (Encoder::Hce(terms), Kind::Hce(shape)) = (terms, of_terms) else { panic!("terms") };
@@ -184,7 +184,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
     let expected = reference_loss(&kind, &weights, &batch.inputs, judged);
     assert!((f64::from(found) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {found} {expected}");
 
-    // The weights are f32, so the step is whatever the two neighbours differ by.
+    // The weights are f32, so the step is the actual difference of the two neighbours.
     let mut moving = 0;
     // A start is never trained.
     for (name, array) in weights.0.iter().filter(|(name, _)| !name.ends_with(".start")) {
@@ -199,7 +199,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
             };
             let derivative = gradients.0[name].values[place];
             if derivative == 0.0 && place % 7 != 0 {
-                // Most inputs are on nowhere in a small batch; a seventh of them will do.
+                // Most inputs are inactive in a small batch; a seventh of them will do.
                 continue;
             }
             let (up, down) = (value + step, value - step);

@@ -134,7 +134,7 @@ fn batch(encoder: &Encoder, force: Option<f64>) -> Batch {
     preparation.all()
 }
 
-/// A row's sign turns the model's output into that for the side that moved.
+/// A row's sign converts the model's output to the point of view of the side that moved.
 #[test]
 fn row_signs_follow_the_mover() {
     let net = |views| Encoder::net(&Architecture::simple(views, 8, Activation::SCReLU));
@@ -155,7 +155,7 @@ fn row_signs_follow_the_mover() {
                 assert_eq!(choices.signs[row], if same { 1 } else { -1 });
                 assert_eq!(choices.before[row], *value);
             }
-            // Results go with the position's own row.
+            // Results belong to the position's own row.
             let same = sample.position.turn() == eyes(&rows.last().unwrap().0);
             assert_eq!(batch.results[i], if same { sample.result } else { 1.0 - sample.result });
         }
@@ -224,7 +224,7 @@ fn normal_equations_equal_finite_differences() {
     }
 }
 
-/// Nowatzyk's check: an evaluation that is its own oracle, with no force, gives its own weights.
+/// Nowatzyk's check: without forces, an evaluation that is its own oracle gives its own weights.
 #[test]
 fn own_oracle_returns_the_weights() {
     let pieces = pieces(LINEAR, 3000, 11);
@@ -233,12 +233,12 @@ fn own_oracle_returns_the_weights() {
     let problem = Problem::new(&pieces, LINEAR.terms(), Goal::Moves(&choices)).unwrap();
     let newton = || Newton::new(vec![true; truth.0.len()]);
 
-    // From itself no step is taken.
+    // No step is taken from itself.
     let mut same = truth.clone();
     let stepped = newton().step(&problem, &mut same).unwrap();
     assert!(stepped.converged && same == truth);
 
-    // And from anywhere else the steps lead there.
+    // From anywhere else the steps lead there.
     let mut there = point(LINEAR, 60.0, 13);
     for _ in 0..6 {
         let mut newton = newton();

@@ -1,4 +1,4 @@
-//! `mpirun nnuance` as a user meets it: on several ranks, with some that die, hang or differ.
+//! `mpirun nnuance`: on several ranks, with some that exit, hang or differ.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -26,7 +26,7 @@ fn mpirun(ranks: usize, arguments: &[&str]) -> Command {
     command
 }
 
-/// One test at a time, if there is an MPI: the ranks of two would keep each other waiting.
+/// One test at a time, if there is an MPI: the ranks of two would block each other.
 fn turn() -> Option<MutexGuard<'static, ()>> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = || TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ fn ranks_print_once() {
     for ranks in 1..5 {
         let name = ranks.to_string();
         let [stdout, stderr] = run.train(ranks, &name);
-        // What is said once stands there once.
+        // Messages of the first rank are printed once.
         for line in ["best validation loss", "report   "] {
             assert_eq!(stdout.matches(line).count(), 1, "{ranks} ranks: {stdout}");
         }
@@ -204,7 +204,7 @@ fn killed_rank_leaves_a_checkpoint() {
         let [killed, untouched] = ["killed", "untouched"].map(|name| run.out(name));
         match changes {
             false => assert!(last(&killed) == last(&untouched), "other bits"),
-            // After a thousand steps other last digits have become other digits.
+            // After a thousand steps differences in the last digits have grown.
             true => assert!(apart(&killed, &untouched) < 0.05),
         }
         std::fs::remove_dir_all(killed).unwrap();
@@ -237,14 +237,14 @@ fn hanging_rank_is_named() {
     }
 }
 
-/// The signals of Ctrl-C and of schedulers, at mpirun or at one rank, stop all at the same step.
+/// The signals of Ctrl-C and of schedulers, to mpirun or to one rank, stop all at the same step.
 #[test]
 fn signal_stops_all_ranks() {
     let Some(_turn) = turn() else { return };
     if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
     }
-    // mpirun takes up to a second to hand a signal on.
+    // mpirun takes up to a second to forward a signal.
     let steps = "positions = 12000000\nbatch = 512\nlearning_rate = 0.003\ncheckpoints = 60";
     for who in ["mpirun", "rank 1"] {
         let run = Run::new(&config("", NET, steps));

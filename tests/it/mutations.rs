@@ -21,7 +21,7 @@ fn seeds() -> Vec<(&'static Format, Vec<u8>)> {
         .collect()
 }
 
-/// What a test does to a file.
+/// A change of a file.
 #[derive(Clone, Debug)]
 enum Change {
     Flip(usize, u8),
@@ -82,7 +82,7 @@ fn changed_files_of_every_format() {
             for other in format::ALL {
                 (other.recognises)(&bytes);
             }
-            // What is read is sound, and can be written and read again.
+            // Samples that were read are valid, and can be written and read again.
             for sample in samples.iter().step_by(17) {
                 prop_assert!(sample.position.to_chess().is_ok());
                 let single = Sample { game: Some(1.try_into().unwrap()), ..*sample };

@@ -1,7 +1,7 @@
-//! What tests need that the repository does not hold: files of `../shared`, compilers, engines, a
-//! GPU. A test that lacks something goes on without it, and that is counted: the last words of a
-//! run say what was skipped and why. `NNUANCE_REQUIRE=all` makes it a failure; a list,
-//! `NNUANCE_REQUIRE=shared,gcc`, requires what it names.
+//! Requirements of tests outside of the repository: files of `../shared`, compilers, engines, a
+//! GPU. A test without one of them goes on without it, and is counted: the run ends with a list of
+//! skipped tests and the reasons. `NNUANCE_REQUIRE=all` makes these failures; a list,
+//! `NNUANCE_REQUIRE=shared,gcc`, requires the listed ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, Once};
 use std::{env, thread};
 
-/// What can be required by name.
+/// Names of requirements.
 const NAMES: [&str; 11] = [
     "shared",
     "cc",
@@ -26,10 +26,10 @@ const NAMES: [&str; 11] = [
     "mpirun",
 ];
 
-/// The tests that lacked something, by its name.
+/// Skipped tests by requirement.
 static SKIPPED: Mutex<BTreeMap<&str, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
-/// Whether a file or folder of `../shared` is there; what is the repository's own must be.
+/// Whether a file or folder of `../shared` exists; files of the repository must exist.
 #[track_caller]
 pub fn shared(path: &str) -> bool {
     let there = Path::new(path).exists();
@@ -37,7 +37,7 @@ pub fn shared(path: &str) -> bool {
     found("shared", path, there)
 }
 
-/// Whether a program of `PATH` is there and does what is asked of it, such as `--version`.
+/// Whether a program of `PATH` exists and supports an option such as `--version`.
 #[track_caller]
 pub fn tool(name: &'static str, version: &str) -> bool {
     let mut command = Command::new(name);
@@ -45,7 +45,7 @@ pub fn tool(name: &'static str, version: &str) -> bool {
     found(name, name, command.status().is_ok_and(|status| status.success()))
 }
 
-/// The path of a chess engine, where Debian puts it or in `PATH`.
+/// Path of a chess engine, in Debian's folder or in `PATH`.
 #[track_caller]
 pub fn engine(name: &'static str) -> Option<String> {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -56,8 +56,8 @@ pub fn engine(name: &'static str) -> Option<String> {
     found(name, name, there.is_some()).then(|| there.expect("it is there"))
 }
 
-/// Whether something is there. If not, the test is counted among those that were skipped, wholly or
-/// in part; it fails where that is required.
+/// Whether a requirement is met. If not, the test is counted as skipped, wholly or in part; it
+/// fails if the requirement is mandatory.
 #[track_caller]
 pub fn found(name: &'static str, what: &str, there: bool) -> bool {
     assert!(NAMES.contains(&name), "{name} is not in NAMES");
@@ -75,7 +75,7 @@ pub fn found(name: &'static str, what: &str, there: bool) -> bool {
     }
     let requires = required.contains(&"all") || required.contains(&name);
     assert!(!requires, "{what} is not here, and NNUANCE_REQUIRE asks for it");
-    // The harness runs a test in a thread of its name, but for a single one.
+    // The harness runs each test in a thread with its name, unless there is only one.
     let thread = thread::current();
     let test = match thread.name().filter(|name| *name != "main") {
         Some(test) => test.to_string(),
@@ -85,7 +85,7 @@ pub fn found(name: &'static str, what: &str, there: bool) -> bool {
     false
 }
 
-/// What was skipped, as the last words of a run: none has to look for them.
+/// The list of skipped tests at the end of a run.
 fn report(skipped: &BTreeMap<&str, BTreeSet<String>>) -> String {
     let tests: BTreeSet<&String> = skipped.values().flatten().collect();
     let gpus = match cfg!(feature = "wgpu") {
@@ -104,19 +104,19 @@ fn report(skipped: &BTreeMap<&str, BTreeSet<String>>) -> String {
 }
 
 unsafe extern "C" {
-    /// Of the C library: the harness has no hook for the end of all tests.
+    /// From the C library: the harness has no hook for the end of all tests.
     #[link_name = "atexit"]
     safe fn at_exit(call: extern "C" fn()) -> std::ffi::c_int;
 }
 
-/// The harness captures what tests print, but not what is written to the stream itself.
+/// The harness captures the prints of tests, but not writes to the stream.
 extern "C" fn say() {
     if let Ok(skipped) = SKIPPED.lock() {
         let _ = writeln!(std::io::stderr(), "{}", report(&skipped));
     }
 }
 
-/// A test that skips, for the next one, which runs it in a process of its own.
+/// A skipped test for the next one, which runs it in a separate process.
 #[test]
 #[ignore = "another test runs it"]
 fn skips() {

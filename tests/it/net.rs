@@ -13,7 +13,7 @@ use crate::{games, need};
 
 pub const NETS: &str = "../shared/data/nets";
 
-/// Evaluations that the engine Leorik gives with its nets (MIT licence), N and seven positions.
+/// Evaluations by the engine Leorik with its nets (MIT licence), N and seven positions.
 const LEORIK: [(usize, [i32; 7]); 5] = [
     (1, [14, 14, 29, 176, -773, 267, -238]),
     (16, [35, 35, 91, 244, -3023, 238, -217]),
@@ -22,7 +22,7 @@ const LEORIK: [(usize, [i32; 7]); 5] = [
     (256, [59, 59, -256, 145, -2831, 443, -365]),
 ];
 
-/// The file's bytes; None where the nets of engines are not at hand.
+/// The file's bytes; None if the nets of engines are not available.
 #[track_caller]
 pub fn engine_net(name: &str) -> Option<Vec<u8>> {
     let path = format!("{NETS}/{name}");

@@ -19,11 +19,11 @@ use crate::playouts::{GAMES, Game};
 use crate::program::{complaint, nnuance, said};
 use crate::{drawn, games, need};
 
-/// Seeds of the nets that are drawn in floats.
+/// Seeds of the nets drawn in floats.
 const NETS: std::ops::Range<u64> = 0..24;
 
-/// How far a net may be from the definition with the same numbers, in units of its output: what the
-/// inputs of a byte lose, and how much of it the layers hand on.
+/// Largest difference of a net from the definition with the same numbers, in units of its output:
+/// the rounding of byte inputs, and its propagation through the layers.
 fn loss(net: &Net) -> f64 {
     let architecture = net.architecture();
     if !architecture.is_deep() || net.scales().head_format == HeadFormat::Float {
@@ -108,7 +108,7 @@ fn accumulators_follow_games() {
     }
 }
 
-/// There and back.
+/// Along a game and back.
 fn follow(net: &Net, game: &Game) {
     let right = game.positions.iter().map(|position| net.evaluate_slowly(position));
     let right: Vec<i32> = right.collect();
@@ -123,7 +123,7 @@ fn follow(net: &Net, game: &Game) {
         accumulator.undo();
         assert_eq!(accumulator.value(), *value);
     }
-    // And on from anywhere.
+    // And from any position on.
     accumulator.refresh(game.last());
     assert_eq!(accumulator.value(), net.evaluate(game.last()));
 }
@@ -141,7 +141,7 @@ fn files_round_trip() {
         assert_eq!(again.numbers(), net.numbers());
         let again = Net::read(&bytes[..net.payload()], &hints(2)).unwrap();
         assert!(again.to_bytes() == bytes, "{name}");
-        // Floats and integers alike survive the way through floats.
+        // Floats and integers survive the conversion to floats and back.
         let again = quantise(&dequantise(net), net.architecture(), net.scales()).unwrap();
         assert_eq!(again.numbers(), net.numbers(), "{name}");
         let cut = &bytes[..bytes.len() - 65];
@@ -186,7 +186,7 @@ fn proofs_hold_in_games() {
     }
 }
 
-/// `(768x2hm -> 4)x2 -> 1`, whose own king weighs so much on the squares of one bucket.
+/// `(768x2hm -> 4)x2 -> 1`, whose own king has this weight on the squares of one bucket.
 #[test]
 fn kings_stand_within_their_buckets() {
     let mut table = vec![1; 32];
@@ -201,7 +201,7 @@ fn kings_stand_within_their_buckets() {
         rows[(768 * bucket + own_king + square) * 4] = i16::MAX;
         Net::new(architecture.clone(), Scales::default(), rows, vec![1; 4], vec![0; 8], vec![0])
     };
-    // b1 is of the first bucket, b2 of the second, and no view shows its own king on f1.
+    // b1 is in the first bucket, b2 in the second, and no perspective has its own king on f1.
     for (square, bucket, fits) in [(1, 0, false), (9, 0, true), (9, 1, false), (5, 0, true)] {
         assert_eq!(prove(&net(square, bucket).unwrap()).is_ok(), fits, "{square} {bucket}");
     }
@@ -216,7 +216,7 @@ fn golden(path: &Path) -> Vec<(Position, i32)> {
     text.lines().map(line).collect()
 }
 
-/// Nets and their evaluations by a program of its own, which shares no code with this one.
+/// Nets and their evaluations by an independent program.
 #[test]
 fn foreign_nets_match_their_goldens() {
     for (name, shape) in [
@@ -371,7 +371,7 @@ fn factorised_and_merged_nets_are_equal() {
     assert!(float[0] == float[1] && float[1] == float[2]);
 }
 
-/// Of a run of a net with all features, from the config to `compare`.
+/// A run of a net with all features, from the config to `compare`.
 #[test]
 fn deep_run_from_config_to_comparison() {
     let folder = tempfile::tempdir().unwrap();

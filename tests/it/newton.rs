@@ -29,7 +29,7 @@ fn all(shape: Shape) -> Vec<bool> {
     vec![true; 2 * shape.terms() + 1]
 }
 
-/// The derivatives of each position's value, dense, a term at a time as the formula has it.
+/// Derivatives of each position's value, dense, term by term.
 fn dense_rows(pieces: &[Arc<Terms>], point: &Point) -> Vec<Vec<f64>> {
     let mut rows = Vec::new();
     for piece in pieces {
@@ -80,7 +80,7 @@ fn equations_equal_a_dense_jacobian() {
     let mean = |of: &dyn Fn(usize) -> f64| (0..1500).map(of).sum::<f64>() / 1500.0;
     assert_close(equations.loss, mean(&|at| costs[at].loss), 1e-12);
     assert_close(equations.loss, problem.loss(&here), 1e-12);
-    // Elements near zero are judged by the largest.
+    // Elements near zero are compared with the largest.
     let size = largest(equations.gradient.iter().map(|one| one.abs()));
     let weights = 0..here.0.len();
     let diagonal: Vec<f64> = weights.map(|at| equations.hessian.get(at, at)).collect();
@@ -96,8 +96,7 @@ fn equations_equal_a_dense_jacobian() {
     assert!(size > 1e-6 && diagonal.iter().filter(|one| **one > 0.0).count() > 25);
 }
 
-/// Positions that count three times, once or not at all; and where those that count do so alike, as
-/// strong a pull against the prior.
+/// Positions with weights 3, 1 or 0; equal weights are as strong against the prior.
 #[test]
 fn weights_equal_repeated_positions() {
     let (once, shape) = (pieces(ALL, 900, 31), ALL);
@@ -137,7 +136,7 @@ fn weights_equal_repeated_positions() {
     }
 }
 
-/// Steps until nothing is left to win.
+/// Steps until there is no gain.
 fn converge(newton: &mut Newton, problem: &Problem, point: &mut Point) -> Stepped {
     for _ in 0..200 {
         let stepped = newton.step(problem, point).unwrap();

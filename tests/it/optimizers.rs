@@ -1,4 +1,4 @@
-//! Optimisers against steps that other programs took.
+//! Optimisers against steps of other programs.
 //!
 //! The figures come from PyTorch 2.15 (AdamW, Adam, RAdam, SGD) in 64 bits; Ranger is PyTorch's
 //! RAdam with Lookahead written around it from its paper.
@@ -11,7 +11,7 @@ use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision, To
 
 use crate::drawn;
 
-/// The array whose numbers are followed.
+/// The array whose numbers are compared.
 const ARRAY: &str = "accumulator.bias";
 
 const START: [f32; 5] = [0.5, -0.25, 0.75, -1.0, 0.125];

@@ -28,7 +28,7 @@ fn options_have_one_spelling() {
             let long = arg.get_long().unwrap();
             let old = ["view", "output", "output-file", "force", "pov"];
             assert!(!old.contains(&long), "{name}: --{long}");
-            // What is written is named by -o or --out, and nothing else is.
+            // Only outputs are named -o or --out.
             assert_eq!(arg.get_short() == Some('o'), long == "out", "{name}: --{long}");
             if let Some(short) = arg.get_short() {
                 assert_eq!(short, 'o', "{name}: --{long}");

@@ -1,4 +1,4 @@
-//! Outputs: files that are there, devices, pipes, full disks and standard output.
+//! Outputs: existing files, devices, pipes, full disks and standard output.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn fine(folder: &Path, words: &str) -> String {
     String::from_utf8(ended.stdout).unwrap()
 }
 
-/// What a command complains about that fails as an error does.
+/// Standard error of a command that fails.
 fn fails(folder: &Path, words: &str) -> String {
     let ended = run(folder, words);
     assert_eq!(ended.status.code(), Some(1), "{words}");
@@ -45,7 +45,7 @@ fn absolute(path: &str) -> String {
     fs::canonicalize(path).unwrap().to_string_lossy().into_owned()
 }
 
-/// A pipe whose reader has gone.
+/// A pipe whose reader is gone.
 fn unread() -> Stdio {
     std::io::pipe().unwrap().1.into()
 }
@@ -72,7 +72,7 @@ fn closed_and_full_streams() {
             assert_eq!(ended.status.code(), Some(code), "{words}");
         }
     }
-    // Results that cannot be written are an error, but for a reader who has seen enough.
+    // Results that cannot be written are an error, except to a closed pipe.
     for words in ["--help", "keys", "data stats a.txt"] {
         for (stdout, code) in [(full(), 1), (unread(), 0)] {
             let ended = nnuance(at, words).stdout(stdout).output().unwrap();
@@ -160,7 +160,7 @@ fn devices_and_pipes_stay() {
     fails(at, &format!("export {net} -o net.bin --overwrite"));
     assert!(is_pipe(&at.join("net.bin")) && is_pipe(&path));
 
-    // A link stays, and what it leads to is replaced.
+    // A link stays, and its target is replaced.
     fs::create_dir(at.join("sub")).unwrap();
     fs::write(at.join("sub/b.epd"), "old").unwrap();
     std::os::unix::fs::symlink("sub/b.epd", at.join("link.epd")).unwrap();

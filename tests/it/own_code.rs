@@ -1,4 +1,4 @@
-//! Programs of one's own: the examples, and what `App` adds to this one.
+//! Custom programs: the examples, and the additions of `App`.
 
 use std::path::Path;
 use std::process::Command;
@@ -64,7 +64,7 @@ fn every_command_has_additions() {
     let why = complaint(&mut own(&["export", &net, "--snippet", "rust", "-o", &code]));
     assert!(why.contains("`by-queens`") && !Path::new(&code).exists(), "{why}");
 
-    // A program without them names what it lacks.
+    // A program without the additions names them.
     for words in [
         &["train", &config, "--out", "none"][..],
         &["train", "--resume", &two, "--set", "schedule.epochs=3"],
@@ -151,7 +151,7 @@ fn install() {
         assert_eq!(again.expect_err("the name is taken").name, "test-white");
         assert!(App::new().format(mine()).install().is_err());
         assert!(App::new().format(Format { ..epd::FORMAT }).install().is_err());
-        // Other kinds have other names.
+        // Other kinds have separate names.
         App::new().weight("test-white", |_| 1.0).install().expect("a free name");
     });
 }

@@ -1,4 +1,4 @@
-//! Data from one's own evaluation: `data selfplay` and `label` with `--with`.
+//! Data from a given evaluation: `data selfplay` and `label` with `--with`.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn same_games_for_any_threads() {
     let samples = read(&path("one.vf"));
     assert!(samples.len() > 200 && samples.iter().all(|sample| sample.score.is_some()));
 
-    // A journal that knows of fewer games than there are bytes is what a kill leaves.
+    // A kill leaves a journal with fewer games than there are bytes.
     let killed = || data(folder.path(), &format!("{words} 2 -o killed.vf"));
     let mut child = killed().spawn().unwrap();
     while fs::metadata(path("killed.vf")).map_or(0, |it| it.len()) == 0 {
@@ -56,7 +56,7 @@ fn labels() {
     for (before, after) in samples.iter().zip(&labelled) {
         assert_eq!((before.position, before.result), (after.position, after.result));
     }
-    // What is mate in one is seen as such.
+    // Mates in one have the score of one.
     let mates = labelled.iter().filter(|sample| {
         let chess = sample.position.to_chess().unwrap();
         let mate = |legal| {

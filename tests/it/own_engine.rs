@@ -1,4 +1,4 @@
-//! An engine of one's own: its term list, and the guide with its engine in C.
+//! An engine's term list, and the guide with its engine in C.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ bishop.pair      normal      2.5e1 40
 /// The engine of the guide.
 pub const ENGINE: &str = "docs/own-engine/engine.c";
 
-/// A file of this name and content, in a folder of its own.
+/// A file with this name and content, in a temporary folder.
 pub fn scratch(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -135,7 +135,7 @@ fn guide_engine_traces_its_evaluation() {
             let theirs = value_text.parse::<f64>().unwrap();
             let ours = traced.value(&own, &weights, own.list.tempo);
             assert!((theirs - ours).abs() < 1e-9, "{theirs} and {ours}");
-            // What the engine printed beside the counts is what stood in its input.
+            // The counts belong to the input's positions.
             assert_eq!(traced.sample, sample);
             let kind = |kind| {
                 let of = |entry: &&Entry| own.list.terms[usize::from(entry.term)].kind == kind;

@@ -1,4 +1,4 @@
-//! The code of the page "Add an input set": its own set works, the rest is that of the program.
+//! The code of the page "Add an input set": the set works, the rest is the program's.
 
 use nnuance::features::{Board, FeatureSet, KINDS, Perspective, Rows, Set, Threat};
 use shakmaty::Color;

@@ -21,21 +21,21 @@ fn endless_game_is_refused() {
     assert!(error.contains("more than 16384 moves"), "{error}");
 }
 
-/// Not a test: reads standard input and tells what came of it, when [`told`] starts it.
+/// Not a test: reads standard input and prints the result, for [`in_child`].
 #[test]
 #[ignore = "a reader of standard input, started by other tests"]
 fn as_a_child() {
     let count = read("-").map(|samples| samples.len());
     println!("told {}", count.map_or_else(|error| error.to_string(), |count| count.to_string()));
-    // The most memory that was held, where the system tells.
+    // Peak memory, where the system reports it.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
     println!("peak {}", peak.unwrap_or("unknown"));
 }
 
-/// What a process of its own tells of these bytes, and the kilobytes it needed at most, if known.
-fn told(bytes: &[u8]) -> (String, Option<u64>) {
+/// Output of a child process that reads these bytes, and its peak memory in kilobytes, if known.
+fn in_child(bytes: &[u8]) -> (String, Option<u64>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["packed::as_a_child", "--ignored", "--exact", "--nocapture"])
         .stdin(Stdio::piped())
@@ -52,14 +52,14 @@ fn told(bytes: &[u8]) -> (String, Option<u64>) {
 #[test]
 fn standard_input() {
     let quiet = fs::read(QUIET).unwrap();
-    assert_eq!(told(&quiet).0, "15000");
-    assert_eq!(told(&zstd::encode_all(&quiet[..], 1).unwrap()).0, "15000");
-    assert_eq!(told(b"").0, "- is empty");
+    assert_eq!(in_child(&quiet).0, "15000");
+    assert_eq!(in_child(&zstd::encode_all(&quiet[..], 1).unwrap()).0, "15000");
+    assert_eq!(in_child(b"").0, "- is empty");
 }
 
 #[test]
 fn bombs_take_little_memory() {
-    // A gigabyte of spaces in few bytes: a line too long, of which little is held.
+    // A gigabyte of spaces in few bytes: a line too long, of which little is stored.
     let mut bomb = zstd::Encoder::new(Vec::new(), 1).unwrap();
     bomb.write_all(line().as_bytes()).unwrap();
     for _ in 0..1024 {
@@ -67,8 +67,8 @@ fn bombs_take_little_memory() {
     }
     let bomb = bomb.finish().unwrap();
     assert!(bomb.len() < 1 << 17);
-    let (told, peak) = told(&bomb);
-    assert!(told.contains("line 2: the line is longer than"), "{told}");
+    let (output, peak) = in_child(&bomb);
+    assert!(output.contains("line 2: the line is longer than"), "{output}");
     if need::found("proc", "/proc/self/status", peak.is_some()) {
         assert!(peak < Some(100_000), "{peak:?} kB");
     }

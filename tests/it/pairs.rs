@@ -1,4 +1,4 @@
-//! Rows that inputs share, two by two.
+//! Rows shared by two inputs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn net(views: Views, hidden: usize) -> Architecture {
     Architecture::simple(views, hidden, Activation::SCReLU)
 }
 
-/// The same pairs, found by counting all of them anew each time.
+/// The same pairs by counting all of them again each time.
 fn slowly(lists: &Active, most: usize) -> Vec<[u32; 2]> {
     let there =
         |list: &[u16]| list.iter().copied().map(u32::from).filter(|it| *it < ROWS).collect();
@@ -63,7 +63,7 @@ fn pairs_are_the_most_frequent() {
     let lists = lists(&net, 300);
     let pairs = Pairs::learn(&net, &lists, 60);
     assert_eq!(pairs.parents(), slowly(&lists, 60));
-    // Where nothing stands together twice there is nothing to share.
+    // Without inputs that occur together there are no pairs.
     let lonely: Vec<u16> = (0..ROWS as u16).collect();
     for lists in [lonely, Vec::new()] {
         let lists = listed::active(&net, lists, 8);
@@ -101,7 +101,7 @@ fn pairs_live_inside_a_king_bucket() {
     let mut short = lists.clone();
     pairs.shorten(&mut short, &mut vec![]);
     assert_same_inputs(&short, &lists, &pairs);
-    // Nets of so many king buckets that 16 bits name no more rows go with fewer.
+    // Nets with so many king buckets that pairs exceed 16 bits have fewer.
     let net = of_kings(64);
     let none = Pairs::learn(&net, &listed::active(&net, Vec::new(), 8), 256);
     assert_eq!(none, Pairs::none(64 * 768));
@@ -115,7 +115,7 @@ fn of_kings(kings: u8) -> Architecture {
     Architecture { inputs, ..net(Views::Perspective, 1) }
 }
 
-/// Lists name the same inputs as others, as often, pairs for two; blanks come last.
+/// Short lists name the same inputs as often, pairs for two; blanks come last.
 pub fn assert_same_inputs(short: &Active, lists: &Active, pairs: &Pairs) {
     let rows = |lists: &Active| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
     let (inputs, blank) = (pairs.inputs() as u32, pairs.rows() as u32);
@@ -132,7 +132,7 @@ pub fn assert_same_inputs(short: &Active, lists: &Active, pairs: &Pairs) {
     }
 }
 
-/// What a pair stands for, in the end.
+/// The inputs of a pair.
 fn inputs_of(row: u32, pairs: &Pairs) -> Vec<u32> {
     match (row as usize).checked_sub(pairs.inputs()) {
         None => vec![row],
@@ -140,7 +140,7 @@ fn inputs_of(row: u32, pairs: &Pairs) -> Vec<u32> {
     }
 }
 
-/// Lists of other positions than those that the pairs were learnt of, any number of them.
+/// Lists of other positions than those from which the pairs were learnt, any number of them.
 #[test]
 fn shortened_lists_name_the_same_inputs() {
     let net = net(Views::Perspective, 1);

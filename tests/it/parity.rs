@@ -1,5 +1,5 @@
-//! Ten losses of deeper nets, as the trainer bullet's own regression tests have them (at 4e9317ff):
-//! every batch is the whole file, and the first weights are bullet's.
+//! Ten losses of deeper nets from the regression tests of the trainer bullet (at 4e9317ff): every
+//! batch is the whole file, and the starting weights are bullet's.
 
 use std::fs;
 
@@ -40,8 +40,7 @@ pub const LOSSES: [(u32, [f64; 10]); 3] = [
     ),
 ];
 
-/// The first losses of a test are bullet's, give or take `apart`; skipped where its files are
-/// absent.
+/// The first losses of a test are bullet's, up to `apart`; skipped without its files.
 pub fn check((test, right): (u32, [f64; 10]), (backend, compute): (Backend, Compute), apart: f64) {
     let path = format!("../shared/data/parity/bullet_test{test}.wgts");
     if !need::shared(&path) || !need::shared(DATA) {

@@ -14,7 +14,7 @@ use crate::need;
 /// Neurons.
 const N: usize = 16;
 
-/// Of an independent program, in f64.
+/// Losses of an independent program, in f64.
 pub const LOSSES: [f64; 10] = [
     0.0826268, 0.0817294, 0.0807400, 0.0790246, 0.0761408, 0.0719778, 0.0669908, 0.0617879,
     0.0566293, 0.0517110,

@@ -1,4 +1,4 @@
-//! Passes over data that stream by: each position once, well mixed, from any place on.
+//! Passes over streamed data: each position once, well mixed, from any place on.
 
 use nnuance::architecture::Views;
 use nnuance::batch::Batch;
@@ -13,7 +13,7 @@ use crate::games;
 const POSITIONS: usize = 60_000;
 const WINDOW: usize = 8_000;
 
-/// Positions with a score of their own each, in two files of several pieces and two that are packed.
+/// Positions with different scores, in two files of several blocks and two compressed ones.
 fn plan(folder: &TempDir) -> Plan {
     let boards = games::positions(500, 3);
     let samples: Vec<Sample> = (0..POSITIONS)
@@ -68,7 +68,7 @@ fn each_pass_has_all_positions() {
     }
 }
 
-/// The stream goes on from each place as it went on there before, and tells what it has read.
+/// The stream continues from each place, and reports what it has read.
 #[test]
 fn a_pass_goes_on_from_any_place() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -94,8 +94,8 @@ fn a_pass_goes_on_from_any_place() {
     assert!(on.collect::<Result<Vec<_>, _>>().expect("good data") == all[70..90]);
 }
 
-/// Neighbours in a file come far apart: two thirds of the positions in memory on average, and as many as
-/// the distribution says in the same batch.
+/// Neighbours in a file are moved far apart: by two thirds of the positions in memory on average,
+/// and as many as expected are in the same batch.
 #[test]
 fn neighbours_come_far_apart() {
     let folder = tempfile::tempdir().expect("a folder");

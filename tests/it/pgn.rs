@@ -1,4 +1,4 @@
-//! PGN: real files against counts of another program, and what goes wrong.
+//! PGN: real files against counts of another program, and errors.
 
 use std::fs;
 
@@ -89,7 +89,7 @@ fn plies_results_and_games() {
     let games: Vec<_> = samples.iter().map(|sample| sample.game.unwrap()).collect();
     assert!(games[..3].iter().all(|&game| game == games[0]));
     assert!(games[3] == games[4] && games[3] != games[0]);
-    // The game is its start and moves, whatever its result.
+    // A game's hash covers its start and moves, not its result.
     assert_eq!(games[5..], games[..3]);
     let fens: Vec<_> = samples.iter().map(|sample| sample.position.fen()).collect();
     assert_eq!(fens[3], "4k3/8/8/8/8/8/4P3/4K3 b - - 0 40");
@@ -134,7 +134,7 @@ fn text_between_moves() {
         let shown = String::from_utf8_lossy(&text).into_owned();
         assert_eq!(read_as(&FORMAT, &text).expect(&shown), same, "{shown}");
     }
-    // Blank lines between tags do not end a game, and text between games is none.
+    // Blank lines between tags do not end a game, and text between games is not a game.
     let text = format!(";\n{{no game}}\n\n{}", plain.replace("\"]\n[R", "\"]\n\n[R"));
     assert_eq!(read_as(&FORMAT, text.repeat(3).as_bytes()).unwrap(), same.repeat(3));
 }
@@ -254,7 +254,7 @@ fn written_pgn_is_exact() {
          [FEN \"4k3/8/8/8/8/8/4P3/4K3 b - - 0 40\"]\n\n\
          40... Kd7 {-1.00/0} 41. e4 {+M31/0} Kd6 1/2-1/2\n\n"
     );
-    // What follows a gap is another game.
+    // A gap starts another game.
     let parted = write(&FORMAT, &[samples[0], samples[2]]).unwrap();
     assert_eq!(String::from_utf8(parted).unwrap().matches("[Event").count(), 2);
     let moveless = Sample { played: None, ..samples[0] };
@@ -289,7 +289,7 @@ proptest! {
             text.replace_range(at..end, &new);
         }
         let (samples, _) = exhaust(&FORMAT, text.as_bytes());
-        // What is read can be written and read again.
+        // All that is read can be written and read again.
         for game in samples.chunk_by(|a, b| a.game == b.game) {
             let back = read_as(&FORMAT, &write(&FORMAT, game).unwrap()).unwrap();
             prop_assert_eq!(&back, game);
@@ -377,7 +377,7 @@ fn scores_of_lichess() {
         let found = scores(&format!("1. e4 {{{comment}}} e5 2. Nf3 {{{comment}}}"));
         assert_eq!(found, [None, Some(score), None], "{comment}");
     }
-    // Of a position that has both, the search of who moved counts; variations have no say.
+    // If a position has both, the mover's search counts; variations are ignored.
     let found = scores("1. e4 {[%eval 0.3]} e5 {+0.1/9} (1... c5 {[%eval 0.5]} {+9.0/9}) 2. Nf3");
     assert_eq!(found, [None, Some(10), None]);
     let found = scores("1. e4 (1. d4 d5) {[%eval 0.3]} e5 $1 {book} 2. Nf3");
@@ -425,7 +425,7 @@ fn chess960_castles_by_either_notation() {
             chess.play_unchecked(last.played.unwrap().legal_move(&chess).unwrap());
             assert_eq!(Position::from_chess(&chess).fen(), end);
 
-            // The start written is one that says where the rooks are.
+            // The written start position includes the files of rooks.
             let written = String::from_utf8(write(&FORMAT, &samples).unwrap()).unwrap();
             assert_eq!(read_as(&FORMAT, written.as_bytes()).unwrap(), samples);
             let unusual = !start.starts_with("rbbqknnr");

@@ -1,4 +1,4 @@
-//! Pieces of a file, read by themselves, are the file.
+//! Blocks of a file, read separately, are the file.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn source(path: &Path, format: &'static Format, limit: u64) -> Source {
     Source::open(path, Some(format), limit).expect("a file of this format")
 }
 
-/// Samples and bad records of all pieces, one after the other, and the number of pieces with samples.
+/// Samples and bad records of all blocks in order, and the number of blocks with samples.
 fn in_pieces(path: &Path, format: &'static Format) -> (Vec<Sample>, Vec<String>, usize) {
     let pieces = source(path, format, 9).pieces().expect("a format that is cut");
     let (mut samples, mut bad, mut count) = (Vec::new(), Vec::new(), 0);
@@ -36,7 +36,7 @@ fn all_pieces_are_the_file() {
         let size = format.cut.map_or(0, |cut| cut.bytes as usize);
         let bytes = once.repeat((3 * size).div_ceil(once.len()));
         let path = folder.path().join(format.name);
-        // Damage in every way: bytes in the middle, four zeros, and the end.
+        // Damage of every kind: bytes in the middle, four zeros, and the end.
         for damage in 0..4 {
             let mut bytes = bytes.clone();
             let middle = bytes.len() / 2 / 4 * 4;
@@ -53,7 +53,7 @@ fn all_pieces_are_the_file() {
             let name = format!("{} {damage}", format.name);
             let first: Vec<String> =
                 source.bad_records().first.iter().map(|it| it.to_string()).collect();
-            // A chunk whose beginning is lost ends the file for a reader from its beginning.
+            // A chunk without its beginning ends the file for a reader from its start.
             let is_chunk = format.name == "binpack" && whole.len() < samples.len();
             assert!(is_chunk || samples == whole, "{name}: {} of {}", samples.len(), whole.len());
             assert!(is_chunk || bad == first, "{name}: {bad:?} of {first:?}");

@@ -82,7 +82,7 @@ fn results_in_any_notation() {
     for line in [START, fen, &format!("{fen} 0"), &format!("{fen} 1.5"), &format!("{fen} 0 0.5")] {
         assert!(read_as(&epd::FORMAT, line.as_bytes()).is_err(), "{line}");
     }
-    // Results between, seen by Black, come back as they were written.
+    // Results between 0 and 1, from Black's point of view, survive a round trip.
     for millionths in (250..1_000_000).step_by(997) {
         let line = format!("{black} 0 1 [{}]\n", f64::from(millionths) / 1e6);
         let sample = read_bytes(line.as_bytes()).unwrap()[0];
@@ -121,7 +121,7 @@ fn view_can_be_given() {
         .map(|view| read_seen_by(&plain::FORMAT, view, record).unwrap()[0]);
     assert_eq!((given.score, given.result), (Some(-27), 0.0));
     assert_eq!((turned.score, turned.result), (Some(27), 1.0));
-    // Formats with a view of their own keep it.
+    // Formats with a point of view of their own keep it.
     let bullet = write(&nnuance::format::bulletformat::FORMAT, &white).unwrap();
     let format = &nnuance::format::bulletformat::FORMAT;
     assert!(read_seen_by(format, PointOfView::SideToMove, &bullet).is_ok());

@@ -1,4 +1,4 @@
-//! Boards as bitboards, and legal moves: fast ways against slow ones.
+//! Boards as bitboards, and legal moves: fast versions against slow ones.
 
 use std::collections::HashSet;
 use std::num::NonZeroU16;
@@ -13,7 +13,7 @@ use crate::games;
 fn instructions_equal_loops() {
     let games = games::positions(20_000, 11).into_iter();
     let games = games.map(|it| (it.occupied(), u128::from_le_bytes(it.nibbles())));
-    // Bytes of no position too: too many pieces, nibbles that stand for none or have no square.
+    // Also invalid positions: too many pieces, nibbles with no meaning or no square.
     let random = (0..20_000).map(|seed| {
         let word = |n| mix(mix(0, seed), n);
         (word(0) & word(3), u128::from(word(1)) << 64 | u128::from(word(2)))
@@ -54,7 +54,7 @@ fn planes_equal_pieces() {
     }
 }
 
-/// What the rules say of boards with pieces put at random, against the rules of shakmaty.
+/// Checks of boards with random pieces, against the rules of shakmaty.
 #[test]
 fn checks_equal_rules() {
     let mut sound = 0;

@@ -67,12 +67,12 @@ fn consecutive_games_pair_without_rounds() {
     let other = "1nbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQk - 0 1";
     let one = |players, result, round, fen| game(players, result, &tags(round, fen));
     let (ab, ba) = (["a", "b"], ["b", "a"]);
-    // A round of its own for each game, as cutechess counts where it repeats openings.
+    // A separate round for each game, as cutechess counts if it repeats openings.
     let text = [
         one(ab, "1-0", "1", START),
         one(ba, "1/2-1/2", "2", START),
         one(ab, "0-1", "3", other),
-        // Another opening, then one that was not played to its end.
+        // Another opening, then one with an unfinished game.
         one(ba, "0-1", "4", START),
         one(ab, "*", "5", START),
         one(ba, "1-0", "6", START),
@@ -96,7 +96,7 @@ fn wrong_matches_are_refused() {
         assert!(error.contains("match.pgn") && error.contains(why), "{error} | {why}");
     }
     assert!(played::read(&["no/such.pgn".into()]).is_err());
-    // A file that breaks off has lost no more than its last game.
+    // A truncated file loses its last game only.
     let cut = good.clone() + &good[..good.len() - 20];
     let found = read(&cut).unwrap();
     assert_eq!(found.played.meetings[0].pairs.len(), 1);

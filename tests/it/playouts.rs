@@ -1,5 +1,5 @@
-//! Random games from a seed, with every kind of move, for evaluations along games and outside of this
-//! program.
+//! Random games from a seed, with every kind of move, for evaluations along games and for other
+//! programs.
 
 use std::sync::LazyLock;
 
@@ -10,15 +10,15 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::fen::Fen;
 use shakmaty::{Board, CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position as _, Setup};
 
-/// A thousand games, for all who go along games.
+/// A thousand games, shared by all tests along games.
 pub static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| games(1000, 4));
 
-/// A game as an engine gets it: a start, and moves in UCI's notation.
+/// A game in UCI's terms: a start, and moves.
 #[derive(Default)]
 pub struct Game {
     pub start: String,
     pub moves: Vec<String>,
-    /// What each of them moves.
+    /// Changes by each move.
     pub moved: Vec<Moved>,
     /// Before the first move and after each.
     pub positions: Vec<Position>,
@@ -41,8 +41,8 @@ pub fn part(i: usize) -> impl Iterator<Item = &'static Game> {
     GAMES.iter().skip(i).step_by(20)
 }
 
-/// Random games of up to 160 half-moves; every other one begins as Chess960 does, and tells
-/// castling by the rook that the king takes.
+/// Random games of up to 160 half-moves; every other one is Chess960, with castling as the king
+/// takes the rook.
 fn games(count: usize, seed: u64) -> Vec<Game> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..count)

@@ -1,4 +1,4 @@
-//! Training refuses data that is read with the wrong eyes.
+//! Training refuses data in the wrong point of view.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn lines(change: impl Fn(bool, &str, &str) -> (String, String)) -> String {
     out
 }
 
-/// Trains on a file; whether it did, and standard error.
+/// Trains on a file; returns whether it succeeded, and standard error.
 fn train(text: &str, more: &str) -> (bool, String) {
     let data = scratch("positions.txt", text.as_bytes());
     let work = Workdir::new(&format!(

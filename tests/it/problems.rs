@@ -18,7 +18,7 @@ pub struct Shape {
     pub normal: usize,
     pub safety: usize,
     pub complexity: usize,
-    /// Whether some terms are held.
+    /// Whether some terms are frozen.
     pub held: bool,
 }
 
@@ -60,7 +60,7 @@ impl Dice {
     }
 }
 
-/// Positions in pieces of uneven sizes, one of them empty. Terms come in no order and some twice
+/// Positions in blocks of uneven sizes, one of them empty. Terms are unsorted and some occur twice
 /// in a row.
 pub fn pieces(shape: Shape, positions: usize, seed: u64) -> Vec<Arc<Terms>> {
     let mut dice = Dice::new(seed);

@@ -1,4 +1,4 @@
-//! The program as tests run it: commands and what they print, runs, kills, numbers of threads.
+//! The program in tests: commands and their output, runs, kills, numbers of threads.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -148,7 +148,7 @@ pub fn column(folder: &Path, name: &str) -> Vec<f64> {
     rows[1..].iter().filter_map(|row| row.split(',').nth(place)?.parse().ok()).collect()
 }
 
-/// Asserts that two runs left the same log, and the same bits in these files where they are.
+/// Asserts that two runs have the same log, and the same bits in these files if they exist.
 pub fn assert_same(one: &Path, other: &Path, files: &[&str], what: &str) {
     let read = |folder: &Path, name: &str| std::fs::read(folder.join(name)).ok();
     for name in files {
@@ -196,7 +196,7 @@ pub fn killed_and_resumed(text: &str, runs: usize) {
             std::thread::sleep(moment);
             child.kill().expect("SIGKILL, or it has ended");
             if child.wait().expect("its end").success() {
-                // Too late, on a machine whose speed drifts: once more from the start.
+                // Too late: once more from the start.
                 std::fs::remove_dir_all(&out).expect("it can be removed");
                 moment /= 2;
                 continue;

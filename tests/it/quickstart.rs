@@ -1,5 +1,5 @@
-//! The quickstart from its first word to its last, with the README's table; and each config of
-//! `configs/`, trained for a moment.
+//! The quickstart as a whole, with the README's table; and each config of `configs/`, trained
+//! briefly.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn beside() -> TempDir {
     folder
 }
 
-/// The first block of text behind a heading: where its lines begin and end in the page.
+/// The first block of text below a heading: begin and end of its lines in the page.
 fn block(page: &str, heading: &str) -> (usize, usize) {
     let fence = "```text\n";
     let behind = page.find(heading).unwrap_or_else(|| panic!("no {heading}"));
@@ -31,7 +31,7 @@ fn block(page: &str, heading: &str) -> (usize, usize) {
     (begin, begin + page[begin..].find("```").expect("its end"))
 }
 
-/// The README shows what the program prints, digit for digit. `NNUANCE_BLESS=1` writes it there.
+/// The README has the printed table, digit for digit. `NNUANCE_BLESS=1` updates it.
 #[test]
 fn quickstart_prints_the_readme_table() {
     let folder = beside();
@@ -41,7 +41,7 @@ fn quickstart_prints_the_readme_table() {
         let report = folder.path().join(format!("runs/quickstart/{run}/report.html"));
         assert!(report.exists(), "{run}");
     }
-    // The comparison is what the story ends with.
+    // The comparison comes last.
     let begin = printed.rfind("\nevaluation ").expect("a table") + 1;
     let table = &printed[begin..];
     let names =
@@ -51,7 +51,7 @@ fn quickstart_prints_the_readme_table() {
     let readme = fs::read_to_string("README.md").unwrap();
     let (begin, end) = block(&readme, "## What the quickstart says");
     let bless = std::env::var("NNUANCE_BLESS").is_ok_and(|bless| bless == "1");
-    // Other instructions round otherwise, from the third digit that differs between nets on.
+    // Other instructions round differently, from the third digit that differs between nets on.
     let avx512 = Level::available().contains(&Level::Avx512);
     if !need::found("avx512", "a processor with AVX-512", avx512) || &readme[begin..end] == table {
         return;
@@ -70,7 +70,7 @@ fn every_config_trains() {
     for entry in fs::read_dir("configs").unwrap() {
         let config = entry.unwrap().path();
         let config = config.to_str().unwrap();
-        // It has no data: `climb.rs` climbs with it.
+        // It has no data: `climb.rs` tests it.
         if config.ends_with("climb.toml") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Positions judged at the ends of their quiescence searches.
+//! Positions evaluated at the ends of their quiescence searches.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::program::{killed_and_resumed, said, same_for_any_threads, train, writ
 const INFINITE: i32 = 40_000;
 
 /// The definition: the better of standing pat and the best capture or promotion that loses nothing
-/// in exchanges. None where somebody is in check on the way, or has no move.
+/// in exchanges. None if a position on the path is in check, or has no move.
 fn slowly(chess: &Chess, value: &mut dyn FnMut(&Position) -> i32) -> Option<i32> {
     if chess.is_check() || chess.is_insufficient_material() || chess.legal_moves().is_empty() {
         return None;
@@ -45,8 +45,8 @@ fn positions() -> Vec<Position> {
     real.chain(playouts::positions(2000, 9).into_iter().step_by(5)).collect()
 }
 
-/// Where nothing is pruned by hope, the search finds what the definition does; and always its score
-/// is what the evaluation says of its end.
+/// Without futility pruning the search equals the definition; and its score is always the
+/// evaluation of its end.
 fn ends_are_right(evaluation: &mut dyn Evaluate, value: &mut dyn FnMut(&Position) -> i32) {
     let (mut compared, mut moved, mut decided) = (0, 0, 0);
     for (scale, position) in positions().iter().flat_map(|it| [(1e6, it), (160.0, it)]) {
@@ -106,7 +106,7 @@ fn config(model: &str, wdl: f64, rest: &str) -> String {
     )
 }
 
-/// None is rare: that is counted in the positions as they are given.
+/// None is rare: that is counted in the original positions.
 const TERMS: &str = "[terms]\nrare = 0\n\
                      tune = [\"material\", \"mobility\", \"king.safety\", \"tempo\"]";
 const NET: &str = "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 16";

@@ -1,5 +1,4 @@
-//! Several ranks that take the steps of one run, as threads of this process: everything but what
-//! carries their bytes.
+//! Several ranks of one run as threads of this process: all but the transport of bytes.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -90,8 +89,8 @@ fn mesh(count: usize) -> Mesh {
     Mesh { count, slots, met: Mutex::new(0), changed: Condvar::new() }
 }
 
-/// Results of `work` by rank. Each rank has a pool of its own, as processes have: a rank that waits
-/// for another keeps its thread.
+/// Results of `work` by rank. Each rank has a pool of its own, as processes do: a waiting rank
+/// keeps its thread.
 fn each<T: Send>(size: usize, work: impl Fn(&dyn Ranks) -> T + Sync) -> Vec<T> {
     let mesh = mesh(size);
     std::thread::scope(|scope| {
@@ -170,7 +169,7 @@ impl Progress for Stopper {
     }
 }
 
-/// Begins a run on so many ranks, or goes on with it; the rank of `stopper` stops it behind a step.
+/// Starts or resumes a run on `size` ranks; the rank of `stopper` stops it behind a step.
 fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
     let place = Place::default();
     let work = |ranks: &dyn Ranks| {
@@ -201,8 +200,8 @@ fn losses(out: &Path) -> Vec<[f64; 2]> {
     rows.iter().map(loss).collect()
 }
 
-/// How far the losses of two runs are apart, as a share of them: those of all rows, which have
-/// eight digits behind the point, and the last ones to the last bit.
+/// Difference of the losses of two runs, relative to them: in all rows, which have eight decimals,
+/// and in the last ones to the last bit.
 pub fn apart(one: &Path, other: &Path) -> f64 {
     let exact = [one, other].map(|out| {
         let state = Checkpoint::read(&out.join("last.safetensors")).unwrap().state;
@@ -279,7 +278,8 @@ fn ranks_equal_one_process() {
     }
 }
 
-/// Any of them stops a run, which goes on with another number and ends where one process does.
+/// Any of them stops a run, which continues with another number of ranks, with the end of a single
+/// process.
 #[test]
 fn resumed_with_other_ranks() {
     for (name, text) in kinds().into_iter().filter(|(name, _)| !name.contains("terms")) {
@@ -295,7 +295,7 @@ fn resumed_with_other_ranks() {
     }
 }
 
-/// Started together without MPI they would all do the same.
+/// Several processes without MPI would repeat the work.
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn refused_without_mpi() {

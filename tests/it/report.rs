@@ -54,7 +54,7 @@ fn nearby_scale_equals_the_search() {
             assert!((found / searched - 1.0).abs() < 1e-5, "{count}: {found} {searched}");
         }
     }
-    // Where the minimum is another one or none, nothing is found.
+    // If the minimum is elsewhere or does not exist, none is found.
     assert_eq!(near(&[100.0, -100.0], &[0.0, 1.0], &[0, 1], 100.0), None);
     assert_eq!(near(&[0.0, 0.0], &[0.0, 1.0], &[0, 1], 100.0), None);
 }
@@ -100,7 +100,7 @@ fn same_bits_for_any_threads() {
     assert_eq!((single.mean, single.interval, single.contains_zero()), (0.5, None, true));
 }
 
-/// No game helps to fit the scale that it is measured with.
+/// No game is measured with a scale that it helped to fit.
 #[test]
 fn scales_are_cross_fitted() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(4);

@@ -1,4 +1,4 @@
-//! `nnuance rows` as a user sees it.
+//! `nnuance rows`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use crate::features_sets::{LISTED, LISTS};
 use crate::need;
 use crate::program::{complaint, nnuance, said, written};
 
-/// The lists that the program printed, by position and by set and perspective.
+/// Printed lists, by position and by set and perspective.
 fn printed(text: &str) -> Vec<BTreeMap<String, Vec<u32>>> {
     let mut positions = Vec::new();
     let text = text.replace("\n  ", " ");

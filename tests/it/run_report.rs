@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::draw::stands_alone;
 use crate::program::{self, complaint, nnuance, said};
 
-/// A short run in a folder, with enough held-out games to tell material from the search.
+/// A short run in a folder, with enough held-out games to separate material from the search.
 fn train(config: &str, folder: &Path, sets: &[&str]) {
     let few = ["data.limit=20000", "data.held_out=0.4", "schedule.epochs=1"];
     let sets = few.iter().chain(sets).flat_map(|set| ["--set", set]);
@@ -49,13 +49,13 @@ fn pages_of_runs_and_games() {
     let html = read(&page);
     stands_alone(&html);
     assert_eq!(names(&html), ["net", "a &amp; b", "terms", "material", "score"]);
-    // Measured on the same positions as at the end of training, though the limit left some out.
+    // Measured on the same positions as at the end of training, though the limit excluded some.
     let basis = |html: &str| -> String {
         let from = html.find("<p>On ").unwrap();
         html[from..].split(" games").take(1).collect()
     };
     assert_eq!(basis(&html), basis(&own));
-    // Nothing but a page of ours is replaced, and no run is named twice.
+    // Only a page of ours is replaced, and no run is named twice.
     let config = net.join("config.toml");
     let text = read(&config);
     complaint(&mut report(&[&net], &config));

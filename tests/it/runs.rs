@@ -1,5 +1,5 @@
-//! Runs beyond their usual course: kept checkpoints, runs made longer, runs that start from others,
-//! and runs that fail.
+//! Unusual runs: permanent checkpoints, runs made longer, runs from other runs' weights, and
+//! failures.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ batch = 256
 learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
 "#;
 
-/// The bits that a run is compared by.
+/// The files by which runs are compared.
 const RESULTS: [&str; 4] = ["last.safetensors", "best.safetensors", "net.bin", "config.toml"];
 
 fn packed(work: &Workdir, name: &str) -> WeightsFile {
@@ -68,11 +68,11 @@ fn longer_run_has_the_same_bits() {
     assert_eq!(names(&work.path("run/checkpoints")), names(&work.path("again/checkpoints")));
     assert!(complaint(&mut work.resume("run", &["schedule.epochs=1"])).contains("steps already"));
     assert!(complaint(&mut work.resume("run", &["net.hidden=16"])).contains("hidden"));
-    // It is whole after what was refused.
+    // It is complete after refused changes.
     said(&mut work.resume("run", &[]));
 }
 
-/// A checkpoint is written while the training continues, yet an error is the run's.
+/// A checkpoint is written while the training continues, but its error ends the run.
 #[test]
 fn unwritable_checkpoint_stops_the_run() {
     let work = Workdir::new(CONFIG);
@@ -172,12 +172,12 @@ fn nets_start_from_runs_and_nets() {
         said(&mut work.train(&run, &[&set, "schedule.epochs=1"]));
         let off = (column(&work.path(&run), "validation_loss")[0] - best_loss).abs();
         assert!(if exact { off < 1e-7 } else { off > 0.0 && off < 1e-3 }, "{start}: {off}");
-        // A net of unknown origin may have seen everything.
+        // A net of unknown origin may have been trained on any game.
         let facts = packed(&work, &format!("{run}/last.safetensors")).facts;
         let known = start.starts_with("first");
         assert_eq!(facts["start"].contains("\"doubt\":null"), known, "{}", facts["start"]);
     }
-    // Resumed, a run needs its start no more.
+    // A resumed run no longer needs its start.
     std::fs::rename(work.path("first"), work.path("gone")).expect("it can be moved");
     said(&mut work.resume("from-first", &["schedule.epochs=2"]));
     assert!(log(&work.path("from-first")).len() > 2);
@@ -193,7 +193,7 @@ fn start_of_another_shape_or_split() {
     said(&mut work.train("other", &[&set, "data.held_out_seed=9"]));
     let [_, doubt] = said(nnuance().arg("compare").arg(work.path("other")).arg("material"));
     assert!(doubt.contains("held out other games"), "{doubt}");
-    // The games of the start count as seen, also where the run itself has others.
+    // The games of the start count as seen, even if the run itself has others.
     let sets = [&set[..], "data.files=[\"data/selfplay_sf151_quiet.epd\"]", "target.wdl=1.0"];
     said(&mut work.train("elsewhere", &sets));
     let [first, elsewhere] = ["first", "elsewhere"]

@@ -10,7 +10,7 @@ use crate::problems::{ALL, Shape, pieces, point, targets, with_threads};
 
 const SCALE: f64 = 120.0;
 
-/// The search that evaluates everything anew for every trial.
+/// The search that evaluates all positions for every trial.
 fn sweep_slowly(problem: &Problem, here: &mut Point, movable: &[bool], step: f64) -> usize {
     let mut moved = 0;
     let mut least = problem.loss(here);
@@ -39,7 +39,7 @@ fn rounded(mut point: Point, movable: &[bool]) -> Point {
 fn checked(shape: Shape, loss: Loss, seed: u64) {
     let pieces = pieces(shape, 600, seed);
     let targets = targets(&pieces, &point(shape, 40.0, seed + 1), SCALE, 0.1, seed + 2);
-    // In some of them positions count for more the later they come.
+    // In some of them positions have rising weights.
     let shares: Vec<f32> = match seed.is_multiple_of(20) {
         true => (0..600).map(|position| (2 * position + 1) as f32 / 600.0).collect(),
         false => Vec::new(),

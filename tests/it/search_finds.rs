@@ -1,4 +1,4 @@
-//! What a search finds, where the answer is known, and when it ends.
+//! Known results of searches, and their limits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,12 +25,12 @@ fn game(fen: &str, moves: &str) -> Game {
     game
 }
 
-/// What a fresh searcher finds, and after how many iterations.
+/// Result of a new searcher, and its number of iterations.
 fn ask(game: &Game, limits: Limits) -> (Searched, usize) {
     ask_for_mate(game, limits, None)
 }
 
-/// The same, ended by a mate in so many moves.
+/// The same with a check of the mate's length.
 fn ask_for_mate(game: &Game, limits: Limits, moves: Option<i32>) -> (Searched, usize) {
     let (mut iterations, stop) = (0, AtomicBool::new(false));
     let question = Question { limits, scale: SCALE };
@@ -77,7 +77,7 @@ fn mates_are_found_and_counted() {
             continue;
         }
         assert_eq!(best(&found), first, "{fen}");
-        // The side that is mated says so too.
+        // The mated side has the same score.
         let after = game(fen, first);
         let (found, _) = ask(&after, nodes(500_000));
         assert_eq!(found.score, Score::Mate(1 - moves), "{fen} after {first}");
@@ -136,7 +136,7 @@ fn searches_are_deterministic() {
         for limits in [depth(7), nodes(20_000)] {
             assert_eq!(ask(&game, limits), ask(&game, limits));
         }
-        // Who forgets is as good as new.
+        // A cleared searcher equals a new one.
         let question = Question { limits: nodes(20_000), scale: SCALE };
         let stop = AtomicBool::new(false);
         let mut searcher = Searcher::new(2);
@@ -169,38 +169,38 @@ fn limits_are_kept() {
     let told = AtomicBool::new(true);
     let found = Searcher::new(1).search(&game, &mut material(), &question, &told, &mut |_| ());
     assert!(found.nodes == 0 && !found.pv.is_empty());
-    // A position with little to look at comes to the deepest iteration.
+    // A position with few moves reaches the deepest iteration.
     let (found, _) = ask(&self::game("8/8/8/8/8/p1k5/P7/K7 w - - 98 90", ""), Limits::default());
     assert_eq!(found.depth, MOST_DEPTH);
 }
 
 /// Pawns, minor pieces, rooks and queens count 100, 300, 500 and 900.
 const EXCHANGES: [(&str, &str, i32); 16] = [
-    // Nobody takes back.
+    // No recapture.
     ("1k1r4/1pp4p/p7/4p3/8/P5P1/1PP4P/2K1R3 w - - 0 1", "e1e5", 100),
     // Knight for pawn: rook and queen stand behind, but so do knight, bishop and queen.
     ("1k1r3q/1ppn3p/p4b2/4p3/8/P2N2P1/1PP1R1BP/2K1Q3 w - - 0 1", "d3e5", -200),
-    // Quiet moves: to where nobody takes, and to where a pawn does.
+    // Quiet moves: to a safe square, and to one that a pawn attacks.
     ("4k3/8/3p4/8/8/8/8/R3K3 w - - 0 1", "a1a5", 0),
     ("4k3/8/3p4/8/8/8/8/4K2R w - - 0 1", "h1h5", 0),
     ("3k4/8/3p4/8/8/8/4R3/4K3 w - - 0 1", "e2e5", -500),
-    // Guarded once, attacked once: rook for rook.
+    // Defended once, attacked once: rook for rook.
     ("3rk3/8/8/3r4/8/8/3R4/4K3 w - - 0 1", "d2d5", 0),
     // The second rook stands behind the first.
     ("3rk3/8/8/3p4/8/8/3R4/3RK3 w - - 0 1", "d2d5", 100),
     ("3rk3/3r4/8/3p4/8/8/3R4/3RK3 w - - 0 1", "d2d5", -400),
-    // The king takes back what nobody guards, and not what somebody does.
+    // The king captures undefended pieces only.
     ("8/8/3k4/3p4/8/8/3R4/4K3 w - - 0 1", "d2d5", -400),
     ("8/8/3k4/3p4/8/8/3R4/3RK3 w - - 0 1", "d2d5", 100),
-    // A pawn takes first, whoever else could.
+    // A pawn captures first.
     ("4k3/2n1p3/3q4/8/4N3/8/8/4K3 w - - 0 1", "e4d6", 600),
     // In passing, and back.
     ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", 100),
     ("4k3/2p5/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", 0),
-    // Promotions, alone and into a guard.
+    // Promotions, alone and to a defended square.
     ("8/P3k3/8/8/8/8/8/4K3 w - - 0 1", "a7a8q", 800),
     ("1r6/P3k3/8/8/8/8/8/4K3 w - - 0 1", "a7a8q", -100),
-    // Castling meets nobody.
+    // Castling cannot be captured.
     ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", "e1h1", 0),
 ];
 

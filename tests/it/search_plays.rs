@@ -24,7 +24,7 @@ fn follow(chess: &Chess, pv: &[shakmaty::Move]) {
     }
 }
 
-/// Plays so many half-moves at most; how many it came to.
+/// Plays at most this many half-moves; returns their number.
 fn play(start: Chess, evaluations: &mut [Box<dyn Evaluate + '_>; 2], most: usize) -> usize {
     let mut searchers = [Searcher::new(1), Searcher::new(1)];
     let mut game = Game::new(start);

@@ -15,7 +15,7 @@ pub const KIWIPETE: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3
 const EN_PASSANT: &str = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1";
 const PROMOTIONS: &str = "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1";
 
-/// An accumulator that is checked wherever a search takes it.
+/// An accumulator that is checked along a search.
 struct Checked<'a> {
     net: &'a Net,
     along: Accumulator<'a>,
@@ -74,7 +74,7 @@ impl Evaluate for Checked<'_> {
     }
 }
 
-/// Checked after each move, and after each that is taken back.
+/// Checked after each move, and after each undo.
 #[test]
 fn accumulators_follow_ten_thousand_searches() {
     const SEARCHES: usize = 10_000;

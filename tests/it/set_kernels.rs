@@ -83,7 +83,7 @@ fn shortened(pairs: &Pairs, lists: &Active) -> Active {
     short
 }
 
-/// The same as chunks of 150 positions, whose lists name pairs and multiples of all.
+/// The same as chunks of 150 positions, with pairs and multiples of all.
 fn planned(net: &Architecture, lists: &Active) -> Vec<Arc<ChunkPlan>> {
     let pairs = Arc::new(Pairs::learn(net, lists, 150));
     assert!(pairs.any());
@@ -103,7 +103,7 @@ fn planned(net: &Architecture, lists: &Active) -> Vec<Arc<ChunkPlan>> {
     (0..lists.len()).step_by(150).map(plan).collect()
 }
 
-/// Pairs and multiples are learnt of a few positions, and others count more.
+/// Pairs and multiples come from a few positions, and others have larger counts.
 #[test]
 fn counts_beyond_the_multiples_take_several_places() {
     for net in nets() {
@@ -123,7 +123,7 @@ fn fused(precision: Precision) -> impl Iterator<Item = Compute> {
     Level::available().into_iter().map(move |level| Compute::Fused { level, precision })
 }
 
-/// Lists and plans give what Burn's operations give, but for rounding.
+/// Lists and plans equal Burn's operations up to rounding.
 #[test]
 fn gradients_of_several_sets() {
     let device = Backend::Flex.device().expect("flex is always there");
@@ -132,7 +132,7 @@ fn gradients_of_several_sets() {
         let (targets, plans) = (targets(&lists), planned(&net, &lists));
         let mut weights = drawn::weights(&net, 3);
         for array in weights.0.values_mut() {
-            // Numbers that fixed point holds too.
+            // Numbers that fixed point represents exactly.
             array.values.iter_mut().for_each(|it| *it = (*it * 0.3 * 128.0).round() / 128.0);
         }
         let of = |compute, inputs: &Inputs| {
@@ -183,8 +183,8 @@ fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<V
     (loss, gradients)
 }
 
-/// The gradients of touched rows are the same as those of all rows, to the last bit where the shards
-/// are the same, and all others are zero.
+/// The gradients of touched rows equal those of all rows, bit by bit if the shards are the same,
+/// and all others are zero.
 #[test]
 fn touched_rows_have_all_gradients() {
     let mut scratch = Scratch::default();
@@ -195,7 +195,7 @@ fn touched_rows_have_all_gradients() {
             for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
                 let kernel = Kernel::new(&net, precision, Level::detect());
                 let (loss, got) = run(&kernel, positions, &mut scratch);
-                // Twice, since the first call leaves numbers behind.
+                // Twice, since the first call leaves numbers in the buffers.
                 assert!(run(&kernel, positions, &mut scratch) == (loss, got.clone()));
                 let (right_loss, right) = run(&kernel.clone().dense(), positions, &mut scratch);
                 assert!((loss - right_loss).abs() < 1e-9, "{loss} for {right_loss}");

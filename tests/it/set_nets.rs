@@ -16,7 +16,7 @@ use shakmaty::Color;
 use crate::playouts::{GAMES, Game};
 use crate::{drawn, games};
 
-/// The sets that there are, those of tests among them.
+/// All sets, including those of tests.
 fn sets() -> Vec<Set> {
     let mirrored = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();
     let names = features::names();
@@ -29,7 +29,7 @@ pub fn net_of(sets: Vec<Set>, hidden: usize) -> Architecture {
     Architecture { inputs, ..simple }
 }
 
-/// With rows of sets within what i8 and the proof take.
+/// With rows of sets within the limits of i8 and of the proof.
 pub fn weights(net: &Architecture, seed: u64) -> Weights {
     let mut weights = drawn::weights(net, seed);
     for array in net.arrays() {
@@ -61,7 +61,7 @@ fn updates_equal_refreshes() {
     }
 }
 
-/// There and back, with passes on the way.
+/// Along a game and back, with null moves.
 fn follow(net: &Net, game: &Game) {
     let name = || format!("{}: {}", net.architecture(), game.line());
     let right: Vec<i32> = game.positions.iter().map(|it| net.evaluate(it)).collect();
@@ -74,7 +74,7 @@ fn follow(net: &Net, game: &Game) {
             assert_eq!(accumulator.value(), net.evaluate(&passed), "{}", name());
             accumulator.undo();
         }
-        // Some views are first needed several moves later.
+        // Some perspectives are first needed several moves later.
         if i % 3 != 0 {
             assert_eq!(accumulator.value(), right[i + 1], "{}", name());
         }
@@ -122,7 +122,7 @@ fn files_round_trip() {
     }
 }
 
-/// Row by row, without the code that merges them.
+/// Row by row, without the merging code.
 #[test]
 fn merged_factors_add_the_same() {
     for set in sets().into_iter().filter(|set| set.factor_rows() > 0) {
@@ -166,7 +166,7 @@ fn proofs_hold_in_games() {
     }
 }
 
-/// Of positions with pieces on a few squares, each of which weighs for one side only.
+/// For positions with pieces on a few squares, each of which has weight for one side only.
 #[test]
 fn bounds_of_pieces_are_reached() {
     let squares = [9, 18, 36, 45];

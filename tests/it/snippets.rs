@@ -31,7 +31,7 @@ struct Program {
 }
 
 /// Reads lines `FEN;CHANGES;FEN;CHANGES;FEN`, where changes are `mPIECE COLOUR FROM TO,...`; prints
-/// the evaluation of the last position, once the accumulator after each move was that of its board.
+/// the evaluation of the last position, after checks of the accumulator after each move.
 const HARNESS_C: &str = r#"
 #define NNUE_TEST
 #define main selftest
@@ -124,8 +124,7 @@ impl Program {
         program
     }
 
-    /// A harness around the code of several nets in Rust, of one in C, where nothing keeps their
-    /// names apart.
+    /// A harness around the code of several nets in Rust, or of one in C, which has no namespaces.
     fn harnessed(language: Language, cases: &[Case], optimised: bool) -> Self {
         let program = Self::new(language, &cases[0].net);
         let (mut modules, mut arms) = (String::new(), String::new());
@@ -155,7 +154,7 @@ impl Program {
             program.write("nnue.rs", &main);
         }
         program.compile(match (language, optimised) {
-            // Quick programs in Rust look for overflows, too.
+            // Fast programs in Rust check for overflow, too.
             (Language::Rust, false) => "rustc --edition 2024 -D warnings -A dead_code nnue.rs",
             (Language::Rust, true) => {
                 "rustc --edition 2024 -D warnings -A dead_code -O -C overflow-checks=on nnue.rs"
@@ -175,7 +174,7 @@ impl Program {
         fs::write(self.folder().join(name), text).unwrap();
     }
 
-    /// Without a warning; `-Wc++-compat` finds what C++ does not take.
+    /// Compiles without a warning; `-Wc++-compat` finds what C++ does not accept.
     fn compile(&self, command: &str) {
         let strict = "-Wall -Wextra -Wpedantic -Wc++-compat -Werror -ffp-contract=off";
         let strict = if command.starts_with("gcc") { strict } else { "" };
@@ -203,7 +202,7 @@ impl Program {
         assert_eq!(text(&output.stdout).trim_end(), "ok, 16 positions", "{}", self.about);
     }
 
-    /// The one line that is said on stderr when it fails with exit code 1.
+    /// The one line of stderr when it fails with exit code 1.
     fn failure(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments, "");
         let said = text(&output.stderr);
@@ -212,8 +211,8 @@ impl Program {
         said
     }
 
-    /// The centipawns that stand beside the lines must be found, to the bit also where there are
-    /// floats: they are added up in the same order.
+    /// The centipawns of the lines must be found, to the bit also with floats, which are added in
+    /// the same order.
     fn agrees(&self, i: usize, lines: &[(String, i32)]) {
         let input: Vec<&str> = lines.iter().map(|(line, _)| line.as_str()).collect();
         let arguments: &[&str] = if self.about.starts_with("C") { &[] } else { &[&i.to_string()] };
@@ -234,7 +233,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// All that a language's code must do.
+/// All checks of a language's code.
 fn check(language: Language) {
     let together = if language == Language::C { 1 } else { 12 };
     for cases in [&EXTREMES, &DRAWN] {
@@ -276,8 +275,8 @@ fn quickstart_agrees(language: Language) {
     program.failure(&["absent.bin"]);
 }
 
-/// A golden number that is off by one is noticed, and the strangest of names does no harm: line
-/// ends, ends of literals, stars, trigraphs, formats, variables.
+/// A golden number that is off by one is found, and strange names do no harm: line ends, ends of
+/// literals, stars, trigraphs, formats, variables.
 fn wrong_golden_fails(language: Language) {
     let net = random_net(Views::Perspective, Activation::SCReLU, 100, 7);
     let mut golden = golden_evaluations(&net);
@@ -305,7 +304,7 @@ fn c() {
     }
 }
 
-/// Too large either way, and no number at all: code for engines must be of the same mind.
+/// Too large in either direction, and NaN: engine code must give the same values.
 #[test]
 fn extremes_leave_the_range_of_i32() {
     let [large, none] = &EXTREMES[..] else { unreachable!("there are two") };
@@ -372,11 +371,11 @@ struct Case {
     lines: Vec<(String, i32)>,
 }
 
-/// Nets whose outputs leave the numbers of engines.
+/// Nets whose outputs exceed the numbers of engines.
 static EXTREMES: LazyLock<Vec<Case>> =
     LazyLock::new(|| cases([[0, 0, 10], [30, 9, 0]].map(extreme).into(), (10_000, 3), 100));
 
-/// Those of 20 drawn architectures.
+/// Nets of 20 drawn architectures.
 static DRAWN: LazyLock<Vec<Case>> = LazyLock::new(drawn);
 
 /// Nets of several feature sets, and of each that has code.
@@ -412,14 +411,14 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     cases
 });
 
-/// The net that comes with the program.
+/// The repository's net.
 static QUICKSTART: LazyLock<Case> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("nets/quickstart-32.bin");
     let net = load(&path).unwrap().net;
     cases(vec![net], (10_000, 3), 1000).remove(0)
 });
 
-/// Each with the same lines: so many positions, from a seed, and so many games.
+/// Each with the same lines: numbers of positions, from a seed, and of games.
 fn cases(nets: Vec<Net>, (positions, seed): (usize, u64), games: usize) -> Vec<Case> {
     let positions = playouts::positions(positions, seed);
     nets.into_iter().map(|net| case(net, &positions, &GAMES[..games])).collect()
@@ -431,7 +430,7 @@ fn case<'a>(net: Net, positions: &[Position], games: impl IntoIterator<Item = &'
     Case { lines: positions.chain(games).collect(), net }
 }
 
-/// A game for the harness: what differs between two boards, captured pieces first.
+/// A game for the harness: differences between consecutive boards, captured pieces first.
 fn line(game: &Game) -> String {
     let mut line = game.positions[0].fen();
     for two in game.positions.windows(2) {
@@ -456,7 +455,7 @@ fn line(game: &Game) -> String {
     line
 }
 
-/// Each architecture has its part of the games, and its nets share them.
+/// Each architecture has its part of the games, shared by its nets.
 fn drawn() -> Vec<Case> {
     let positions = playouts::positions(200, 5);
     let mut cases = Vec::new();
@@ -469,8 +468,8 @@ fn drawn() -> Vec<Case> {
     cases
 }
 
-/// A net for White whose maps are so many powers of ten larger than others: what comes out is no
-/// number of 32 bits, or none at all.
+/// A net for White whose maps are larger by these powers of ten: the output exceeds 32 bits, or is
+/// NaN.
 fn extreme(powers: [i32; 3]) -> Net {
     let head = [3, 4].map(|size| Layer { size, activation: Activation::ReLU });
     let architecture = Architecture {
@@ -488,8 +487,8 @@ fn extreme(powers: [i32; 3]) -> Net {
     Net::of(&architecture, Scales::default(), numbers).unwrap()
 }
 
-/// Random weights of which no legal position lets anything overflow. Output weights go up to
-/// `most`: 127 times QA still fits an i16.
+/// Random weights with which no legal position overflows. Output weights go up to `most`: 127 times
+/// QA still fits an i16.
 fn random_net(views: Views, activation: Activation, most: i16, seed: u64) -> Net {
     let hidden = if seed.is_multiple_of(3) { 9 } else { 16 };
     random(&Architecture::simple(views, hidden, activation), Scales::default(), most, seed)

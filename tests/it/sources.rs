@@ -27,7 +27,7 @@ fn plan() -> Plan {
     plan
 }
 
-/// From any position on the same batches come, kept or streamed.
+/// From any position on the batches are the same, in memory or streamed.
 #[test]
 fn streams_resume_anywhere() {
     for window in [1 << 20, 130] {
@@ -46,7 +46,7 @@ fn streams_resume_anywhere() {
     }
 }
 
-/// What the first look at the data has kept comes in the order in which it would be read again.
+/// Records kept by the scan have the order in which they would be read again.
 #[test]
 fn cached_positions_equal_streamed() {
     let folder = tempfile::tempdir().unwrap();
@@ -92,16 +92,16 @@ fn results_stand_beside_sources() {
     }
 }
 
-/// The formula, written once more.
+/// The formula, written again.
 #[test]
 fn sources_have_their_own_targets() {
     let mut samples = games::samples(40, 5);
     for (i, sample) in samples.iter_mut().enumerate() {
         sample.source = (i % 4) as u8;
-        // Those of the third need no scores.
+        // The third source needs no scores.
         sample.score = sample.score.filter(|_| i % 4 != 3);
     }
-    // What common scores promise is looked up; these lie at the end of that table, and beyond.
+    // Common scores are in a table; these are at its end and beyond.
     let rare = [4096, -4096, 4097, -4097, 30_000, -32_767];
     let scored = samples.iter_mut().filter(|sample| sample.score.is_some());
     scored.zip(rare).for_each(|(sample, score)| sample.score = Some(score));

@@ -21,11 +21,11 @@ const ADAM: Adam = Adam {
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
     Adam(Adam),
-    /// With its clip.
+    /// Value: its clip.
     AdaGrad(f64),
-    /// With its momentum.
+    /// Value: its momentum.
     Sgd(f64),
-    /// With the share of what joins.
+    /// Value: the share that joins.
     Mean(f64),
 }
 
@@ -61,7 +61,7 @@ impl Rule {
         }
     }
 
-    /// The next parameter and states, as the sources have it.
+    /// Next parameter and states, by the formulas of the sources.
     fn next(self, t: u64, p: f64, g: f64, [a, b]: [f64; 2]) -> (f64, [f64; 2]) {
         // The rules take betas in 32 bits, as other trainers do.
         let narrow = |beta: f64| f64::from(beta as f32);
@@ -166,7 +166,7 @@ fn same_bits_for_any_threads() {
     }
 }
 
-/// A parameter that is no number must stay one: clipping would hide that training diverged.
+/// NaN in a parameter must stay: clipping would hide a divergence.
 #[test]
 fn nan_is_not_clipped() {
     let rules = [Rule::Adam(Adam { clip: 1.98, ..ADAM }), Rule::AdaGrad(1.98)];

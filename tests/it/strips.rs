@@ -1,8 +1,8 @@
-//! The strips that a GPU takes the lists of a batch in.
+//! The strips of a batch's lists for a GPU.
 
 use nnuance::model::ops::strips::{ROUND, Strips};
 
-/// What stands at the places of each strip.
+/// Lists at the places of each strip.
 fn places(strips: &Strips, lists: usize) -> Vec<Vec<usize>> {
     let order: Vec<usize> = match strips.order.is_empty() {
         true => (0..lists).collect(),

@@ -1,4 +1,4 @@
-//! `nnuance sweep`: choosing, measuring, and going on after a kill.
+//! `nnuance sweep`: choosing, measuring, and resuming after a kill.
 
 use std::path::Path;
 use std::process::Command;
@@ -59,7 +59,7 @@ fn values_with_commas() {
     }
 }
 
-/// Positions of games whose results evaluations predict more or less well.
+/// Positions of games whose results evaluations predict to different degrees.
 struct World {
     results: Vec<f64>,
     groups: Vec<u64>,
@@ -83,7 +83,7 @@ impl World {
         Truth::of_games(&self.results, &self.groups, "test games")
     }
 
-    /// Centipawns that know the result behind some noise.
+    /// Centipawns of the result with some noise.
     fn evaluation(&self, name: &str, noise: f64, seed: u64) -> Predictions {
         let say = |(place, result): (usize, &f64)| {
             let chance = (0..4).map(|it| draw(place as u64, 100 * seed + it) - 0.5).sum::<f64>();
@@ -126,7 +126,7 @@ fn differences_stand_against_games_and_seeds() {
         let found = of(two, &world.truth());
         assert!(found.decided && sign * found.games.mean > 0.0);
     }
-    // Apart by games, not by seeds.
+    // Different over games, not over seeds.
     let found = of([&[300.0, 310.0, 900.0], &[320.0, 890.0, 1200.0]], &world.truth());
     assert!(!found.games.contains_zero() && found.seeds.expect("seeds").contains_zero());
     assert!(!found.decided);
@@ -171,7 +171,7 @@ fn killed_and_resumed() {
     let members = found["members"].as_array().expect("a list");
     let losses: Vec<f64> = members.iter().map(|it| number(&it["validation"]["mean"])).collect();
     assert!(losses.len() == 4 && losses.is_sorted(), "{losses:?}");
-    // So short a run needs a high rate.
+    // A short run needs a high rate.
     assert!(members[..2].iter().all(|it| it["values"][1] == "0.01"), "{found}");
     assert_eq!(found["loss"], "target");
 

@@ -27,7 +27,7 @@ pub(crate) fn squares() -> Vec<String> {
     (0..64).map(|square| format!("{}{}", char::from(b'a' + square % 8), square / 8 + 1)).collect()
 }
 
-/// What an engine may bring, with names that are hard to write as identifiers.
+/// A list of terms as from an engine, with names that are hard to convert to identifiers.
 fn realistic() -> TermList {
     let mut names: Vec<(String, Kind)> = Vec::new();
     let mut add = |kind: Kind, name: String| names.push((name, kind));
@@ -216,7 +216,7 @@ fn overflowing_weights_are_named() {
     let list = list([("a.b", Kind::Normal), ("c", Kind::Complexity)]);
     let with =
         |weights: &[[f64; 2]]| source(&Tuned { weights, ..tuned(&list, weights) }, Language::Rust);
-    // The middlegame of a COMPLEXITY term means nothing, whatever it is.
+    // The middlegame of a COMPLEXITY term has no effect.
     assert!(with(&[[32767.4, -32768.4], [f64::NAN, 1.0]]).is_ok());
     let error = |weights: &[[f64; 2]]| with(weights).unwrap_err();
     let large = error(&[[32767.5, 0.0], [0.0; 2]]);

@@ -23,17 +23,17 @@ struct Case {
     tempo: f32,
     scale: f32,
     loss: Loss,
-    /// What the losses count; empty where all count 1.
+    /// Weights of the losses; empty: all 1.
     counts: Vec<f32>,
 }
 
-/// What the fused operation must give, in 64 bits.
+/// Expected results in 64 bits.
 struct Right {
     logits: Vec<f64>,
     loss: f64,
     terms: Vec<f64>,
     tempo: f64,
-    /// The norm that the gradient would have if nothing cancelled.
+    /// The norm of the gradient if nothing cancelled.
     size: f64,
 }
 
@@ -218,7 +218,7 @@ fn every_level_matches_the_formula() {
     }
 }
 
-/// One position, whose sums and shares floats hold exactly.
+/// One position with sums and shares that floats represent exactly.
 fn single(normal: [f32; 2], safety: [f32; 4], complexity: f32) -> Case {
     let mut piece = Terms::default();
     piece.normal.push(0, [(0, 1)].into_iter());
@@ -254,7 +254,7 @@ fn kinks_match_the_formula() {
             }
         }
     }
-    // Where the value is 0 or just reaches 0 the endgame weight moves; beyond, it does not.
+    // Where the value is 0 or just reaches 0 the endgame weight changes; beyond, it does not.
     let endgame = |eg, complexity| {
         let case = single([32.0, eg], [0.0; 4], complexity);
         terms_gradients(&case.weights, case.tempo, job(&case, Level::detect())).terms
@@ -297,7 +297,7 @@ fn extreme_and_nan_weights() {
                     terms_gradients(&case.weights, case.tempo, job(&case, level));
                 assert_eq!(found.is_nan(), size.is_nan(), "{}", level.name());
                 if !size.is_nan() {
-                    // Cross entropy pulls however sure the evaluation is.
+                    // The gradient of cross entropy does not vanish.
                     let most = if loss.shape == LossShape::CrossEntropy { 1.0 } else { 1e-30 };
                     assert!(terms.iter().chain([&tempo]).all(|gradient| gradient.abs() < most));
                 }

@@ -1,4 +1,4 @@
-//! The arrows of ARCHITECTURE.md, held.
+//! The rules of ARCHITECTURE.md and of plain words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ fn parts_name_only_parts_above() {
     assert!(idle.is_empty(), "these arrows are unused: {idle:?}");
 }
 
-/// Words that may stand in some parts or files only.
+/// Code that is only allowed in some parts or files.
 #[test]
 fn words_stand_where_they_may() {
     let commands = ["cli", "main"];
@@ -165,7 +165,7 @@ fn files_have_one_noun() {
     }
 }
 
-/// Every dependency says why it is there.
+/// Every dependency has a reason beside it.
 #[test]
 fn dependencies_have_reasons() {
     let manifest = std::fs::read_to_string("Cargo.toml").expect("the manifest");
@@ -182,7 +182,7 @@ fn dependencies_have_reasons() {
     }
 }
 
-/// The tests with their code, but for those that say what the others must not do.
+/// The tests with their code, without those that name forbidden code.
 fn tests() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir("tests/it").expect("a readable folder") {
@@ -198,7 +198,7 @@ fn tests() -> Vec<(PathBuf, String)> {
     files
 }
 
-/// `f64::max` leaves out what is not a number, and a bound on the result would hold.
+/// `f64::max` skips NaN, and a bound on the result would hold.
 #[test]
 fn no_test_loses_nan() {
     for (path, code) in tests() {
@@ -213,7 +213,7 @@ fn no_test_loses_nan() {
     }
 }
 
-/// What is skipped silently looks like what holds.
+/// A test that is skipped silently looks like one that passed.
 #[test]
 fn no_test_skips_silently() {
     for (path, code) in tests() {

@@ -1,4 +1,4 @@
-//! Terms and the net on top of them, which learn together.
+//! Terms and the net on top of them, trained together.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::largest::smallest;
 use crate::program::{column, killed_and_resumed, nnuance, said, train, written};
 
-/// Terms of which some weigh nothing, in a file.
+/// A file of terms, some with zero weight.
 fn terms_in(folder: &TempDir) -> (String, HceWeights) {
     let mut weights = HceWeights { scale: 150.0, ..HceWeights::default() };
     let pairs = weights.list.terms.iter().zip(&mut weights.values);
@@ -54,14 +54,14 @@ fn both_parts_learn_and_are_exported() {
         let after = HceWeights::from_json(&text).unwrap();
         let mut moved = 0;
         for (before, after) in before.values.iter().zip(&after.values) {
-            // What weighs nothing is no part of these terms.
+            // Terms with zero weight are not trained.
             assert!(*before != [0.0; 2] || *after == [0.0; 2]);
             moved += usize::from(before != after);
         }
         assert!(moved > 100, "{moved}");
         assert_eq!((after.scale, after.scale_factor), (before.scale, before.scale_factor));
 
-        // The run began with the terms as they were, and its loss is that of the sum.
+        // The run began with the original terms, and its loss is that of the sum.
         let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
         let samples =
             collect(&nnuance::run::recipe::plan(&recipe.config), Part::Validation, &|_| ())
@@ -78,7 +78,7 @@ fn both_parts_learn_and_are_exported() {
         let (sum, told) = (loss(samples.iter().map(sum), &samples), best.state.best.unwrap().loss);
         assert!((sum / told - 1.0).abs() < 0.01 && told < 0.98 * alone, "{sum} {told} {alone}");
 
-        // The manifest has the terms as they became.
+        // The manifest has the trained terms.
         let base = net.manifest.unwrap().provenance.base.unwrap();
         assert_eq!((&base.below, &base.sha256), (&Below::Terms(text), &None));
         assert_eq!(recipe.base.unwrap(), base);
@@ -93,7 +93,7 @@ fn both_parts_learn_and_are_exported() {
     }
 }
 
-/// The terms' learning rate is one of its own, and going on from a run takes both parts.
+/// The terms have their own learning rate, and resuming covers both parts.
 #[test]
 fn terms_have_their_own_rate() {
     let folder = tempfile::tempdir().unwrap();

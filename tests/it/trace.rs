@@ -1,4 +1,4 @@
-//! Traces of an engine, and the rows that come of them.
+//! Traces of an engine, and the rows from them.
 
 use std::io::Cursor;
 
@@ -105,7 +105,7 @@ fn traced() -> impl Strategy<Value = Traced> {
     })
 }
 
-/// What the row of a batch says of a term, its entries added up.
+/// Counts of a term in a row of a batch, its entries added up.
 fn row<C: Copy, S: std::iter::Sum>(
     rows: &nnuance::batch::Rows<C>,
     row: usize,
@@ -219,7 +219,7 @@ fn evaluations_are_checked() {
     }
 }
 
-/// Stores hold the positions that the ordinary scan has counted, each on its side.
+/// Stores contain the positions that the ordinary scan has counted, each on its side of the split.
 #[test]
 fn rows_follow_the_split() {
     let own = own();

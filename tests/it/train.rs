@@ -1,4 +1,4 @@
-//! `nnuance train` as a user meets it: runs that are killed, threads, and every kind of mistake.
+//! `nnuance train`: runs that are killed, threads, and every kind of mistake.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ fn resuming_needs_the_best_weights() {
         assert!(said.contains("best.safetensors"), "{said}");
         assert!(work.bytes("run/net.bin") == net);
     }
-    // A config that was edited changes nothing, and is not lost.
+    // An edited config changes nothing, and is not lost.
     std::fs::write(&best, whole).unwrap();
     let config = work.bytes("run/config.toml");
     let edited = [&config[..], b"# edited\n"].concat();
@@ -59,7 +59,7 @@ fn resuming_needs_the_best_weights() {
     assert!(work.bytes("run/config.edited.toml") == edited);
 }
 
-/// Half a second, so that many of them and their kills take no minute.
+/// Half a second, so that many runs and kills take less than a minute.
 fn short() -> String {
     with("400000", "110000").replace("[net]", "limit = 9000\n[net]")
 }
@@ -71,7 +71,7 @@ fn killed_and_resumed_with_every_option() {
         short().replace("mirror = false\n", "").replace(hidden, &format!("{keys}{DEEP}"))
     };
     let chunks = short().replace("window = 8192\n", "chunk = 200\n");
-    // Chunks cut by the ends of batches and passes, and with pairs.
+    // Chunks split by the ends of batches and passes, and with pairs.
     let pairs = chunks.replace(hidden, "hidden = 128\n");
     for (text, runs) in [(short(), 14), (chunks, 5), (pairs, 4)] {
         killed_and_resumed(&text, runs);
@@ -82,7 +82,7 @@ fn killed_and_resumed_with_every_option() {
     // A net without kernels.
     let unserved = "hidden = 8\nactivation = \"sqrrelu\"\npsqt = true\noutput_buckets = 4\n";
     killed_and_resumed(&short().replace(hidden, unserved), 3);
-    // State other than Adam's means, and means of weights, which checkpoints hold instead.
+    // States other than Adam's means, and means of weights, which checkpoints have instead.
     for lines in ["name = \"radam\"\naverage_decay = 0.9", "name = \"ranger\""] {
         killed_and_resumed(&format!("{}[optimizer]\n{lines}\n", short()), 4);
     }

@@ -1,4 +1,4 @@
-//! `nnuance train` on handcrafted terms: every method, what it moves, and what it leaves.
+//! `nnuance train` on handcrafted terms: every method, and which weights it changes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     samples
 }
 
-/// Positions as rows of terms, and their results seen by White.
+/// Positions as rows of terms, and their results for White.
 struct Encoded {
     terms: Terms,
     results: Vec<f64>,
@@ -79,7 +79,7 @@ fn patterns(patterns: &[&str]) -> Vec<String> {
     patterns.iter().map(|pattern| pattern.to_string()).collect()
 }
 
-/// Trains a subset; nothing else may move, and at least this share of the subset must.
+/// Trains a subset; no other weight may change, and at least this share of the subset must.
 fn moves_only(limit: u64, tune: &[&str], optimizer: &str, schedule: &str, share: f64) {
     let run = Run::new(&config(limit, &format!("tune = {tune:?}"), optimizer, schedule), "2");
     let list = hce::terms::list();
@@ -215,7 +215,7 @@ fn memory_holds_what_the_files_say() {
     assert_eq!(rows(&stored.inputs), rows(&Inputs::Terms(terms)));
     let results: Vec<f64> = stored.results.iter().map(|result| (*result).into()).collect();
     assert_eq!(results, plain.results);
-    // Batches of the store hold the rows that were asked for.
+    // Batches of the store have the requested rows.
     let places: Vec<u32> = (0..store.len() as u32).rev().step_by(7).collect();
     let Batch { inputs, results, .. } = store.batch(&places);
     let (all, some) = (rows(&stored.inputs), rows(&inputs));

@@ -1,4 +1,4 @@
-//! An engine of one's own, from its traces to its tuned weights, as the guide tells it.
+//! An engine from its traces to its tuned weights, as in the guide.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,7 +18,7 @@ use crate::program::{Run, json, killed_and_resumed, nnuance, refused};
 
 const LINES: &str = "data/selfplay_sf151_quiet.epd";
 
-/// The engine of the guide, with what it printed.
+/// The engine of the guide, with its output.
 struct Engine {
     folder: TempDir,
     list: PathBuf,
@@ -144,7 +144,7 @@ fn wrong_traces_are_named() {
     let said = refused(&engine.config(&trace, GAUSS_NEWTON, ""));
     assert!(said.contains("term.trace, line 3"), "{said}");
 
-    // A list with other weights than the engine's: a knight is worth a pawn more.
+    // A list with other weights than the engine's: a pawn more for a knight.
     let list = std::fs::read_to_string(&engine.list).unwrap();
     let list = list.replace("knight normal 337 281", "knight normal 437 381");
     std::fs::write(&engine.list, list).unwrap();

@@ -1,11 +1,11 @@
-//! `nnuance uci`: the talk with an interface.
+//! `nnuance uci`: dialogue with an interface.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use nnuance::interface::{Budget, Clock};
 
-/// What the program says to these lines, and then to the end of them.
+/// Output for these lines, then the end of input.
 fn talk(evaluation: &str, lines: &[&str]) -> Vec<String> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_nnuance"))
         .args(["uci", evaluation])
@@ -27,7 +27,7 @@ fn bests(said: &[String]) -> Vec<&str> {
     said.iter().filter(|line| best(line)).map(|line| line.split(' ').nth(1).unwrap()).collect()
 }
 
-/// What it says of each depth, but for times.
+/// Output for each depth, without times.
 fn timeless(said: &[String]) -> Vec<[String; 2]> {
     let of = |line: &String| {
         let words: Vec<&str> = line.split(' ').collect();

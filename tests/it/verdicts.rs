@@ -11,7 +11,7 @@ use crate::formats::{scratch, write};
 use crate::program::{json, nnuance};
 use crate::whole_games::games;
 
-/// Games of eight positions, seen well or with much noise.
+/// Games of eight positions, evaluated well or with much noise.
 struct World {
     results: Vec<f64>,
     groups: Vec<u64>,
@@ -84,7 +84,7 @@ fn doubts_leave_pairs_undecided() {
 
 #[test]
 fn verdicts_are_corrected_together() {
-    // One pair of neighbours whose interval leaves zero out by little, among others that do not.
+    // One pair of neighbours whose interval barely excludes zero, among others that contain it.
     let (mut changed, mut kept) = (0, 0);
     for games in 40..160 {
         let step = [0.05, 0.1, 0.2][games as usize % 3];
@@ -115,14 +115,14 @@ fn filtered_games_stay_games() {
         .map(|keys| json(nnuance().args(given).arg("data/selfplay-sf15.vf").args(keys)));
     let count = |json: &Value, of: &str| json["measured_on"][of].as_u64().expect("a number");
     assert!(count(&filtered, "positions") < count(&plain, "positions"));
-    // Hardly a game lies below these borders as a whole, and none becomes two.
+    // Hardly any game lies completely below these borders, and none becomes two.
     let [all, left] = [&plain, &filtered].map(|json| count(json, "groups"));
     assert!(left <= all && left > all * 9 / 10, "{left} of {all}");
     assert!(filtered["games_known"] == true && filtered["pairs"][0]["decided"] == true);
 }
 
-/// Compares material on samples as a binpack with each sample of `alone` behind them as a chain of
-/// its own.
+/// Compares material on samples as a binpack with each sample of `alone` behind them as a separate
+/// chain.
 fn with_chains_of_one(samples: &[Sample], alone: &[Sample]) -> Value {
     let mut bytes = write(&binpack::FORMAT, samples).expect("games");
     for sample in alone {

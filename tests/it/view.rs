@@ -1,4 +1,4 @@
-//! Whose eyes see results and scores, measured over every real file.
+//! Points of view of results and scores, measured over every real file.
 
 use std::path::Path;
 
@@ -79,14 +79,14 @@ fn too_little_is_not_judged() {
     let (_, samples) = first(SCORED, 8000);
     assert_eq!(measure(&[], Of::Result, true), Verdict::Unsure);
     assert_eq!(measure(&turned(&samples[..60], false), Of::Result, true), Verdict::Unsure);
-    // Where only White is to move the views are the same, but turned results still show.
+    // If only White is to move the views are the same, but inverted results still show.
     let white: Vec<_> =
         samples.iter().filter(|sample| sample.position.turn().is_white()).copied().collect();
     assert_eq!(measure(&white, Of::Result, true), Verdict::Unsure);
     assert!(matches!(measure(&white, Of::Result, false), Verdict::Holds(_)));
     let verdict = measure(&turned(&white, false), Of::Result, true);
     assert!(matches!(verdict, Verdict::Turned(_)), "{verdict:?}");
-    // Results that say nothing.
+    // Results without information.
     let drawn: Vec<_> = samples.iter().map(|sample| Sample { result: 0.5, ..*sample }).collect();
     assert_eq!(measure(&drawn, Of::Result, true), Verdict::Unsure);
     // Results at random.

@@ -1,4 +1,4 @@
-//! Files of games hold whole games: no tool tears one, in any format.
+//! Files of games contain whole games: no tool splits one, in any format.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
@@ -12,7 +12,7 @@ use crate::formats::{open, read_bytes, writable, write};
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 
-/// Some whole games of self-play, whose scores all formats can hold.
+/// Whole games of self-play, whose scores all formats can store.
 pub fn games() -> Vec<Sample> {
     let mut samples = Vec::new();
     open(Path::new(GAMES)).unwrap().next_block(&mut samples).unwrap();

@@ -126,7 +126,8 @@ fn stockfish() -> Option<PathBuf> {
 }
 
 impl Search {
-    /// # Errors If UCI engines lack such a limit.
+    /// # Errors
+    /// If UCI engines lack such a limit.
     pub fn limit(&self, engines: &Engines) -> Result<Limit> {
         if let Some(soft) = self.soft_nodes {
             ensure!(

@@ -156,7 +156,8 @@ impl Files {
 
     /// Creates an output with another name.
     ///
-    /// # Errors If it is an input, or exists.
+    /// # Errors
+    /// If it is an input, or exists.
     pub fn create_at(&self, path: &Path) -> Result<Written> {
         let standard = output::is_standard(path);
         if !standard {
@@ -251,7 +252,8 @@ fn unread(error: WriteError) -> anyhow::Error {
     error.into()
 }
 
-/// # Errors After Ctrl-C, so that a half-written file is removed.
+/// # Errors
+/// After Ctrl-C, so that a half-written file is removed.
 pub fn interrupted() -> Result<()> {
     ensure!(!interrupts().load(Ordering::SeqCst), "interrupted; nothing was written");
     Ok(())

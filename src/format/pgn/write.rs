@@ -91,7 +91,7 @@ fn castles_unusually(position: &Position) -> bool {
     })
 }
 
-/// A score of the mover with its depth, as cutechess writes it: `{+0.35/12}`, `{-M4/9}`.
+/// Formats the mover's score with its depth, as cutechess does: `{+0.35/12}`, `{-M4/9}`.
 fn score_text(score: i16, depth: u32) -> Result<String, String> {
     let size = score.unsigned_abs();
     let sign = match score {
@@ -109,10 +109,10 @@ fn score_text(score: i16, depth: u32) -> Result<String, String> {
     })
 }
 
-/// A sample to which no game under way leads starts a game of its own.
+/// Writer of PGN. A sample that does not continue the current game starts a new one.
 #[derive(Default)]
 pub struct PgnWriter {
-    /// The game under way, and where it starts.
+    /// The current game, and its start.
     game: Option<(Chain, Position)>,
     moves: Movetext,
 }
@@ -153,27 +153,26 @@ impl Writer for PgnWriter {
     }
 }
 
-/// A move of a game, with the score that the search of its side found.
+/// A move of a game, with the score of its side's search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ply {
     pub played: Move,
-    /// Seen by the side that played it.
+    /// From the point of view of the side that played it.
     pub score: Score,
-    /// Half-moves that were searched for it.
+    /// Search depth in half-moves.
     pub depth: u32,
 }
 
-/// A game from its opening to its end.
 #[derive(Clone, Debug)]
 pub struct Annotated<'a> {
     pub event: &'a str,
     pub round: String,
     /// White and Black.
     pub players: [&'a str; 2],
-    /// Tags behind those that every game has; those of the start are added.
+    /// Tags besides those of every game and those of the start.
     pub tags: Vec<(&'a str, String)>,
     pub start: &'a Chess,
-    /// Legal, one after the other.
+    /// Legal moves in order.
     pub plies: &'a [Ply],
     /// 0, 0.5 or 1.
     pub white_result: f32,
@@ -198,13 +197,14 @@ impl Annotated<'_> {
     }
 }
 
-/// A score for a comment: mates count half-moves there, and nothing else is as far from zero.
+/// Converts a score for a comment: mates count half-moves there, and all other scores are nearer to
+/// zero.
 fn noted(score: Score) -> i16 {
     let most = i32::from(LARGEST - LONGEST_MATE);
     let score = match score {
         Score::Centipawns(score) => score.clamp(-most, most),
         Score::Mate(moves) => {
-            // The side that mates makes the last move, so it takes one half-move less.
+            // The side that mates makes the last move, so it needs one half-move less.
             let plies = moves.saturating_abs().saturating_mul(2) - i32::from(moves > 0);
             let size = i32::from(MATE) - plies.clamp(1, LONGEST_MATE.into());
             if moves > 0 { size } else { -size }

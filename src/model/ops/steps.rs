@@ -50,7 +50,8 @@ impl Step {
 
     /// Takes the step in place. The result has the same bits for any number of rayon's threads.
     ///
-    /// # Panics If the slices differ in length, or the number of states is wrong.
+    /// # Panics
+    /// If the slices differ in length, or the number of states is wrong.
     pub fn take(&self, level: Level, p: &mut [f32], g: &[f32], states: Vec<&mut [f32]>) {
         with_formula!(self, formula => pass(formula, level, p, g, exactly(states)));
     }
@@ -60,7 +61,8 @@ impl Step {
     /// rows one after the other. The bits are those of [`Step::take`], step by step, for any number
     /// of rayon's threads.
     ///
-    /// # Panics If the steps are of several kinds, the rows are not sorted, or lengths differ.
+    /// # Panics
+    /// If the steps are of several kinds, the rows are not sorted, or lengths differ.
     pub fn take_missed(
         steps: &[Step],
         level: Level,

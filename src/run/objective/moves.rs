@@ -31,7 +31,8 @@ pub fn teaches(sample: &Sample) -> bool {
 
 /// Selects the positions that teach a move.
 ///
-/// # Errors If there are none.
+/// # Errors
+/// If there are none.
 pub fn select(mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
     let taught: Vec<bool> = samples.par_iter().map(teaches).collect();
     let mut taught = taught.into_iter();

@@ -44,7 +44,8 @@ impl Rounds {
 
     /// The round of a checkpoint: a new one if the last one has ended.
     ///
-    /// # Errors If the file of the round does not belong to the checkpoint.
+    /// # Errors
+    /// If the file of the round does not belong to the checkpoint.
     pub fn enter(self, at: &Checkpoint, folder: &Path) -> Result<Round> {
         let (path, step) = (folder.join(ROUND), at.state.step);
         let end = |began: u64| (began / self.0 + 1) * self.0;

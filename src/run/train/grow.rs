@@ -13,7 +13,8 @@ use crate::weights::Weights;
 
 /// Weights of `wanted` whose output is that of `net`. Both are nets without a factoriser.
 ///
-/// # Errors If there are no such weights of `wanted`, or the weights do not belong to `net`.
+/// # Errors
+/// If there are no such weights of `wanted`, or the weights do not belong to `net`.
 pub fn grow(
     weights: &Weights,
     net: &Architecture,

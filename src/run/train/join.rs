@@ -19,7 +19,8 @@ use crate::train::ranks::Ranks;
 
 /// Broadcasts the recipe of a run from rank 0, with the checkpoint of a resumed run.
 ///
-/// # Errors If several ranks cannot share the run.
+/// # Errors
+/// If several ranks cannot share the run.
 pub fn invite(
     recipe: &Recipe,
     begun: Option<&Checkpoint>,

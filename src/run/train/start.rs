@@ -23,7 +23,8 @@ use crate::weights::Weights;
 
 /// Recipe of a new run before its data are read, and its net's starting weights.
 ///
-/// # Errors If the start or the base of a net, or a list of terms, cannot be used.
+/// # Errors
+/// If the start or the base of a net, or a list of terms, cannot be used.
 pub fn recipe(
     config: Config,
     place: &(Device, Compute),

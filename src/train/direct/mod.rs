@@ -134,7 +134,8 @@ fn values(pieces: &[Arc<Terms>], point: &Point) -> impl ParallelIterator<Item = 
 /// Standard errors of the weights of a run by number, if these have an effect and are determined;
 /// see [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns.
 ///
-/// # Errors See [`problem::ProblemError`], and weights of other terms.
+/// # Errors
+/// See [`problem::ProblemError`], and weights of other terms.
 pub fn standard_errors(
     shape: HceShape,
     weights: &Weights,

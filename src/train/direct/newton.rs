@@ -68,7 +68,8 @@ impl Newton {
 
     /// Takes a step, or none if no step lowers the objective.
     ///
-    /// # Errors A loss that is not finite where the step starts.
+    /// # Errors
+    /// A loss that is not finite where the step starts.
     pub fn step(&mut self, problem: &Problem, point: &mut Point) -> Result<Stepped, ProblemError> {
         let equations = Equations::of(problem, point)?;
         let penalty = penalty(&equations, problem, self.prior.as_ref());

@@ -67,7 +67,8 @@ const BANDS: usize = 2;
 impl Equations {
     /// Computes the equations around a point.
     ///
-    /// # Errors A loss that is not finite.
+    /// # Errors
+    /// A loss that is not finite.
     pub fn of(problem: &Problem, point: &Point) -> Result<Self, ProblemError> {
         let (terms, mean) = (problem.terms, 1.0 / problem.count);
         let mut hessian = Triangle::zeros(terms);

@@ -82,7 +82,8 @@ impl<'a> Problem<'a> {
     /// # Errors
     /// If there are no positions, or no moves to learn from.
     ///
-    /// # Panics If the rows of a position are in several blocks.
+    /// # Panics
+    /// If the rows of a position are in several blocks.
     pub fn new(
         pieces: &'a [Arc<Terms>],
         terms: usize,
@@ -191,7 +192,8 @@ impl<'a> Problem<'a> {
 
     /// The rows of a position of moves, in the chunk's block.
     ///
-    /// # Panics If the goal is another one.
+    /// # Panics
+    /// If the goal is another one.
     pub fn rows(&self, chunk: &Chunk, position: usize) -> Range<usize> {
         let Goal::Moves(choices) = self.goal else { panic!("no moves") };
         let Range { start, end } = choices.rows(position);

@@ -76,10 +76,12 @@ impl Search {
     /// Starts from a point, its `movable` weights rounded to whole centipawns (halves away from
     /// zero), the others unchanged.
     ///
-    /// # Errors Trained weights that are not finite or too large; fixed ones that make the loss not
-    /// finite; counts too large.
+    /// # Errors
+    /// Trained weights that are not finite or too large; fixed ones that make the loss not finite;
+    /// counts too large.
     ///
-    /// # Panics If moves are learnt.
+    /// # Panics
+    /// If moves are learnt.
     pub fn new(problem: &Problem, point: &Point, movable: &[bool]) -> Result<Self, ProblemError> {
         let Goal::Results { targets, scale, loss, shares: counts } = problem.goal else {
             panic!("a local search needs expected results");

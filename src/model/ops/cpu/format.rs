@@ -162,21 +162,20 @@ impl Format<2> for i16 {
 /// An activation ρ and its derivative.
 ///
 /// At the kinks the derivative is that of Burn's operations: 0 for ReLU at 0, and for a clamp the
-/// derivative of its inside at both ends. NaN stays NaN in the value, so that a diverged training
-/// shows.
+/// inner derivative at both ends. NaN stays NaN in the value, so that a divergence is visible.
 pub(super) trait Rho: Copy + Send + Sync {
-    /// The largest ρ'.
+    /// Largest ρ'.
     const STEEPEST: f32;
 
-    /// Units of ρ and ρ' where 1 is `one`: powers of two if `one` is.
+    /// Units of ρ and ρ' if 1 is `one`: powers of two if `one` is.
     fn units(one: f32) -> [f32; 2];
 
-    /// ρ(a) and ρ'(a) where 1 is `one`, in their units.
+    /// ρ(a) and ρ'(a) if 1 is `one`, in their units.
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s);
 }
 
-/// The curve `clamp(a, 0, bound)^power`: the bound is 1, or there is none; the power is 2, only with a
-/// bound, or 1.
+/// The curve `clamp(a, 0, bound)^power`: the bound is 1 or none; the power is 1 or, with a bound,
+/// 2.
 #[derive(Clone, Copy)]
 pub(super) struct Clamped<const BOUNDED: bool, const SQUARED: bool>;
 
@@ -190,7 +189,7 @@ impl<const BOUNDED: bool, const SQUARED: bool> Rho for Clamped<BOUNDED, SQUARED>
     #[inline(always)]
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s) {
         let zero = simd.splat_f32s(0.0);
-        // x86's maximum gives its second operand when either is not a number.
+        // x86's maximum returns its second operand if either is NaN.
         let positive = simd.max_f32s(zero, a);
         let clamped = if BOUNDED { simd.min_f32s(one, positive) } else { positive };
         let inside = match BOUNDED {

@@ -338,8 +338,9 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
 
 /// Sums of the bias and the rows of each of some lists.
 ///
-/// # Safety The lists must have as many entries as `walk`, as [`ChunkPlan::walks`] returns them,
-/// and these must be offsets of the block's rows, in units of [`STEP`] bytes.
+/// # Safety
+/// The lists must have as many entries as `walk`, as [`ChunkPlan::walks`] returns them, and these
+/// must be offsets of the block's rows, in units of [`STEP`] bytes.
 #[inline(always)]
 unsafe fn sum<S, const R: usize, const H: usize, F, E>(
     simd: S,

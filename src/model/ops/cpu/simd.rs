@@ -60,7 +60,8 @@ impl Level {
 
     /// Runs a task with this level's instructions.
     ///
-    /// # Panics If the machine lacks the level.
+    /// # Panics
+    /// If the machine lacks the level.
     pub(in crate::model::ops) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
             #[cfg(target_arch = "x86_64")]

@@ -72,7 +72,8 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
 
 /// Logits, one a position, from White's point of view.
 ///
-/// # Panics If an entry's term does not fit, or a block is inconsistent.
+/// # Panics
+/// If an entry's term does not fit, or a block is inconsistent.
 pub fn terms_logits(weights: &[f32], tempo: f32, job: TermsJob) -> Vec<f32> {
     job.run(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
 }

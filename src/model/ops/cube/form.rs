@@ -119,7 +119,8 @@ pub(super) struct Positions {
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Tiles {
-    /// # Panics If a position has no bucket, or one beyond the last.
+    /// # Panics
+    /// If a position has no bucket, or one beyond the last.
     pub fn new(chosen: &[u8], buckets: usize, batch: usize, part: usize) -> Self {
         let part = part.min(batch).next_multiple_of(TILE).max(TILE);
         let firsts = (0..batch.max(1)).step_by(part);

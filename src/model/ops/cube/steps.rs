@@ -14,7 +14,8 @@ const UNITS: usize = 256;
 
 /// Returns the next parameter and means.
 ///
-/// # Panics If the step is not Adam's.
+/// # Panics
+/// If the step is not Adam's.
 pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
     let Step::Adam(factors) = step else { panic!("only Adam has a kernel on GPUs") };
     let shape = tensors[0].shape();
