@@ -11,8 +11,8 @@ pub use form::{Form, LayerForm, is_pieces, pieces};
 pub use operation::{Arithmetic, Operation, columns, multiply};
 
 pub use crate::features::{
-    FirstView, Inputs, Integer, Kings, MAX_ACTIVE, MIRRORED, PIECES, Row, Set, Views, flipped,
-    is_mirrored,
+    FirstView, Inputs, Integer, Kings, MAX_ACTIVE, MIRRORED, NUMBERS, PIECES, Row, Set, Views,
+    flipped, is_mirrored,
 };
 
 use serde::{Deserialize, Serialize};

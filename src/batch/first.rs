@@ -497,16 +497,7 @@ mod vectors {
     use std::arch::x86_64::*;
 
     use super::{FirstView, MAX_ACTIVE, Matrix, PIECES, WORDS, named};
-
-    const PLACES: [u8; 64] = {
-        let mut places = [0; 64];
-        let mut place = 0;
-        while place < 64 {
-            places[place] = place as u8;
-            place += 1;
-        }
-        places
-    };
+    use crate::architecture::NUMBERS;
 
     pub fn are_available() -> bool {
         is_x86_feature_detected!("avx512bw")
@@ -527,7 +518,7 @@ mod vectors {
             transpose(squares);
         }
         let (places, masks) =
-            (pulp::cast(PLACES), _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64));
+            (pulp::cast(NUMBERS), _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64));
         let inputs = _mm512_set1_epi16(PIECES as i16);
         for (number, (list, length)) in lists.iter().zip(lengths).enumerate() {
             let named = named(bits, number);

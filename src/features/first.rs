@@ -8,6 +8,17 @@ use crate::sample::Position;
 /// The rows of a view, in the order of the board's squares; places behind them hold [`PIECES`].
 pub type FirstView = [u16; MAX_ACTIVE];
 
+/// 0 to 63, squares or bits.
+pub const NUMBERS: [u8; 64] = {
+    let mut numbers = [0; 64];
+    let mut next = 0;
+    while next < 64 {
+        numbers[next] = next as u8;
+        next += 1;
+    }
+    numbers
+};
+
 /// The row of the same piece in the other side's view.
 #[inline(always)]
 pub const fn flipped(row: u16) -> u16 {
@@ -61,21 +72,10 @@ impl Inputs {
 mod vectors {
     use std::arch::x86_64::*;
 
-    use super::{Color, FIRST, FirstView, MIRRORED, PIECES, Position};
+    use super::{Color, FIRST, FirstView, MIRRORED, NUMBERS, PIECES, Position};
 
     /// The row of a view's own king on a1.
     const OWN_KING: i16 = PIECES as i16 / 2 - 64;
-
-    /// The squares.
-    const SQUARES: [u8; 64] = {
-        let mut squares = [0; 64];
-        let mut square = 0;
-        while square < 64 {
-            squares[square] = square as u8;
-            square += 1;
-        }
-        squares
-    };
 
     pub fn are_available() -> bool {
         is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2")
@@ -85,7 +85,7 @@ mod vectors {
     #[target_feature(enable = "avx512bw,avx512vbmi2,popcnt")]
     pub fn first_view(mirror: bool, position: &Position, color: Color) -> FirstView {
         let is_black = color.is_black();
-        let squares = _mm512_maskz_compress_epi8(position.occupied(), pulp::cast(SQUARES));
+        let squares = _mm512_maskz_compress_epi8(position.occupied(), pulp::cast(NUMBERS));
         let squares = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(squares));
         // Each byte has the nibbles of two pieces.
         let two = _mm256_cvtepu8_epi16(pulp::cast(position.nibbles()));

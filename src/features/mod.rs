@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use shakmaty::{Color, Role, Square};
 
-pub use first::{FirstView, MIRRORED, flipped, is_mirrored};
+pub use first::{FirstView, MIRRORED, NUMBERS, flipped, is_mirrored};
 pub use moved::Moved;
 pub use pieces::{Kings, PIECES, Pieces, index, piece, pieces};
 pub use rows::{Row, Rows};
