@@ -15,7 +15,7 @@ use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{Made, Means, begin};
 use nnuance::sample::Position;
 use nnuance::shakmaty::Chess;
-use nnuance::train::ranks::Alone;
+use nnuance::train::ranks::SingleRank;
 
 const CONFIG: &str = "
     version = 3
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
     let config = Config::parse(CONFIG, "the config", &overrides)?;
     let folder = RunFolder::take(Path::new(&path), true, &Losses)?;
     let place = Place::default();
-    let means = Means { place: &place, listener: &Losses, page: true, ranks: &Alone };
+    let means = Means { place: &place, listener: &Losses, page: true, ranks: &SingleRank };
     let Some(finished) = begin(config, &folder, &means)? else { return Ok(()) };
     let Made::Net(written, _) = finished.made else { bail!("the config has a net") };
     let net = written.exported.net;

@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
-use crate::architecture::OwnBuckets;
+use crate::architecture::CustomBuckets;
 use crate::cli;
 use crate::features::{self, FeatureSet, Set};
 use crate::format::Format;
-use crate::loader::{OwnFilter, OwnWeight};
-use crate::registry::{Taken, add};
+use crate::loader::{CustomFilter, CustomWeight};
+use crate::registry::{NameTaken, add};
 use crate::sample::{Position, Sample};
 
-type Addition = Box<dyn FnOnce() -> Result<(), Taken>>;
+type Addition = Box<dyn FnOnce() -> Result<(), NameTaken>>;
 
 /// Additions of a program, by name. Configs, manifests and checkpoints hold the names; a program
 /// that lacks one reports which.
@@ -38,7 +38,7 @@ impl App {
         count: usize,
         of: impl Fn(&Position) -> usize + Send + Sync + 'static,
     ) -> Self {
-        self.and(move || add(name, OwnBuckets { count, of: Box::new(of) }))
+        self.and(move || add(name, CustomBuckets { count, of: Box::new(of) }))
     }
 
     /// Adds a filter for `data.filter.own`; it returns whether a position passes.
@@ -47,7 +47,7 @@ impl App {
         name: &'static str,
         passes: impl Fn(&Sample) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.and(move || add(name, OwnFilter(Box::new(passes))))
+        self.and(move || add(name, CustomFilter(Box::new(passes))))
     }
 
     /// Adds weights of positions for `target.weights.own`, from 0 to 1.
@@ -56,7 +56,7 @@ impl App {
         name: &'static str,
         weight: impl Fn(&Sample) -> f64 + Send + Sync + 'static,
     ) -> Self {
-        self.and(move || add(name, OwnWeight(Box::new(weight))))
+        self.and(move || add(name, CustomWeight(Box::new(weight))))
     }
 
     /// Adds a format of files, which is recognised and named as the others are.
@@ -64,7 +64,7 @@ impl App {
         self.and(move || format.register())
     }
 
-    fn and(mut self, addition: impl FnOnce() -> Result<(), Taken> + 'static) -> Self {
+    fn and(mut self, addition: impl FnOnce() -> Result<(), NameTaken> + 'static) -> Self {
         self.0.push(Box::new(addition));
         self
     }
@@ -74,7 +74,7 @@ impl App {
     ///
     /// # Errors
     /// If a name is taken.
-    pub fn install(self) -> Result<(), Taken> {
+    pub fn install(self) -> Result<(), NameTaken> {
         self.0.into_iter().try_for_each(|addition| addition())
     }
 

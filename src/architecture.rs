@@ -6,7 +6,7 @@ mod form;
 mod operation;
 
 pub use activation::{Activation, Curve};
-pub use buckets::{Buckets, OwnBuckets};
+pub use buckets::{Buckets, CustomBuckets};
 pub use form::{Form, LayerForm, is_pieces, pieces};
 pub use operation::{Arithmetic, Operation, columns, multiply};
 
@@ -38,7 +38,7 @@ pub struct Architecture {
     /// Output buckets (sets of layers), 1 to 32.
     pub buckets: usize,
     /// The function that chooses the output bucket; none: the number of pieces chooses.
-    pub own_buckets: Option<Own<OwnBuckets>>,
+    pub own_buckets: Option<Own<CustomBuckets>>,
 }
 
 /// A layer of the head: an affine map and an activation.
@@ -114,10 +114,10 @@ impl Architecture {
     }
 
     /// The arrays of an affine map, weights and biases.
-    pub fn parts_of_map(&self, map: usize) -> [Part; 2] {
+    pub fn parts_of_map(&self, map: usize) -> [ArrayKind; 2] {
         match map < self.head.len() {
-            true => [Part::Layer(map), Part::LayerBias(map)],
-            false => [Part::Output, Part::OutputBias],
+            true => [ArrayKind::Layer(map), ArrayKind::LayerBias(map)],
+            false => [ArrayKind::Output, ArrayKind::OutputBias],
         }
     }
 
@@ -150,7 +150,7 @@ impl Layer {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
-    pub part: Part,
+    pub part: ArrayKind,
     pub name: String,
     /// Row-major. Where there is one output bucket, its dimension is left out.
     pub shape: Vec<usize>,
@@ -160,7 +160,7 @@ pub struct Array {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum ArrayKind {
     /// `[rows, N]` of a feature set, by its place in the net's list.
     Rows(usize),
     /// `[factor rows, N]`, for training only: each is added to all rows of the set that share it.
@@ -187,26 +187,26 @@ pub enum Factor {
     QaQb,
 }
 
-impl Part {
+impl ArrayKind {
     /// Name of the array in a net of these sets; the first set's is `accumulator.weight`.
     pub fn name(self, sets: &[Set]) -> String {
         match self {
-            Part::Rows(0) => "accumulator.weight".into(),
-            Part::Factor(0) => "factoriser.weight".into(),
-            Part::Rows(set) => format!("{}.weight", sets[set].name()),
-            Part::Factor(set) => format!("{}.factor.weight", sets[set].name()),
-            Part::AccumulatorBias => "accumulator.bias".into(),
-            Part::Layer(i) => format!("head.{i}.weight"),
-            Part::LayerBias(i) => format!("head.{i}.bias"),
-            Part::Output => "output.weight".into(),
-            Part::OutputBias => "output.bias".into(),
-            Part::Psqt(0) => "psqt.weight".into(),
-            Part::Psqt(set) => format!("psqt.{}.weight", sets[set].name()),
+            ArrayKind::Rows(0) => "accumulator.weight".into(),
+            ArrayKind::Factor(0) => "factoriser.weight".into(),
+            ArrayKind::Rows(set) => format!("{}.weight", sets[set].name()),
+            ArrayKind::Factor(set) => format!("{}.factor.weight", sets[set].name()),
+            ArrayKind::AccumulatorBias => "accumulator.bias".into(),
+            ArrayKind::Layer(i) => format!("head.{i}.weight"),
+            ArrayKind::LayerBias(i) => format!("head.{i}.bias"),
+            ArrayKind::Output => "output.weight".into(),
+            ArrayKind::OutputBias => "output.bias".into(),
+            ArrayKind::Psqt(0) => "psqt.weight".into(),
+            ArrayKind::Psqt(set) => format!("psqt.{}.weight", sets[set].name()),
         }
     }
 
     pub fn starts_at_zero(self) -> bool {
-        !matches!(self, Part::Rows(_) | Part::Layer(_) | Part::Output)
+        !matches!(self, ArrayKind::Rows(_) | ArrayKind::Layer(_) | ArrayKind::Output)
     }
 }
 
@@ -223,7 +223,7 @@ impl Array {
 impl Architecture {
     /// All arrays, in the order of files and of the first draws.
     pub fn arrays(&self) -> Vec<Array> {
-        let array = |part: Part, shape: Vec<usize>, fan_in, factor| Array {
+        let array = |part: ArrayKind, shape: Vec<usize>, fan_in, factor| Array {
             part,
             name: part.name(self.inputs.sets()),
             shape,
@@ -240,31 +240,31 @@ impl Architecture {
             let mut of_set = |part, rows| {
                 arrays.push(array(part, vec![rows, hidden], PIECES, Factor::Qa));
             };
-            of_set(Part::Rows(place), set.rows());
+            of_set(ArrayKind::Rows(place), set.rows());
             match self.inputs.factor_rows(place) {
                 0 => {}
-                rows => of_set(Part::Factor(place), rows),
+                rows => of_set(ArrayKind::Factor(place), rows),
             }
         }
-        arrays.push(array(Part::AccumulatorBias, vec![hidden], PIECES, Factor::Qa));
+        arrays.push(array(ArrayKind::AccumulatorBias, vec![hidden], PIECES, Factor::Qa));
         let maps = self.maps();
         let (output, layers) = maps.split_last().expect("a net has an output");
         for (i, &[inputs, outputs]) in layers.iter().enumerate() {
             let (weights, biases) = (of_bucket(&[outputs, inputs]), of_bucket(&[outputs]));
-            arrays.push(array(Part::Layer(i), weights, inputs, Factor::Qb));
-            arrays.push(array(Part::LayerBias(i), biases, inputs, Factor::QaQb));
+            arrays.push(array(ArrayKind::Layer(i), weights, inputs, Factor::Qb));
+            arrays.push(array(ArrayKind::LayerBias(i), biases, inputs, Factor::QaQb));
         }
         let width = output[0];
-        arrays.push(array(Part::Output, of_bucket(&[width]), width, Factor::Qb));
-        arrays.push(array(Part::OutputBias, of_bucket(&[]), width, Factor::QaQb));
+        arrays.push(array(ArrayKind::Output, of_bucket(&[width]), width, Factor::Qb));
+        arrays.push(array(ArrayKind::OutputBias, of_bucket(&[]), width, Factor::QaQb));
         let sets = self.inputs.sets().iter().enumerate().filter(|_| self.psqt);
         arrays.extend(sets.map(|(place, set)| {
-            array(Part::Psqt(place), vec![set.rows(), self.buckets], PIECES, Factor::QaQb)
+            array(ArrayKind::Psqt(place), vec![set.rows(), self.buckets], PIECES, Factor::QaQb)
         }));
         arrays
     }
 
-    pub fn array(&self, part: Part) -> Option<Array> {
+    pub fn array(&self, part: ArrayKind) -> Option<Array> {
         self.arrays().into_iter().find(|array| array.part == part)
     }
 }
@@ -272,7 +272,7 @@ impl Architecture {
 /// Reason why a net cannot exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {reason}")]
-pub struct Impossible {
+pub struct ImpossibleNet {
     /// The key of the description that is wrong.
     pub key: &'static str,
     pub reason: String,
@@ -292,7 +292,7 @@ impl Architecture {
         names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
     }
 
-    pub fn check(&self) -> Result<(), Impossible> {
+    pub fn check(&self) -> Result<(), ImpossibleNet> {
         let Self { inputs, hidden, head, buckets, .. } = self;
         let (kings, sets) = (inputs.kings(), inputs.sets());
         let again = (1..sets.len()).find(|place| sets[..*place].contains(&sets[*place]));
@@ -335,6 +335,6 @@ impl Architecture {
         } else {
             return Ok(());
         };
-        Err(Impossible { key: wrong.0, reason: wrong.1 })
+        Err(ImpossibleNet { key: wrong.0, reason: wrong.1 })
     }
 }

@@ -11,7 +11,7 @@ mod touched;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use choices::{Choices, Verdict, first};
+pub use choices::{ChoiceLoss, Choices, first};
 pub use columns::{COLUMN, Column, Head, SUMS};
 pub use first::{FirstPlanner, FirstViews};
 pub use listed::{Listed, lists};
@@ -25,19 +25,19 @@ use crate::sums::Sums;
 
 /// One of several processes that share each batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OfRank {
+pub struct RankShare {
     pub rank: usize,
     /// The number of ranks, 1 or more.
     pub size: usize,
 }
 
-impl Default for OfRank {
+impl Default for RankShare {
     fn default() -> Self {
         Self::ALL
     }
 }
 
-impl OfRank {
+impl RankShare {
     /// The only process.
     pub const ALL: Self = Self { rank: 0, size: 1 };
 
@@ -237,7 +237,7 @@ pub struct Terms {
     /// +1 where White is to move, -1 where Black is.
     pub turn: Vec<i8>,
     /// Sums of the frozen terms, see [`FrozenSums`].
-    pub held: Held,
+    pub frozen: FrozenSums,
     /// The entries again, grouped by term, for positions that are used many times; else empty.
     pub columns: Vec<Column>,
 }
@@ -245,7 +245,7 @@ pub struct Terms {
 /// Sums, in centipawns, of frozen terms, which have no entries. Each is empty where there are no
 /// such terms.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Held {
+pub struct FrozenSums {
     /// Middlegame and endgame of NORMAL terms, White minus Black.
     pub normal: Vec<[f32; 2]>,
     /// Middlegame and endgame of White's SAFETY terms, then of Black's.
@@ -253,7 +253,7 @@ pub struct Held {
     pub complexity: Vec<f32>,
 }
 
-impl Held {
+impl FrozenSums {
     /// Sums of a row; 0 where there are none.
     fn sums(&self, row: usize) -> Sums {
         let safety = self.safety.get(row).copied().unwrap_or_default();
@@ -333,7 +333,7 @@ impl Terms {
 
     /// Sums of a row with these weights, middlegame and endgame of each; frozen terms included.
     pub fn sums(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
-        self.add_entries(self.held.sums(row), row, weights)
+        self.add_entries(self.frozen.sums(row), row, weights)
     }
 
     /// Sums of a row without frozen terms.
@@ -378,7 +378,7 @@ impl Terms {
 
     /// Copies of rows of other blocks.
     pub fn gather<'a>(rows: impl Iterator<Item = (&'a Terms, usize)>) -> Self {
-        fn held<T: Copy + Default>(to: &mut Vec<T>, from: &[T], row: usize, len: usize) {
+        fn frozen<T: Copy + Default>(to: &mut Vec<T>, from: &[T], row: usize, len: usize) {
             if !(from.is_empty() && to.is_empty()) {
                 to.resize(len, T::default());
                 to.push(from.get(row).copied().unwrap_or_default());
@@ -390,9 +390,9 @@ impl Terms {
             terms.normal.copy(len, &from.normal, row);
             terms.safety.copy(len, &from.safety, row);
             terms.complexity.copy(len, &from.complexity, row);
-            held(&mut terms.held.normal, &from.held.normal, row, len);
-            held(&mut terms.held.safety, &from.held.safety, row, len);
-            held(&mut terms.held.complexity, &from.held.complexity, row, len);
+            frozen(&mut terms.frozen.normal, &from.frozen.normal, row, len);
+            frozen(&mut terms.frozen.safety, &from.frozen.safety, row, len);
+            frozen(&mut terms.frozen.complexity, &from.frozen.complexity, row, len);
             terms.middlegame.push(from.middlegame[row]);
             terms.endgame.push(from.endgame[row]);
             terms.turn.push(from.turn[row]);

@@ -8,8 +8,8 @@ mod sections;
 pub use read::ConfigError;
 pub(crate) use resolve::{LEAST_SCALE, MOST_SCALE};
 pub use sections::{
-    BatchSize, ConfigFile, Data, Earlier, Learn, Net, Optimizer, Schedule, Source, StartSize,
-    Target, Terms, Traces, WholeData,
+    BatchSize, ConfigFile, Data, EarlierLength, Net, Objective, Optimizer, Schedule, Source,
+    StartSize, Target, Terms, Traces, WholeData,
 };
 
 use crate::architecture::Architecture;
@@ -20,7 +20,7 @@ use crate::model::Precision;
 use crate::scales::Scales;
 use crate::train::optimizer::Settings;
 use crate::train::schedule::{Span, Stages};
-use crate::train::target::{Promise, Worth};
+use crate::train::target::{SourceTarget, WinRateModel};
 
 /// The version of the config language that this program reads.
 pub const VERSION: u32 = 3;
@@ -66,7 +66,7 @@ pub struct Config {
     /// Centipawns per logit of the model.
     pub scale: f64,
     /// The win-rate model of the data's scores.
-    pub promise: Promise,
+    pub promise: WinRateModel,
     pub loss: Loss,
     /// Format of all files; none: it is detected for each.
     pub format: Option<&'static Format>,
@@ -167,11 +167,11 @@ impl Config {
     }
 
     /// Targets of positions: first without a source, then of each source.
-    pub fn worths(&self) -> Vec<Worth> {
+    pub fn worths(&self) -> Vec<SourceTarget> {
         let promise = self.promise;
         let own = |source: &Source| {
             let scale = source.score_scale.unwrap_or(promise.scale);
-            Worth::new(Promise { scale, ..promise }, source.wdl)
+            SourceTarget::new(WinRateModel { scale, ..promise }, source.wdl)
         };
         [promise.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
     }
@@ -190,7 +190,7 @@ impl Config {
     }
 
     pub fn learns_moves(&self) -> bool {
-        self.target.learn == Learn::Moves
+        self.target.learn == Objective::Moves
     }
 
     /// Positions that are shuffled together, for data of `positions`.
@@ -224,23 +224,28 @@ impl Config {
     /// Lengths of the run by unit, for data of `positions`.
     pub fn span(&self, positions: u64) -> Span {
         let Schedule { epochs, positions: wanted, superbatches, .. } = self.schedule;
-        self.span_of(&Earlier { epochs, positions: wanted, superbatches, until_step: 0 }, positions)
+        self.span_of(
+            &EarlierLength { epochs, positions: wanted, superbatches, until_step: 0 },
+            positions,
+        )
     }
 
     /// Earlier lengths of the run, each with the step up to which it was valid.
     pub fn earlier_spans(&self, positions: u64) -> Vec<(Span, u64)> {
-        let of = |length: &Earlier| (self.span_of(length, positions), length.until_step);
+        let of = |length: &EarlierLength| (self.span_of(length, positions), length.until_step);
         self.schedule.extended.iter().map(of).collect()
     }
 
     /// One length by unit. More positions than [`MOST_POSITIONS`] are capped, which no run reaches.
-    fn span_of(&self, length: &Earlier, positions: u64) -> Span {
+    fn span_of(&self, length: &EarlierLength, positions: u64) -> Span {
         let batch = self.batch.map_or(positions.max(1), |batch| batch as u64);
         let superbatch = self.schedule.batches_per_superbatch;
         let wanted = match *length {
-            Earlier { positions: Some(wanted), .. } => wanted as f64,
-            Earlier { superbatches: Some(count), .. } => count * superbatch as f64 * batch as f64,
-            Earlier { epochs, .. } => {
+            EarlierLength { positions: Some(wanted), .. } => wanted as f64,
+            EarlierLength { superbatches: Some(count), .. } => {
+                count * superbatch as f64 * batch as f64
+            }
+            EarlierLength { epochs, .. } => {
                 let most = if self.learns_moves() { MOST_ROUNDS } else { MOST_SWEEPS };
                 epochs.unwrap_or(most) * positions as f64
             }

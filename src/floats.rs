@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::architecture::{self, Architecture, Arithmetic, Array, Curve, Operation, Part};
+use crate::architecture::{self, Architecture, Arithmetic, Array, ArrayKind, Curve, Operation};
 use crate::features::Rows;
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
@@ -20,8 +20,8 @@ impl<'a> Floats<'a> {
         let mut arrays = Vec::new();
         for array in net.merged().arrays() {
             let mut values = Cow::Borrowed(weights.get(&array.name, &array.shape)?);
-            if let Part::Rows(place) = array.part
-                && let Some(shared) = net.array(Part::Factor(place))
+            if let ArrayKind::Rows(place) = array.part
+                && let Some(shared) = net.array(ArrayKind::Factor(place))
             {
                 let (set, hidden) = (&net.inputs.sets()[place], net.hidden);
                 let shared = weights.get(&shared.name, &shared.shape)?;
@@ -37,7 +37,7 @@ impl<'a> Floats<'a> {
     }
 
     /// The numbers of one array; none where the net has no such array.
-    pub fn get(&self, part: Part) -> &[f32] {
+    pub fn get(&self, part: ArrayKind) -> &[f32] {
         let found = self.arrays.iter().find(|(array, _)| array.part == part);
         found.map_or(&[], |(_, values)| values)
     }
@@ -64,21 +64,21 @@ impl<'a> Float<'a> {
         Ok(Self { floats: Floats::of(weights, net)?, net: net.merged() })
     }
 
-    pub fn get(&self, part: Part) -> &[f32] {
+    pub fn get(&self, part: ArrayKind) -> &[f32] {
         self.floats.get(part)
     }
 
     /// The weights of one row of the accumulator, `[hidden]`.
     pub fn row(&self, row: usize) -> &[f32] {
         let (set, row) = self.net.inputs.set_of(row);
-        &self.get(Part::Rows(set))[row * self.net.hidden..][..self.net.hidden]
+        &self.get(ArrayKind::Rows(set))[row * self.net.hidden..][..self.net.hidden]
     }
 
     /// Adds `times` times a row to an accumulator.
     pub fn add(&self, row: usize, times: f64, accumulator: &mut [f64]) {
         let (neurons, values) = accumulator.split_at_mut(self.net.hidden);
         let (set, place) = self.net.inputs.set_of(row);
-        for (part, sums) in [(Part::Rows(set), neurons), (Part::Psqt(set), values)] {
+        for (part, sums) in [(ArrayKind::Rows(set), neurons), (ArrayKind::Psqt(set), values)] {
             if !sums.is_empty() {
                 let row = &self.get(part)[place * sums.len()..];
                 sums.iter_mut().zip(row).for_each(|(sum, &term)| *sum += times * f64::from(term));
@@ -101,7 +101,7 @@ impl<'a> Float<'a> {
     /// The accumulators of each perspective's active rows.
     pub fn sums(&self, lists: &[Rows]) -> Vec<Vec<f64>> {
         let of_view = |rows: &Rows| {
-            let biases = self.get(Part::AccumulatorBias);
+            let biases = self.get(ArrayKind::AccumulatorBias);
             let mut accumulator: Vec<f64> = biases.iter().map(|&bias| bias.into()).collect();
             accumulator.resize(biases.len() + self.net.psqt_columns(), 0.0);
             for row in rows.entries() {

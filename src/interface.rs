@@ -6,7 +6,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, Move};
 
 use crate::score::Score;
-use crate::search::{Game, Limits, Searched};
+use crate::search::{Game, Limits, SearchResult};
 
 /// Commands of an interface.
 #[derive(Clone, Debug)]
@@ -160,8 +160,8 @@ pub fn word(played: Move, mode: CastlingMode) -> String {
 }
 
 /// The `info` line of an iteration, `milliseconds` after the start.
-pub fn info(found: &Searched, milliseconds: u64, mode: CastlingMode) -> String {
-    let Searched { score, pv, depth, seldepth, nodes } = found;
+pub fn info(found: &SearchResult, milliseconds: u64, mode: CastlingMode) -> String {
+    let SearchResult { score, pv, depth, seldepth, nodes } = found;
     let score = match score {
         Score::Centipawns(score) => format!("cp {score}"),
         Score::Mate(moves) => format!("mate {moves}"),

@@ -34,15 +34,15 @@ pub struct Silent;
 impl Progress for Silent {}
 
 /// Work in progress; it ends when this is dropped.
-pub struct Begun<'a>(&'a dyn Progress);
+pub struct WorkGuard<'a>(&'a dyn Progress);
 
 /// Adds finished items; the work ends when it is dropped.
 pub type Counter<'a> = Box<dyn Fn(u64) + Sync + 'a>;
 
 impl dyn Progress + '_ {
-    pub fn begun(&self, work: &'static str, total: Option<u64>, done: u64) -> Begun<'_> {
+    pub fn begun(&self, work: &'static str, total: Option<u64>, done: u64) -> WorkGuard<'_> {
         self.begin(work, total, done);
-        Begun(self)
+        WorkGuard(self)
     }
 
     pub fn count(&self, total: Option<u64>, work: &'static str) -> Counter<'_> {
@@ -51,13 +51,13 @@ impl dyn Progress + '_ {
     }
 }
 
-impl Begun<'_> {
+impl WorkGuard<'_> {
     fn advance(&self, count: u64) {
         self.0.advance(count);
     }
 }
 
-impl Drop for Begun<'_> {
+impl Drop for WorkGuard<'_> {
     fn drop(&mut self) {
         self.0.end();
     }

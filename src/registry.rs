@@ -30,7 +30,7 @@ pub struct Own<T: 'static> {
 /// Reason why a value cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is a {noun} `{name}` already; choose another name for the second")]
-pub struct Taken {
+pub struct NameTaken {
     pub noun: &'static str,
     pub name: String,
 }
@@ -38,14 +38,14 @@ pub struct Taken {
 /// Reason why a name has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this program has no {noun} `{name}`{known}; run the program that registers it")]
-pub struct Missing {
+pub struct NameMissing {
     noun: &'static str,
     name: String,
     /// The existing names, as words.
     known: String,
 }
 
-impl Missing {
+impl NameMissing {
     pub fn of<T: Kind>(name: &str, known: &[&str]) -> Self {
         let known = match known.is_empty() {
             true => String::new(),
@@ -56,10 +56,10 @@ impl Missing {
 }
 
 /// Adds a value until the end of the process.
-pub fn add<T: Kind>(name: &str, value: T) -> Result<(), Taken> {
+pub fn add<T: Kind>(name: &str, value: T) -> Result<(), NameTaken> {
     let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
     if added.iter().any(|(taken, value)| *taken == name && value.is::<T>()) {
-        return Err(Taken { noun: T::NOUN, name: name.into() });
+        return Err(NameTaken { noun: T::NOUN, name: name.into() });
     }
     added.push((String::leak(name.into()), Box::leak(Box::new(value))));
     Ok(())
@@ -83,13 +83,13 @@ impl<T> Own<T> {
 }
 
 impl<T: Kind> FromStr for Own<T> {
-    type Err = Missing;
+    type Err = NameMissing;
 
-    fn from_str(name: &str) -> Result<Self, Missing> {
+    fn from_str(name: &str) -> Result<Self, NameMissing> {
         let all = all::<T>();
         let known: Vec<&str> = all.iter().map(|own| own.name).collect();
         let found = all.iter().find(|own| own.name == name);
-        found.copied().ok_or_else(|| Missing::of::<T>(name, &known))
+        found.copied().ok_or_else(|| NameMissing::of::<T>(name, &known))
     }
 }
 

@@ -44,17 +44,18 @@ pub struct Piece {
 /// Reason why a position is not legal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Impossible(String);
+pub struct IllegalPosition(String);
 
 impl Position {
     /// Parses a FEN, whose last four fields may be missing. It needs both kings, and the side that
     /// moved must not be in check; castling rights and en passant squares that contradict the board
     /// are dropped.
-    pub fn from_fen(fen: &str) -> Result<Self, Impossible> {
+    pub fn from_fen(fen: &str) -> Result<Self, IllegalPosition> {
         if let Some(position) = Self::from_plain_fen(fen) {
             return Ok(position);
         }
-        let fen: Fen = fen.parse().map_err(|error| Impossible(format!("not a FEN ({error})")))?;
+        let fen: Fen =
+            fen.parse().map_err(|error| IllegalPosition(format!("not a FEN ({error})")))?;
         Self::from_setup(fen.into_setup())
     }
 
@@ -64,7 +65,7 @@ impl Position {
     }
 
     /// Checks a raw board against the rules, as [`Position::from_fen`] does.
-    pub fn from_setup(setup: Setup) -> Result<Self, Impossible> {
+    pub fn from_setup(setup: Setup) -> Result<Self, IllegalPosition> {
         at_most_32(setup.board.occupied().count())?;
         Ok(Self::from_chess(&legal(setup)?))
     }
@@ -107,7 +108,7 @@ impl Position {
         ep: Option<Square>,
         halfmove: u8,
         fullmove: u16,
-    ) -> Result<Self, Impossible> {
+    ) -> Result<Self, IllegalPosition> {
         let (count, packed) = (occupied.count_ones(), u128::from_le_bytes(nibbles));
         // The lowest bit of each nibble with role 7, which does not exist.
         let wrong = packed & packed >> 1 & packed >> 2 & LOWEST;
@@ -121,7 +122,7 @@ impl Position {
     }
 
     /// Converts to a position for move generation; an error if it is illegal.
-    pub fn to_chess(&self) -> Result<Chess, Impossible> {
+    pub fn to_chess(&self) -> Result<Chess, IllegalPosition> {
         legal(self.setup())
     }
 
@@ -274,30 +275,30 @@ pub fn mix(hash: u64, word: u64) -> u64 {
 }
 
 /// Checks a board against the rules; castling rights and en passant that contradict it are dropped.
-pub(crate) fn legal(setup: Setup) -> Result<Chess, Impossible> {
+pub(crate) fn legal(setup: Setup) -> Result<Chess, IllegalPosition> {
     Chess::from_setup(setup, CastlingMode::Chess960)
         .or_else(PositionError::ignore_invalid_castling_rights)
         .or_else(PositionError::ignore_invalid_ep_square)
         .or_else(PositionError::ignore_impossible_check)
         .or_else(PositionError::ignore_too_much_material)
-        .map_err(|error| Impossible(error.to_string()))
+        .map_err(|error| IllegalPosition(error.to_string()))
 }
 
 #[cold]
-fn parts_error(count: usize, packed: u128, wrong: u128) -> Impossible {
+fn parts_error(count: usize, packed: u128, wrong: u128) -> IllegalPosition {
     at_most_32(count).err().unwrap_or_else(|| {
         let nibble = (packed >> wrong.trailing_zeros().min(127)) as u8 & 15;
-        Impossible(match wrong {
+        IllegalPosition(match wrong {
             0 => format!("{count} squares are occupied, but more pieces are listed"),
             _ => format!("nibble {nibble} stands for no piece"),
         })
     })
 }
 
-fn at_most_32(pieces: usize) -> Result<(), Impossible> {
+fn at_most_32(pieces: usize) -> Result<(), IllegalPosition> {
     match pieces <= 32 {
         true => Ok(()),
-        false => Err(Impossible(format!("{pieces} pieces on the board, at most 32 fit"))),
+        false => Err(IllegalPosition(format!("{pieces} pieces on the board, at most 32 fit"))),
     }
 }
 
@@ -344,7 +345,7 @@ pub struct Sample {
     pub score: Option<i16>,
     /// Half-moves since the start of the game.
     pub ply: Option<u16>,
-    pub played: Option<Played>,
+    pub played: Option<PlayedMove>,
     /// Hash of the game's start position and moves: equal for all positions of a game.
     pub game: Option<NonZeroU64>,
     /// Source of a run, counted from 1; 0 in every reader.
@@ -373,7 +374,7 @@ impl GameHash {
         Self(start.key())
     }
 
-    pub fn play(&mut self, played: Played) {
+    pub fn play(&mut self, played: PlayedMove) {
         self.0 = mix(self.0, u64::from(played.0.get()));
     }
 
@@ -434,9 +435,9 @@ impl Spread {
 /// promotion to N, B, R, Q (12-13), kind (14-15: normal, en passant, castling as king takes own
 /// rook, promotion).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Played(pub NonZeroU16);
+pub struct PlayedMove(pub NonZeroU16);
 
-impl Played {
+impl PlayedMove {
     pub fn from(self) -> Square {
         Square::new(u32::from(self.0.get() & 63))
     }
@@ -473,7 +474,7 @@ impl Played {
             Move::Castle { king, rook } => (king, rook, 2 << 14),
             Move::Put { .. } => return None,
         };
-        NonZeroU16::new(from as u16 | (to as u16) << 6 | kind).map(Played)
+        NonZeroU16::new(from as u16 | (to as u16) << 6 | kind).map(PlayedMove)
     }
 
     /// The move in `chess`, if it is legal there.

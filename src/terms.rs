@@ -125,7 +125,7 @@ impl TermList {
 
 /// The terms of an engine, and the units of its phase and scale factor.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OwnTerms {
+pub struct EngineTerms {
     pub list: TermList,
     /// The engine's phase with all pieces on the board, more than 0; it is 0 without any.
     pub phase: f64,
@@ -150,7 +150,7 @@ pub struct TermListError {
     reason: String,
 }
 
-impl OwnTerms {
+impl EngineTerms {
     pub fn read(path: &Path) -> Result<Self, TermListError> {
         let text = input::text(path, input::TEXT).map_err(|error| TermListError {
             path: path.to_path_buf(),
@@ -218,8 +218,8 @@ impl OwnTerms {
     }
 }
 
-/// Writes the list as [`OwnTerms::read`] reads it, without loss of digits.
-impl fmt::Display for OwnTerms {
+/// Writes the list as [`EngineTerms::read`] reads it, without loss of digits.
+impl fmt::Display for EngineTerms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "phase {}\nscale {}\ntempo {}", self.phase, self.scale, self.list.tempo)?;
         for TermEntry { name, kind, start: [mg, eg], counts } in &self.list.terms {

@@ -8,13 +8,13 @@ use crate::registry::{Kind, Own};
 use crate::sample::Position;
 
 /// Output buckets that a program adds.
-pub struct OwnBuckets {
+pub struct CustomBuckets {
     pub count: usize,
     /// The bucket of a position, below `count`.
     pub of: Box<dyn Fn(&Position) -> usize + Send + Sync>,
 }
 
-impl Kind for OwnBuckets {
+impl Kind for CustomBuckets {
     const NOUN: &'static str = "output buckets";
 }
 
@@ -24,7 +24,7 @@ impl Kind for OwnBuckets {
 pub enum Buckets {
     /// This number of buckets, by the number of pieces.
     Pieces(usize),
-    Own(Own<OwnBuckets>),
+    Own(Own<CustomBuckets>),
 }
 
 impl Buckets {
@@ -35,7 +35,7 @@ impl Buckets {
         }
     }
 
-    pub fn own(self) -> Option<Own<OwnBuckets>> {
+    pub fn own(self) -> Option<Own<CustomBuckets>> {
         match self {
             Self::Pieces(_) => None,
             Self::Own(own) => Some(own),

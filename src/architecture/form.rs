@@ -4,9 +4,11 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Activation, Architecture, Buckets, Impossible, Inputs, Kings, Layer, PIECES, Views};
+use super::{
+    Activation, Architecture, Buckets, ImpossibleNet, Inputs, Kings, Layer, PIECES, Views,
+};
 use crate::features;
-use crate::registry::Missing;
+use crate::registry::NameMissing;
 
 /// A net in its written form; missing fields are as in the simplest nets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,18 +64,21 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl TryFrom<Form> for Architecture {
-    type Error = Impossible;
+    type Error = ImpossibleNet;
 
-    fn try_from(form: Form) -> Result<Self, Impossible> {
+    fn try_from(form: Form) -> Result<Self, ImpossibleNet> {
         let kings = Kings::new(form.mirror, &form.king_buckets)
-            .map_err(|reason| Impossible { key: "king_buckets", reason })?;
-        let missing = |it: Missing| Impossible { key: "sets", reason: it.to_string() };
+            .map_err(|reason| ImpossibleNet { key: "king_buckets", reason })?;
+        let missing = |it: NameMissing| ImpossibleNet { key: "sets", reason: it.to_string() };
         let set = |name: &String| features::named(name, kings).map_err(missing);
         let sets = form.sets.iter().map(set).collect::<Result<Vec<_>, _>>()?;
         if sets.is_empty() {
-            return Err(Impossible { key: "sets", reason: "name a set, such as `pieces`".into() });
+            return Err(ImpossibleNet {
+                key: "sets",
+                reason: "name a set, such as `pieces`".into(),
+            });
         }
-        let head = layers(&form.head).map_err(|reason| Impossible { key: "head", reason })?;
+        let head = layers(&form.head).map_err(|reason| ImpossibleNet { key: "head", reason })?;
         let architecture = Self {
             inputs: Inputs::new(form.inputs, sets, form.factorised),
             hidden: form.hidden,

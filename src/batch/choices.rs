@@ -31,7 +31,7 @@ pub struct Choices {
 
 /// Loss of a position.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct ChoiceLoss {
     pub loss: f64,
     /// Derivatives by the values. They add up to 0.
     pub slopes: Vec<f64>,
@@ -93,7 +93,12 @@ impl Choices {
 
     /// Loss of a position whose moves teach something. `outputs` are those of its rows, in units of
     /// `scale` centipawns; derivatives are by values for the side that moved.
-    pub fn judge<T: Copy + Into<f64>>(&self, position: usize, outputs: &[T], unit: f64) -> Verdict {
+    pub fn judge<T: Copy + Into<f64>>(
+        &self,
+        position: usize,
+        outputs: &[T],
+        unit: f64,
+    ) -> ChoiceLoss {
         let rows = self.rows(position);
         let values = self.values(rows.clone(), outputs, unit);
         let (root, moves) = values.split_last().expect("a position has rows");
@@ -123,7 +128,7 @@ impl Choices {
                 curvatures[i] = share / (Self::UNIT * Self::UNIT);
             }
         }
-        Verdict { loss, slopes, curvatures }
+        ChoiceLoss { loss, slopes, curvatures }
     }
 
     /// Derivatives of the mean loss by the logits of all rows.
@@ -131,7 +136,7 @@ impl Choices {
         let count = self.count();
         let mut forces = vec![0.0; logits.len()];
         for (position, rows) in self.iter().enumerate().filter(|(_, rows)| Self::teaches(rows)) {
-            let Verdict { slopes, .. } = self.judge(position, &logits[rows.clone()], self.scale);
+            let ChoiceLoss { slopes, .. } = self.judge(position, &logits[rows.clone()], self.scale);
             let signed = slopes.iter().zip(&self.signs[rows.clone()]);
             for (force, (slope, sign)) in forces[rows].iter_mut().zip(signed) {
                 *force = (slope * self.scale * f64::from(*sign) / count) as f32;

@@ -28,7 +28,7 @@ use crate::report::Table;
 use crate::run::recipe;
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
-use crate::train::ranks::Alone;
+use crate::train::ranks::SingleRank;
 use crate::train::schedule::{Span, Stages};
 use crate::train::{self, Settings, Training};
 
@@ -351,7 +351,7 @@ impl Bench<'_> {
             folder: folder.path(),
             held_out: &[],
             until: u64::MAX,
-            ranks: &Alone,
+            ranks: &SingleRank,
         };
         let weights = initial(architecture(config)?, config.seed);
         let start = Checkpoint { weights, ..Checkpoint::default() };

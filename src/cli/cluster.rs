@@ -5,7 +5,7 @@ mod world;
 
 use anyhow::{Error, Result, ensure};
 
-use crate::train::ranks::{Alone, Ranks};
+use crate::train::ranks::{Ranks, SingleRank};
 
 /// The number of processes started together, as Open MPI, MPICH and Slurm report it.
 fn process_count() -> Option<usize> {
@@ -45,7 +45,7 @@ pub fn ranks(silence: u16) -> Result<&'static dyn Ranks> {
         return Ok(world::World::join(silence)?);
     }
     let _ = silence;
-    Ok(&Alone)
+    Ok(&SingleRank)
 }
 
 /// Waits for all ranks to finish.

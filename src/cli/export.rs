@@ -8,13 +8,13 @@ use super::options::{DataFiles, among};
 use super::out;
 use super::terminal::Terminal;
 use crate::export::snippet::{Language, snippet};
-use crate::export::tables::{Tapering, Tuned, source};
+use crate::export::tables::{Tapering, TunedTerms, source};
 use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
 use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
-use crate::report::{Matched, Table};
-use crate::run::export::{Origin, Written, match_to, read, refuse_overwriting, write};
+use crate::report::{MatchedScale, Table};
+use crate::run::export::{Origin, WrittenNet, match_to, read, refuse_overwriting, write};
 use crate::run::folder::{BEST, NET};
 use crate::run::path::{FileKind, holds_terms, in_folder, kind_of};
 use crate::run::terms::read_weights;
@@ -144,8 +144,8 @@ const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Languag
 const HEADS: &[(&str, HeadFormat)] = &[("float", HeadFormat::Float), ("int8", HeadFormat::Int8)];
 
 /// Adds rows about the match of SCALE.
-fn add_matched(table: &mut Table, name: &str, matched: &Matched) {
-    let Matched { factor, scale_before, scale_after, fitted: [old, new] } = matched;
+fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
+    let MatchedScale { factor, scale_before, scale_after, fitted: [old, new] } = matched;
     let least = if factor.interval_is_lower_bound { "at least " } else { "" };
     let interval = factor.interval.map_or(String::new(), |[low, high]| {
         format!(" (95 % interval {least}{low:.3} to {high:.3})")
@@ -157,8 +157,8 @@ fn add_matched(table: &mut Table, name: &str, matched: &Matched) {
 }
 
 /// Adds rows about an exported net.
-pub fn add_written(table: &mut Table, written: &Written) {
-    let Written { exported, kind, paths: [floats, net, manifest], measured } = written;
+pub fn add_written(table: &mut Table, written: &WrittenNet) {
+    let WrittenNet { exported, kind, paths: [floats, net, manifest], measured } = written;
     let found = &exported.manifest;
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("exported", format!("{} from a {kind}, {}", exported.architecture, found.scales));
@@ -205,7 +205,7 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
     let (weights, units) = read_weights(path).with_context(|| path.display().to_string())?;
     let origin = weights.source.clone().unwrap_or_else(|| path.display().to_string());
     let (list, values) = weights.used();
-    let tuned = Tuned {
+    let tuned = TunedTerms {
         list: &list,
         weights: &values,
         tempo: weights.tempo,

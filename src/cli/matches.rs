@@ -10,12 +10,12 @@ use super::data::{option, resumable};
 use super::options::{Beginning, Place, Rules};
 use super::out;
 use super::terminal::Terminal;
-use crate::engine::{Clock, EngineSettings, Entrant, Part, journal};
+use crate::engine::{Clock, EngineSettings, JobPart, PlayerFactory, journal};
 use crate::model::Precision;
 use crate::progress::Progress as _;
 use crate::report::elo::{Sprt, Verdict, ratings, table};
-use crate::run::OwnPlayer;
-use crate::run::arena::{Manner, Pace, Played, Recorder, play};
+use crate::run::SearchPlayer;
+use crate::run::arena::{MatchResult, MatchRules, Recorder, TimeControl, play};
 use crate::run::played::{self, Match};
 
 /// Let evaluations play against each other: which one is stronger, and by how many Elo
@@ -71,7 +71,7 @@ pub struct Args {
     /// Play a part of the pairs alone, such as 2/3: several machines share a match so, and --from
     /// tells what all have played
     #[arg(long, value_name = "I/N", default_value = "1/1", conflicts_with = "sprt")]
-    part: Part,
+    part: JobPart,
     /// Play nothing, and tell what was played in these files of games, in PGN
     #[arg(long, value_name = "GAMES", num_args = 1.., conflicts_with_all = ["evaluations", "engines", "pgn"])]
     from: Vec<PathBuf>,
@@ -114,7 +114,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if !args.from.is_empty() {
         let Match { played, notes, .. } = played::read(&args.from)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
-        let meetings = Played { meetings: played.meetings, ..Played::default() };
+        let meetings = MatchResult { meetings: played.meetings, ..MatchResult::default() };
         print(args.json, &played.names, &meetings, None)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -122,10 +122,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
     ensure!(args.sprt.is_none() || count == 2, "--sprt is for two players, not {count}");
     let place = args.place.open(Precision::F32)?;
-    let mut players: Vec<Box<dyn Entrant>> = Vec::new();
+    let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
-        let mebibytes = args.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
-        let player = OwnPlayer::open(name, &place, &Terminal::default())?;
+        let mebibytes = args.hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize);
+        let player = SearchPlayer::open(name, &place, &Terminal::default())?;
         players.push(Box::new(player.with_tables(mebibytes)));
     }
     let hash = args.hash.map(|size| ("Hash".to_string(), size.to_string()));
@@ -136,8 +136,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let all: Vec<String> = players.iter().map(|player| player.name()).collect();
     let twice = (1..all.len()).find(|&i| all[..i].contains(&all[i]));
     ensure!(twice.is_none(), "two players are called {}; rename one", all[twice.unwrap_or(0)]);
-    let manner = Manner {
-        pace: args.time.map_or(Pace::Nodes(args.nodes.unwrap_or(1000)), Pace::Clock),
+    let manner = MatchRules {
+        pace: args.time.map_or(TimeControl::Nodes(args.nodes.unwrap_or(1000)), TimeControl::Clock),
         openings: args.beginning.openings(),
         adjudication: args.rules.adjudication(),
         seed: args.seed,
@@ -176,7 +176,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 /// Prints the results of a match.
-fn print(json: bool, names: &[String], played: &Played, sprt: Option<&Sprt>) -> Result<()> {
+fn print(json: bool, names: &[String], played: &MatchResult, sprt: Option<&Sprt>) -> Result<()> {
     let meetings = &played.meetings;
     let rated = match names.len() {
         2 => None,

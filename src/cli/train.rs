@@ -11,7 +11,7 @@ use super::{cluster, export, out};
 use crate::config::Config;
 use crate::report::Table;
 use crate::run::folder::{self, RunFolder};
-use crate::run::train::{Finished, Made, Means, begin, join, resume};
+use crate::run::train::{Finished, Means, RunResult, begin, join, resume};
 use crate::train::End;
 
 /// Train a net, or handcrafted terms, as a config says
@@ -94,13 +94,13 @@ fn text(finished: &Finished) -> String {
         row("training loss", format!("{loss:.6} at that step"));
     }
     match made {
-        Made::Net(written, terms) => {
+        RunResult::Net(written, terms) => {
             export::add_written(&mut table, written);
             if let Some(terms) = terms {
                 table.row(["terms", &format!("{}, as they learnt with the net", terms.display())]);
             }
         }
-        Made::Terms(values) => {
+        RunResult::Terms(values) => {
             row("tables", file(folder::TERMS));
             row("changes", file(folder::TERMS_CSV));
             row("source", format!("nnuance export {} -o terms.h (or .rs)", folder.display()));

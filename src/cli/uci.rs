@@ -13,12 +13,12 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _};
 
 use super::options::Place;
 use super::terminal::Terminal;
-use crate::engine::{Entrant as _, clock::Alarm};
+use crate::engine::{PlayerFactory as _, clock::Alarm};
 use crate::interface::{self, Command, Go};
 use crate::model::Precision;
-use crate::run::OwnPlayer;
+use crate::run::SearchPlayer;
 use crate::sample::Position;
-use crate::search::{Evaluate, Game, Question, Searcher};
+use crate::search::{Evaluate, Game, SearchSettings, Searcher};
 
 /// Be a chess engine that plays with an evaluation, for graphical interfaces and for matches
 ///
@@ -51,7 +51,7 @@ const MOST_OVERHEAD: u64 = 5_000;
 pub fn run(args: Args) -> Result<()> {
     let place = args.place.open(Precision::F32)?;
     let terminal = Terminal::default();
-    let player = OwnPlayer::open(&args.evaluation, &place, &terminal)?;
+    let player = SearchPlayer::open(&args.evaluation, &place, &terminal)?;
     let scale = args.fitted_scale.unwrap_or_else(|| player.scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let searcher = Searcher::new(MEBIBYTES);
@@ -202,7 +202,7 @@ impl Session<'_, '_> {
         (self.is_endless, self.is_timed) = (go.infinite, budget.is_some());
         let (game, mode) = (self.game.clone(), self.mode);
         self.order(move |Worker { searcher, evaluation, scale }| {
-            let question = Question { limits: go.limits, scale: *scale };
+            let question = SearchSettings { limits: go.limits, scale: *scale };
             let milliseconds = || began.elapsed().as_millis() as u64;
             let mut printed = Vec::new();
             let found = searcher.search(&game, &mut **evaluation, &question, &stop, &mut |found| {

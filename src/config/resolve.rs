@@ -1,10 +1,12 @@
 //! Checks a config and fills in its defaults, for all other parts.
 
 use super::{
-    BatchSize, Config, ConfigError, ConfigFile, Learn, MOST_POSITIONS, Model, Net, NetModel,
+    BatchSize, Config, ConfigError, ConfigFile, MOST_POSITIONS, Model, Net, NetModel, Objective,
     Optimizer, Source, StartSize, VERSION, WIDE, WholeData,
 };
-use crate::architecture::{Activation, Architecture, Form, Impossible, Integer, MAX_ACTIVE, Part};
+use crate::architecture::{
+    Activation, Architecture, ArrayKind, Form, ImpossibleNet, Integer, MAX_ACTIVE,
+};
 use crate::format::Format;
 use crate::loader::{DataSource, MOST_IN_CHUNK, Reading, Test};
 use crate::loss::{Loss, LossShape};
@@ -14,7 +16,7 @@ use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
 use crate::train::optimizer::{Name, Settings, stands_for};
 use crate::train::schedule::Stages;
-use crate::train::target::Promise;
+use crate::train::target::WinRateModel;
 
 /// Largest batch in positions; a larger number is a mistake.
 const LARGEST_BATCH: u64 = 1 << 22;
@@ -64,7 +66,7 @@ impl Config {
         // With moves each position comes with all its legal moves.
         let usual = match file.target.learn {
             _ if direct => BatchSize::All(WholeData::All),
-            Learn::Moves => BatchSize::Positions(1024),
+            Objective::Moves => BatchSize::Positions(1024),
             _ => BatchSize::Positions(16_384),
         };
         let batch = file.schedule.batch.get_or_insert(usual).positions();
@@ -72,7 +74,7 @@ impl Config {
         let test = file.data.test.map_or(if separate { Test(1.0) } else { Test::DEFAULT }, Test);
         let of_scores = file.target.score_scale.filter(|_| is_net).map(f64::round);
         let scale = file.target.scale.or(of_scores).unwrap_or(Scales::default().scale.into());
-        let promise = Promise {
+        let promise = WinRateModel {
             scale: file.target.score_scale.unwrap_or(scale),
             offset: file.target.score_offset.unwrap_or(0.0),
         };
@@ -174,7 +176,7 @@ impl Net {
             psqt: self.psqt,
             output_buckets: self.output_buckets,
         };
-        let wrong = |Impossible { key, reason }| ConfigError::of(&format!("net.{key}"), reason);
+        let wrong = |ImpossibleNet { key, reason }| ConfigError::of(&format!("net.{key}"), reason);
         let architecture = Architecture::try_from(form).map_err(wrong)?;
         let qa = self.qa.unwrap_or(Scales::default().qa);
         let scales = Scales { qa, qb: self.qb, scale, head_format: self.head_format };
@@ -426,7 +428,7 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
             "is a line of points that rise, with weights from 0, not all 0: [[0, 0.2], [30, 1]]";
         return Err(ConfigError::of(&format!("target.weights.{key}"), reason));
     }
-    let (values, moves) = (target.learn == Learn::Values, target.learn == Learn::Moves);
+    let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
     let level = target.weights.is_level();
     let gauss = name == Name::GaussNewton;
     let sees_as_mover =
@@ -487,7 +489,7 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
 /// smaller, so that the largest sum, and its largest change per step, are those of pieces.
 fn fit_sets(NetModel { architecture, scales, .. }: &NetModel, optimizer: &mut Settings) {
     for array in architecture.arrays() {
-        let (Part::Rows(set) | Part::Factor(set)) = array.part else { continue };
+        let (ArrayKind::Rows(set) | ArrayKind::Factor(set)) = array.part else { continue };
         let inputs = &architecture.inputs;
         let parts = if inputs.factor_rows(set) > 0 { 2.0 } else { 1.0 };
         let of = &inputs.sets()[set];
@@ -535,7 +537,7 @@ fn data_source(
             format: format("data.source.format", source.format.as_deref())?.or(of_all),
             view: source.point_of_view.or(data.point_of_view),
             filter: source.filter.as_ref().unwrap_or(&data.filter).clone(),
-            scores: target.learn != Learn::Moves && wdl < 1.0,
+            scores: target.learn != Objective::Moves && wdl < 1.0,
             limit: source.limit.or(data.limit),
         },
     })

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Activation, Buckets, LayerForm, Views, is_pieces, pieces};
-use crate::loader::{Filter, Weighing};
+use crate::loader::{Filter, PositionWeights};
 use crate::loss::LossShape;
 use crate::model::Precision;
 use crate::point_of_view::PointOfView;
@@ -197,9 +197,9 @@ pub struct Target {
     pub power: Option<f64>,
     /// Additional factor of the loss where the model expects more than the target.
     pub asymmetry: Option<f64>,
-    #[serde(skip_serializing_if = "Weighing::is_level")]
-    pub weights: Weighing,
-    pub learn: Learn,
+    #[serde(skip_serializing_if = "PositionWeights::is_level")]
+    pub weights: PositionWeights,
+    pub learn: Objective,
     /// With moves: least squares with this force in centipawns; none: softmax.
     pub force: Option<f64>,
 }
@@ -207,7 +207,7 @@ pub struct Target {
 /// Objective of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Learn {
+pub enum Objective {
     /// The result of its game, and its score.
     #[default]
     Values,
@@ -256,7 +256,7 @@ pub struct Schedule {
     pub patience: Option<u64>,
     /// Lengths of the run before it was made longer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub extended: Vec<Earlier>,
+    pub extended: Vec<EarlierLength>,
 }
 
 /// Positions per step.
@@ -287,7 +287,7 @@ impl BatchSize {
 /// An earlier length of a run, as in `[schedule]`, and the step up to which it was valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Earlier {
+pub struct EarlierLength {
     pub epochs: Option<f64>,
     pub positions: Option<u64>,
     pub superbatches: Option<f64>,

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::digits::{counted, percent, share};
 use crate::format::{
-    BadRecords, Facts, Holds,
-    view::{Of, measure},
+    BadRecords, Facts, Presence,
+    view::{LabelKind, measure},
 };
 use crate::loss::sigmoid;
 use crate::point_of_view::PointOfView;
@@ -179,7 +179,7 @@ pub struct Scale {
 pub type FitScale = fn(&[f64], &[f64]) -> Option<(f64, bool)>;
 
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct ReadCounts {
     /// Point of view in which scores and results were read.
     pub view: PointOfView,
     pub bad: BadRecords,
@@ -257,7 +257,7 @@ impl Exam {
     /// Starts an exam of samples from a format with these facts.
     pub fn new(facts: &Facts) -> Self {
         Self {
-            colours: facts.colours != Holds::Never,
+            colours: facts.colours != Presence::Never,
             it: Diagnosis::default(),
             white: Results::default(),
             keys: Keys::default(),
@@ -293,7 +293,12 @@ impl Exam {
 
     /// Completes the diagnosis, with the reader's counts, a fit of scales, and the keys of other
     /// files, which must not contain the same positions.
-    pub fn diagnose(self, reading: &Reading, fit: FitScale, against: Option<&Keys>) -> Diagnosis {
+    pub fn diagnose(
+        self,
+        reading: &ReadCounts,
+        fit: FitScale,
+        against: Option<&Keys>,
+    ) -> Diagnosis {
         let mut it = self.it;
         it.games = self.keys.games();
         it.bad_records = reading.bad.count;
@@ -344,7 +349,7 @@ fn note(noted: bool, about: &'static str, says: String, cure: &str) -> Finding {
     finding(if noted { Grade::Note } else { Grade::Ok }, about, says, cure)
 }
 
-fn records(it: &Diagnosis, reading: &Reading) -> Finding {
+fn records(it: &Diagnosis, reading: &ReadCounts) -> Finding {
     let bad = it.bad_records;
     if let Some(ended) = &reading.ended {
         let cure = match it.unfinished {
@@ -444,8 +449,8 @@ fn repeats(it: &Diagnosis) -> Finding {
 /// Checks the point of view of results and scores.
 fn views(samples: &[Sample], view: PointOfView, colours: bool) -> Vec<Finding> {
     let scored = samples.iter().any(|sample| sample.score.is_some());
-    let of = [(Of::Result, "view, results"), (Of::Score, "view, scores")];
-    let check = |(of, about): (Of, &'static str)| {
+    let of = [(LabelKind::Result, "view, results"), (LabelKind::Score, "view, scores")];
+    let check = |(of, about): (LabelKind, &'static str)| {
         let verdict = measure(samples, of, colours);
         match (verdict.contradiction(view), verdict.evidence()) {
             (Some(why), _) => finding(Grade::Problem, about, why, ""),

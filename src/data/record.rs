@@ -4,8 +4,8 @@ use std::num::NonZeroU16;
 
 use shakmaty::{Color, Square};
 
-use crate::format::{Format, Holds};
-use crate::sample::{Impossible, Played, Position, Sample};
+use crate::format::{Format, Presence};
+use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
 
 /// All fields of a [`Sample`] except its game: 28 bytes of the position, result as f32, score, ply
 /// and move in 16 bits each, a byte of flags for score and ply, a zero.
@@ -34,7 +34,7 @@ impl Record {
     }
 
     /// Unpacks the sample; an error only if the bytes do not come from [`Record::pack`].
-    pub fn unpack(&self) -> Result<Sample, Impossible> {
+    pub fn unpack(&self) -> Result<Sample, IllegalPosition> {
         let bytes = &self.0;
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("40 bytes"));
@@ -51,7 +51,7 @@ impl Record {
             result: f32::from_le_bytes(*bytes[28..].first_chunk().expect("12 bytes follow")),
             score: (bytes[38] & 1 == 1).then_some(two(32) as i16),
             ply: (bytes[38] & 2 == 2).then_some(two(34)),
-            played: NonZeroU16::new(two(36)).map(Played),
+            played: NonZeroU16::new(two(36)).map(PlayedMove),
             ..Sample::of(position)
         })
     }
@@ -72,7 +72,7 @@ pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
             "who is White, castling rights, en passant squares and counters",
         ),
     ] {
-        if holds != Holds::Never && carries == Holds::Never {
+        if holds != Presence::Never && carries == Presence::Never {
             lost.push(fact);
         }
     }

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 
 use shakmaty::{Chess, Color, EnPassantMode, Position as _, zobrist::Zobrist64};
 
-use super::player::Searched;
-use super::uci::Line;
+use super::player::MoveResult;
+use super::uci::GameLine;
 use crate::format::pgn::Ply;
-use crate::sample::{GameHash, Played, Position, Sample};
+use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
 /// A game from its opening to its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,15 +24,15 @@ impl Game {
     pub fn play<E>(
         start: Chess,
         rules: Adjudication,
-        mut ask: impl FnMut(&Line) -> Result<ControlFlow<Ending, Searched>, E>,
+        mut ask: impl FnMut(&GameLine) -> Result<ControlFlow<Ending, MoveResult>, E>,
     ) -> Result<Self, E> {
-        let mut line = Line::new(start.clone());
+        let mut line = GameLine::new(start.clone());
         let mut referee = Referee::new(rules, &start);
         let mut plies = Vec::new();
         loop {
             let ending = match ask(&line)? {
                 ControlFlow::Break(ending) => Some(ending),
-                ControlFlow::Continue(Searched { best: played, score, depth, .. }) => {
+                ControlFlow::Continue(MoveResult { best: played, score, depth, .. }) => {
                     plies.push(Ply { played, score, depth });
                     let mover = line.chess().turn();
                     line.play(played);
@@ -53,7 +53,7 @@ impl Game {
         let mut hash = GameHash::of(&Position::from_chess(&chess));
         let sample = |ply: &Ply| {
             let half_moves = 2 * (chess.fullmoves().get() - 1) + u32::from(chess.turn().is_black());
-            let played = Played::from_move(&ply.played);
+            let played = PlayedMove::from_move(&ply.played);
             let sample = Sample {
                 position: Position::from_chess(&chess),
                 result: if chess.turn().is_white() { white } else { 1.0 - white },

@@ -21,10 +21,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use journal::JournalError;
-pub use player::{Clock, Crew, Entrant, Limit, Player};
+pub use player::{Clock, Limit, ParallelPlayers, Player, PlayerFactory};
 pub use positions::{PositionsJob, positions};
 pub use selfplay::{SelfplayJob, selfplay};
-pub use uci::{EngineSettings, Fault};
+pub use uci::{EngineFault, EngineSettings};
 
 pub use crate::score::Score;
 
@@ -33,7 +33,7 @@ use crate::format::{BadRecords, ReadError, WriteError};
 
 /// An item that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skip {
+pub struct SkippedItem {
     /// Counted from 0, in order of the input or of the games.
     pub item: u64,
     pub fen: String,
@@ -42,13 +42,13 @@ pub struct Skip {
 
 /// A contiguous share of a job, for one of several machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct JobPart {
     /// From 1.
     number: u64,
     count: u64,
 }
 
-impl Part {
+impl JobPart {
     pub const WHOLE: Self = Self { number: 1, count: 1 };
 
     /// The items of this part, of `total`.
@@ -59,7 +59,7 @@ impl Part {
     }
 }
 
-impl FromStr for Part {
+impl FromStr for JobPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -74,12 +74,12 @@ impl FromStr for Part {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct JobReport {
     /// Finished items of all runs together.
     pub done: u64,
     pub written: u64,
     /// Failed items, in order.
-    pub skipped: Vec<Skip>,
+    pub skipped: Vec<SkippedItem>,
     /// Items that earlier runs finished.
     pub resumed_at: u64,
     /// Whether [`Progress::stop`](crate::progress::Progress::stop) ended the job; the same call resumes it.
@@ -88,7 +88,7 @@ pub struct Report {
     pub bad_records: BadRecords,
 }
 
-impl Report {
+impl JobReport {
     /// Fails if a finished job wrote nothing.
     fn unless_empty(self, path: &Path, why: &str) -> Result<Self, EngineError> {
         if self.written > 0 || self.stopped {
@@ -108,7 +108,7 @@ pub enum EngineError {
     )]
     Start { program: PathBuf, error: io::Error },
     #[error("{0}; is it an engine that speaks UCI?")]
-    NotUci(#[source] Fault),
+    NotUci(#[source] EngineFault),
     #[error("{engine} has no option `{name}`{near}")]
     Option { engine: String, name: String, near: String },
     #[error("UCI_Chess960 is set as the positions need it; leave it out of the options")]

@@ -7,20 +7,20 @@ use shakmaty::{Chess, Color, Move, uci::UciMove};
 
 use super::EngineError;
 use super::pool::Workers;
-use super::uci::{Fault, Line};
+use super::uci::{EngineFault, GameLine};
 use crate::score::Score;
 
 /// A player of one board, which keeps what earlier searches found.
 pub trait Player {
     /// Searches the position at the end of a line; it must have a legal move.
-    fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
+    fn search(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault>;
 
     /// Searches without memory of earlier searches, so that the result depends on the line alone.
-    fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
+    fn search_anew(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault>;
 }
 
 /// A participant that can start players for several boards.
-pub trait Entrant: Send + Sync {
+pub trait PlayerFactory: Send + Sync {
     fn name(&self) -> String;
 
     /// Starts another player.
@@ -31,13 +31,13 @@ pub trait Entrant: Send + Sync {
 }
 
 #[derive(Clone)]
-pub struct Crew {
-    pub entrant: Arc<dyn Entrant>,
+pub struct ParallelPlayers {
+    pub entrant: Arc<dyn PlayerFactory>,
     /// Players side by side, at least 1. Results do not depend on it.
     pub players: usize,
 }
 
-impl Crew {
+impl ParallelPlayers {
     pub(super) fn workers<'a>(
         &'a self,
     ) -> Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync + use<'a>> {
@@ -99,7 +99,7 @@ impl fmt::Display for Limit {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Searched {
+pub struct MoveResult {
     pub best: Move,
     /// From the point of view of the side to move.
     pub score: Score,

@@ -6,8 +6,8 @@ use std::thread;
 
 use super::journal::Journal;
 use super::player::Player;
-use super::uci::Fault;
-use super::{EngineError, Report, Skip};
+use super::uci::EngineFault;
+use super::{EngineError, JobReport, SkippedItem};
 use crate::progress::Progress;
 
 pub struct Workers<H> {
@@ -21,24 +21,24 @@ const RETRIES: u32 = 2;
 
 /// Reason why an item failed.
 #[derive(Debug)]
-pub enum Obstacle {
+pub enum ItemError {
     /// The player failed; a retry may help.
-    Player(Fault),
+    Player(EngineFault),
     /// The item itself is at fault; the FEN locates it.
     Item { fen: String, reason: String },
 }
 
-impl From<Fault> for Obstacle {
-    fn from(fault: Fault) -> Self {
-        Obstacle::Player(fault)
+impl From<EngineFault> for ItemError {
+    fn from(fault: EngineFault) -> Self {
+        ItemError::Player(fault)
     }
 }
 
 /// An attempted item and its result.
-pub struct Tried<I, T> {
+pub struct AttemptedItem<I, T> {
     pub item: I,
     /// The result, or the obstacle of the last try.
-    pub made: Result<T, Obstacle>,
+    pub made: Result<T, ItemError>,
 }
 
 /// Finished items per worker that may wait for an earlier one.
@@ -107,8 +107,8 @@ impl<I> Drop for Closing<'_, I> {
 pub fn run<W, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<W, EngineError> + Sync>,
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
-    work: impl Fn(&mut W, &I) -> Result<T, Obstacle> + Sync,
-    mut keep: impl FnMut(Tried<I, T>) -> Result<(), EngineError>,
+    work: impl Fn(&mut W, &I) -> Result<T, ItemError> + Sync,
+    mut keep: impl FnMut(AttemptedItem<I, T>) -> Result<(), EngineError>,
     stop: &dyn Fn() -> bool,
 ) -> Result<bool, EngineError> {
     let count = workers.count.max(1);
@@ -156,8 +156,8 @@ fn attempt<W, I, T>(
     workers: &Workers<impl Fn() -> Result<W, EngineError>>,
     worker: &mut Option<W>,
     item: I,
-    work: &impl Fn(&mut W, &I) -> Result<T, Obstacle>,
-) -> Result<Tried<I, T>, EngineError> {
+    work: &impl Fn(&mut W, &I) -> Result<T, ItemError>,
+) -> Result<AttemptedItem<I, T>, EngineError> {
     let mut tries = 0;
     loop {
         let mut own = match worker.take() {
@@ -165,7 +165,7 @@ fn attempt<W, I, T>(
             None => (workers.start)()?,
         };
         let made = work(&mut own, &item);
-        if let Err(Obstacle::Player(_)) = made {
+        if let Err(ItemError::Player(_)) = made {
             // The item may have harmed it: the next one gets a fresh worker.
             tries += 1;
             if tries <= RETRIES {
@@ -174,7 +174,7 @@ fn attempt<W, I, T>(
         } else {
             *worker = Some(own);
         }
-        return Ok(Tried { item, made });
+        return Ok(AttemptedItem { item, made });
     }
 }
 
@@ -185,7 +185,7 @@ const COMMIT: f64 = 5.0;
 const MAX_CONSECUTIVE_FAILURES: u64 = 10;
 
 /// An item's effect on the output after its bytes were appended.
-pub struct Kept {
+pub struct AppendedItem {
     /// Positions or games.
     pub written: u64,
     /// Whether the output may be cut behind it: it does not end within a game.
@@ -197,13 +197,13 @@ pub struct Kept {
 /// the next item that succeeds.
 pub fn drive<'a, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync>,
-    (mut journal, every): (Journal<Skip>, u64),
+    (mut journal, every): (Journal<SkippedItem>, u64),
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
-    work: impl Fn(&mut dyn Player, &I) -> Result<T, Obstacle> + Sync,
-    mut keep: impl FnMut(&I, Option<T>, &mut Vec<u8>) -> Result<Kept, EngineError>,
+    work: impl Fn(&mut dyn Player, &I) -> Result<T, ItemError> + Sync,
+    mut keep: impl FnMut(&I, Option<T>, &mut Vec<u8>) -> Result<AppendedItem, EngineError>,
     (noun, total): (&'static str, u64),
     watch: &dyn Progress,
-) -> Result<Report, EngineError> {
+) -> Result<JobReport, EngineError> {
     let begun = journal.progress();
     let _begun = watch.begun(noun, Some(total), begun.items);
     let mut committed = watch.seconds();
@@ -211,7 +211,7 @@ pub fn drive<'a, I: Send, T: Send>(
     // The part that may be committed.
     let (mut whole_bytes, mut whole_skips, mut whole) = (0, 0, begun);
     let mut failures = 0;
-    let each = |tried: Tried<I, T>| {
+    let each = |tried: AttemptedItem<I, T>| {
         let made = match tried.made {
             Ok(made) => {
                 failures = 0;
@@ -219,14 +219,14 @@ pub fn drive<'a, I: Send, T: Send>(
             }
             Err(obstacle) => {
                 let (fen, reason) = match obstacle {
-                    Obstacle::Player(fault) => (fault.fen.clone(), fault.to_string()),
-                    Obstacle::Item { fen, reason } => (fen, reason),
+                    ItemError::Player(fault) => (fault.fen.clone(), fault.to_string()),
+                    ItemError::Item { fen, reason } => (fen, reason),
                 };
                 failures += 1;
                 if failures == MAX_CONSECUTIVE_FAILURES {
                     return Err(EngineError::Hopeless { count: failures, reason });
                 }
-                skips.push(Skip { item: progress.items, fen, reason });
+                skips.push(SkippedItem { item: progress.items, fen, reason });
                 None
             }
         };
@@ -264,13 +264,13 @@ pub fn drive<'a, I: Send, T: Send>(
     committed?;
 
     let progress = journal.progress();
-    let report = Report {
+    let report = JobReport {
         done: progress.items,
         written: progress.written,
         skipped: journal.notes().to_vec(),
         resumed_at: begun.items,
         stopped: !done,
-        ..Report::default()
+        ..JobReport::default()
     };
     if done {
         journal.finish()?;

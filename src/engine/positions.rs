@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use shakmaty::Position as _;
 
 use super::journal::Journal;
-use super::player::{Crew, Limit, Player};
-use super::pool::{Kept, Obstacle, drive};
-use super::uci::Line;
-use super::{EngineError, Report};
+use super::player::{Limit, ParallelPlayers, Player};
+use super::pool::{AppendedItem, ItemError, drive};
+use super::uci::GameLine;
+use super::{EngineError, JobReport};
 use crate::digest;
-use crate::format::{Format, Holds, Source, WriteError};
+use crate::format::{Format, Presence, Source, WriteError};
 use crate::progress::Progress;
 use crate::sample::Sample;
 use crate::score::Score;
@@ -28,7 +28,7 @@ pub struct PositionsJob {
     pub output: PathBuf,
     pub format: &'static Format,
     pub limit: Limit,
-    pub crew: Crew,
+    pub crew: ParallelPlayers,
     /// The positions of the input to search; in formats of games, those of games that start there.
     pub range: Range<u64>,
     /// Most bad records of the input that are skipped.
@@ -36,7 +36,7 @@ pub struct PositionsJob {
 }
 
 /// Searches each position of the input without its past and writes the results, in order.
-pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, EngineError> {
+pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, EngineError> {
     let PositionsJob { input, output, format, limit, .. } = job;
     let (name, facts) = (format.name, format.facts);
     let failed = |error| EngineError::Input { path: input.clone(), error };
@@ -49,7 +49,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
     ];
     settings.extend(job.crew.entrant.settings()?);
     let mut items = Items::open(job)?;
-    if facts.moves == Holds::Always && items.source.format().facts.moves == Holds::Never {
+    if facts.moves == Presence::Always && items.source.format().facts.moves == Presence::Never {
         return Err(EngineError::NoMoves { format: name, input: input.clone() });
     }
     let mut writer = format.new_writer(output)?;
@@ -59,7 +59,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
         items.next().transpose()?;
     }
     let work = |player: &mut dyn Player, item: &Item| label(player, &item.sample, *limit);
-    let in_games = facts.games != Holds::Never;
+    let in_games = facts.games != Presence::Never;
     let keep = |item: &Item, made: Option<Sample>, bytes: &mut Vec<u8>| {
         let stays = item.sample.game.is_some() && in_games;
         let added = u64::from(made.is_some());
@@ -74,7 +74,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
         if item.last_of_game {
             writer.finish(bytes);
         }
-        Ok(Kept { written: added, whole: item.last_of_game })
+        Ok(AppendedItem { written: added, whole: item.last_of_game })
     };
     let total = job.range.end - job.range.start;
     let report = drive(
@@ -87,15 +87,15 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
         watch,
     )?;
     let bad_records = items.source.bad_records().clone();
-    Ok(Report { bad_records, ..report.unless_empty(output, "no position was left")? })
+    Ok(JobReport { bad_records, ..report.unless_empty(output, "no position was left")? })
 }
 
-fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sample, Obstacle> {
+fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sample, ItemError> {
     let position = &sample.position;
     let chess = position
         .to_chess()
-        .map_err(|error| Obstacle::Item { fen: position.fen(), reason: error.to_string() })?;
-    let line = Line::new(chess);
+        .map_err(|error| ItemError::Item { fen: position.fen(), reason: error.to_string() })?;
+    let line = GameLine::new(chess);
     let score = if !line.chess().legal_moves().is_empty() {
         player.search_anew(&line, limit)?.score
     } else if line.chess().is_check() {
@@ -128,7 +128,7 @@ struct Items {
 impl Items {
     fn open(job: &PositionsJob) -> Result<Self, EngineError> {
         let source = Source::open(&job.input, None, job.bad_records)?;
-        let games = job.format.facts.games != Holds::Never;
+        let games = job.format.facts.games != Presence::Never;
         let range = job.range.clone();
         Ok(Self { source, block: Vec::new(), at: 0, games, range, number: 0, game: 0 })
     }

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use super::game::{Adjudication, Game};
 use super::journal::Journal;
 use super::opening::{Opener, Openings};
-use super::player::{Crew, Limit, Player};
-use super::pool::{Kept, Obstacle, drive};
-use super::uci::Line;
-use super::{EngineError, Report};
-use crate::format::{Format, Holds, WriteError};
+use super::player::{Limit, ParallelPlayers, Player};
+use super::pool::{AppendedItem, ItemError, drive};
+use super::uci::GameLine;
+use super::{EngineError, JobReport};
+use crate::format::{Format, Presence, WriteError};
 use crate::progress::Progress;
 
 #[derive(Clone)]
@@ -26,13 +26,13 @@ pub struct SelfplayJob {
     pub limit: Limit,
     pub openings: Openings,
     pub adjudication: Adjudication,
-    pub crew: Crew,
+    pub crew: ParallelPlayers,
 }
 
 /// Plays games and writes them whole, in order, each once all before it are finished.
-pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<Report, EngineError> {
+pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, EngineError> {
     let Format { name, writer, facts, .. } = *job.format;
-    let (Some(writer), true) = (writer, facts.moves != Holds::Never) else {
+    let (Some(writer), true) = (writer, facts.moves != Presence::Never) else {
         return Err(EngineError::NoGames(name));
     };
     let opener = Opener::new(&job.openings, job.seed, job.games)?;
@@ -58,7 +58,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<Report, Engin
             writer.write(&sample, bytes).map_err(failed)?;
         }
         writer.finish(bytes);
-        Ok(Kept { written: game.is_some().into(), whole: true })
+        Ok(AppendedItem { written: game.is_some().into(), whole: true })
     };
     let journal = Journal::open(&job.output, &settings)?;
     let total = job.range.end - job.range.start;
@@ -74,11 +74,11 @@ fn play(
     player: &mut dyn Player,
     opener: &Opener,
     number: u64,
-) -> Result<Game, Obstacle> {
+) -> Result<Game, ItemError> {
     let bound = job.openings.bound;
     let mut last = String::new();
     for start in opener.openings(number) {
-        let line = Line::new(start.clone());
+        let line = GameLine::new(start.clone());
         let searched = player.search_anew(&line, job.limit)?;
         if searched.score.centipawns().unsigned_abs() > bound.unsigned_abs() {
             last = line.fen();
@@ -92,5 +92,5 @@ fn play(
     }
     let number = number + 1;
     let reason = format!("game {number} found no opening that is not over and within {bound} cp");
-    Err(Obstacle::Item { fen: last, reason })
+    Err(ItemError::Item { fen: last, reason })
 }

@@ -13,7 +13,7 @@ use shakmaty::{
 
 use super::EngineError;
 use super::clock::Deadline;
-use super::player::{Entrant, Limit, Player, Searched, exact_score, parse_move};
+use super::player::{Limit, MoveResult, Player, PlayerFactory, exact_score, parse_move};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {
@@ -45,7 +45,7 @@ const CHESS960: &str = "UCI_Chess960";
 /// Failure of an engine: after which command, on which position.
 #[derive(Debug, thiserror::Error)]
 #[error("{engine} {what} after `{command}`{}{fen}", if fen.is_empty() { "" } else { " on " })]
-pub struct Fault {
+pub struct EngineFault {
     pub engine: String,
     pub command: String,
     /// Empty if no position was searched.
@@ -55,14 +55,14 @@ pub struct Fault {
 
 /// The game so far, as a player receives it before a search.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct GameLine {
     first: Chess,
     moves: Vec<Move>,
     mode: CastlingMode,
     chess: Chess,
 }
 
-impl Line {
+impl GameLine {
     /// A position without a past, of Chess960 if castling starts from unusual squares.
     pub fn new(chess: Chess) -> Self {
         let usual = |color: Color| {
@@ -196,7 +196,7 @@ impl Uci {
         Ok(engine)
     }
 
-    fn introduce(&mut self) -> Result<(), Fault> {
+    fn introduce(&mut self) -> Result<(), EngineFault> {
         let deadline = Deadline::after(self.patience_ms);
         self.send("uci", "")?;
         loop {
@@ -216,19 +216,19 @@ impl Uci {
         self.options.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), EngineFault> {
         self.send(&format!("setoption name {name} value {value}"), "")
     }
 
     /// Waits until all commands so far are processed.
-    fn ready(&mut self, command: &str, fen: &str) -> Result<(), Fault> {
+    fn ready(&mut self, command: &str, fen: &str) -> Result<(), EngineFault> {
         let deadline = Deadline::after(self.patience_ms);
         self.send("isready", fen)?;
         while self.line(deadline, command, fen)? != "readyok" {}
         Ok(())
     }
 
-    fn send(&mut self, command: &str, fen: &str) -> Result<(), Fault> {
+    fn send(&mut self, command: &str, fen: &str) -> Result<(), EngineFault> {
         let input = self.input.as_mut().expect("the input is open until the drop");
         let sent = input.write_all(format!("{command}\n").as_bytes()).and_then(|()| input.flush());
         sent.map_err(|error| {
@@ -241,7 +241,12 @@ impl Uci {
     }
 
     /// The next line of the answer to a command, without its end.
-    fn line(&mut self, deadline: Deadline, command: &str, fen: &str) -> Result<String, Fault> {
+    fn line(
+        &mut self,
+        deadline: Deadline,
+        command: &str,
+        fen: &str,
+    ) -> Result<String, EngineFault> {
         let what = match self.lines.recv_timeout(deadline.left()) {
             Ok(Ok(line)) if !deadline.left().is_zero() => return Ok(line),
             Ok(Err(error)) => format!("cannot be read ({error})"),
@@ -266,10 +271,15 @@ impl Uci {
         format!("ended by itself ({how})")
     }
 
-    fn fault(&self, command: &str, fen: &str, what: &str) -> Fault {
+    fn fault(&self, command: &str, fen: &str, what: &str) -> EngineFault {
         // A long game would hide the message.
         let command = command.split(" moves ").next().unwrap_or(command).to_string();
-        Fault { engine: self.name.clone(), command, fen: fen.to_string(), what: what.to_string() }
+        EngineFault {
+            engine: self.name.clone(),
+            command,
+            fen: fen.to_string(),
+            what: what.to_string(),
+        }
     }
 }
 
@@ -305,13 +315,13 @@ fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
 }
 
 impl Player for Uci {
-    fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
+    fn search_anew(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
         self.send("ucinewgame", &line.fen())?;
         self.ready("ucinewgame", &line.fen())?;
         self.search(line, limit)
     }
 
-    fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
+    fn search(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
         let fen = line.fen();
         if self.chess960 != line.is_chess960() {
             if !self.has(CHESS960) {
@@ -337,7 +347,7 @@ impl Player for Uci {
                     let what = match parse_move(word, line.chess()) {
                         None => format!("answered `{word}`, which is not a legal move,"),
                         Some(best) => match found {
-                            Some((score, depth)) => return Ok(Searched { best, score, depth }),
+                            Some((score, depth)) => return Ok(MoveResult { best, score, depth }),
                             None => "gave a move but no exact score".to_string(),
                         },
                     };
@@ -349,7 +359,7 @@ impl Player for Uci {
     }
 }
 
-impl Entrant for EngineSettings {
+impl PlayerFactory for EngineSettings {
     /// The program's name without its folder.
     fn name(&self) -> String {
         let path = self.program.as_path();

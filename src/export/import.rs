@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::architecture::{Architecture, Form, Impossible, Part};
+use crate::architecture::{Architecture, ArrayKind, Form, ImpossibleNet};
 use crate::floats::Floats;
 use crate::net::{
     Hints, Net, NetError, Padding, Stored, holds_floats_by_name, is_safetensors, raw_hidden,
@@ -11,7 +11,7 @@ use crate::scales::{HeadFormat, Scales};
 use crate::weights::{Weights, WeightsError, WeightsFile};
 
 #[derive(Debug)]
-pub struct Imported {
+pub struct ImportedWeights {
     pub weights: Weights,
     pub architecture: Architecture,
     pub scales: Scales,
@@ -33,7 +33,7 @@ pub enum ImportError {
     #[error("the checkpoint says {key} = {value:?}, expected {expected}")]
     Fact { key: &'static str, value: String, expected: String },
     #[error("there is no such net: {0}")]
-    Impossible(#[from] Impossible),
+    ImpossibleNet(#[from] ImpossibleNet),
     #[error("the checkpoint breaks off in {at}; is the file whole?")]
     Truncated { at: String },
     #[error("the checkpoint has no {id}; it holds {held}")]
@@ -64,8 +64,8 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
 }
 
 /// Imports a checkpoint of ours or of bullet, or a quantised net described by `hints`.
-pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
-    let source = |weights, architecture, kind| Imported {
+pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
+    let source = |weights, architecture, kind| ImportedWeights {
         weights,
         architecture,
         scales: hints.scales,
@@ -78,7 +78,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
         let (architecture, scales) = of_facts(&weights, &facts, hints)?;
         Floats::of(&weights, &architecture)?;
         let source = source(weights, architecture, "checkpoint");
-        return Ok(Imported { facts, scales, ..source });
+        return Ok(ImportedWeights { facts, scales, ..source });
     }
     if holds_floats_by_name(bytes) {
         let (weights, architecture) = weights(bytes, &hints.net)?;
@@ -100,7 +100,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
     }
     let net = read?;
     let source = source(dequantise(&net), net.architecture().clone(), "quantised net");
-    Ok(Imported { padding: net.padding(), ..source })
+    Ok(ImportedWeights { padding: net.padding(), ..source })
 }
 
 /// Weights of a net, which quantise to the same net again.
@@ -150,20 +150,20 @@ fn of_facts(
     Ok((architecture, Scales { qa, qb, scale, head_format }))
 }
 
-fn possible(net: Architecture) -> Result<Architecture, Impossible> {
+fn possible(net: Architecture) -> Result<Architecture, ImpossibleNet> {
     Form::from(net).try_into()
 }
 
 /// Weights in our shapes, and the net with their hidden size and factoriser.
 fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), ImportError> {
     let mut arrays = arrays(bytes)?;
-    let factorised = arrays.contains_key(&id(net, Part::Factor(0)));
+    let factorised = arrays.contains_key(&id(net, ArrayKind::Factor(0)));
     let held = arrays.keys().cloned().collect::<Vec<_>>().join(", ");
     let mut take = |id: String| {
         let missing = || ImportError::Missing { id: id.clone(), held: held.clone() };
         arrays.remove(&id).ok_or_else(missing)
     };
-    let biases = take(id(net, Part::AccumulatorBias))?;
+    let biases = take(id(net, ArrayKind::AccumulatorBias))?;
     let mut net = net.with_hidden(biases.len());
     net.inputs.factorised = factorised;
     let net = possible(net)?;
@@ -171,7 +171,7 @@ fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), 
     for array in net.arrays() {
         let id = id(&net, array.part);
         let values = match array.part {
-            Part::AccumulatorBias => biases.clone(),
+            ArrayKind::AccumulatorBias => biases.clone(),
             _ => take(id.clone())?,
         };
         let (found, expected) = (values.len(), array.len());
@@ -179,7 +179,7 @@ fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), 
             return Err(ImportError::Count { id, found, expected, shape: net.to_string() });
         }
         let values = match array.part {
-            Part::Layer(_) | Part::Output => turned(&values, array.fan_in),
+            ArrayKind::Layer(_) | ArrayKind::Output => turned(&values, array.fan_in),
             _ => values,
         };
         weights.insert(&array.name, &array.shape, values);
@@ -194,16 +194,18 @@ fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), 
 }
 
 /// The trainer's name of an array.
-fn id(net: &Architecture, part: Part) -> String {
+fn id(net: &Architecture, part: ArrayKind) -> String {
     match part {
-        Part::Rows(0) => "l0w".into(),
-        Part::Factor(0) => "l0f".into(),
-        Part::Rows(_) | Part::Factor(_) | Part::Psqt(_) => part.name(net.inputs.sets()),
-        Part::AccumulatorBias => "l0b".into(),
-        Part::Layer(layer) => format!("l{}w", layer + 1),
-        Part::LayerBias(layer) => format!("l{}b", layer + 1),
-        Part::Output => format!("l{}w", net.head.len() + 1),
-        Part::OutputBias => format!("l{}b", net.head.len() + 1),
+        ArrayKind::Rows(0) => "l0w".into(),
+        ArrayKind::Factor(0) => "l0f".into(),
+        ArrayKind::Rows(_) | ArrayKind::Factor(_) | ArrayKind::Psqt(_) => {
+            part.name(net.inputs.sets())
+        }
+        ArrayKind::AccumulatorBias => "l0b".into(),
+        ArrayKind::Layer(layer) => format!("l{}w", layer + 1),
+        ArrayKind::LayerBias(layer) => format!("l{}b", layer + 1),
+        ArrayKind::Output => format!("l{}w", net.head.len() + 1),
+        ArrayKind::OutputBias => format!("l{}b", net.head.len() + 1),
     }
 }
 

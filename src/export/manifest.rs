@@ -11,7 +11,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::verify::{Golden, golden_evaluations};
-use super::{FittedScale, FloatError, MatchedTo, Proof};
+use super::{FittedScale, FloatError, Proof, ScaleReference};
 use crate::architecture::Architecture;
 use crate::data_file::DataFile;
 use crate::digest::digest;
@@ -38,7 +38,7 @@ pub struct Manifest {
     /// Null without results.
     pub fitted_scale: Option<FittedScale>,
     /// Null unless SCALE was matched to another evaluation.
-    pub matched: Option<MatchedTo>,
+    pub matched: Option<ScaleReference>,
     pub proof: Proof,
     /// Centipawns for the side to move.
     pub golden: Vec<Golden>,
@@ -57,7 +57,7 @@ pub struct Provenance {
     /// Hashes of the games of those, on which the weights were chosen; null without any.
     pub validation_sketch: Option<String>,
     /// The net that training started from; null for random weights.
-    pub start: Option<StartedFrom>,
+    pub start: Option<StartNet>,
     /// The base evaluation that the net is added to; null without one.
     pub base: Option<Base>,
     /// Positions trained on, with repetitions.
@@ -67,7 +67,7 @@ pub struct Provenance {
 
 /// The net of a run's starting weights. Its training games are part of the run's sketch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StartedFrom {
+pub struct StartNet {
     pub file: String,
     pub sha256: String,
     /// Reason why it may have seen games that the run holds out; null if it has not.
@@ -161,37 +161,37 @@ pub enum LoadError {
 /// The file that describes a file of weights.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
-pub enum Beside {
+pub enum Sidecar {
     Manifest(Manifest),
     Description(Hints),
     Nothing,
 }
 
-impl Beside {
+impl Sidecar {
     pub fn hints(&self) -> Option<Hints> {
         match self {
-            Beside::Manifest(manifest) => Some(manifest.hints()),
-            Beside::Description(hints) => Some(hints.clone()),
-            Beside::Nothing => None,
+            Sidecar::Manifest(manifest) => Some(manifest.hints()),
+            Sidecar::Description(hints) => Some(hints.clone()),
+            Sidecar::Nothing => None,
         }
     }
 }
 
-pub fn beside_net(path: &Path, bytes: &[u8]) -> Result<Beside, LoadError> {
+pub fn beside_net(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
     let Some(manifest) = read_manifest(path)? else {
-        return Ok(description(path)?.map_or(Beside::Nothing, Beside::Description));
+        return Ok(description(path)?.map_or(Sidecar::Nothing, Sidecar::Description));
     };
     let (path, found) = (path.to_path_buf(), digest(bytes));
     let (manifest_path, expected) = (manifest_path(&path), manifest.sha256.clone());
     match found == expected {
-        true => Ok(Beside::Manifest(manifest)),
+        true => Ok(Sidecar::Manifest(manifest)),
         false => Err(LoadError::Other { path, manifest: manifest_path, expected, found }),
     }
 }
 
 /// A net, read with the file that describes it.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedNet {
     pub net: Net,
     pub manifest: Option<Manifest>,
     /// Whether that file is a description, not a manifest.
@@ -199,20 +199,20 @@ pub struct Loaded {
 }
 
 /// Loads a net with its manifest or description, else with the default [`Hints`].
-pub fn load(path: &Path) -> Result<Loaded, LoadError> {
+pub fn load(path: &Path) -> Result<LoadedNet, LoadError> {
     let bytes = read(path)?;
     let beside = beside_net(path, &bytes)?;
     let net = Net::read(&bytes, &beside.hints().unwrap_or_default())
         .map_err(|error| LoadError::Net { path: path.into(), error })?;
     let (manifest, described) = match beside {
-        Beside::Manifest(manifest) => (Some(manifest), false),
-        Beside::Description(hints) => {
+        Sidecar::Manifest(manifest) => (Some(manifest), false),
+        Sidecar::Description(hints) => {
             agrees(path, &hints, net.architecture())?;
             (None, true)
         }
-        Beside::Nothing => (None, false),
+        Sidecar::Nothing => (None, false),
     };
-    Ok(Loaded { net, manifest, described })
+    Ok(LoadedNet { net, manifest, described })
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
@@ -294,7 +294,7 @@ pub struct Base {
     pub name: String,
     /// Hash of its file; null if it is built in.
     pub sha256: Option<String>,
-    /// As [`StartedFrom::doubt`](super::StartedFrom::doubt).
+    /// As [`StartNet::doubt`](super::StartNet::doubt).
     pub doubt: Option<String>,
     /// Centipawns per logit, of the base and of the net: SCALE.
     pub scale: f64,
@@ -307,7 +307,7 @@ pub struct Base {
 pub enum Below {
     /// The text of a JSON file of all handcrafted terms.
     Terms(String),
-    Net(Box<WholeNet>),
+    Net(Box<EmbeddedNet>),
 }
 
 impl Below {
@@ -321,7 +321,7 @@ impl Below {
 
 /// A quantised net, and all facts needed to read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WholeNet {
+pub struct EmbeddedNet {
     pub architecture: Architecture,
     pub scales: Scales,
     /// Its file in base64.
@@ -330,7 +330,7 @@ pub struct WholeNet {
 
 /// Reason why a text has no net.
 #[derive(Debug, thiserror::Error)]
-pub enum WholeNetError {
+pub enum EmbeddedNetError {
     #[error("its file is no base64: {0}")]
     Text(#[from] base64::DecodeError),
     #[error(transparent)]
@@ -339,7 +339,7 @@ pub enum WholeNetError {
     Other { found: String, expected: String },
 }
 
-impl WholeNet {
+impl EmbeddedNet {
     /// Largest file of a net in bytes, as headers of checkpoints and manifests contain it.
     pub const MOST: usize = 32 << 20;
 
@@ -348,13 +348,13 @@ impl WholeNet {
         Self { architecture, scales, file: STANDARD.encode(net.to_bytes()) }
     }
 
-    pub fn read(&self) -> Result<Net, WholeNetError> {
+    pub fn read(&self) -> Result<Net, EmbeddedNetError> {
         let hints = Hints { net: self.architecture.clone(), scales: self.scales };
         let net = Net::read(&STANDARD.decode(&self.file)?, &hints)?;
         if *net.architecture() != self.architecture {
             let [found, expected] =
                 [net.architecture(), &self.architecture].map(ToString::to_string);
-            return Err(WholeNetError::Other { found, expected });
+            return Err(EmbeddedNetError::Other { found, expected });
         }
         Ok(net)
     }

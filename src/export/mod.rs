@@ -15,15 +15,15 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use float::{FloatError, measure};
-pub use import::{ImportError, Imported, dequantise, facts, import};
-pub use manifest::{Base, Below, WholeNet, WholeNetError};
+pub use import::{ImportError, ImportedWeights, dequantise, facts, import};
+pub use manifest::{Base, Below, EmbeddedNet, EmbeddedNetError};
 pub use manifest::{
-    Beside, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, agrees, beside_net,
+    LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees, beside_net,
     description, floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{QuantiseError, factorised_as, largest_scales, quantise, round_counts};
-pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, fitted_scale};
+pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, ScaleReference, fitted_scale};
 pub use verify::{Check, GOLDEN_FENS, Golden, golden_evaluations, verify};
 
 use crate::architecture::Architecture;
@@ -54,14 +54,14 @@ pub enum ExportError {
 
 /// A net with its proof, measurements and manifest.
 #[derive(Clone, Debug)]
-pub struct Exported {
+pub struct ExportedNet {
     pub net: Net,
     /// Architecture of the floats, which may have a factoriser.
     pub architecture: Architecture,
     pub manifest: Manifest,
 }
 
-impl Exported {
+impl ExportedNet {
     /// Proves, measures and describes a quantised net.
     pub fn of(
         net: Net,
@@ -86,7 +86,7 @@ pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
     Ok([floats_path(net), net.into(), manifest_path(net)])
 }
 
-impl Exported {
+impl ExportedNet {
     /// Writes floats, net and manifest; `origin` comes from the source of the weights.
     pub fn write(
         &self,

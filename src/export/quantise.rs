@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::prove;
-use crate::architecture::{Architecture, Part};
+use crate::architecture::{Architecture, ArrayKind};
 use crate::features::Row;
 use crate::floats::Floats;
 use crate::linear::{Cholesky, Matrix};
@@ -88,14 +88,14 @@ pub fn round_counts(
     if !inputs.repeats() || samples.is_empty() {
         return Ok(rounded);
     }
-    let (mut places, mut arrays) = (vec![None; inputs.rows()], vec![Part::AccumulatorBias]);
+    let (mut places, mut arrays) = (vec![None; inputs.rows()], vec![ArrayKind::AccumulatorBias]);
     let mut size = 1;
     for (set, it) in inputs.sets().iter().enumerate() {
         if inputs.factor_rows(set) == 0 && size + it.rows() <= MOST_ROUNDED {
             let first = inputs.first_row(set);
             (0..it.rows()).for_each(|row| places[first + row] = Some(size + row));
             size += it.rows();
-            arrays.push(Part::Rows(set));
+            arrays.push(ArrayKind::Rows(set));
         }
     }
     let arrays: Vec<_> = arrays.into_iter().filter_map(|part| net.array(part)).collect();

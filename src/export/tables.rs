@@ -14,7 +14,7 @@ use crate::terms::{Kind, TermList};
 
 /// Tuned weights, and the facts that their reader needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Tuned<'a> {
+pub struct TunedTerms<'a> {
     pub list: &'a TermList,
     /// Middlegame and endgame by term, in centipawns.
     pub weights: &'a [[f64; 2]],
@@ -132,7 +132,7 @@ fn square(name: &str) -> Option<usize> {
 }
 
 /// Generates self-contained source code: weights in 16 bits, boards from a8 on as in a diagram.
-pub fn source(tuned: &Tuned, language: Language) -> Result<String, SourceError> {
+pub fn source(tuned: &TunedTerms, language: Language) -> Result<String, SourceError> {
     let c = language == Language::C;
     // Macros of the standard headers.
     let macros = ["EOF", "FILE", "I", "INFINITY", "NAN", "NULL", "TUNED_TERMS_H"];
@@ -181,7 +181,11 @@ pub fn source(tuned: &Tuned, language: Language) -> Result<String, SourceError> 
 }
 
 /// The numbers of an array: boards as eight rows; COMPLEXITY terms without middlegame.
-fn initialiser(tuned: &Tuned, array: &Array, language: Language) -> Result<String, SourceError> {
+fn initialiser(
+    tuned: &TunedTerms,
+    array: &Array,
+    language: Language,
+) -> Result<String, SourceError> {
     let plain = array.kind == Kind::Complexity;
     let mut values = Vec::with_capacity(array.terms.len());
     for &term in &array.terms {
@@ -243,7 +247,7 @@ fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
 }
 
 /// The lines above the arrays. `tempo` is the identifier of its constant.
-fn preamble(tuned: &Tuned, arrays: &[Array], tempo: &str) -> Vec<String> {
+fn preamble(tuned: &TunedTerms, arrays: &[Array], tempo: &str) -> Vec<String> {
     let scale = tuned.scale;
     let source = safe(tuned.source);
     let mut lines = vec![
@@ -368,7 +372,7 @@ pub struct FittedScale {
 
 /// The evaluation to which SCALE was matched, so that search margins keep their meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatchedTo {
+pub struct ScaleReference {
     /// Hash of its file, hexadecimal.
     pub sha256: String,
     pub factor: f64,

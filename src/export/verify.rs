@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{read, read_manifest};
-use super::{Imported, LoadError, floats_path, import, manifest_path, prove, quantise};
+use super::{ImportedWeights, LoadError, floats_path, import, manifest_path, prove, quantise};
 use crate::digest::digest;
 use crate::net::{Hints, Net};
 use crate::sample::Position;
@@ -68,7 +68,7 @@ fn slowly(net: &Net, Golden { fen, .. }: &Golden) -> i32 {
 /// Quantises the floats beside a net again; an error describes the difference.
 fn quantise_again(bytes: &[u8], net: &Net) -> Result<(), String> {
     let hints = Hints { net: net.architecture().clone(), scales: net.scales() };
-    let Imported { weights, architecture, .. } =
+    let ImportedWeights { weights, architecture, .. } =
         import(bytes, &hints).map_err(|error| error.to_string())?;
     if architecture.merged() != *net.architecture() {
         return Err(format!("they are those of {architecture}"));

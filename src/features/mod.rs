@@ -20,13 +20,13 @@ use std::ops::Range;
 use shakmaty::{Color, Role, Square};
 
 pub use first::{FirstView, MIRRORED, NUMBERS, flipped, is_mirrored};
-pub use moved::Moved;
+pub use moved::DirtyPieces;
 pub use pieces::{Kings, PIECES, Pieces, index, piece, pieces};
 pub use rows::{Row, Rows};
 pub use set::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Set, Threat};
 pub use views::Views;
 
-use crate::registry::{self, Kind, Missing, Taken};
+use crate::registry::{self, Kind, NameMissing, NameTaken};
 use crate::sample::{Piece, Position};
 
 /// Most pieces of a position, and so most active rows of pieces of a perspective.
@@ -56,11 +56,11 @@ impl Kind for Set {
 ///
 /// # Errors
 /// If there is a set of this name.
-pub fn register(set: Set) -> Result<(), Taken> {
+pub fn register(set: Set) -> Result<(), NameTaken> {
     let name = set.name().to_string();
     match names().contains(&name) {
         false => registry::add(&name, set),
-        true => Err(Taken { noun: Set::NOUN, name }),
+        true => Err(NameTaken { noun: Set::NOUN, name }),
     }
 }
 
@@ -80,13 +80,13 @@ pub fn names() -> Vec<String> {
 ///
 /// # Errors
 /// If the program has no such set.
-pub fn named(name: &str, kings: Kings) -> Result<Set, Missing> {
+pub fn named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
     if name == pieces::NAME {
         return Ok(Set::new(Pieces(kings)));
     }
     let (found, names) = (all().find(|set| set.name() == name), names());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    found.ok_or_else(|| Missing::of::<Set>(name, &names))
+    found.ok_or_else(|| NameMissing::of::<Set>(name, &names))
 }
 
 /// Inputs of a net: the perspectives, and the feature sets with their rows.

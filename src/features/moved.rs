@@ -6,7 +6,7 @@ use crate::sample::Piece;
 
 /// Pieces that a move adds and removes, at most two each ("dirty pieces").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct DirtyPieces {
     added: [Piece; 2],
     /// Number of pieces in `added`, 1 or 2.
     adds: usize,
@@ -18,7 +18,7 @@ pub struct Moved {
     pub(super) turn: Color,
 }
 
-impl Moved {
+impl DirtyPieces {
     /// Changes by a legal move, castling in Chess960 included.
     pub fn of(turn: Color, played: &Move) -> Self {
         let piece = |role, square| Piece { square, color: turn, role, castles: false };

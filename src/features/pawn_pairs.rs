@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Color, Role, Square};
 
-use super::{Board, FeatureSet, Language, Moved, Perspective, Rows, bounds};
+use super::{Board, DirtyPieces, FeatureSet, Language, Perspective, Rows, bounds};
 
 /// The feature set. Files are flipped if the own king stands on e to h.
 pub struct PawnPairs;
@@ -58,7 +58,7 @@ impl FeatureSet for PawnPairs {
         }
     }
 
-    fn changes(&self, moved: &Moved, perspective: Color) -> bool {
+    fn changes(&self, moved: &DirtyPieces, perspective: Color) -> bool {
         let mut pieces = moved.removed().iter().chain(moved.added());
         pieces.any(|piece| piece.role == Role::Pawn) || moved.mirrors(perspective)
     }

@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Role, Square};
 
-use super::{Board, FeatureSet, Language, MAX_ACTIVE, Moved, Rows, bounds};
+use super::{Board, DirtyPieces, FeatureSet, Language, MAX_ACTIVE, Rows, bounds};
 use crate::sample::Piece;
 
 /// Rows of one perspective: 2 colours x 6 roles x 64 squares.
@@ -180,7 +180,7 @@ impl Kings {
     }
 
     /// Whether a move requires a refresh of a colour's perspective.
-    pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
+    pub fn refreshes(&self, view: Color, moved: &DirtyPieces) -> bool {
         let seen = |square| self.seen(seen(view, square));
         moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
-use super::{Kings, MAX_ACTIVE, Moved, Rows, attack_counts};
+use super::{DirtyPieces, Kings, MAX_ACTIVE, Rows, attack_counts};
 use crate::sample::{Piece, Position};
 
 /// A block of sparse inputs: the rows of weights that a position activates for one perspective.
@@ -30,7 +30,7 @@ pub trait FeatureSet: Send + Sync + 'static {
 
     /// Whether a move may change the active rows of one perspective; if not, a search does not list
     /// them again.
-    fn changes(&self, _moved: &Moved, _perspective: Color) -> bool {
+    fn changes(&self, _moved: &DirtyPieces, _perspective: Color) -> bool {
         true
     }
 

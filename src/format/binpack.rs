@@ -7,8 +7,10 @@ mod chain;
 
 use std::io::Read;
 
-use super::Holds::{Always, Sometimes};
-use super::{BadRecord, Cut, Facts, Fault, Format, Input, Place, Reader, View, Writer, fill};
+use super::Presence::{Always, Sometimes};
+use super::{
+    BadRecord, Facts, Fault, Format, Input, Place, Reader, RecordStarts, View, Writer, fill,
+};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use chain::Chain;
@@ -33,7 +35,7 @@ pub static FORMAT: Format = Format {
     view: View::Fixed(PointOfView::SideToMove),
     recognises: |head| head.starts_with(MAGIC),
     reader: |input| Box::new(BinpackReader::new(input)),
-    cut: Some(Cut { bytes: CHUNK as u64, border }),
+    cut: Some(RecordStarts { bytes: CHUNK as u64, border }),
     writer: Some(|| Box::new(BinpackWriter::default())),
 };
 

@@ -2,7 +2,7 @@
 //! "0-1"`, and `pieces w - - c9 "1/2-1/2";` (Zurichess). A bare result needs a FEN of 4 or 6 fields
 //! and may not be a whole number, which might be a counter.
 
-use super::Holds::{Always, Never, Sometimes};
+use super::Presence::{Always, Never, Sometimes};
 use super::{Facts, Format, View, Writer, fields, lines};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;

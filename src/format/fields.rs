@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use shakmaty::{Board, Chess, Color, Move, Position as _, Rank, Role, Square};
 
-use crate::sample::{Played, Position, Sample};
+use crate::sample::{PlayedMove, Position, Sample};
 
 /// Converts a score between White's point of view and the side to move's; -32768 has no negative.
 pub fn turned_score(score: i16, turn: Color) -> Result<i16, String> {
@@ -194,7 +194,7 @@ impl Chain {
             && Position::from_chess(&self.chess) == sample.position
     }
 
-    pub fn legal(&self, played: Played) -> Result<Move, String> {
+    pub fn legal(&self, played: PlayedMove) -> Result<Move, String> {
         played.legal_move(&self.chess).ok_or_else(|| {
             let fen = Position::from_chess(&self.chess).fen();
             format!("move {:#06x} is not legal in {fen}", played.0)

@@ -2,12 +2,14 @@
 
 use std::io::{self, BufRead as _, Read as _};
 
-use super::{BadRecord, Cut, Fault, Input, Place, Reader};
+use super::{BadRecord, Fault, Input, Place, Reader, RecordStarts};
 use crate::sample::Sample;
 
 /// A line begins behind the end of another one.
-pub const CUT: Cut =
-    Cut { bytes: 1 << 18, border: |bytes| Some(1 + bytes.iter().position(|byte| *byte == b'\n')?) };
+pub const CUT: RecordStarts = RecordStarts {
+    bytes: 1 << 18,
+    border: |bytes| Some(1 + bytes.iter().position(|byte| *byte == b'\n')?),
+};
 
 /// Longest line of a position.
 pub const LONGEST: usize = 4096;

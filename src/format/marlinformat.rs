@@ -3,7 +3,7 @@
 
 use shakmaty::{Bitboard, Color, Square};
 
-use super::Holds::{Always, Never};
+use super::Presence::{Always, Never};
 use super::record::{self, LENGTH, Records};
 use super::{Facts, Format, View, Writer, fields};
 use crate::point_of_view::PointOfView;

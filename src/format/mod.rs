@@ -21,7 +21,7 @@ pub mod unpack;
 pub mod view;
 pub mod viriformat;
 
-pub use pieces::{Cut, Pieces};
+pub use pieces::{Pieces, RecordStarts};
 pub use sink::{Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
 pub use view::View;
@@ -30,7 +30,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use crate::registry::{self, Kind, Missing, Own, Taken};
+use crate::registry::{self, Kind, NameMissing, NameTaken, Own};
 use crate::sample::Sample;
 
 pub type Input = Box<dyn BufRead + Send>;
@@ -40,7 +40,7 @@ pub const BLOCK: usize = 4096;
 
 /// How often the samples of a format have a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+pub enum Presence {
     Never,
     /// It differs from sample to sample.
     Sometimes,
@@ -49,12 +49,12 @@ pub enum Holds {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    pub scores: Holds,
-    pub plies: Holds,
-    pub moves: Holds,
-    pub games: Holds,
+    pub scores: Presence,
+    pub plies: Presence,
+    pub moves: Presence,
+    pub games: Presence,
     /// Colours. If `Never`, White is to move in every sample, without counters.
-    pub colours: Holds,
+    pub colours: Presence,
 }
 
 pub struct Format {
@@ -71,7 +71,7 @@ pub struct Format {
     pub reader: fn(Input) -> Box<dyn Reader>,
     /// Where records begin, so that parts of a file can be read separately, in built-in formats.
     /// None: a file is read from its beginning.
-    pub cut: Option<Cut>,
+    pub cut: Option<RecordStarts>,
     /// None if samples lack facts that the format needs.
     pub writer: Option<fn() -> Box<dyn Writer>>,
 }
@@ -107,19 +107,19 @@ pub fn names() -> Vec<&'static str> {
 }
 
 impl Format {
-    pub fn named(name: &str) -> Result<&'static Format, Missing> {
+    pub fn named(name: &str) -> Result<&'static Format, NameMissing> {
         let found = all().find(|format| format.name == name);
-        found.ok_or_else(|| Missing::of::<Self>(name, &names()))
+        found.ok_or_else(|| NameMissing::of::<Self>(name, &names()))
     }
 
     /// Adds a format to the built-in ones.
     ///
     /// # Errors
     /// If there is one with this name.
-    pub fn register(self) -> Result<(), Taken> {
+    pub fn register(self) -> Result<(), NameTaken> {
         match Self::named(self.name) {
             Err(_) => registry::add(self.name, self),
-            Ok(_) => Err(Taken { noun: Self::NOUN, name: self.name.into() }),
+            Ok(_) => Err(NameTaken { noun: Self::NOUN, name: self.name.into() }),
         }
     }
 

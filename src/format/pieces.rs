@@ -10,7 +10,7 @@ use crate::point_of_view::PointOfView;
 
 /// Where the records of a format begin.
 #[derive(Clone, Copy)]
-pub struct Cut {
+pub struct RecordStarts {
     /// Bytes of a block: its records begin in the range of these.
     pub bytes: u64,
     /// The place of the first record that surely begins in these bytes, which start at a multiple
@@ -24,7 +24,7 @@ pub struct Pieces {
     path: PathBuf,
     format: &'static Format,
     view: PointOfView,
-    cut: Cut,
+    cut: RecordStarts,
     pub length: u64,
 }
 

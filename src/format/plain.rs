@@ -3,11 +3,11 @@
 use shakmaty::Square;
 use shakmaty::uci::UciMove;
 
-use super::Holds::{Always, Never, Sometimes};
+use super::Presence::{Always, Never, Sometimes};
 use super::lines::{self, Text};
-use super::{BadRecord, Cut, Facts, Fault, Format, Reader, View, Writer, fields};
+use super::{BadRecord, Facts, Fault, Format, Reader, RecordStarts, View, Writer, fields};
 use crate::point_of_view::PointOfView;
-use crate::sample::{Played, Position, Sample};
+use crate::sample::{PlayedMove, Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "plain",
@@ -26,7 +26,7 @@ pub static FORMAT: Format = Format {
         lines::first(head)
             .any(|line| line.strip_prefix("fen ").is_some_and(|fen| fields::text_fen(fen).is_ok()))
     },
-    cut: Some(Cut { bytes: 1 << 18, border }),
+    cut: Some(RecordStarts { bytes: 1 << 18, border }),
     reader: |input| Box::new(PlainReader { text: Text::new(input, lines::LONGEST) }),
     writer: Some(|| Box::new(PlainWriter)),
 };
@@ -138,11 +138,11 @@ fn result(text: &str) -> Result<f32, String> {
 }
 
 /// Parses a legal move in UCI notation.
-fn played(text: &str, position: &Position) -> Result<Played, String> {
+fn played(text: &str, position: &Position) -> Result<PlayedMove, String> {
     let chess = position.to_chess().map_err(|error| error.to_string())?;
     let legal = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(&chess).ok());
     legal
-        .and_then(|legal| Played::from_move(&legal))
+        .and_then(|legal| PlayedMove::from_move(&legal))
         .ok_or_else(|| format!("move `{text}` is not legal in {}", position.fen()))
 }
 
@@ -162,7 +162,7 @@ impl Writer for PlainWriter {
 }
 
 /// Formats a move for UCI: castling is the king's move, or king takes rook from unusual squares.
-fn uci(played: Played) -> String {
+fn uci(played: PlayedMove) -> String {
     let (from, to) = (played.from(), played.to());
     let usual = |king: Square| match (king, to) {
         (Square::E1, Square::H1) => Some(Square::G1),

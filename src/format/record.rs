@@ -2,12 +2,12 @@
 
 use std::io::{BufRead as _, ErrorKind};
 
-use super::{BLOCK, BadRecord, Cut, Fault, Input, Place, Reader, fill};
+use super::{BLOCK, BadRecord, Fault, Input, Place, Reader, RecordStarts, fill};
 use crate::sample::Sample;
 
 pub const LENGTH: usize = 32;
 
-pub const CUT: Cut = Cut { bytes: 1 << 18, border: |_| Some(0) };
+pub const CUT: RecordStarts = RecordStarts { bytes: 1 << 18, border: |_| Some(0) };
 
 /// Reader of records, with a function from a record to a sample.
 pub struct Records<D> {

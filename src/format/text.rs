@@ -1,6 +1,6 @@
 //! Lines of `FEN | score | result`, as bullet's tools read and write them.
 
-use super::Holds::{Always, Never};
+use super::Presence::{Always, Never};
 use super::{Facts, Format, View, Writer, fields, lines};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;

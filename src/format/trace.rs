@@ -23,14 +23,14 @@ use std::path::Path;
 
 use shakmaty::Color;
 
-use super::Holds::{Always, Never, Sometimes};
+use super::Presence::{Always, Never, Sometimes};
 use super::lines::{self, Text};
 use super::source::opened;
 use super::{BadRecords, Facts, Fault, Format, Input, ReadError, Reader, View, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix};
 use crate::sums::Sums;
-use crate::terms::{Kind, OwnTerms};
+use crate::terms::{EngineTerms, Kind};
 
 pub static FORMAT: Format = Format {
     name: "trace",
@@ -84,7 +84,7 @@ pub struct Traced {
 
 impl Traced {
     /// Centipawns for White, including the tempo, with weights of middlegame and endgame.
-    pub fn value(&self, own: &OwnTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
+    pub fn value(&self, own: &EngineTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
         let mut sums = Sums::default();
         for &Entry { term, white, black } in &self.entries {
             let term = usize::from(term);
@@ -106,7 +106,7 @@ impl Traced {
     }
 
     /// Checks against a term list.
-    fn check(&self, own: &OwnTerms) -> Result<(), String> {
+    fn check(&self, own: &EngineTerms) -> Result<(), String> {
         let Self { phase, scale, eval, entries, .. } = self;
         if f64::from(*phase) > own.phase {
             return Err(format!("phase {phase}, more than `phase {}` of the term list", own.phase));
@@ -148,7 +148,7 @@ impl Traced {
 /// Reader of [`Traced`] positions from lines.
 pub struct Traces {
     text: Text,
-    own: Option<OwnTerms>,
+    own: Option<EngineTerms>,
     begun: bool,
     /// The number of the last game in the file, and its identity.
     game: Option<(NonZeroU64, NonZeroU64)>,
@@ -156,7 +156,7 @@ pub struct Traces {
 
 impl Traces {
     /// Creates a reader; lines are checked against the term list if there is one.
-    pub fn new(input: Input, own: Option<&OwnTerms>) -> Self {
+    pub fn new(input: Input, own: Option<&EngineTerms>) -> Self {
         Self { text: Text::new(input, LONGEST), own: own.cloned(), begun: false, game: None }
     }
 
@@ -211,7 +211,7 @@ impl Reader for Traces {
 /// Reads all traces of a file, compressed or not. More than `limit` bad records end the reading.
 pub fn read(
     path: &Path,
-    own: &OwnTerms,
+    own: &EngineTerms,
     limit: u64,
     mut each: impl FnMut(&Traced),
 ) -> Result<(), ReadError> {

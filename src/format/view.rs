@@ -26,16 +26,16 @@ impl View {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum LabelKind {
     Result,
     Score,
 }
 
-impl Of {
+impl LabelKind {
     fn name(self) -> &'static str {
         match self {
-            Of::Result => "results",
-            Of::Score => "scores",
+            LabelKind::Result => "results",
+            LabelKind::Score => "scores",
         }
     }
 }
@@ -43,7 +43,7 @@ impl Of {
 /// Correlation of results or scores with material, for one side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    pub of: Of,
+    pub of: LabelKind,
     pub turn: Color,
     pub count: usize,
     /// Correlation of the material difference and the value, both from the side to move's point of
@@ -66,7 +66,7 @@ impl fmt::Display for Evidence {
 
 /// Agreement of the samples with the view in which they were read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
+pub enum ViewCheck {
     /// It is right; the evidence is that of the deciding side to move.
     Holds(Evidence),
     OtherView(Evidence),
@@ -76,24 +76,24 @@ pub enum Verdict {
     Unsure,
 }
 
-impl Verdict {
+impl ViewCheck {
     /// The evidence of a correct view.
     pub fn evidence(&self) -> Option<Evidence> {
-        if let Verdict::Holds(evidence) = self { Some(*evidence) } else { None }
+        if let ViewCheck::Holds(evidence) = self { Some(*evidence) } else { None }
     }
 
     /// Explains in one sentence, with the evidence, why this view is wrong, if it is.
     pub fn contradiction(&self, said: PointOfView) -> Option<String> {
         match self {
-            Verdict::Holds(_) | Verdict::Unsure => None,
-            Verdict::OtherView(evidence) => Some(format!(
+            ViewCheck::Holds(_) | ViewCheck::Unsure => None,
+            ViewCheck::OtherView(evidence) => Some(format!(
                 "the {} are read as seen by {said}, but seem to be seen by {}: {evidence}; \
                  set data.point_of_view or --point-of-view to {}",
                 evidence.of.name(),
                 said.other(),
                 said.other().name()
             )),
-            Verdict::Turned(evidence) => Some(format!(
+            ViewCheck::Turned(evidence) => Some(format!(
                 "the {0} seem to be turned, a win written as a loss: {evidence}; write the \
                  {0} anew",
                 evidence.of.name()
@@ -107,17 +107,17 @@ const ALIKE: f64 = 16.0;
 const SURE: f64 = 4.0;
 
 /// Measures results or scores against material; without `colours` White to move stands for both.
-pub fn measure(samples: &[Sample], of: Of, colours: bool) -> Verdict {
+pub fn measure(samples: &[Sample], of: LabelKind, colours: bool) -> ViewCheck {
     let white = evidence(samples, of, Color::White);
     let black = evidence(samples, of, Color::Black);
     match (sign(&white), sign(&black)) {
         // With Black to move the views differ.
-        (Some(true) | None, Some(true)) => Verdict::Holds(black),
-        (Some(true) | None, Some(false)) => Verdict::OtherView(black),
-        (Some(false), Some(true)) => Verdict::OtherView(white),
-        (Some(false), _) => Verdict::Turned(white),
-        (Some(true), None) if !colours => Verdict::Holds(white),
-        (_, None) => Verdict::Unsure,
+        (Some(true) | None, Some(true)) => ViewCheck::Holds(black),
+        (Some(true) | None, Some(false)) => ViewCheck::OtherView(black),
+        (Some(false), Some(true)) => ViewCheck::OtherView(white),
+        (Some(false), _) => ViewCheck::Turned(white),
+        (Some(true), None) if !colours => ViewCheck::Holds(white),
+        (_, None) => ViewCheck::Unsure,
     }
 }
 
@@ -126,13 +126,13 @@ fn sign(evidence: &Evidence) -> Option<bool> {
     (evidence.deviations.abs() >= SURE).then_some(evidence.deviations > 0.0)
 }
 
-fn evidence(samples: &[Sample], of: Of, turn: Color) -> Evidence {
+fn evidence(samples: &[Sample], of: LabelKind, turn: Color) -> Evidence {
     let mut sums = Correlation::default();
     for sample in samples.iter().filter(|sample| sample.position.turn() == turn) {
         let value = match of {
-            Of::Result => Some(f64::from(sample.result)),
+            LabelKind::Result => Some(f64::from(sample.result)),
             // Mates would dominate.
-            Of::Score => sample.score.map(|score| f64::from(score).clamp(-1000.0, 1000.0)),
+            LabelKind::Score => sample.score.map(|score| f64::from(score).clamp(-1000.0, 1000.0)),
         };
         if let Some(value) = value {
             sums.add(material(&sample.position), value);

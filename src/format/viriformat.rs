@@ -4,14 +4,15 @@
 
 use shakmaty::{Chess, Position as _};
 
-use super::Holds::Always;
+use super::Presence::Always;
 use super::fields::{Chain, GAMELESS};
 use super::marlinformat::Record;
 use super::{
-    BadRecord, Cut, Facts, Fault, Format, Input, Place, Reader, View, Writer, fields, fill_array,
+    BadRecord, Facts, Fault, Format, Input, Place, Reader, RecordStarts, View, Writer, fields,
+    fill_array,
 };
 use crate::point_of_view::PointOfView;
-use crate::sample::{GameHash, Played, Position, Sample};
+use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
 const START: usize = 32;
 const MOVE: usize = 4;
@@ -28,7 +29,7 @@ pub static FORMAT: Format = Format {
     view: View::Fixed(PointOfView::White),
     recognises,
     reader: |input| Box::new(ViriReader { input, at: 0 }),
-    cut: Some(Cut { bytes: 1 << 17, border }),
+    cut: Some(RecordStarts { bytes: 1 << 17, border }),
     writer: Some(|| Box::new(ViriWriter::default())),
 };
 
@@ -168,14 +169,14 @@ fn start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
     Ok((position.to_chess().map_err(|error| error.to_string())?, white_result))
 }
 
-fn legal(entry: &[u8; MOVE], chess: &Chess) -> Result<(Played, shakmaty::Move), String> {
+fn legal(entry: &[u8; MOVE], chess: &Chess) -> Result<(PlayedMove, shakmaty::Move), String> {
     let bits = u16::from_le_bytes([entry[0], entry[1]]);
     let illegal =
         || format!("move {bits:#06x} is not legal in {}", Position::from_chess(chess).fen());
-    let played = std::num::NonZeroU16::new(bits).map(Played).ok_or_else(illegal)?;
+    let played = std::num::NonZeroU16::new(bits).map(PlayedMove).ok_or_else(illegal)?;
     let legal = played.legal_move(chess).ok_or_else(illegal)?;
     // Encoded again, since bits without meaning for the kind of move may be set.
-    Ok((Played::from_move(&legal).ok_or_else(illegal)?, legal))
+    Ok((PlayedMove::from_move(&legal).ok_or_else(illegal)?, legal))
 }
 
 /// Writer of games. A sample that does not continue the current game starts a new one.

@@ -1,16 +1,16 @@
 //! Positions to the sparse counts that a model of handcrafted terms is trained on.
 
 use super::evaluate::{Board, evaluate_board};
-use super::terms::{COMPLEXITY, Parts, SAFETY, TERMS, parts};
+use super::terms::{COMPLEXITY, EvaluationParts, SAFETY, TERMS, parts};
 use super::{Phase, Trace};
-use crate::batch::{Held, Rows, Terms};
+use crate::batch::{FrozenSums, Rows, Terms};
 use crate::sample::Position;
 use crate::terms::Chosen;
 
 #[derive(Clone, Debug)]
 pub struct Coding {
     wanted: Vec<bool>,
-    parts: Parts,
+    parts: EvaluationParts,
     scale_factor: bool,
 }
 
@@ -83,7 +83,7 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
     let any = |entries: &[u16]| entries.iter().any(|term| !chosen.terms[usize::from(*term)]);
     let [normal, safety, complexity] =
         [&terms.normal.term, &terms.safety.term, &terms.complexity.term].map(|it| any(it));
-    let mut held_sums = Held::default();
+    let mut held_sums = FrozenSums::default();
     let mut masked = weights.to_vec();
     for (weight, chosen) in masked.iter_mut().zip(&chosen.terms) {
         if *chosen {
@@ -92,14 +92,14 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
     }
     for row in 0..rows {
         let sums = terms.sums(row, &masked);
-        if normal || !terms.held.normal.is_empty() {
+        if normal || !terms.frozen.normal.is_empty() {
             held_sums.normal.push(sums.normal.map(|sum| sum as f32));
         }
-        if safety || !terms.held.safety.is_empty() {
+        if safety || !terms.frozen.safety.is_empty() {
             let [white, black] = sums.safety;
             held_sums.safety.push([white[0], white[1], black[0], black[1]].map(|sum| sum as f32));
         }
-        if complexity || !terms.held.complexity.is_empty() {
+        if complexity || !terms.frozen.complexity.is_empty() {
             held_sums.complexity.push(sums.complexity as f32);
         }
     }
@@ -107,7 +107,7 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
         normal: kept(terms.normal, rows, chosen),
         safety: kept(terms.safety, rows, chosen),
         complexity: kept(terms.complexity, rows, chosen),
-        held: held_sums,
+        frozen: held_sums,
         columns: Vec::new(),
         ..terms
     }

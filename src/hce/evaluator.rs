@@ -3,7 +3,7 @@
 use shakmaty::Color;
 
 use super::evaluate::{Board, evaluate_board};
-use super::terms::{Part, Parts, parts};
+use super::terms::{EvaluationPart, EvaluationParts, parts};
 use super::{HceWeights, Phase, Sink, Term};
 use crate::sample::Position;
 use crate::sums::Sums;
@@ -13,7 +13,7 @@ use crate::terms::Kind;
 #[derive(Clone, Debug)]
 pub struct HceEvaluator {
     values: Vec<[f64; 2]>,
-    parts: Parts,
+    parts: EvaluationParts,
     tempo: f64,
     scale_factor: bool,
 }
@@ -53,7 +53,7 @@ struct Weighted<'a> {
 
 impl Sink for Weighted<'_> {
     #[inline]
-    fn wants(&self, part: Part) -> bool {
+    fn wants(&self, part: EvaluationPart) -> bool {
         self.evaluator.parts.has(part)
     }
 

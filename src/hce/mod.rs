@@ -16,6 +16,6 @@ pub use evaluate::evaluate;
 pub use evaluator::HceEvaluator;
 pub use json::HceFileError;
 pub use phase::Phase;
-pub use terms::{Group, Part, Parts, Term};
-pub use trace::{Sink, Tally, Trace};
+pub use terms::{EvaluationPart, EvaluationParts, Group, Term};
+pub use trace::{Sink, TermCounts, Trace};
 pub use weights::HceWeights;

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use shakmaty::{Bitboard, Color};
 
-use super::terms::{Part, Parts, TERMS};
+use super::terms::{EvaluationPart, EvaluationParts, TERMS};
 use super::{Phase, Term, evaluate};
 use crate::sample::Sample;
 
@@ -17,12 +17,12 @@ pub struct Trace {
     /// One bit a term that was counted at all, so that reading need not visit all of them.
     touched: [u64; WORDS],
     /// The parts that are counted.
-    pub(super) parts: Parts,
+    pub(super) parts: EvaluationParts,
 }
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { counts: [[0; 2]; TERMS], touched: [0; WORDS], parts: Parts::ALL }
+        Self { counts: [[0; 2]; TERMS], touched: [0; WORDS], parts: EvaluationParts::ALL }
     }
 }
 
@@ -49,7 +49,7 @@ impl Trace {
 
 impl Sink for Trace {
     #[inline]
-    fn wants(&self, part: Part) -> bool {
+    fn wants(&self, part: EvaluationPart) -> bool {
         self.parts.has(part)
     }
 
@@ -64,7 +64,7 @@ impl Sink for Trace {
 /// Receives the terms of a position from [`evaluate`](super::evaluate).
 pub trait Sink {
     /// Whether the terms of a part are counted.
-    fn wants(&self, part: Part) -> bool;
+    fn wants(&self, part: EvaluationPart) -> bool;
 
     /// Counts a term for a colour; for SAFETY that is the colour whose king is in danger, for
     /// COMPLEXITY always White.
@@ -72,7 +72,7 @@ pub trait Sink {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tally {
+pub struct TermCounts {
     /// Sums by term of White's counts and Black's, without signs.
     pub times: Vec<u64>,
     /// Sum of the middlegame shares.
@@ -80,7 +80,7 @@ pub struct Tally {
     pub positions: u64,
 }
 
-impl Tally {
+impl TermCounts {
     pub fn new(terms: usize) -> Self {
         Self { times: vec![0; terms], middlegame: 0.0, positions: 0 }
     }
@@ -115,8 +115,8 @@ impl Tally {
     }
 }
 
-impl Sink for Tally {
-    fn wants(&self, _: Part) -> bool {
+impl Sink for TermCounts {
+    fn wants(&self, _: EvaluationPart) -> bool {
         true
     }
 

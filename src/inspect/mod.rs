@@ -21,7 +21,7 @@ use crate::weights::{Weights, WeightsError};
 pub use neurons::{Layer, Map, Neuron};
 pub use pieces::{BANDS, ROLES, Squares, Value, Values};
 pub use rows::RowValue;
-pub use terms::Explained;
+pub use terms::ExplainedTerms;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inspection {
@@ -41,7 +41,7 @@ pub struct Inspection {
     /// Rows of small feature sets, by their effect.
     pub rows: Vec<RowValue>,
     /// `None` if there are too few positions.
-    pub terms: Option<Explained>,
+    pub terms: Option<ExplainedTerms>,
 }
 
 /// Positions that one thread adds up, in order.

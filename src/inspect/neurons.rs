@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::by_chunk;
-use crate::architecture::{Curve, Operation, PIECES, Part};
+use crate::architecture::{ArrayKind, Curve, Operation, PIECES};
 use crate::floats::Float;
 use crate::sample::Sample;
 
@@ -149,7 +149,7 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Vec<Sums>> {
         let accumulators = float.accumulators(position);
         let x = float.activations(&accumulators);
         let bucket = net.bucket_of(position);
-        let output = float.get(Part::Output);
+        let output = float.get(ArrayKind::Output);
         let output = &output[bucket * output.len() / net.buckets..];
         for (neuron, sums) in hidden.iter_mut().enumerate() {
             accumulators.iter().for_each(|it| sums.activate(it[neuron], &[curve]));
@@ -184,7 +184,7 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Vec<Sums>> {
 
 /// Root mean square of the weights of a neuron's output.
 fn weight(float: &Float, neuron: usize) -> f64 {
-    let weights = float.get(Part::Layer(0));
+    let weights = float.get(ArrayKind::Layer(0));
     let each = float.net.outputs_of_view();
     let taken = weights.iter().skip(neuron % each).step_by(each);
     let count = taken.len() as f64;

@@ -40,7 +40,7 @@ pub struct Squares {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Worth {
+pub(super) struct RemovedPiece {
     /// Place in [`ROLES`].
     role: usize,
     /// Square from the owner's point of view, a1 = 0.
@@ -53,7 +53,7 @@ pub(super) struct Worth {
 }
 
 /// Values of all pieces but kings.
-pub(super) fn worths(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<Worth> {
+pub(super) fn worths(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RemovedPiece> {
     let chunks = by_chunk(samples, |samples| {
         let mut worths = Vec::with_capacity(24 * samples.len());
         let mut counts = vec![0; float.net.inputs.rows()];
@@ -71,7 +71,7 @@ fn of_position(
     scale: f64,
     position: &Position,
     counts: &mut [i32],
-    worths: &mut Vec<Worth>,
+    worths: &mut Vec<RemovedPiece>,
 ) {
     let net = &float.net;
     let lists = net.inputs.lists(position);
@@ -108,7 +108,11 @@ fn without(position: &Position, place: usize) -> Position {
 }
 
 /// Adds the pieces of a position; `value` gives centipawns for the side to move, by place.
-fn removed(position: &Position, worths: &mut Vec<Worth>, mut value: impl FnMut(usize) -> f64) {
+fn removed(
+    position: &Position,
+    worths: &mut Vec<RemovedPiece>,
+    mut value: impl FnMut(usize) -> f64,
+) {
     let pieces = |color: Color, role: Role| {
         position.bitboards()[usize::from(color.is_black())][role as usize - 1].count_ones() as u8
     };
@@ -120,7 +124,7 @@ fn removed(position: &Position, worths: &mut Vec<Worth>, mut value: impl FnMut(u
     for (place, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King) {
         let sign = if piece.color == position.turn() { 1.0 } else { -1.0 };
         let flip = if piece.color == Color::White { 0 } else { 56 };
-        worths.push(Worth {
+        worths.push(RemovedPiece {
             role: piece.role as usize - 1,
             square: piece.square as usize ^ flip,
             band,
@@ -131,7 +135,7 @@ fn removed(position: &Position, worths: &mut Vec<Worth>, mut value: impl FnMut(u
 }
 
 /// Means and standard deviations by role and band.
-pub(super) fn values(worths: &[Worth]) -> Values {
+pub(super) fn values(worths: &[RemovedPiece]) -> Values {
     let mut sums = [[(0, 0.0, 0.0); 3]; 5];
     for it in worths {
         let (count, sum, squares) = &mut sums[it.role][it.band];
@@ -145,7 +149,7 @@ pub(super) fn values(worths: &[Worth]) -> Values {
     sums.map(|bands| bands.map(value))
 }
 
-pub(super) fn squares(worths: &[Worth]) -> Vec<Squares> {
+pub(super) fn squares(worths: &[RemovedPiece]) -> Vec<Squares> {
     let mut sums = [[[(0, 0.0); 64]; 2]; 5];
     for it in worths {
         let (count, sum) = &mut sums[it.role][usize::from(!it.middlegame)][it.square];

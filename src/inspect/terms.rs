@@ -22,7 +22,7 @@ const RIDGE: f64 = 1e-4;
 
 /// Explained variance of handcrafted evaluations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explained {
+pub struct ExplainedTerms {
     pub fitted_on: usize,
     pub measured_on: usize,
     /// Neurons of each perspective whose activations are regressors.
@@ -45,7 +45,7 @@ pub(super) fn terms(
     hidden: &Layer,
     samples: &[&Sample],
     hce: &HceWeights,
-) -> Option<Explained> {
+) -> Option<ExplainedTerms> {
     let net = &float.net;
     let (train, test): (Vec<&Sample>, Vec<&Sample>) =
         samples.iter().partition(|sample| mix(1, sample.group()) & 1 == 0);
@@ -82,7 +82,7 @@ pub(super) fn terms(
     let shares = hidden.into_iter().zip(by_inputs);
     let groups = groups.into_iter().zip(shares);
     let groups = groups.map(|((name, _), (hidden, inputs))| Group { name, hidden, inputs });
-    Some(Explained {
+    Some(ExplainedTerms {
         fitted_on: train.len(),
         measured_on: test.len(),
         neurons: used.len(),

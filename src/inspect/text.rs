@@ -17,7 +17,7 @@ const SHOWN: usize = 10;
 const SHOWN_ROWS: usize = 20;
 
 /// A title, a line about it, and a table.
-pub(super) struct Part {
+pub(super) struct TextSection {
     pub title: &'static str,
     pub about: String,
     pub table: Table,
@@ -27,21 +27,21 @@ impl Inspection {
     pub fn text(&self) -> String {
         let positions = grouped(self.positions);
         let mut out = format!("{}, {}, {positions} positions\n", self.net, self.scales);
-        for Part { title, about, table } in self.parts() {
+        for TextSection { title, about, table } in self.parts() {
             out += &format!("\n{title}: {about}\n\n{table}");
         }
         out
     }
 
     /// Layers, neurons, pieces, rows and terms.
-    pub(super) fn parts(&self) -> Vec<Part> {
+    pub(super) fn parts(&self) -> Vec<TextSection> {
         let mut parts = vec![self.layer_table(), self.neuron_table(), self.piece_table()];
         parts.extend(self.row_table());
         parts.extend(self.term_table());
         parts
     }
 
-    fn layer_table(&self) -> Part {
+    fn layer_table(&self) -> TextSection {
         let titles = ["<layer", "<activation", "neurons", "dead", "saturated", "at 0", "at clip"];
         let mut table = Table::titled(&titles);
         for layer in &self.layers {
@@ -60,10 +60,10 @@ impl Inspection {
             ]);
         }
         let about = "dead neurons are always 0, saturated ones always at the clip".into();
-        Part { title: "Layers", about, table }
+        TextSection { title: "Layers", about, table }
     }
 
-    fn neuron_table(&self) -> Part {
+    fn neuron_table(&self) -> TextSection {
         let direct = self.layers.len() == 1;
         let used = if direct { "use, cp" } else { "use" };
         let mut table = Table::titled(&["neuron", used, "at 0", "at clip"]);
@@ -76,20 +76,20 @@ impl Inspection {
             true => "use is the standard deviation of a neuron's contribution",
             false => "use is the standard deviation of the output times the weights on it",
         };
-        Part { title: "Neurons", about: about.into(), table }
+        TextSection { title: "Neurons", about: about.into(), table }
     }
 
-    fn row_table(&self) -> Option<Part> {
+    fn row_table(&self) -> Option<TextSection> {
         let mut table = Table::titled(&["<row", "active", "cp each"]);
         for it in self.rows.iter().take(SHOWN_ROWS) {
             table.row([it.row.clone(), format!("{:.2}", it.active), format!("{:+.1}", it.mean)]);
         }
         let about = "how often they are active for a side, and the value for that side each time";
-        let part = Part { title: "Rows", about: about.into(), table };
+        let part = TextSection { title: "Rows", about: about.into(), table };
         (!self.rows.is_empty()).then_some(part)
     }
 
-    fn piece_table(&self) -> Part {
+    fn piece_table(&self) -> TextSection {
         let [opening, middlegame, endgame] = BANDS.map(|(name, _)| name);
         let mut table = Table::titled(&["<piece, cp", opening, middlegame, endgame]);
         for (role, values) in ROLES.iter().zip(&self.values) {
@@ -100,10 +100,10 @@ impl Inspection {
         }
         let from = grouped(self.removed_from);
         let about = format!("evaluation with a piece minus that without it, {from} positions");
-        Part { title: "Pieces", about, table }
+        TextSection { title: "Pieces", about, table }
     }
 
-    fn term_table(&self) -> Option<Part> {
+    fn term_table(&self) -> Option<TextSection> {
         let terms = self.terms.as_ref()?;
         let mut table = Table::titled(&["<group", "neurons", "inputs"]);
         for group in &terms.groups {
@@ -117,7 +117,7 @@ impl Inspection {
             grouped(terms.fitted_on as u64),
             grouped(terms.measured_on as u64),
         );
-        Some(Part { title: "Terms", about, table })
+        Some(TextSection { title: "Terms", about, table })
     }
 }
 
@@ -132,7 +132,7 @@ const STEP: usize = 9;
 impl Inspection {
     /// Layers, neurons, pieces, squares and terms.
     pub fn pictures(&self) -> Vec<Section> {
-        let section = |part: Part| {
+        let section = |part: TextSection| {
             let picture = match part.title {
                 "Neurons" => self.boards(),
                 "Pieces" => self.square_boards(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::LoadError;
-use crate::format::{Facts, Format, Holds};
+use crate::format::{Facts, Format, Presence};
 use crate::registry::{Kind, Own};
 use crate::sample::Sample;
 
@@ -33,21 +33,21 @@ pub struct Filter {
     pub max_pieces: Option<usize>,
     /// Filters that the program adds; a position must pass all of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub own: Vec<Own<OwnFilter>>,
+    pub own: Vec<Own<CustomFilter>>,
 }
 
 /// A filter that a program adds; it returns whether a position passes.
-pub struct OwnFilter(pub Box<dyn Fn(&Sample) -> bool + Send + Sync>);
+pub struct CustomFilter(pub Box<dyn Fn(&Sample) -> bool + Send + Sync>);
 
-impl Kind for OwnFilter {
+impl Kind for CustomFilter {
     const NOUN: &'static str = "filter";
 }
 
 /// Positions that each key skipped; the first key that applies counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rejected(BTreeMap<&'static str, u64>);
+pub struct RejectCounts(BTreeMap<&'static str, u64>);
 
-impl Rejected {
+impl RejectCounts {
     /// Pseudo-key of positions without a score that the target needs.
     pub(super) const NO_SCORE: &'static str = "the lack of a score";
 
@@ -55,7 +55,7 @@ impl Rejected {
         *self.0.entry(key).or_default() += 1;
     }
 
-    pub fn add(&mut self, other: &Rejected) {
+    pub fn add(&mut self, other: &RejectCounts) {
         other.0.iter().for_each(|(key, count)| *self.0.entry(key).or_default() += count);
     }
 
@@ -107,9 +107,9 @@ impl Filter {
 fn require(
     path: &Path,
     format: &Format,
-    needs: &[(&'static str, bool, Holds, &'static str)],
+    needs: &[(&'static str, bool, Presence, &'static str)],
 ) -> Result<(), LoadError> {
-    match needs.iter().find(|(_, set, holds, _)| *set && *holds == Holds::Never) {
+    match needs.iter().find(|(_, set, holds, _)| *set && *holds == Presence::Never) {
         None => Ok(()),
         Some(&(key, _, _, fact)) => {
             Err(LoadError::Unknown { path: path.to_path_buf(), key, fact, format: format.name })
@@ -123,7 +123,7 @@ fn require(
 /// changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Weighing {
+pub struct PositionWeights {
     /// Weight by half-moves since the start of the game.
     pub ply: Vec<[f64; 2]>,
     /// Weight by pieces on the board, kings and pawns included.
@@ -131,17 +131,17 @@ pub struct Weighing {
     /// Weight by absolute score in centipawns.
     pub score: Vec<[f64; 2]>,
     /// A weight that the program adds.
-    pub own: Option<Own<OwnWeight>>,
+    pub own: Option<Own<CustomWeight>>,
 }
 
 /// Weights of positions, 0 to 1, that a program adds.
-pub struct OwnWeight(pub Box<dyn Fn(&Sample) -> f64 + Send + Sync>);
+pub struct CustomWeight(pub Box<dyn Fn(&Sample) -> f64 + Send + Sync>);
 
-impl Kind for OwnWeight {
+impl Kind for CustomWeight {
     const NOUN: &'static str = "weight";
 }
 
-impl Weighing {
+impl PositionWeights {
     /// Whether all weights are 1.
     pub fn is_level(&self) -> bool {
         *self == Self::default()

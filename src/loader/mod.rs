@@ -23,9 +23,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use crate::batch::{MOST_IN_CHUNK, most_pairs};
-use crate::batch::{OfRank, Pairs};
+use crate::batch::{Pairs, RankShare};
 pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
-pub use filter::{Filter, OwnFilter, OwnWeight, Rejected, Weighing};
+pub use filter::{CustomFilter, CustomWeight, Filter, PositionWeights, RejectCounts};
 pub use pass::Passes;
 pub use prepared::{Preparation, Prepare, Prepared};
 pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan};
@@ -52,7 +52,7 @@ pub struct Plan {
     pub bad_records: u64,
     /// Whether the point of view is checked against material.
     pub check_view: bool,
-    pub weighing: Weighing,
+    pub weighing: PositionWeights,
     pub split: Split,
     /// Share of the held-out games that is kept for the test.
     pub test: Test,
@@ -77,7 +77,7 @@ pub struct Plan {
     /// Positions per batch.
     pub batch: usize,
     /// The slice of each batch that is encoded.
-    pub of_rank: OfRank,
+    pub of_rank: RankShare,
     /// Positions of an epoch, once they are counted.
     pub expected: Option<u64>,
 }

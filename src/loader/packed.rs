@@ -1,6 +1,6 @@
 //! Positions in memory, 32 bytes each.
 
-use super::filter::{Weighing, weight};
+use super::filter::{PositionWeights, weight};
 use crate::sample::{Position, Sample};
 
 /// Steps of results from 0 to 1: an even number, so that 0, 0.5 and 1 are exact.
@@ -40,7 +40,7 @@ impl Packed {
     }
 
     /// Packs a sample with its weight.
-    pub fn weighed(sample: &Sample, by: &Weighing) -> Self {
+    pub fn weighed(sample: &Sample, by: &PositionWeights) -> Self {
         let weight = if by.is_level() { u8::MAX } else { by.code(sample) };
         Self { weight, ..Self::from(sample) }
     }

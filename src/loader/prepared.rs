@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::encode::{Encoder, RecordSlice, TERMS_PIECE};
 use super::packed::Packed;
 use super::shuffle::{BatchOrder, Walk};
-use super::{Stream, Weighing};
+use super::{PositionWeights, Stream};
 use crate::batch::{Batch, Choices};
 use crate::sample::{Position, Sample};
 
@@ -25,7 +25,7 @@ pub trait Prepare: Send + Sync {
 #[derive(Clone)]
 pub struct Preparation {
     pub samples: Arc<Vec<Sample>>,
-    pub weighing: Weighing,
+    pub weighing: PositionWeights,
     pub encoder: Encoder,
     pub by: Arc<dyn Prepare>,
     /// See [`Choices::stretch`].

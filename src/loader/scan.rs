@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::encode::TERMS_PIECE;
 use super::packed::Packed;
 use super::source::{Facts, Found, Part as FilePart, PlanFile};
-use super::{HeldOut, LoadError, Plan, Rejected, Subset};
+use super::{HeldOut, LoadError, Plan, RejectCounts, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::sample::{Sample, Spread};
@@ -23,7 +23,7 @@ pub struct Scan {
     pub is_whole: bool,
     /// Positions that were read.
     pub read: u64,
-    pub rejected: Rejected,
+    pub rejected: RejectCounts,
     /// Positions to train on; an estimate where not all was read.
     pub train: u64,
     /// Positions of games that are neither held out nor in the share that training takes.
@@ -51,7 +51,7 @@ pub struct Validating {
     pub sketch: Sketch,
     /// Games in them; 0 where they are unknown.
     pub games: u64,
-    pub rejected: Rejected,
+    pub rejected: RejectCounts,
 }
 
 /// Positions of a file, about, on which its point of view is measured.

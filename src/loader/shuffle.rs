@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::Plan;
 use super::encode::Encoder;
 use super::packed::Packed;
-use crate::batch::OfRank;
+use crate::batch::RankShare;
 use crate::sample::mix;
 
 /// A generator for one subset in one epoch.
@@ -96,7 +96,7 @@ pub struct BatchOrder {
     pub shuffle: bool,
     pub seed: u64,
     /// The slice of each batch that is encoded.
-    pub of_rank: OfRank,
+    pub of_rank: RankShare,
 }
 
 /// A place in positions in memory, which are passed epoch after epoch.

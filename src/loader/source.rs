@@ -6,9 +6,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::packed::Packed;
-use super::{Filter, LoadError, Plan, Rejected, Subset};
-use crate::format::view::{Of, measure};
-use crate::format::{BadRecords, Format, Holds, Pieces, ReadError, Source};
+use super::{Filter, LoadError, Plan, RejectCounts, Subset};
+use crate::format::view::{LabelKind, measure};
+use crate::format::{BadRecords, Format, Pieces, Presence, ReadError, Source};
 use crate::input::regular;
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -80,10 +80,10 @@ impl PlanFile {
         let (format, view) = (source.format(), source.view());
         reading.filter.check(path, format)?;
         plan.weighing.check(path, format)?;
-        if plan.colours && format.facts.colours == Holds::Never {
+        if plan.colours && format.facts.colours == Presence::Never {
             return Err(LoadError::NoColours { path: path.to_path_buf() });
         }
-        if reading.scores && format.facts.scores == Holds::Never {
+        if reading.scores && format.facts.scores == Presence::Never {
             return Err(LoadError::NoScore { path: path.to_path_buf() });
         }
         let (path, plan, reading) = (path.to_path_buf(), plan.clone(), reading.clone());
@@ -94,8 +94,9 @@ impl PlanFile {
     /// # Errors
     /// If scores or results of these positions are seen by the other side, as far as material tells.
     pub fn check_view(&self, probe: &[Sample]) -> Result<(), LoadError> {
-        let colours = self.format.facts.colours != Holds::Never;
-        for of in [Of::Result, Of::Score].into_iter().filter(|_| self.plan.check_view) {
+        let colours = self.format.facts.colours != Presence::Never;
+        for of in [LabelKind::Result, LabelKind::Score].into_iter().filter(|_| self.plan.check_view)
+        {
             if let Some(reason) = measure(probe, of, colours).contradiction(self.view) {
                 return Err(LoadError::View { path: self.path.clone(), reason });
             }
@@ -130,7 +131,7 @@ impl PlanFile {
         if facts.read == 0 {
             return Err(ReadError::NoPositions { path, skipped, unfinished: 0 }.into());
         }
-        let unscored = facts.rejected.counts().any(|(key, _)| key == Rejected::NO_SCORE);
+        let unscored = facts.rejected.counts().any(|(key, _)| key == RejectCounts::NO_SCORE);
         match unscored && !facts.scored {
             true => Err(LoadError::NoScore { path }),
             false => Ok(()),
@@ -177,7 +178,7 @@ pub(super) struct Part {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     pub read: u64,
-    pub rejected: Rejected,
+    pub rejected: RejectCounts,
     /// Positions to train on.
     pub train: u64,
     /// Positions of games that are neither held out nor in the share that training takes.
@@ -239,7 +240,7 @@ impl Part {
                 facts.rejected.count(key);
                 continue;
             } else if reading.scores && sample.score.is_none() {
-                facts.rejected.count(Rejected::NO_SCORE);
+                facts.rejected.count(RejectCounts::NO_SCORE);
                 continue;
             }
             plan.weighing.check_own(path, sample)?;

@@ -10,11 +10,11 @@ use super::encode::{EncodedTerms, Label, TERMS_PIECE, TermsEncoder, labelled};
 use super::packed::Packed;
 use super::shuffle::{BatchOrder, Walk};
 use super::{KeptRecords, LoadError, Plan, Stream, Subset};
-use crate::batch::{Batch, Column, Inputs, OfRank, Terms};
+use crate::batch::{Batch, Column, Inputs, RankShare, Terms};
 use crate::format::trace::{self, Entry, Traced};
-use crate::hce::Tally;
+use crate::hce::TermCounts;
 use crate::point_of_view::PointOfView;
-use crate::terms::{Kind, OwnTerms};
+use crate::terms::{EngineTerms, Kind};
 
 /// Positions as terms, in the order of the files.
 #[derive(Clone, Debug)]
@@ -60,9 +60,9 @@ impl Store {
     }
 
     /// The whole blocks of a rank.
-    pub fn part(&self, of_rank: OfRank) -> Batch {
+    pub fn part(&self, of_rank: RankShare) -> Batch {
         match of_rank {
-            OfRank::ALL => self.all(),
+            RankShare::ALL => self.all(),
             _ => self.of_pieces(of_rank.range(self.pieces.len())),
         }
     }
@@ -152,15 +152,15 @@ impl Stream {
 /// contradict the term list.
 pub fn read_traces(
     plan: &Plan,
-    own: &OwnTerms,
+    own: &EngineTerms,
     encoder: &TermsEncoder,
-) -> Result<([Store; 2], Tally), LoadError> {
-    let mut tally = Tally::new(own.list.len());
+) -> Result<([Store; 2], TermCounts), LoadError> {
+    let mut tally = TermCounts::new(own.list.len());
     let mut found: [EncodedTerms; 2] = Default::default();
     for (plan, trains) in [(Some(plan.clone()), true), (plan.validating(), false)] {
         let Some(plan) = plan else { continue };
         let read = |path| read(path, &plan, own, encoder);
-        let files: Vec<Result<([Side; 2], Tally), LoadError>> =
+        let files: Vec<Result<([Side; 2], TermCounts), LoadError>> =
             plan.files.par_iter().map(|path| read(path)).collect();
         for file in files {
             let ([train, validation], of_file) = file?;
@@ -183,7 +183,7 @@ struct Side {
 }
 
 impl Side {
-    fn push(&mut self, traced: &Traced, own: &OwnTerms, encoder: &TermsEncoder) {
+    fn push(&mut self, traced: &Traced, own: &EngineTerms, encoder: &TermsEncoder) {
         push(traced, own, &mut self.open);
         self.labels.push(Label::of(&Packed::from(&traced.sample), PointOfView::White));
         if self.open.len() == TERMS_PIECE {
@@ -202,11 +202,11 @@ impl Side {
 fn read(
     path: &Path,
     plan: &Plan,
-    own: &OwnTerms,
+    own: &EngineTerms,
     encoder: &TermsEncoder,
-) -> Result<([Side; 2], Tally), LoadError> {
+) -> Result<([Side; 2], TermCounts), LoadError> {
     let mut sides: [Side; 2] = Default::default();
-    let mut tally = Tally::new(own.list.len());
+    let mut tally = TermCounts::new(own.list.len());
     let mut left = plan.reading.limit.unwrap_or(u64::MAX);
     trace::read(path, own, plan.bad_records, |traced| {
         let unscored = plan.reading.scores && traced.sample.score.is_none();
@@ -239,7 +239,7 @@ fn read(
 /// # Panics
 /// If an entry's term is not in the list, which a reader that was given the list does not let
 /// through.
-pub fn push(traced: &Traced, own: &OwnTerms, terms: &mut Terms) {
+pub fn push(traced: &Traced, own: &EngineTerms, terms: &mut Terms) {
     let rows = terms.len();
     let of = |kind| {
         let is = move |entry: &&Entry| own.list.terms[usize::from(entry.term)].kind == kind;

@@ -9,7 +9,7 @@ use super::packed::Packed;
 use super::pass::Passes;
 use super::shuffle::{Chunks, shuffled};
 use super::{KeptRecords, LoadError, Plan};
-use crate::batch::{Batch, OfRank};
+use crate::batch::{Batch, RankShare};
 use crate::place::{Place, Read};
 
 /// The stream: full batches, which run on over the borders of windows and epochs.
@@ -76,7 +76,7 @@ impl Iterator for Stream {
 }
 
 /// The slice of a batch that a rank has, in whole chunks where each rank has several.
-fn slice(parts: Vec<RecordSlice>, of_rank: OfRank, chunk: usize) -> Vec<RecordSlice> {
+fn slice(parts: Vec<RecordSlice>, of_rank: RankShare, chunk: usize) -> Vec<RecordSlice> {
     let count: usize = parts.iter().map(|part| part.order.len()).sum();
     let unit = if chunk > 0 && count >= 2 * chunk * of_rank.size { chunk } else { 1 };
     let range = of_rank.range(count.div_ceil(unit));

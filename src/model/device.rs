@@ -51,7 +51,7 @@ pub enum Backend {
 
 /// A value of `--device`: a backend, and one of its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct DeviceChoice {
     pub backend: Backend,
     /// From 0, in the order of `nnuance devices`.
     pub index: usize,
@@ -101,10 +101,10 @@ impl Backend {
     /// # Errors
     /// If the backend is not compiled in or finds no adapter.
     pub fn device(self) -> Result<Device, DeviceError> {
-        Choice { backend: self, index: 0 }.device()
+        DeviceChoice { backend: self, index: 0 }.device()
     }
 
-    /// All devices, in the order in which [`Choice`] counts.
+    /// All devices, in the order in which [`DeviceChoice`] counts.
     ///
     /// # Errors
     /// If the backend is not compiled in.
@@ -124,7 +124,7 @@ impl Backend {
     }
 }
 
-impl Choice {
+impl DeviceChoice {
     /// `wgpu`, `wgpu:1`, `flex`, or `auto`: the first graphics card, or the CPU if there is none.
     ///
     /// # Errors

@@ -18,9 +18,9 @@ use crate::weights::{Weights, WeightsError};
 #[derive(Module, Debug)]
 pub struct HceModel {
     /// `[terms, 2]`, middlegame and endgame, in centipawns.
-    pub terms: Changed<2>,
+    pub terms: TunedParam<2>,
     /// `[1]`, in centipawns.
-    pub tempo: Changed<1>,
+    pub tempo: TunedParam<1>,
     #[module(skip)]
     shape: HceShape,
     /// Instructions of the fused operations, which run on the CPU whatever the device is. None: the
@@ -31,7 +31,7 @@ pub struct HceModel {
 
 /// Weights as start and change.
 #[derive(Module, Debug)]
-pub struct Changed<const D: usize> {
+pub struct TunedParam<const D: usize> {
     /// Never trained.
     pub start: Param<Tensor<D>>,
     pub change: Param<Tensor<D>>,
@@ -47,7 +47,7 @@ pub struct HceShape {
     pub tempo: bool,
 }
 
-impl<const D: usize> Changed<D> {
+impl<const D: usize> TunedParam<D> {
     fn new(
         ids: [u64; 2],
         name: &str,
@@ -83,8 +83,8 @@ impl HceModel {
         compute: Compute,
     ) -> Result<Self, WeightsError> {
         let [terms, tempo] = [0, 2].map(|behind| [first + behind, first + behind + 1]);
-        let terms = Changed::new(terms, "terms", [shape.terms, 2], true, weights, device)?;
-        let tempo = Changed::new(tempo, "tempo", [1], shape.tempo, weights, device)?;
+        let terms = TunedParam::new(terms, "terms", [shape.terms, 2], true, weights, device)?;
+        let tempo = TunedParam::new(tempo, "tempo", [1], shape.tempo, weights, device)?;
         let level = match compute {
             Compute::Plain => None,
             Compute::Fused { level, .. } => Some(level),
@@ -116,33 +116,33 @@ impl HceModel {
             Tensor::<2>::from_data(TensorData::new(values.to_vec(), [rows, 1]), &device)
         };
         // [rows, terms] x [terms, 2] = [rows, 2]
-        let product = |entries: Option<Vec<f32>>, held: Vec<f32>| {
-            let held = match held.is_empty() {
+        let product = |entries: Option<Vec<f32>>, frozen: Vec<f32>| {
+            let frozen = match frozen.is_empty() {
                 true => Tensor::zeros([rows, 2], &device),
-                false => Tensor::<2>::from_data(TensorData::new(held, [rows, 2]), &device),
+                false => Tensor::<2>::from_data(TensorData::new(frozen, [rows, 2]), &device),
             };
             match entries {
-                None => held,
+                None => frozen,
                 Some(dense) => {
                     let dense =
                         Tensor::<2>::from_data(TensorData::new(dense, [rows, terms]), &device);
-                    dense.matmul(weights.clone()) + held
+                    dense.matmul(weights.clone()) + frozen
                 }
             }
         };
-        let held = &piece.held;
+        let frozen = &piece.frozen;
         let side = |colour: usize| {
-            let held = held.safety.iter().flat_map(|it| [it[2 * colour], it[2 * colour + 1]]);
+            let frozen = frozen.safety.iter().flat_map(|it| [it[2 * colour], it[2 * colour + 1]]);
             let dense = dense(&piece.safety, rows, terms, |count| f32::from(count[colour]));
-            product(dense, held.collect())
+            product(dense, frozen.collect())
         };
         let halves = |tensor: Tensor<2>| {
             let [mg, eg] = [0, 1].map(|half| tensor.clone().narrow(1, half, 1));
             (mg, eg) // [rows, 1] each
         };
         let normal = dense(&piece.normal, rows, terms, f32::from);
-        let (mut mg, mut eg) = halves(product(normal, held.normal.concat()));
-        if !(piece.safety.term.is_empty() && held.safety.is_empty()) {
+        let (mut mg, mut eg) = halves(product(normal, frozen.normal.concat()));
+        if !(piece.safety.term.is_empty() && frozen.safety.is_empty()) {
             for (colour, sign) in [(0, -1.0), (1, 1.0)] {
                 let (danger_mg, danger_eg) = halves(side(colour));
                 let positive = danger_mg.clone().clamp_min(0.0);
@@ -151,10 +151,10 @@ impl HceModel {
                 eg = eg + danger_eg * positive * (sign / SAFETY_ENDGAME);
             }
         }
-        if !(piece.complexity.term.is_empty() && held.complexity.is_empty()) {
+        if !(piece.complexity.term.is_empty() && frozen.complexity.is_empty()) {
             let counts = dense(&piece.complexity, rows, terms, f32::from);
-            let held = held.complexity.iter().flat_map(|value| [0.0, *value]);
-            let (_, complexity) = halves(product(counts, held.collect()));
+            let frozen = frozen.complexity.iter().flat_map(|value| [0.0, *value]);
+            let (_, complexity) = halves(product(counts, frozen.collect()));
             // The side of a kink on which a position lies is not differentiated.
             let value = eg.clone().detach();
             let reach = value.clone().abs() + complexity.clone().detach();

@@ -22,7 +22,7 @@ use burn::tensor::{Shape, Tensor, TensorData};
 pub use burn::tensor::Device;
 
 pub use aim::{Aim, Judged};
-pub use device::{Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, ROOM, is_gpu};
+pub use device::{Adapter, AdapterKind, Backend, Compute, DeviceChoice, DeviceError, ROOM, is_gpu};
 pub use hce::{HceModel, HceShape};
 pub use net::{NetModel, SetRows, initial, initial_of_size};
 pub use ops::Stage;

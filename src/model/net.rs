@@ -12,9 +12,9 @@ use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::lists::RowLists;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
-use super::ops::{Arrays, Done, FusedOps, Job, Kept, lent};
+use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job, lent};
 use super::{Aim, Compute, Slope, TouchedRows, dense, head};
-use crate::architecture::{Architecture, Array, Part, Set};
+use crate::architecture::{Architecture, Array, ArrayKind, Set};
 use crate::batch::{Active, Inputs, OneHot, Pairs, Touched};
 use crate::weights::{Weights, WeightsError};
 
@@ -66,7 +66,7 @@ pub struct SetRows {
 struct Fused {
     kernel: Kernel,
     scratch: Arc<Mutex<Scratch>>,
-    kept: Kept,
+    kept: GradientMemory,
     room: usize,
 }
 
@@ -82,7 +82,12 @@ impl Route {
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
         let kernel = Kernel::new(net, precision, level);
-        Route::Fused(Fused { kernel, scratch: Arc::default(), kept: Kept::default(), room })
+        Route::Fused(Fused {
+            kernel,
+            scratch: Arc::default(),
+            kept: GradientMemory::default(),
+            room,
+        })
     }
 }
 
@@ -101,7 +106,7 @@ impl Fused {
     /// Touched rows by the numbers of their arrays.
     fn rows(&self, touched: Option<&Touched>) -> TouchedRows {
         let rows = touched.into_iter().flat_map(|touched| self.kernel.touched_rows(touched));
-        rows.map(|(set, rows)| (id(Part::Rows(set)), rows)).collect()
+        rows.map(|(set, rows)| (id(ArrayKind::Rows(set)), rows)).collect()
     }
 }
 
@@ -112,18 +117,18 @@ impl std::fmt::Debug for Fused {
 }
 
 /// Number of an array, by which a checkpoint's optimiser state finds it.
-pub fn id(part: Part) -> u64 {
+pub fn id(part: ArrayKind) -> u64 {
     match part {
-        Part::Rows(0) => 1,
-        Part::AccumulatorBias => 2,
-        Part::Output => 3,
-        Part::OutputBias => 4,
-        Part::Factor(0) => 5,
-        Part::Rows(set) => 100 + 2 * set as u64,
-        Part::Factor(set) => 101 + 2 * set as u64,
-        Part::Psqt(set) => 500 + set as u64,
-        Part::Layer(i) => 6 + 2 * i as u64,
-        Part::LayerBias(i) => 7 + 2 * i as u64,
+        ArrayKind::Rows(0) => 1,
+        ArrayKind::AccumulatorBias => 2,
+        ArrayKind::Output => 3,
+        ArrayKind::OutputBias => 4,
+        ArrayKind::Factor(0) => 5,
+        ArrayKind::Rows(set) => 100 + 2 * set as u64,
+        ArrayKind::Factor(set) => 101 + 2 * set as u64,
+        ArrayKind::Psqt(set) => 500 + set as u64,
+        ArrayKind::Layer(i) => 6 + 2 * i as u64,
+        ArrayKind::LayerBias(i) => 7 + 2 * i as u64,
     }
 }
 
@@ -156,16 +161,17 @@ impl NetModel {
         let rows = |set| {
             let some =
                 |part| net.array(part).map(|array| param(&array, weights, device)).transpose();
-            let (factor, psqt) = (some(Part::Factor(set))?, some(Part::Psqt(set))?);
-            let weight = param(&array(Part::Rows(set)), weights, device)?;
+            let (factor, psqt) = (some(ArrayKind::Factor(set))?, some(ArrayKind::Psqt(set))?);
+            let weight = param(&array(ArrayKind::Rows(set)), weights, device)?;
             Ok::<_, WeightsError>(SetRows { weight, factor, psqt })
         };
-        let head = (0..net.head.len()).map(|i| affine(Part::Layer(i), Part::LayerBias(i)));
+        let head =
+            (0..net.head.len()).map(|i| affine(ArrayKind::Layer(i), ArrayKind::LayerBias(i)));
         Ok(Self {
             sets: (0..net.inputs.sets().len()).map(rows).collect::<Result<_, _>>()?,
-            bias: param(&array(Part::AccumulatorBias), weights, device)?,
+            bias: param(&array(ArrayKind::AccumulatorBias), weights, device)?,
             head: head.collect::<Result<_, _>>()?,
-            output: affine(Part::Output, Part::OutputBias)?,
+            output: affine(ArrayKind::Output, ArrayKind::OutputBias)?,
             net: net.clone(),
             route: Route::new(net, compute),
         })
@@ -207,7 +213,7 @@ impl NetModel {
         for (array, gradient) in self.net.arrays().iter().zip(found.gradients.0) {
             let id = id(array.part).into();
             match array.part {
-                Part::Rows(_) | Part::Factor(_) => {
+                ArrayKind::Rows(_) | ArrayKind::Factor(_) => {
                     gradients.register(id, Tensor::<2>::from_dispatch(gradient));
                 }
                 _ => gradients.register(id, Tensor::<1>::from_dispatch(gradient)),
@@ -261,7 +267,7 @@ impl NetModel {
         let loss = loss.inner();
         let mut gradients = GradientsParams::from_grads(found, self);
         for (set, found) in lists.scatter(&slopes).into_iter().enumerate() {
-            let parts = [Part::Rows(set), Part::Factor(set), Part::Psqt(set)];
+            let parts = [ArrayKind::Rows(set), ArrayKind::Factor(set), ArrayKind::Psqt(set)];
             for (part, values) in parts.into_iter().zip(found) {
                 let Some(array) = self.net.array(part) else { continue };
                 let gradient = TensorData::new(values, array.shape);
@@ -278,17 +284,17 @@ impl NetModel {
             super::inner(param.val())
         }
         let of = |part| match part {
-            Part::Rows(set) => inner(&self.sets[set].weight).into_dispatch(),
-            Part::Factor(set) => {
+            ArrayKind::Rows(set) => inner(&self.sets[set].weight).into_dispatch(),
+            ArrayKind::Factor(set) => {
                 let factor = self.sets[set].factor.as_ref().expect("its architecture has one");
                 inner(factor).into_dispatch()
             }
-            Part::AccumulatorBias => inner(&self.bias).into_dispatch(),
-            Part::Layer(i) => inner(&self.head[i].weight).into_dispatch(),
-            Part::LayerBias(i) => inner(&self.head[i].bias).into_dispatch(),
-            Part::Output => inner(&self.output.weight).into_dispatch(),
-            Part::OutputBias => inner(&self.output.bias).into_dispatch(),
-            Part::Psqt(_) => unreachable!("no kernel serves piece-square values"),
+            ArrayKind::AccumulatorBias => inner(&self.bias).into_dispatch(),
+            ArrayKind::Layer(i) => inner(&self.head[i].weight).into_dispatch(),
+            ArrayKind::LayerBias(i) => inner(&self.head[i].bias).into_dispatch(),
+            ArrayKind::Output => inner(&self.output.weight).into_dispatch(),
+            ArrayKind::OutputBias => inner(&self.output.bias).into_dispatch(),
+            ArrayKind::Psqt(_) => unreachable!("no kernel serves piece-square values"),
         };
         Arrays(self.net.arrays().iter().map(|array| of(array.part)).collect())
     }
@@ -379,7 +385,7 @@ pub fn initial(net: &Architecture, seed: u64) -> Weights {
 pub fn initial_of_size(net: &Architecture, seed: u64, sizes: &[f64]) -> Weights {
     let mut weights = initial(net, seed);
     for array in net.arrays() {
-        let Part::Rows(set) = array.part else { continue };
+        let ArrayKind::Rows(set) = array.part else { continue };
         let size = sizes[set];
         let values = &mut weights.0.get_mut(&array.name).expect("it has all arrays").values;
         values.iter_mut().for_each(|value| *value *= size as f32);

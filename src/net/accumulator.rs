@@ -6,7 +6,7 @@ use shakmaty::Color;
 
 use super::Net;
 use crate::architecture::Views;
-use crate::features::{Board, Moved, Rows, Set, king};
+use crate::features::{Board, DirtyPieces, Rows, Set, king};
 use crate::sample::{Piece, Position};
 
 /// Accumulators of a position and of its predecessors.
@@ -27,7 +27,7 @@ struct Level {
     lists: [Vec<List>; 2],
     position: Position,
     /// The last move, until the perspectives are updated; a null move moves nothing.
-    pending: Option<Option<Moved>>,
+    pending: Option<Option<DirtyPieces>>,
 }
 
 /// Active rows of a set. Few rows are counted, four to a word.
@@ -78,7 +78,7 @@ impl<'a> Accumulator<'a> {
     }
 
     /// Plays a legal move that leads to `after`; computed when a value is needed.
-    pub fn play(&mut self, moved: &Moved, after: &Position) {
+    pub fn play(&mut self, moved: &DirtyPieces, after: &Position) {
         self.go_on(Some(*moved), after);
     }
 
@@ -87,7 +87,7 @@ impl<'a> Accumulator<'a> {
         self.go_on(None, after);
     }
 
-    fn go_on(&mut self, moved: Option<Moved>, after: &Position) {
+    fn go_on(&mut self, moved: Option<DirtyPieces>, after: &Position) {
         self.depth += 1;
         if self.depth == self.levels.len() {
             self.levels.push(self.levels[self.depth - 1].clone());
@@ -226,7 +226,12 @@ impl List {
 
 /// Computes accumulators of pieces after a move from those before it.
 #[inline(always)]
-fn shift<'a>(moved: &Moved, row: impl Fn(&Piece) -> &'a [i16], from: &[i32], view: &mut [i32]) {
+fn shift<'a>(
+    moved: &DirtyPieces,
+    row: impl Fn(&Piece) -> &'a [i16],
+    from: &[i32],
+    view: &mut [i32],
+) {
     // Most moves add one piece and remove one: a single pass does both.
     if let ([added], [removed]) = (moved.added(), moved.removed()) {
         let rows = row(added).iter().zip(row(removed));

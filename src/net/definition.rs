@@ -39,7 +39,7 @@
 use std::ops::Range;
 
 use super::{MOST_INPUT, Net};
-use crate::architecture::{self, Architecture, Arithmetic, Array, Curve, Factor, Part};
+use crate::architecture::{self, Architecture, Arithmetic, Array, ArrayKind, Curve, Factor};
 use crate::features::Integer;
 use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
@@ -385,14 +385,14 @@ pub struct Stored {
 
 /// The arrays of a net's file, in their order; its factoriser is merged.
 pub fn stored(net: &Architecture, head: HeadFormat) -> Vec<Stored> {
-    let first = if net.has_layers() { Part::Layer(0) } else { Part::Output };
+    let first = if net.has_layers() { ArrayKind::Layer(0) } else { ArrayKind::Output };
     let number = |part| match part {
-        Part::Rows(set) => match net.inputs.sets()[set].integer() {
+        ArrayKind::Rows(set) => match net.inputs.sets()[set].integer() {
             Integer::I8 => Number::I8,
             Integer::I16 => Number::I16,
         },
-        Part::Factor(_) | Part::AccumulatorBias => Number::I16,
-        Part::Psqt(_) => Number::I32,
+        ArrayKind::Factor(_) | ArrayKind::AccumulatorBias => Number::I16,
+        ArrayKind::Psqt(_) => Number::I32,
         _ if !net.is_deep() => Number::I16,
         part if part == first && head == HeadFormat::Int8 => Number::I8,
         _ => Number::F32,

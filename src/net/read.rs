@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::definition::payload;
 use super::{ALIGNMENT, Hints, Net, PADDING, Padding, Stored, stored};
-use crate::architecture::{Architecture, Impossible};
+use crate::architecture::{Architecture, ImpossibleNet};
 use crate::scales::HeadFormat;
 
 /// Largest hidden size that is tried.
@@ -13,7 +13,7 @@ const MOST_HIDDEN: usize = 1 << 16;
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     #[error("there is no such net: {0}")]
-    Impossible(#[from] Impossible),
+    ImpossibleNet(#[from] ImpossibleNet),
     #[error("{name} is {value}, expected 1 to {max}", max = super::MAX_SCALE)]
     Scale { name: &'static str, value: i32 },
     #[error("{found} arrays, the architecture needs {expected}")]

@@ -18,7 +18,7 @@ pub struct Comparison {
     /// If not, positions count as games: every interval is a lower bound, and nothing is decided.
     pub games_known: bool,
     /// By loss, the smallest first.
-    pub evaluations: Vec<Measured>,
+    pub evaluations: Vec<MeasuredEvaluation>,
     /// All pairs, the one with the smaller loss first.
     pub pairs: Vec<Pair>,
     /// On games between some of them: how they were played, and which is stronger.
@@ -35,7 +35,7 @@ pub struct Records {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MeasuredEvaluation {
     /// 1 for the smallest loss.
     pub rank: usize,
     pub name: String,
@@ -98,7 +98,7 @@ pub(super) fn measure(
 
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| means.mean(*a).mean.total_cmp(&means.mean(*b).mean));
-    let measured = |(rank, i): (usize, &usize)| Measured {
+    let measured = |(rank, i): (usize, &usize)| MeasuredEvaluation {
         rank: rank + 1,
         name: evaluations[*i].name.clone(),
         doubt: evaluations[*i].doubt.clone(),
@@ -265,7 +265,7 @@ impl Comparison {
 }
 
 /// The winner of a pair, with doubts about it; or why there is none.
-fn verdict(pair: &Pair, first: &Measured) -> String {
+fn verdict(pair: &Pair, first: &MeasuredEvaluation) -> String {
     let Pair { better, worse, difference, .. } = pair;
     if difference.mean == 0.0 && difference.interval == Some([0.0; 2]) {
         return format!("{better} and {worse} have the same loss.");
@@ -388,7 +388,7 @@ pub(super) fn check(evaluations: &[Predictions], truth: &Truth) -> Result<(), Co
 
 /// Games between players, some of which are evaluations of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Played {
+pub struct PlayedGames {
     /// The players; no two have the same name.
     pub names: Vec<String>,
     pub meetings: Vec<Meeting>,
@@ -396,7 +396,7 @@ pub struct Played {
 
 impl Comparison {
     /// Adds Elo of each evaluation that played, above the first of the table that did.
-    pub fn add_games(&mut self, played: &Played) {
+    pub fn add_games(&mut self, played: &PlayedGames) {
         let mut names = played.names.clone();
         for one in self.evaluations.iter().rev() {
             if let Some(player) = one.player

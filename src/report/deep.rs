@@ -12,7 +12,7 @@ use crate::digits::grouped;
 
 /// Facts about positions besides values and results.
 #[derive(Clone, Copy)]
-pub struct Depth<'a> {
+pub struct ComparisonInputs<'a> {
     /// Ethereal's, one a position: 24 with all pieces, 0 with pawns only.
     pub phases: &'a [u8],
     pub fen: &'a dyn Fn(usize) -> String,
@@ -79,12 +79,12 @@ pub struct Disagreement {
     /// Share of positions that differ by more than [`LARGE`].
     pub share: f64,
     /// The largest differences first, at most one a group.
-    pub positions: Vec<Apart>,
+    pub positions: Vec<DisputedPosition>,
 }
 
 /// A position with different values of two evaluations. Pairs are in the order of the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Apart {
+pub struct DisputedPosition {
     /// Index of the position.
     pub position: usize,
     pub fen: String,
@@ -118,7 +118,7 @@ pub const LARGE: f64 = 0.1;
 pub fn deep(
     evaluations: &[Predictions],
     truth: &Truth,
-    depth: &Depth,
+    depth: &ComparisonInputs,
 ) -> Result<Deep, CompareError> {
     let groups = truth.grouped();
     let fitted = Fitted::all(evaluations, truth, &groups)?;
@@ -284,11 +284,11 @@ impl Disagreement {
         expected: [&[f64]; 2],
         results: &[f64],
         groups: &Groups,
-        depth: &Depth,
+        depth: &ComparisonInputs,
     ) -> Self {
         let apart = |i: usize| (expected[0][i] - expected[1][i]).abs();
         let all = 0..results.len();
-        let position = |i: usize| Apart {
+        let position = |i: usize| DisputedPosition {
             position: i,
             fen: (depth.fen)(i),
             result: results[i],

@@ -220,34 +220,34 @@ impl Groups {
 
 /// Several evaluations on the same moves.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct MoveComparison {
     pub positions: usize,
     pub groups: usize,
-    pub evaluations: Vec<Finder>,
+    pub evaluations: Vec<MoveFinder>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Finder {
+pub struct MoveFinder {
     pub name: String,
     /// Share of moves that it ranks first.
     pub first: Estimate,
 }
 
 /// Means of the probabilities that each evaluation ranks the moves first.
-pub fn found(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> Found {
+pub fn found(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> MoveComparison {
     let columns: Vec<Vec<f64>> =
         named.iter().map(|(_, firsts)| groups.sums(firsts.iter().copied())).collect();
     let means = Means::new(groups, &columns);
-    let finder = |(i, (name, _))| Finder { name, first: means.mean(i) };
+    let finder = |(i, (name, _))| MoveFinder { name, first: means.mean(i) };
     let evaluations = named.into_iter().enumerate().map(finder).collect();
-    Found { positions: groups.records(), groups: groups.len(), evaluations }
+    MoveComparison { positions: groups.records(), groups: groups.len(), evaluations }
 }
 
-impl Found {
+impl MoveComparison {
     pub fn text(&self) -> String {
         let [positions, groups] = [self.positions, self.groups].map(|count| grouped(count as u64));
         let mut text = format!("Moves put first, of {positions} in {groups} games:\n");
-        for Finder { name, first } in &self.evaluations {
+        for MoveFinder { name, first } in &self.evaluations {
             let interval = first.interval.map_or_else(String::new, |[low, high]| {
                 format!(" (95 % interval {:.2} to {:.2})", 100.0 * low, 100.0 * high)
             });

@@ -128,7 +128,7 @@ pub(super) fn sums<const N: usize>(
 
 /// The factor between two evaluations.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Matched {
+pub struct MatchedScale {
     /// Factor for the new values, and so for their SCALE.
     pub factor: Estimate,
     pub scale_before: i32,
@@ -153,7 +153,7 @@ pub fn match_scale(
     new: &[f64],
     truth: &Truth,
     scale: i32,
-) -> Result<Matched, MatchError> {
+) -> Result<MatchedScale, MatchError> {
     let groups = truth.grouped();
     let mut fitted = [0.0; 2];
     let mut columns = Vec::with_capacity(4);
@@ -177,5 +177,5 @@ pub fn match_scale(
     });
     let scale_after = (f64::from(scale) * factor).round().max(1.0) as i32;
     let factor = Estimate { mean: factor, ..estimated };
-    Ok(Matched { factor, scale_before: scale, scale_after, fitted })
+    Ok(MatchedScale { factor, scale_before: scale, scale_after, fitted })
 }

@@ -14,9 +14,9 @@ pub mod seeds;
 mod table;
 pub mod terms;
 
-pub use compare::{Comparison, Played, Predictions, Truth, Values, compare};
-pub use deep::{Deep, Depth, deep};
-pub use estimate::{Found, found};
-pub use fit::{MatchError, Matched, match_scale};
+pub use compare::{Comparison, PlayedGames, Predictions, Truth, Values, compare};
+pub use deep::{ComparisonInputs, Deep, deep};
+pub use estimate::{MoveComparison, found};
+pub use fit::{MatchError, MatchedScale, match_scale};
 pub use fitted::{Sums, part, sums};
 pub use table::{Table, cut, signed, tenths, wrap};

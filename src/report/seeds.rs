@@ -11,7 +11,7 @@ use super::table::loss;
 
 /// Statistics of a number over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
+pub struct SeedSpread {
     pub mean: f64,
     pub lowest: f64,
     pub highest: f64,
@@ -20,7 +20,7 @@ pub struct Spread {
     pub deviation: Option<f64>,
 }
 
-impl Spread {
+impl SeedSpread {
     /// Statistics of some values; None for no values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let seeds = values.len();
@@ -36,14 +36,14 @@ impl Spread {
     }
 
     /// The difference of two means; None if either has a single seed.
-    pub fn less(&self, other: &Self) -> Option<Apart> {
+    pub fn less(&self, other: &Self) -> Option<SeedDifference> {
         let mean = self.mean - other.mean;
         let square = |it: &Self| it.deviation.map(|size| size * size / it.seeds as f64);
         let (one, two) = (square(self)?, square(other)?);
         let error = (one + two).sqrt();
         if error == 0.0 {
             let p = if mean == 0.0 { 1.0 } else { 0.0 };
-            return Some(Apart { interval: [mean; 2], p });
+            return Some(SeedDifference { interval: [mean; 2], p });
         }
         let part = |square: f64, it: &Self| square * square / (it.seeds - 1) as f64;
         // Never below one, except by rounding.
@@ -51,7 +51,7 @@ impl Spread {
         let freedom = freedom.max(1.0);
         let width = chance::critical(chance::LEVEL, freedom) * error;
         let p = chance::two_sided(mean / error, freedom);
-        Some(Apart { interval: [mean - width, mean + width], p })
+        Some(SeedDifference { interval: [mean - width, mean + width], p })
     }
 
     pub fn range(&self) -> String {
@@ -64,14 +64,14 @@ impl Spread {
 
 /// Difference of two means over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Apart {
+pub struct SeedDifference {
     /// 95 % interval of the difference.
     pub interval: [f64; 2],
     /// Probability that seeds of equal members are as far apart.
     pub p: f64,
 }
 
-impl Apart {
+impl SeedDifference {
     pub fn contains_zero(&self) -> bool {
         self.interval[0] <= 0.0 && 0.0 <= self.interval[1]
     }
@@ -79,10 +79,10 @@ impl Apart {
 
 /// The losses of one member, trained with several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MemberLoss {
     /// Mean over its seeds, with an interval over games.
     pub loss: Estimate,
-    pub seeds: Spread,
+    pub seeds: SeedSpread,
     /// Its loss minus that of the first member; none for the first.
     pub above_first: Option<Difference>,
 }
@@ -91,13 +91,13 @@ pub struct Measured {
 pub struct Difference {
     pub games: Estimate,
     /// None for one seed.
-    pub seeds: Option<Apart>,
+    pub seeds: Option<SeedDifference>,
     /// Whether both intervals exclude zero after Holm's correction for all differences.
     pub decided: bool,
 }
 
 /// Compares members with the first. `sums` holds losses by member, seed and group.
-pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<Measured> {
+pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<MemberLoss> {
     let groups = truth.grouped();
     let mean = |seeds: &Vec<Vec<f64>>| -> Vec<f64> {
         let of = |group| seeds.iter().map(|sums| sums[group]).sum::<f64>() / seeds.len() as f64;
@@ -106,9 +106,9 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<Measured> {
     let means = Means::new(&groups, &sums.iter().map(mean).collect::<Vec<_>>());
     let spread = |seeds: &Vec<Vec<f64>>| {
         let of_seed = |sums: &Vec<f64>| sums.iter().sum::<f64>() / groups.records() as f64;
-        Spread::of(&seeds.iter().map(of_seed).collect::<Vec<_>>()).expect("a member has seeds")
+        SeedSpread::of(&seeds.iter().map(of_seed).collect::<Vec<_>>()).expect("a member has seeds")
     };
-    let spreads: Vec<Spread> = sums.iter().map(spread).collect();
+    let spreads: Vec<SeedSpread> = sums.iter().map(spread).collect();
     let can_tell = truth.games_known && groups.len() >= FEW_GROUPS && truth.doubt.is_none();
     let difference = |place: usize| Difference {
         games: means.difference(place, 0),
@@ -125,7 +125,7 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<Measured> {
     let above_first = [None].into_iter().chain(differences.into_iter().map(Some));
     let measured = above_first.zip(spreads).enumerate();
     measured
-        .map(|(place, (above_first, seeds))| Measured {
+        .map(|(place, (above_first, seeds))| MemberLoss {
             loss: means.mean(place),
             seeds,
             above_first,

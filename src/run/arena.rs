@@ -15,18 +15,18 @@ use crate::engine::clock::Stopwatch;
 use crate::engine::game::{Adjudication, Ending, Game};
 use crate::engine::journal::{self, Journal};
 use crate::engine::opening::{Opener, Openings, Start};
-use crate::engine::player::Searched;
-use crate::engine::pool::{self, Obstacle, Tried, Workers};
-use crate::engine::uci::{Fault, Line};
-use crate::engine::{Clock, EngineError, Entrant, Limit, Part, Player};
+use crate::engine::player::MoveResult;
+use crate::engine::pool::{self, AttemptedItem, ItemError, Workers};
+use crate::engine::uci::{EngineFault, GameLine};
+use crate::engine::{Clock, EngineError, JobPart, Limit, Player, PlayerFactory};
 use crate::format::pgn::Annotated;
 use crate::progress::Progress;
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
 
 /// Rules of a match.
 #[derive(Clone, Debug)]
-pub struct Manner {
-    pub pace: Pace,
+pub struct MatchRules {
+    pub pace: TimeControl,
     /// Openings; their bound applies to the first search of either side, if another opening is
     /// possible.
     pub openings: Openings,
@@ -36,7 +36,7 @@ pub struct Manner {
 
 /// Limits of moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum TimeControl {
     /// Nodes per move.
     Nodes(u64),
     /// Each side has a clock.
@@ -51,7 +51,7 @@ const GRACE: u64 = 20;
 
 /// Result of a match.
 #[derive(Debug, Default)]
-pub struct Played {
+pub struct MatchResult {
     /// Pairs between any two players.
     pub meetings: Vec<Meeting>,
     /// Games lost on time or by a failure.
@@ -60,7 +60,7 @@ pub struct Played {
     pub fault: Option<String>,
 }
 
-impl Played {
+impl MatchResult {
     fn add(&mut self, meeting: usize, pair: &Pair) {
         self.meetings[meeting].pairs.add(pair.results);
         self.forfeits += pair.forfeits;
@@ -93,18 +93,19 @@ impl Pair {
 /// # Errors
 /// If a player does not start or fails again and again, or openings cannot be had.
 pub fn play<'a>(
-    entrants: &'a [Box<dyn Entrant + 'a>],
-    manner: &Manner,
-    (pairs, part): (u64, Part),
+    entrants: &'a [Box<dyn PlayerFactory + 'a>],
+    manner: &MatchRules,
+    (pairs, part): (u64, JobPart),
     sprt: Option<&Sprt>,
     mut recorder: Option<Recorder>,
     progress: &dyn Progress,
-) -> Result<Played, EngineError> {
+) -> Result<MatchResult, EngineError> {
     let opener = Opener::new(&manner.openings, manner.seed, pairs)?;
     let of = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
     let each: Vec<[usize; 2]> = (0..entrants.len()).flat_map(of).collect();
     let meeting = |&players: &[usize; 2]| Meeting { players, pairs: Pairs::default() };
-    let mut played = Played { meetings: each.iter().map(meeting).collect(), ..Played::default() };
+    let mut played =
+        MatchResult { meetings: each.iter().map(meeting).collect(), ..MatchResult::default() };
     let range = part.range(pairs * each.len() as u64);
     let total = range.end - range.start;
     let place = |number: u64| (number / pairs) as usize;
@@ -125,13 +126,13 @@ pub fn play<'a>(
     };
     let items = (next..range.end).map(Ok);
     let mut failures = 0;
-    let keep = |Tried { item: number, made, .. }: Tried<u64, [PlayedGame; 2]>| {
+    let keep = |AttemptedItem { item: number, made, .. }: AttemptedItem<u64, [PlayedGame; 2]>| {
         if decided.get() {
             return Ok(());
         }
         let games = made.map_err(|obstacle| match obstacle {
-            Obstacle::Item { reason, .. } => EngineError::Match(reason),
-            Obstacle::Player(fault) => EngineError::Match(fault.to_string()),
+            ItemError::Item { reason, .. } => EngineError::Match(reason),
+            ItemError::Player(fault) => EngineError::Match(fault.to_string()),
         })?;
         let (place, pair) = (place(number), Pair::of(&games));
         let players = each[place];
@@ -168,7 +169,7 @@ pub fn play<'a>(
 struct PlayedGame {
     game: Game,
     /// The failure of a player, which lost the game.
-    fault: Option<Fault>,
+    fault: Option<EngineFault>,
 }
 
 /// Players by place, one of each entrant; none if one has failed.
@@ -179,12 +180,12 @@ type Seats<'a> = Vec<Option<Box<dyn Player + 'a>>>;
 /// # Errors
 /// If there is no opening, or a player fails before the game begins, or does not start.
 fn pair<'a>(
-    entrants: &'a [Box<dyn Entrant + 'a>],
+    entrants: &'a [Box<dyn PlayerFactory + 'a>],
     seats: &mut Seats<'a>,
     [first, second]: [usize; 2],
     (opener, number): (&Opener, u64),
-    manner: &Manner,
-) -> Result<[PlayedGame; 2], Obstacle> {
+    manner: &MatchRules,
+) -> Result<[PlayedGame; 2], ItemError> {
     let mut sides = sit_down(entrants, seats, [first, second])?;
     let start = opening(&mut sides, opener, number, manner)?;
     let as_white = game(entrants, seats, [first, second], start.clone(), manner)?;
@@ -194,13 +195,13 @@ fn pair<'a>(
 
 /// Starts both players, or restarts one that has failed.
 fn sit_down<'a, 's>(
-    entrants: &'a [Box<dyn Entrant + 'a>],
+    entrants: &'a [Box<dyn PlayerFactory + 'a>],
     seats: &'s mut Seats<'a>,
     players: [usize; 2],
-) -> Result<[&'s mut Box<dyn Player + 'a>; 2], Obstacle> {
+) -> Result<[&'s mut Box<dyn Player + 'a>; 2], ItemError> {
     for player in players {
         if seats[player].is_none() {
-            let failed = |error: EngineError| Obstacle::Item {
+            let failed = |error: EngineError| ItemError::Item {
                 fen: String::new(),
                 reason: error.to_string(),
             };
@@ -216,16 +217,16 @@ fn opening(
     sides: &mut [&mut Box<dyn Player + '_>; 2],
     opener: &Opener,
     number: u64,
-    manner: &Manner,
-) -> Result<Chess, Obstacle> {
+    manner: &MatchRules,
+) -> Result<Chess, ItemError> {
     let bound = manner.openings.bound.unsigned_abs();
     // This time is not charged to the clocks.
     let limit = match manner.pace {
-        Pace::Nodes(nodes) => Limit::Nodes(nodes),
-        Pace::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
+        TimeControl::Nodes(nodes) => Limit::Nodes(nodes),
+        TimeControl::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
     };
     'next: for start in opener.openings(number) {
-        let line = Line::new(start.clone());
+        let line = GameLine::new(start.clone());
         if opener.has_choice() {
             for side in &mut *sides {
                 let seen = side.search_anew(&line, limit)?.score;
@@ -238,30 +239,30 @@ fn opening(
     }
     let number = number + 1;
     let reason = format!("no opening of pair {number} is level enough for both sides");
-    Err(Obstacle::Item { fen: String::new(), reason })
+    Err(ItemError::Item { fen: String::new(), reason })
 }
 
 /// Plays a game; White is the first player.
 fn game<'a>(
-    entrants: &'a [Box<dyn Entrant + 'a>],
+    entrants: &'a [Box<dyn PlayerFactory + 'a>],
     seats: &mut Seats<'a>,
     players: [usize; 2],
     start: Chess,
-    manner: &Manner,
-) -> Result<PlayedGame, Obstacle> {
+    manner: &MatchRules,
+) -> Result<PlayedGame, ItemError> {
     let mut sides = sit_down(entrants, seats, players)?;
     let mut clocks = match manner.pace {
-        Pace::Clock(clock) => [clock; 2],
-        Pace::Nodes(_) => Default::default(),
+        TimeControl::Clock(clock) => [clock; 2],
+        TimeControl::Nodes(_) => Default::default(),
     };
     let mut fault = None;
     let mut has_begun = [false; 2];
-    let ask = |line: &Line| -> Result<ControlFlow<Ending, Searched>, Infallible> {
+    let ask = |line: &GameLine| -> Result<ControlFlow<Ending, MoveResult>, Infallible> {
         let turn = line.chess().turn();
         let side = turn.fold_wb(0, 1);
         let limit = match manner.pace {
-            Pace::Clock(_) => Limit::Clocks(clocks),
-            Pace::Nodes(nodes) => Limit::Nodes(nodes),
+            TimeControl::Clock(_) => Limit::Clocks(clocks),
+            TimeControl::Nodes(nodes) => Limit::Nodes(nodes),
         };
         let begun = std::mem::replace(&mut has_begun[side], true);
         let watch = Stopwatch::start();
@@ -272,7 +273,7 @@ fn game<'a>(
         let (took, clock) = (watch.milliseconds(), &mut clocks[side]);
         let in_time = took <= clock.left + GRACE;
         clock.left = clock.left.saturating_sub(took) + clock.increment;
-        if matches!(manner.pace, Pace::Clock(_)) && !in_time {
+        if matches!(manner.pace, TimeControl::Clock(_)) && !in_time {
             return Ok(ControlFlow::Break(Ending::Late(turn.other())));
         }
         Ok(match answer {
@@ -308,8 +309,8 @@ impl Recorder {
     /// a book cannot be read.
     pub fn open(
         path: &Path,
-        entrants: &[Box<dyn Entrant + '_>],
-        manner: &Manner,
+        entrants: &[Box<dyn PlayerFactory + '_>],
+        manner: &MatchRules,
         settings: &[(&'static str, String)],
     ) -> Result<Self, EngineError> {
         let mut all = vec![("job", "match".to_string())];
@@ -365,11 +366,11 @@ impl Recorder {
 }
 
 /// Tags that describe the rules of a game.
-fn tags(manner: &Manner) -> Vec<(&'static str, String)> {
+fn tags(manner: &MatchRules) -> Vec<(&'static str, String)> {
     let seconds = |milliseconds: u64| milliseconds as f64 / 1000.0;
     let pace = match manner.pace {
-        Pace::Nodes(nodes) => ("Nodes", nodes.to_string()),
-        Pace::Clock(Clock { left, increment }) => {
+        TimeControl::Nodes(nodes) => ("Nodes", nodes.to_string()),
+        TimeControl::Clock(Clock { left, increment }) => {
             ("TimeControl", format!("{}+{}", seconds(left), seconds(increment)))
         }
     };

@@ -16,15 +16,15 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::OwnPlayer;
-use super::arena::{Manner, Pace, play};
+use super::SearchPlayer;
+use super::arena::{MatchRules, TimeControl, play};
 use super::folder::{LAST, RunFolder, is_finished};
 use super::train::{Means, begin, resume};
 use crate::config::Config;
 use crate::engine::game::Adjudication;
 use crate::engine::journal;
 use crate::engine::opening::Openings;
-use crate::engine::{Crew, Entrant, Limit, Part, SelfplayJob, selfplay};
+use crate::engine::{JobPart, Limit, ParallelPlayers, PlayerFactory, SelfplayJob, selfplay};
 use crate::format::viriformat;
 use crate::input;
 use crate::model::{Compute, Device};
@@ -160,10 +160,10 @@ impl<'a> Climb<'a> {
         if number == 0 { self.settings.start.clone() } else { format!("generation {number}") }
     }
 
-    fn player(&self, number: u64) -> Result<OwnPlayer> {
+    fn player(&self, number: u64) -> Result<SearchPlayer> {
         let name = self.evaluation(number);
         let listener = self.means.listener;
-        OwnPlayer::open(&name.to_string_lossy(), &self.place, listener)
+        SearchPlayer::open(&name.to_string_lossy(), &self.place, listener)
     }
 
     fn openings() -> Openings {
@@ -192,7 +192,7 @@ impl<'a> Climb<'a> {
             limit: Limit::SoftNodes { soft: soft_nodes, hard: soft_nodes.saturating_mul(10) },
             openings: Self::openings(),
             adjudication: Adjudication::default(),
-            crew: Crew {
+            crew: ParallelPlayers {
                 entrant: Arc::new(self.player(best)?),
                 players: rayon::current_num_threads(),
             },
@@ -221,16 +221,16 @@ impl<'a> Climb<'a> {
         let &Settings { pairs, nodes, .. } = self.settings;
         let named = self.named(other);
         self.means.listener.remark(&format!("generation {number} meets {named}: {pairs} pairs"));
-        let players: [Box<dyn Entrant>; 2] =
+        let players: [Box<dyn PlayerFactory>; 2] =
             [Box::new(self.player(number)?), Box::new(self.player(other)?)];
-        let manner = Manner {
-            pace: Pace::Nodes(nodes),
+        let manner = MatchRules {
+            pace: TimeControl::Nodes(nodes),
             openings: Self::openings(),
             adjudication: Adjudication::default(),
             // Different from the openings of all training games.
             seed: mix(mix(self.config.seed, number), 1 + other),
         };
-        let parts = (pairs, Part::WHOLE);
+        let parts = (pairs, JobPart::WHOLE);
         let played = play(&players, &manner, parts, None, None, self.means.listener)?;
         // An incomplete match is not used: stopping it when it looks good would bias the result.
         let played = played.meetings[0].pairs;

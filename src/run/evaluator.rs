@@ -12,7 +12,7 @@ use super::folder::{BEST, NET};
 use super::path::{FileKind, kind_of};
 use super::recipe::{self, Recipe};
 use crate::digest::digest;
-use crate::export::{self, Imported, prove, quantise};
+use crate::export::{self, ImportedWeights, prove, quantise};
 use crate::format::Source;
 use crate::format::trace::{self, FORMAT};
 use crate::hce::{self, HceEvaluator, HceWeights};
@@ -24,7 +24,7 @@ use crate::progress::Progress;
 use crate::report::{Predictions, Values};
 use crate::sample::{Position, Sample};
 use crate::search::{self, Evaluate};
-use crate::terms::OwnTerms;
+use crate::terms::EngineTerms;
 use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
 
@@ -50,7 +50,7 @@ enum Form {
     Score,
     Terms(Box<(HceEvaluator, HceWeights)>),
     /// Terms of another engine, known from its traces only.
-    Traced(Box<OwnEngine>),
+    Traced(Box<TracedEngine>),
     Floats(Box<Floats>),
     /// A net in integers, and its base evaluation.
     Net(Box<Net>, Option<Base>),
@@ -60,7 +60,7 @@ enum Form {
 struct Floats {
     model: Model,
     encoder: Encoder,
-    source: Imported,
+    source: ImportedWeights,
     /// The quantised net, computed when a search needs it.
     integers: OnceLock<Result<Net, String>>,
 }
@@ -267,7 +267,7 @@ impl Evaluator {
 impl Floats {
     /// The net that an export with the scales of the file produces.
     fn integers(&self) -> Result<&Net, &String> {
-        let Imported { weights, architecture, scales, .. } = &self.source;
+        let ImportedWeights { weights, architecture, scales, .. } = &self.source;
         let make = || {
             let net =
                 quantise(weights, architecture, *scales).map_err(|error| error.to_string())?;
@@ -291,12 +291,12 @@ impl Floats {
 }
 
 /// An engine's terms with their weights.
-struct OwnEngine {
-    own: OwnTerms,
+struct TracedEngine {
+    own: EngineTerms,
     weights: HceWeights,
 }
 
-impl OwnEngine {
+impl TracedEngine {
     /// Centipawns for the side to move, from the traces with the same boards in these files.
     fn evaluate(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Vec<f64>> {
         let Self { own, weights } = self;
@@ -363,7 +363,7 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
             None => HceWeights::from_weights(&weights, hce::terms::list(), scale)?,
         };
         let form = match terms.and_then(|terms| terms.own) {
-            Some(own) => Form::Traced(Box::new(OwnEngine { own, weights })),
+            Some(own) => Form::Traced(Box::new(TracedEngine { own, weights })),
             None => Form::terms(HceWeights { scale, ..weights }),
         };
         return Ok((recipe, form, Some(scale)));

@@ -11,20 +11,20 @@ use super::recipe::{self, Recipe};
 use crate::config::Config;
 use crate::digest::digest;
 use crate::export::{
-    self, Beside, Exported, Imported, Losses, MatchedTo, Provenance, fitted_scale, largest_scales,
-    round_counts,
+    self, ExportedNet, ImportedWeights, Losses, Provenance, ScaleReference, Sidecar, fitted_scale,
+    largest_scales, round_counts,
 };
 use crate::loader::Plan;
 use crate::model::{Compute, Device};
 use crate::progress::Progress;
-use crate::report::{Matched, Values, match_scale};
+use crate::report::{MatchedScale, Values, match_scale};
 use crate::sample::{Position, Sample};
 use crate::train::checkpoint::Checkpoint;
 use crate::{input, output};
 
 /// An exported net.
-pub struct Written {
-    pub exported: Exported,
+pub struct WrittenNet {
+    pub exported: ExportedNet,
     /// Kind of its source, in words.
     pub kind: &'static str,
     /// Paths of floats, net and manifest.
@@ -39,23 +39,23 @@ pub fn checkpoint(
     net: &Path,
     config: &Config,
     validation: &[Sample],
-) -> Result<Written> {
+) -> Result<WrittenNet> {
     let mut source = read(path)?;
     source.scales = config.scales();
-    let Imported { weights, architecture, scales, .. } = &source;
+    let ImportedWeights { weights, architecture, scales, .. } = &source;
     let quantised = export::quantise(weights, architecture, *scales)?;
     if config.net().is_some_and(|net| !net.has_qa) && export::prove(&quantised).is_err() {
         source.scales = largest_scales(weights, architecture, *scales).unwrap_or(*scales);
     }
     let origin = Origin::of(&source)?;
     let samples = validation[..validation.len().min(MEASURED)].to_vec();
-    let basis = Basis { samples, on: origin.on(None) };
+    let basis = ExportPositions { samples, on: origin.on(None) };
     write(&source, origin.provenance, &basis, None, net)
 }
 
 /// Reads a file of weights, or dequantises a net, as described by the file itself, or by the
 /// manifest or description beside it.
-pub fn read(path: &Path) -> Result<Imported> {
+pub fn read(path: &Path) -> Result<ImportedWeights> {
     let name = path.display();
     let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let beside = export::beside_net(path, &bytes)?;
@@ -64,11 +64,11 @@ pub fn read(path: &Path) -> Result<Imported> {
     recipe::settle(&mut source.facts, &source.weights).with_context(|| name.to_string())?;
     match &beside {
         // The file itself has no base evaluation.
-        Beside::Manifest(it) => {
+        Sidecar::Manifest(it) => {
             source.facts.extend(recipe::fact_of(it.provenance.base.as_ref())?);
         }
-        Beside::Description(said) => export::agrees(path, said, &source.architecture)?,
-        Beside::Nothing => {}
+        Sidecar::Description(said) => export::agrees(path, said, &source.architecture)?,
+        Sidecar::Nothing => {}
     }
     Ok(source)
 }
@@ -95,7 +95,7 @@ pub fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
 const MEASURED: usize = 100_000;
 
 /// Positions on which an export is measured.
-pub struct Basis {
+pub struct ExportPositions {
     pub samples: Vec<Sample>,
     /// Origin of the positions, in words.
     pub on: String,
@@ -109,7 +109,7 @@ pub struct Origin {
 
 impl Origin {
     /// The origin; empty for files of other programs.
-    pub fn of(source: &Imported) -> Result<Self> {
+    pub fn of(source: &ImportedWeights) -> Result<Self> {
         let recipe = Recipe::read(&source.facts)?;
         let state = Checkpoint::state(&source.facts).unwrap_or_default();
         let mut provenance = Provenance {
@@ -158,11 +158,11 @@ impl Origin {
         given: Option<Plan>,
         checkpoint: &Path,
         listener: &dyn Progress,
-    ) -> Result<Basis> {
+    ) -> Result<ExportPositions> {
         let (recipe, on) = (self.recipe.as_ref(), self.on(given.as_ref()));
         let is_given = given.is_some();
         if !is_given && !recipe.is_some_and(|recipe| recipe.config.validates()) {
-            return Ok(Basis { samples: Vec::new(), on });
+            return Ok(ExportPositions { samples: Vec::new(), on });
         }
         let mut samples = match inspect::positions(given, recipe, checkpoint, listener) {
             Err(error) if !is_given => {
@@ -172,19 +172,19 @@ impl Origin {
             samples => samples?,
         };
         samples.truncate(MEASURED);
-        Ok(Basis { samples, on })
+        Ok(ExportPositions { samples, on })
     }
 }
 
 /// Quantises, proves, measures and writes a net with its floats and its manifest.
 pub fn write(
-    source: &Imported,
+    source: &ImportedWeights,
     provenance: Provenance,
-    Basis { samples, on }: &Basis,
-    matched: Option<MatchedTo>,
+    ExportPositions { samples, on }: &ExportPositions,
+    matched: Option<ScaleReference>,
     path: &Path,
-) -> Result<Written> {
-    let Imported { weights, architecture, scales, padding, facts, kind, .. } = source;
+) -> Result<WrittenNet> {
+    let ImportedWeights { weights, architecture, scales, padding, facts, kind, .. } = source;
     if let Some(export::Base { name, scale, .. }) = &provenance.base {
         ensure!(
             *scale == f64::from(scales.scale),
@@ -197,23 +197,23 @@ pub fn write(
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let rounded = round_counts(weights, architecture, *scales, samples)?;
     let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
-    let mut exported = Exported::of(quantised, weights, architecture, provenance, &positions)?;
+    let mut exported = ExportedNet::of(quantised, weights, architecture, provenance, &positions)?;
     let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
     exported.manifest.fitted_scale = fitted_scale(value, samples, on);
     exported.manifest.matched = matched;
     let paths = exported.write(path, &rounded, facts)?;
     let measured = !samples.is_empty();
-    Ok(Written { exported, kind, paths, measured })
+    Ok(WrittenNet { exported, kind, paths, measured })
 }
 
 /// Sets SCALE so that centipawns mean the same as in an old evaluation; returns its name, too.
 pub fn match_to(
-    source: &mut Imported,
+    source: &mut ImportedWeights,
     old: &str,
     samples: &[Sample],
     place: &(Device, Compute),
     listener: &dyn Progress,
-) -> Result<(MatchedTo, String, Matched)> {
+) -> Result<(ScaleReference, String, MatchedScale)> {
     ensure!(
         !samples.is_empty(),
         "scales are matched on positions: name some with results with --data"
@@ -232,5 +232,5 @@ pub fn match_to(
     source.scales.scale = matched.scale_after;
     let sha256 =
         input::read(Path::new(old), input::WEIGHTS).map(|bytes| digest(&bytes)).unwrap_or_default();
-    Ok((MatchedTo { sha256, factor: matched.factor.mean }, evaluator.name, matched))
+    Ok((ScaleReference { sha256, factor: matched.factor.mean }, evaluator.name, matched))
 }

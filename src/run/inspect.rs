@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::export;
 use super::recipe::{self, Recipe};
 use crate::draw::Section;
-use crate::export::Imported;
+use crate::export::ImportedWeights;
 use crate::hce::{self, HceWeights};
 use crate::inspect::{Inspection, inspect};
 use crate::loader::{Part, Plan};
@@ -35,12 +35,12 @@ pub fn sections(
 /// Inspects a net over these positions; `explained` of them are used to explain it by handcrafted
 /// terms.
 pub fn look(
-    source: &Imported,
+    source: &ImportedWeights,
     samples: &[Sample],
     explained: usize,
     listener: &dyn Progress,
 ) -> Result<Inspection> {
-    let Imported { weights, architecture, scales, facts, .. } = source;
+    let ImportedWeights { weights, architecture, scales, facts, .. } = source;
     if let Some(base) = recipe::base(facts)? {
         listener.remark(&format!("the net alone is inspected, without its base {}", base.name));
     }

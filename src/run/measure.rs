@@ -15,8 +15,8 @@ use crate::format::{ReadError, view};
 use crate::hce;
 use crate::loader::{LoadError, Part, Plan};
 use crate::progress::Progress;
-use crate::report::deep::{Deep, Depth, Quantising, deep, quantising};
-use crate::report::{Comparison, Played, Predictions, Truth, compare};
+use crate::report::deep::{ComparisonInputs, Deep, Quantising, deep, quantising};
+use crate::report::{Comparison, PlayedGames, Predictions, Truth, compare};
 use crate::sample::{Sample, games_known};
 
 /// Positions per file whose results are compared with material, as in training.
@@ -34,7 +34,7 @@ pub struct Measurement {
     /// Floats and integers of one net, as places among the evaluations.
     nets: Vec<[usize; 2]>,
     /// Games between some of them.
-    played: Option<Played>,
+    played: Option<PlayedGames>,
 }
 
 /// Facts about positions; `noun` names their games.
@@ -82,9 +82,9 @@ pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option
 /// Reason why these results do not belong to the positions, if material contradicts them as in
 /// training: then the best predictor is the worst evaluation.
 fn turned(samples: &[Sample]) -> Option<String> {
-    match view::measure(&samples[..samples.len().min(PROBE)], view::Of::Result, false) {
-        view::Verdict::Holds(_) | view::Verdict::Unsure => None,
-        view::Verdict::OtherView(evidence) | view::Verdict::Turned(evidence) => {
+    match view::measure(&samples[..samples.len().min(PROBE)], view::LabelKind::Result, false) {
+        view::ViewCheck::Holds(_) | view::ViewCheck::Unsure => None,
+        view::ViewCheck::OtherView(evidence) | view::ViewCheck::Turned(evidence) => {
             Some(format!("the results seem to be those of the other side ({evidence})"))
         }
     }
@@ -198,7 +198,7 @@ impl Measurement {
     pub fn deep(&self, most: usize) -> Result<Deep> {
         let phases: Vec<u8> =
             self.samples.par_iter().map(|it| hce::Phase::pieces(&it.position)).collect();
-        let depth = Depth {
+        let depth = ComparisonInputs {
             phases: &phases,
             fen: &|i| self.samples[i].position.fen(),
             reference: self.trained.iter().position(|it| *it),

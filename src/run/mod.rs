@@ -27,6 +27,6 @@ pub mod train;
 
 pub use evaluator::Evaluator;
 pub use place::Place;
-pub use player::OwnPlayer;
+pub use player::SearchPlayer;
 pub use recipe::Recipe;
 pub use terms::RunTerms;

@@ -9,7 +9,7 @@ use super::objective::teaches;
 use crate::batch::first;
 use crate::progress::Progress;
 use crate::report::estimate::Groups;
-use crate::report::{Found, found};
+use crate::report::{MoveComparison, found};
 use crate::sample::{Sample, games_known};
 use crate::search::{Evaluate, Quiescence};
 
@@ -24,7 +24,7 @@ pub fn find(
     evaluators: &[Evaluator],
     selection: Selection,
     listener: &dyn Progress,
-) -> Result<Found> {
+) -> Result<MoveComparison> {
     let mut samples: Vec<Sample> = selection.samples;
     samples.retain(teaches);
     ensure!(

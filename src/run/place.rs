@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow, ensure};
 
 use crate::config::Config;
-use crate::model::{Backend, Choice, Compute, Device, Level, Precision, ROOM, is_gpu};
+use crate::model::{Backend, Compute, Device, DeviceChoice, Level, Precision, ROOM, is_gpu};
 
 /// A place in a user's terms.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ impl Place {
     /// # Errors
     /// If this machine has no such place, or it cannot compute with this precision.
     pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
-        let choice = Choice::named(&self.device)?;
+        let choice = DeviceChoice::named(&self.device)?;
         let device = choice.device()?;
         let level = self.level()?;
         if choice.backend == Backend::Flex && !self.plain {
@@ -49,7 +49,7 @@ impl Place {
     /// # Errors
     /// If this machine has no such place, or terms are to be tuned on a GPU.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
-        let choice = Choice::named(&self.device)?;
+        let choice = DeviceChoice::named(&self.device)?;
         if !config.is_net() && is_gpu(&choice.device()?) {
             ensure!(
                 self.device == "auto",

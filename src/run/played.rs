@@ -13,7 +13,7 @@ use crate::digest;
 use crate::digits::counted;
 use crate::format::pgn::{self, Scoresheet};
 use crate::format::{Fault, unpack};
-use crate::report::Played;
+use crate::report::PlayedGames;
 use crate::report::elo::{Meeting, Pairs};
 
 /// Tags with the first digits of the SHA-256 of White's and Black's file.
@@ -21,7 +21,7 @@ pub const DIGESTS: [&str; 2] = ["WhiteDigest", "BlackDigest"];
 
 /// A match, or several.
 pub struct Match {
-    pub played: Played,
+    pub played: PlayedGames,
     /// Notes on games that are left out.
     pub notes: Vec<String>,
     players: Vec<Player>,
@@ -86,7 +86,7 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
     let names = (0..players.len()).map(|place| called(&players, place)).collect();
     let meetings = meetings.into_iter().map(|(players, pairs)| Meeting { players, pairs });
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let played = Played { names, meetings: meetings.collect() };
+    let played = PlayedGames { names, meetings: meetings.collect() };
     Ok(Match { played, notes, players, files: shown.join(", ") })
 }
 

@@ -8,16 +8,16 @@ use shakmaty::Position as _;
 use super::Evaluator;
 use super::path::as_engines_load;
 use crate::engine::clock::{Alarm, Stopwatch};
-use crate::engine::player::{Limit, Searched};
-use crate::engine::uci::{Fault, Line};
-use crate::engine::{EngineError, Entrant, Player};
+use crate::engine::player::{Limit, MoveResult};
+use crate::engine::uci::{EngineFault, GameLine};
+use crate::engine::{EngineError, Player, PlayerFactory};
 use crate::interface::{Budget, Clock};
 use crate::model::{Compute, Device};
 use crate::progress::Progress;
-use crate::search::{Evaluate, Game, Limits, Question, Searcher};
+use crate::search::{Evaluate, Game, Limits, SearchSettings, Searcher};
 
 /// An evaluation that plays with the built-in search, on one thread for each player.
-pub struct OwnPlayer {
+pub struct SearchPlayer {
     evaluator: Evaluator,
     /// MiB of each player's table.
     mebibytes: usize,
@@ -26,7 +26,7 @@ pub struct OwnPlayer {
 /// Milliseconds between a move and its clock.
 const OVERHEAD: u64 = 5;
 
-impl OwnPlayer {
+impl SearchPlayer {
     /// Usual size of a table. It is cleared for every game or position, so a large one costs time.
     pub const MEBIBYTES: usize = 4;
 
@@ -56,7 +56,7 @@ impl OwnPlayer {
     }
 }
 
-impl Entrant for OwnPlayer {
+impl PlayerFactory for SearchPlayer {
     fn name(&self) -> String {
         self.evaluator.name.clone()
     }
@@ -90,14 +90,14 @@ struct AtBoard<'a> {
 }
 
 impl Player for AtBoard<'_> {
-    fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
+    fn search(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
         let watch = Stopwatch::start();
         let budget = budget(line, limit);
         let stop = match budget {
             Some(budget) => self.alarm.get_or_insert_default().set(budget.hard),
             None => Default::default(),
         };
-        let question = Question { limits: limits(limit), scale: self.scale };
+        let question = SearchSettings { limits: limits(limit), scale: self.scale };
         let game = game(line);
         let is_over = || budget.is_some_and(|budget| watch.milliseconds() >= budget.soft);
         let Self { searcher, evaluation, .. } = self;
@@ -107,10 +107,10 @@ impl Player for AtBoard<'_> {
             }
         });
         let best = *found.pv.first().expect("a position that is searched has a legal move");
-        Ok(Searched { best, score: found.score, depth: found.depth })
+        Ok(MoveResult { best, score: found.score, depth: found.depth })
     }
 
-    fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
+    fn search_anew(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
         self.searcher.forget();
         self.search(line, limit)
     }
@@ -129,7 +129,7 @@ fn limits(limit: Limit) -> Limits {
 }
 
 /// Thinking time of the side to move; None if unlimited.
-fn budget(line: &Line, limit: Limit) -> Option<Budget> {
+fn budget(line: &GameLine, limit: Limit) -> Option<Budget> {
     match limit {
         Limit::Movetime(milliseconds) => Some(Budget::exactly(milliseconds, OVERHEAD)),
         Limit::Clocks(clocks) => {
@@ -141,7 +141,7 @@ fn budget(line: &Line, limit: Limit) -> Option<Budget> {
     }
 }
 
-fn game(line: &Line) -> Game {
+fn game(line: &GameLine) -> Game {
     let mut game = Game::new(line.first().clone());
     line.moves().iter().for_each(|&played| game.play(played));
     game

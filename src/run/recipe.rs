@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
-use crate::config::{Config, Learn, Model, Traces};
+use crate::config::{Config, Model, Objective, Traces};
 use crate::data_file::DataFile;
-use crate::export::{self, StartedFrom};
+use crate::export::{self, StartNet};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::{
     self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Reading, Share, Split, most_pairs,
@@ -47,7 +47,7 @@ pub struct Recipe {
     /// The terms of another engine, the text of its list.
     pub term_list: Option<String>,
     /// The net that it started from; none for random weights.
-    pub start: Option<StartedFrom>,
+    pub start: Option<StartNet>,
     /// The evaluation that its net is added to.
     pub base: Option<export::Base>,
 }
@@ -377,7 +377,7 @@ pub fn plan_chunks(
         Compute::Plain | Compute::Gpu { .. } => return,
     };
     let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
-    let streams = !plan.keeps() && config.target.learn == Learn::Values;
+    let streams = !plan.keeps() && config.target.learn == Objective::Values;
     let is_long = net.hidden * number >= LONG || !net.inputs.is_pieces();
     if streams && is_cut && one {
         plan.passing =

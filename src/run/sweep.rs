@@ -17,7 +17,7 @@ use super::train::{Means, NothingLearnt, begin, check, resume};
 use crate::config::{Config, Target};
 use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
-use crate::report::seeds::{Measured, Spread, contest};
+use crate::report::seeds::{MemberLoss, SeedSpread, contest};
 use crate::report::{Predictions, Table, Truth, sums};
 use crate::sample::Sample;
 use crate::train::TrainError;
@@ -259,7 +259,7 @@ impl<'a> Sweep<'a> {
             let losses = (0..self.seeds).map(|seed| self.train(member, seed, &turn(seed)));
             let spread = match losses.collect::<Result<Option<Vec<f64>>>>() {
                 Ok(None) => return Ok(None),
-                Ok(Some(losses)) => Ok(Spread::of(&losses).expect("a member has seeds")),
+                Ok(Some(losses)) => Ok(SeedSpread::of(&losses).expect("a member has seeds")),
                 Err(error) if is_of_values(&error) => {
                     let why = format!("{error:#}");
                     self.means.listener.remark(&format!("{} is out: {why}", member.name));
@@ -270,8 +270,9 @@ impl<'a> Sweep<'a> {
             all.push((member, spread));
         }
         // Ties keep the order of the command line.
-        let mean =
-            |spread: &Result<Spread, String>| spread.as_ref().map_or(f64::INFINITY, |it| it.mean);
+        let mean = |spread: &Result<SeedSpread, String>| {
+            spread.as_ref().map_or(f64::INFINITY, |it| it.mean)
+        };
         all.sort_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
         if let (_, Err(why)) = &all[0] {
             bail!("no member is left: {why}");
@@ -328,7 +329,7 @@ impl<'a> Sweep<'a> {
         Ok(sums.targets.unwrap_or(sums.results))
     }
 
-    fn measure(&self, all: Vec<(&Member, Result<Spread, String>)>) -> Result<Outcome> {
+    fn measure(&self, all: Vec<(&Member, Result<SeedSpread, String>)>) -> Result<Outcome> {
         let samples = &self.scan.test.samples;
         let targets = match self.loss {
             // Moves have no target, and the results are the same.
@@ -355,7 +356,7 @@ impl<'a> Sweep<'a> {
         let why = "some of the test games may have been trained or chosen on";
         truth.doubt = doubt.then(|| why.to_string());
         let mut tests = contest(&measured, &truth).into_iter();
-        let tried = |(member, spread): (&Member, Result<Spread, String>)| Tried {
+        let tried = |(member, spread): (&Member, Result<SeedSpread, String>)| MemberResult {
             name: member.name.clone(),
             values: member.values.iter().map(|value| bare(value).to_string()).collect(),
             test: spread.is_ok().then(|| tests.next()).flatten(),
@@ -384,20 +385,20 @@ pub struct Outcome {
     /// Test positions.
     pub positions: usize,
     /// By validation loss; the chosen one first, failed ones last.
-    pub members: Vec<Tried>,
+    pub members: Vec<MemberResult>,
     /// Reason why no member may be called better.
     pub doubt: Option<String>,
 }
 
 /// A member with its losses.
 #[derive(Serialize)]
-pub struct Tried {
+pub struct MemberResult {
     /// Start of its folders' names, before the seed.
     pub name: String,
     pub values: Vec<String>,
-    pub validation: Option<Spread>,
+    pub validation: Option<SeedSpread>,
     /// On the test games, compared with the chosen member.
-    pub test: Option<Measured>,
+    pub test: Option<MemberLoss>,
     /// Reason why there is no loss.
     pub failure: Option<String>,
 }
@@ -412,7 +413,7 @@ impl Outcome {
         let ends = |ends: Option<[f64; 2]>| {
             ends.map_or("-".to_string(), |[low, high]| format!("{low:.5} to {high:.5}"))
         };
-        for Tried { values, validation, test, .. } in &self.members {
+        for MemberResult { values, validation, test, .. } in &self.members {
             let mut cells = values.clone();
             let Some((validation, test)) = validation.as_ref().zip(test.as_ref()) else {
                 cells.push("failed".to_string());

@@ -14,7 +14,7 @@ use crate::input;
 use crate::loader::TermsEncoder;
 use crate::model::HceShape;
 use crate::scales::Scales;
-use crate::terms::{Chosen, OwnTerms, TermList};
+use crate::terms::{Chosen, EngineTerms, TermList};
 use crate::weights::Weights;
 
 /// The terms of a run.
@@ -22,7 +22,7 @@ use crate::weights::Weights;
 pub struct RunTerms {
     pub list: Arc<TermList>,
     /// Format of an engine's traces; none for the built-in terms.
-    pub own: Option<OwnTerms>,
+    pub own: Option<EngineTerms>,
     /// The terms that the evaluation has.
     pub present: Chosen,
     /// The trained terms.
@@ -42,7 +42,7 @@ impl RunTerms {
             Model::Terms(terms) => ("terms", &terms.used, &terms.tune, terms.rare, None),
             Model::Traces(traces) => {
                 let text = term_list.context("the list of the engine's terms is missing")?;
-                let own = OwnTerms::parse(text, &traces.list)?;
+                let own = EngineTerms::parse(text, &traces.list)?;
                 ("traces", &traces.used, &traces.tune, traces.rare, Some(own))
             }
         };

@@ -26,7 +26,7 @@ use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
 use crate::weights::Weights;
 use data::Data;
-pub use finish::{Finished, Made, NothingLearnt};
+pub use finish::{Finished, NothingLearnt, RunResult};
 pub use join::join;
 pub use resume::resume;
 

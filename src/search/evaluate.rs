@@ -2,7 +2,7 @@
 
 use shakmaty::Chess;
 
-use crate::features::Moved;
+use crate::features::DirtyPieces;
 use crate::hce::HceEvaluator;
 use crate::net::{Accumulator, Net};
 use crate::sample::Position;
@@ -13,7 +13,7 @@ pub trait Evaluate {
     fn refresh(&mut self, position: &Position);
 
     /// Plays a legal move, or passes the turn, to `after`.
-    fn play(&mut self, moved: Option<&Moved>, after: &Position);
+    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position);
 
     /// Undoes the last move or pass.
     fn undo(&mut self);
@@ -27,7 +27,7 @@ impl Evaluate for Accumulator<'_> {
         Accumulator::refresh(self, position);
     }
 
-    fn play(&mut self, moved: Option<&Moved>, after: &Position) {
+    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
         match moved {
             Some(moved) => Accumulator::play(self, moved, after),
             None => self.pass(after),
@@ -51,7 +51,7 @@ impl Evaluate for Sum<'_> {
         self.0.iter_mut().for_each(|part| part.refresh(position));
     }
 
-    fn play(&mut self, moved: Option<&Moved>, after: &Position) {
+    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
         self.0.iter_mut().for_each(|part| part.play(moved, after));
     }
 
@@ -87,7 +87,7 @@ impl Evaluate for Terms {
         self.positions.push(*position);
     }
 
-    fn play(&mut self, _: Option<&Moved>, after: &Position) {
+    fn play(&mut self, _: Option<&DirtyPieces>, after: &Position) {
         self.positions.push(*after);
     }
 

@@ -39,7 +39,7 @@ pub struct Limits {
 
 /// Parameters of a search besides the position.
 #[derive(Clone, Copy, Debug)]
-pub struct Question {
+pub struct SearchSettings {
     pub limits: Limits,
     /// Scale of the evaluation's centipawns: `sigmoid(cp / scale)` is the expected result. Margins
     /// are multiples of it, so that evaluations of any scale are pruned alike.
@@ -48,7 +48,7 @@ pub struct Question {
 
 /// Result of a search, intermediate or final.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Searched {
+pub struct SearchResult {
     /// From the point of view of the side to move.
     pub score: Score,
     /// Principal variation; empty if there is no legal move.
@@ -85,11 +85,11 @@ impl Searcher {
         &mut self,
         game: &Game,
         evaluation: &mut dyn Evaluate,
-        question: &Question,
+        question: &SearchSettings,
         stop: &AtomicBool,
-        watch: &mut dyn FnMut(&Searched),
-    ) -> Searched {
-        let Question { limits, scale } = *question;
+        watch: &mut dyn FnMut(&SearchResult),
+    ) -> SearchResult {
+        let SearchSettings { limits, scale } = *question;
         self.table.age();
         self.history.age();
         let memory = (&mut self.table, &mut self.history);
@@ -120,13 +120,19 @@ impl Searcher {
 }
 
 /// The result before the first iteration: any legal move.
-fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> Searched {
+fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> SearchResult {
     let score = match first {
         Some(_) => Score::Centipawns(tree.value()),
         None if game.chess().is_check() => Score::Mate(0),
         None => Score::Centipawns(0),
     };
-    Searched { score, pv: first.copied().into_iter().collect(), depth: 0, seldepth: 0, nodes: 0 }
+    SearchResult {
+        score,
+        pv: first.copied().into_iter().collect(),
+        depth: 0,
+        seldepth: 0,
+        nodes: 0,
+    }
 }
 
 /// Searches the root in a window around the score of the last iteration, and widens it on a miss.

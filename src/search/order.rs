@@ -4,9 +4,9 @@ use shakmaty::{Bitboard, Board, Chess, Color, Move, MoveList, Position as _, Rol
 
 /// A move in 16 bits: from, to and promotion. 0 is none, since every move leaves its square.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Packed(u16);
+pub struct PackedMove(u16);
 
-impl Packed {
+impl PackedMove {
     pub fn of(played: Move) -> Self {
         let from = played.from().map_or(0, |square| square as u16);
         let promotion = played.promotion().map_or(0, |role| role as u16);
@@ -48,13 +48,13 @@ impl History {
         self.0.as_flattened_mut().as_flattened_mut().iter_mut().for_each(|number| *number /= 2);
     }
 
-    pub fn of(&self, turn: Color, played: Packed) -> i32 {
+    pub fn of(&self, turn: Color, played: PackedMove) -> i32 {
         let [from, to] = played.squares();
         self.0[turn as usize][from][to].into()
     }
 
     /// Adds a bonus to a move, or a malus, in proportion to the distance from its bound.
-    pub fn learn(&mut self, turn: Color, played: Packed, bonus: i32) {
+    pub fn learn(&mut self, turn: Color, played: PackedMove, bonus: i32) {
         let [from, to] = played.squares();
         let number = &mut self.0[turn as usize][from][to];
         let old = i32::from(*number);
@@ -84,13 +84,13 @@ impl<'a> Picker<'a> {
     pub fn new(
         chess: &Chess,
         moves: &'a mut MoveList,
-        first: Packed,
-        killers: [Packed; 2],
+        first: PackedMove,
+        killers: [PackedMove; 2],
         history: &History,
     ) -> Self {
         let mut ranks = [0; MOST_MOVES];
         for (rank, played) in ranks.iter_mut().zip(&*moves) {
-            let packed = Packed::of(*played);
+            let packed = PackedMove::of(*played);
             *rank = match () {
                 () if packed == first => FIRST,
                 () if !is_quiet(*played) => noisy(chess, *played),

@@ -2,7 +2,7 @@
 
 use shakmaty::{Chess, Position as _};
 
-use super::order::Packed;
+use super::order::PackedMove;
 use super::{MATES, MOST_PLIES};
 use crate::prefetch::prefetch;
 
@@ -28,7 +28,7 @@ impl Bound {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct TableHit {
     /// From this position: mates at their actual distance.
     pub score: i32,
     pub bound: Bound,
@@ -36,10 +36,10 @@ pub struct Found {
     pub depth: i32,
     /// The evaluation; None in check.
     pub value: Option<i32>,
-    pub best: Packed,
+    pub best: PackedMove,
 }
 
-impl Found {
+impl TableHit {
     /// Whether the score suffices for this window, far from the fifty-move rule.
     pub fn answers(&self, [alpha, beta]: [i32; 2], chess: &Chess) -> bool {
         let says = match self.bound {
@@ -57,7 +57,7 @@ struct Entry {
     score: i16,
     /// [`NO_VALUE`] in check.
     value: i16,
-    best: Packed,
+    best: PackedMove,
     depth: u8,
     /// The bound in the two lowest bits, 0 for an empty entry, and the generation above them.
     mark: u8,
@@ -120,7 +120,7 @@ impl Table {
     }
 
     /// Finds the entry of a position `ply` half-moves behind the root.
-    pub fn find(&self, key: u64, ply: usize) -> Option<Found> {
+    pub fn find(&self, key: u64, ply: usize) -> Option<TableHit> {
         let line = self.lines.get(self.line(key))?;
         let entry = line.0.iter().find(|entry| entry.key == key)?;
         let ply = ply as i32;
@@ -131,11 +131,11 @@ impl Table {
         };
         let value = (entry.value != NO_VALUE).then_some(entry.value.into());
         let (bound, depth, best) = (entry.bound()?, entry.depth.into(), entry.best);
-        Some(Found { score, bound, depth, value, best })
+        Some(TableHit { score, bound, depth, value, best })
     }
 
     /// Stores a result found `ply` half-moves behind the root, over the least valuable entry.
-    pub fn keep(&mut self, key: u64, ply: usize, found: &Found) {
+    pub fn keep(&mut self, key: u64, ply: usize, found: &TableHit) {
         let (line, generation) = (self.line(key), self.generation);
         let worth = |entry: &Entry| {
             let age = (generation + GENERATIONS - entry.generation()) % GENERATIONS;

@@ -7,10 +7,10 @@ use std::sync::{
 
 use shakmaty::{Chess, Move, Position as _};
 
-use super::order::{History, Packed, Picker, exchange, is_quiet};
-use super::table::{Bound, Found, Table};
+use super::order::{History, PackedMove, Picker, exchange, is_quiet};
+use super::table::{Bound, Table, TableHit};
 use super::{Evaluate, Game, MATES, MOST_PLIES, follow, key};
-use crate::features::Moved;
+use crate::features::DirtyPieces;
 use crate::sample::Position;
 use crate::score::Score;
 
@@ -27,7 +27,7 @@ struct Frame {
     /// The evaluation; None in check.
     value: Option<i32>,
     /// Quiet moves that caused cutoffs here, the last one first.
-    killers: [Packed; 2],
+    killers: [PackedMove; 2],
     pv: Vec<Move>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Tree<'a> {
                 }
             }
         }
-        let first = found.map_or(Packed::default(), |found| found.best);
+        let first = found.map_or(PackedMove::default(), |found| found.best);
         if first.is_none() && depth >= 4 {
             // Without a first move, the search is shallower.
             depth -= 1;
@@ -166,10 +166,10 @@ impl<'a> Tree<'a> {
         }
         let killers = self.frames[ply].killers;
         let mut picker = Picker::new(chess, &mut moves, first, killers, self.history);
-        let (mut best, mut best_move, lowest) = (-INFINITE, Packed::default(), alpha);
-        let (mut count, mut tried, mut quiets) = (0, [Packed::default(); TRIED], 0);
+        let (mut best, mut best_move, lowest) = (-INFINITE, PackedMove::default(), alpha);
+        let (mut count, mut tried, mut quiets) = (0, [PackedMove::default(); TRIED], 0);
         while let Some(played) = picker.pick() {
-            let (packed, quiet) = (Packed::of(played), is_quiet(played));
+            let (packed, quiet) = (PackedMove::of(played), is_quiet(played));
             let learnt = self.history.of(chess.turn(), packed);
             if ply > 0 && best > -MATES && !in_check {
                 let futile =
@@ -243,7 +243,7 @@ impl<'a> Tree<'a> {
         }
         let bound = Bound::of(best, [lowest, beta]);
         let value = self.frames[ply].value;
-        self.table.keep(key, ply, &Found { score: best, bound, depth, value, best: best_move });
+        self.table.keep(key, ply, &TableHit { score: best, bound, depth, value, best: best_move });
         best
     }
 
@@ -276,7 +276,14 @@ impl<'a> Tree<'a> {
 
     /// Updates history and killers after a cutoff by a quiet move; those tried before it did not
     /// cause one.
-    fn learn(&mut self, chess: &Chess, best: Packed, tried: &[Packed], depth: i32, ply: usize) {
+    fn learn(
+        &mut self,
+        chess: &Chess,
+        best: PackedMove,
+        tried: &[PackedMove],
+        depth: i32,
+        ply: usize,
+    ) {
         let killers = &mut self.frames[ply].killers;
         if killers[0] != best {
             *killers = [best, killers[0]];
@@ -296,7 +303,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The static evaluation of the position; None in check.
-    fn look(&mut self, in_check: bool, found: Option<Found>) -> Option<i32> {
+    fn look(&mut self, in_check: bool, found: Option<TableHit>) -> Option<i32> {
         if in_check {
             return None;
         }
@@ -316,7 +323,7 @@ impl<'a> Tree<'a> {
         self.table.expect(key);
         self.nodes += 1;
         self.keys.push(key);
-        let moved = Moved::of(chess.turn(), &played);
+        let moved = DirtyPieces::of(chess.turn(), &played);
         self.evaluation.play(Some(&moved), &Position::from_chess(&after));
         after
     }
@@ -355,12 +362,12 @@ impl<'a> Tree<'a> {
 }
 
 /// The static value, or the table's score if its bound is tighter.
-fn sharper(value: i32, found: Option<Found>) -> i32 {
+fn sharper(value: i32, found: Option<TableHit>) -> i32 {
     match found {
-        Some(Found { score, .. }) if score.abs() > MATES => value,
-        Some(Found { score, bound: Bound::Exact, .. }) => score,
-        Some(Found { score, bound: Bound::Lower, .. }) => value.max(score),
-        Some(Found { score, bound: Bound::Upper, .. }) => value.min(score),
+        Some(TableHit { score, .. }) if score.abs() > MATES => value,
+        Some(TableHit { score, bound: Bound::Exact, .. }) => score,
+        Some(TableHit { score, bound: Bound::Lower, .. }) => value.max(score),
+        Some(TableHit { score, bound: Bound::Upper, .. }) => value.min(score),
         None => value,
     }
 }
@@ -396,7 +403,7 @@ impl QuietEnd {
 const MOST_NODES: u64 = 1 << 16;
 
 impl Quiescence {
-    /// Creates a search with margins at the scale of a [`Question`](super::Question).
+    /// Creates a search with margins at the scale of a [`SearchSettings`](super::SearchSettings).
     pub fn new(scale: f64) -> Self {
         let _ = Margins::new(scale);
         Self { table: Table::none(), history: History::new(), scale }
@@ -524,7 +531,7 @@ impl Tree<'_> {
         }
         let in_check = chess.is_check();
         let value = self.look(in_check, found);
-        let (mut best, mut best_move, lowest) = (-INFINITE, Packed::default(), alpha);
+        let (mut best, mut best_move, lowest) = (-INFINITE, PackedMove::default(), alpha);
         if let Some(value) = value {
             best = sharper(value, found);
             if best >= beta {
@@ -540,7 +547,7 @@ impl Tree<'_> {
         if !in_check {
             moves.retain(|played| !is_quiet(*played));
         }
-        let first = found.map_or(Packed::default(), |found| found.best);
+        let first = found.map_or(PackedMove::default(), |found| found.best);
         let mut picker = Picker::new(chess, &mut moves, first, Default::default(), self.history);
         while let Some(played) = picker.pick() {
             if !in_check {
@@ -570,7 +577,7 @@ impl Tree<'_> {
                 best = score;
                 if score > alpha {
                     alpha = score;
-                    best_move = Packed::of(played);
+                    best_move = PackedMove::of(played);
                     if on_pv {
                         self.extend(ply, played);
                     }
@@ -581,7 +588,11 @@ impl Tree<'_> {
             }
         }
         let bound = Bound::of(best, [lowest, beta]);
-        self.table.keep(key, ply, &Found { score: best, bound, depth: 0, value, best: best_move });
+        self.table.keep(
+            key,
+            ply,
+            &TableHit { score: best, bound, depth: 0, value, best: best_move },
+        );
         best
     }
 }

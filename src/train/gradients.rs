@@ -11,7 +11,7 @@ use crate::model::ops::take_step;
 use crate::model::{Level, Model, inner, on_host};
 
 /// Results of a batch, or of a rank's share of it.
-pub struct Outcome {
+pub struct BatchGradients {
     /// Weighted mean over its positions.
     pub loss: f64,
     /// Gradients of that mean.
@@ -24,8 +24,13 @@ pub struct Outcome {
 }
 
 /// Combines the shares of all ranks, with the same bits on each of them. `values` is a buffer.
-pub fn together(ranks: &dyn Ranks, own: Outcome, model: &Model, values: &mut Vec<f32>) -> Outcome {
-    let Outcome { loss, gradients, weight, positions, stop } = own;
+pub fn together(
+    ranks: &dyn Ranks,
+    own: BatchGradients,
+    model: &Model,
+    values: &mut Vec<f32>,
+) -> BatchGradients {
+    let BatchGradients { loss, gradients, weight, positions, stop } = own;
     values.clear();
     model.visit(&mut Flat { gradients: &gradients, weight: weight as f32, values });
     // A share without weight has no loss.
@@ -38,7 +43,7 @@ pub fn together(ranks: &dyn Ranks, own: Outcome, model: &Model, values: &mut Vec
         Shaped { from: gradients, to: GradientsParams::new(), part: part as f32, values };
     model.visit(&mut shaped);
     let (gradients, positions, stop) = (shaped.to, positions as u64, stop > 0.0);
-    Outcome { loss: loss * part, gradients, weight, positions, stop }
+    BatchGradients { loss: loss * part, gradients, weight, positions, stop }
 }
 
 /// Concatenates gradients, each times the weight.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::optim::GradientsParams;
 
-use super::direct::{Direct, Stepped};
+use super::direct::{Direct, DirectStep};
 use super::gradients::join_mean;
 use super::optimizer::Optimizer;
 use super::{TrainError, Training};
@@ -114,7 +114,7 @@ impl<'a> Learner<'a> {
         targets: &[f32],
         shares: &[f32],
         choices: Option<&Choices>,
-    ) -> Result<Stepped, TrainError> {
+    ) -> Result<DirectStep, TrainError> {
         let weights = self.model().weights();
         let Training { kind, compute, device, settings, .. } = self.job;
         let Rule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };

@@ -28,10 +28,10 @@ use crate::place::Place;
 use crate::progress::Progress;
 use crate::weights::WeightsError;
 use checkpoint::{Best, Checkpoint, Files, State, Writer};
-use gradients::{Outcome, together};
+use gradients::{BatchGradients, together};
 use learner::Learner;
 use ranks::Ranks;
-pub use settings::{Keep, Settings};
+pub use settings::{KeepRule, Settings};
 use target::{losses, targets};
 
 /// Folder of permanent checkpoints in that of a run.
@@ -313,7 +313,7 @@ impl<'a> Trainer<'a> {
                     true => batch.len() as f64,
                     false => batch.weights.iter().map(|weight| f64::from(*weight)).sum(),
                 };
-                let own = Outcome { loss, gradients, weight, positions, stop };
+                let own = BatchGradients { loss, gradients, weight, positions, stop };
                 let all = together(self.job.ranks, own, self.learner.model(), &mut self.sums);
                 (positions, self.stop) = (all.positions, all.stop);
                 self.count(step, all.loss)?;

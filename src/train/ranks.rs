@@ -3,7 +3,7 @@
 //! Each is a rank, counted from 0. All of them have the same weights, compute the gradients of
 //! their share of each batch, and add them up.
 
-use crate::batch::OfRank;
+use crate::batch::RankShare;
 
 /// The ranks of a run, from the point of view of one. All of them make the same calls in the same
 /// order. A rank that exits or hangs ends the process with an error, so that no call fails.
@@ -23,9 +23,9 @@ pub trait Ranks: Sync {
 
 /// The only rank of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
+pub struct SingleRank;
 
-impl Ranks for Alone {
+impl Ranks for SingleRank {
     fn rank(&self) -> usize {
         0
     }
@@ -41,8 +41,8 @@ impl Ranks for Alone {
 
 impl dyn Ranks + '_ {
     /// This rank's share.
-    pub fn which(&self) -> OfRank {
-        OfRank { rank: self.rank(), size: self.count() }
+    pub fn which(&self) -> RankShare {
+        RankShare { rank: self.rank(), size: self.count() }
     }
 
     pub fn is_alone(&self) -> bool {

@@ -245,17 +245,17 @@ impl Stage {
     }
 
     /// A stage in a run: its start, end and length as shares of the run, and its length in steps.
-    fn part(&self, start: f64, end: f64, share: f64, steps: f64, span: &Span) -> Part {
+    fn part(&self, start: f64, end: f64, share: f64, steps: f64, span: &Span) -> StageInRun {
         let every = match self.every {
             None => 1.0,
             Some(Length::Share(share)) => share,
             Some(every) => every.steps(steps, span) / steps,
         };
-        Part { stage: *self, every, start, end, share }
+        StageInRun { stage: *self, every, start, end, share }
     }
 
     /// The stage as the only one of a run of unknown length.
-    fn alone(&self) -> Part {
+    fn alone(&self) -> StageInRun {
         self.part(0.0, 1.0, 1.0, 1.0, &Span::UNKNOWN)
     }
 
@@ -321,11 +321,11 @@ impl From<Stages> for toml::Value {
 
 /// A number over a run of known length: the learning rate, or the weight of results in the target.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Schedule(Vec<Part>);
+pub struct Schedule(Vec<StageInRun>);
 
 /// A stage in a run; places and lengths are shares of the run, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Part {
+struct StageInRun {
     stage: Stage,
     /// Distance of two steps, as a share of the stage.
     every: f64,
@@ -352,14 +352,14 @@ impl Schedule {
 
     /// The smallest and the largest value.
     pub fn range(&self) -> (f64, f64) {
-        range(self.0.iter().flat_map(Part::ends))
+        range(self.0.iter().flat_map(StageInRun::ends))
     }
 }
 
-impl Part {
+impl StageInRun {
     /// The value at progress `within` of the stage, 0 to 1.
     fn at(&self, within: f64) -> f64 {
-        let Part { stage: Stage { shape, from, to, factor, .. }, every, .. } = *self;
+        let StageInRun { stage: Stage { shape, from, to, factor, .. }, every, .. } = *self;
         let to = to.unwrap_or(from);
         match shape {
             Shape::Constant => from,

@@ -2,7 +2,7 @@
 
 use super::optimizer;
 use super::schedule::{Length, Schedule, Span, TOLERANCE, Unit};
-use super::target::Worth;
+use super::target::SourceTarget;
 use crate::loss::Loss;
 
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct Settings {
     /// Weight of the result in the target.
     pub wdl: Schedule,
     /// Targets of positions: those without a source, and those of each source.
-    pub worths: Vec<Worth>,
+    pub worths: Vec<SourceTarget>,
     pub loss: Loss,
     pub optimizer: optimizer::Settings,
     /// Steps between validations.
@@ -22,7 +22,7 @@ pub struct Settings {
     /// Stop after this many validations without a lower loss.
     pub patience: Option<u64>,
     /// Permanent checkpoints, besides those for resuming.
-    pub keep: Option<Keep>,
+    pub keep: Option<KeepRule>,
     /// Earlier settings of a run that was made longer, with the last step of each.
     pub earlier: Vec<(u64, Settings)>,
 }
@@ -42,14 +42,14 @@ impl Settings {
 
 /// Distance and names of permanent checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Keep {
+pub struct KeepRule {
     /// Steps between two of them; may have a fraction.
     every: f64,
     /// Name of whole units, and their number between two checkpoints.
     units: Option<(&'static str, u64)>,
 }
 
-impl Keep {
+impl KeepRule {
     /// # Errors
     /// If the distance is less than a step.
     pub fn new(every: Length, span: &Span) -> Result<Self, String> {

@@ -16,14 +16,14 @@ use crate::model::{Model, outputs};
 /// `sigmoid((score - offset) / scale)`, a loss with `sigmoid((-score - offset) / scale)`, and a draw
 /// with the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Promise {
+pub struct WinRateModel {
     /// Centipawns per logit.
     pub scale: f64,
     /// Centipawns at which a win has probability one half; 0 without draws.
     pub offset: f64,
 }
 
-impl Promise {
+impl WinRateModel {
     /// `sigmoid(score / scale)`
     pub fn scale(scale: f64) -> Self {
         Self { scale, offset: 0.0 }
@@ -44,8 +44,8 @@ impl Promise {
 
 /// Target parameters of a source.
 #[derive(Clone, Debug)]
-pub struct Worth {
-    pub(crate) promise: Promise,
+pub struct SourceTarget {
+    pub(crate) promise: WinRateModel,
     /// Weight of the result in the target; none: the run's.
     pub(crate) wdl: Option<f64>,
     /// Expected results of whole centipawns from `-NEAR` to `NEAR`: computing them for each
@@ -56,8 +56,8 @@ pub struct Worth {
 /// Bound of scores in a quiet game, in centipawns.
 const NEAR: i32 = 4096;
 
-impl Worth {
-    pub fn new(promise: Promise, wdl: Option<f64>) -> Self {
+impl SourceTarget {
+    pub fn new(promise: WinRateModel, wdl: Option<f64>) -> Self {
         let near = (-NEAR..=NEAR).map(|score| promise.of(score.into())).collect();
         Self { promise, wdl, near }
     }
@@ -72,8 +72,8 @@ impl Worth {
     }
 }
 
-impl From<Promise> for Worth {
-    fn from(promise: Promise) -> Self {
+impl From<WinRateModel> for SourceTarget {
+    fn from(promise: WinRateModel) -> Self {
         Self::new(promise, None)
     }
 }
@@ -84,12 +84,12 @@ const LEAST: usize = 1 << 11;
 /// Targets of a batch, 0 to 1, with the point of view of its results. `wdl` is the weight of
 /// results in the run; `worths` has an entry for positions without a source, then one for each
 /// source. Positions without a score have their results as targets.
-pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[Worth]) -> Cow<'a, [f32]> {
+pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[SourceTarget]) -> Cow<'a, [f32]> {
     let Batch { results, scores, sources, .. } = batch;
     if scores.is_empty() || sources.is_empty() && wdl == 1.0 {
         return Cow::Borrowed(results);
     }
-    let of = |result: f32, score: f32, worth: &Worth| {
+    let of = |result: f32, score: f32, worth: &SourceTarget| {
         let wdl = worth.wdl.unwrap_or(wdl);
         match wdl == 1.0 || score.is_nan() && !sources.is_empty() {
             true => result,

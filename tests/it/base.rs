@@ -6,7 +6,7 @@ use std::path::Path;
 use nnuance::batch::Inputs;
 use nnuance::config::Config;
 use nnuance::export::{self, Manifest};
-use nnuance::features::Moved;
+use nnuance::features::DirtyPieces;
 use nnuance::hce::{HceEvaluator, HceWeights, terms};
 use nnuance::loader::{Base, Below, Encoder, Part, Plan, Stream, collect};
 use nnuance::loss::sigmoid;
@@ -103,7 +103,7 @@ fn sum_learns_evaluates_and_plays() {
                 let mut after = chess.clone();
                 after.play_unchecked(played);
                 let after = Position::from_chess(&after);
-                search.play(Some(&Moved::of(chess.turn(), &played)), &after);
+                search.play(Some(&DirtyPieces::of(chess.turn(), &played)), &after);
                 assert_eq!(f64::from(search.value()), sum(&after));
                 search.undo();
             }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Cursor;
 use std::path::Path;
 
-use nnuance::format::{Holds, binpack, viriformat};
+use nnuance::format::{Presence, binpack, viriformat};
 use nnuance::sample::Sample;
 use sfbinpack::chess::r#move::MoveType;
 use sfbinpack::{CompressedTrainingDataEntryReader, TrainingDataEntry};
@@ -114,7 +114,7 @@ fn games_are_those_of_viriformat() {
     let games = games();
     let back = read_bytes(&write(&binpack::FORMAT, &games).unwrap()).unwrap();
     assert!(back == games);
-    assert_eq!(binpack::FORMAT.facts.games, Holds::Sometimes);
+    assert_eq!(binpack::FORMAT.facts.games, Presence::Sometimes);
     let viri = read_bytes(&write(&viriformat::FORMAT, &back).unwrap()).unwrap();
     assert!(viri == games);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
-use nnuance::batch::{Batch, Inputs, OfRank};
+use nnuance::batch::{Batch, Inputs, RankShare};
 use nnuance::loader::{Encoder, PLANS, Plan, Stream, pairs_of, scan};
 use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision, outputs};
 use nnuance::weights::Weights;
@@ -98,7 +98,9 @@ fn streamed_chunks_equal_lists() {
         let pairs = Arc::new(pairs_of(&net, &scanned.some, 60));
         assert_eq!(pairs.parents().len(), 60);
         let all = |passing| Plan { window: 310, passing, ..plan(64, PLANS) };
-        for of_rank in [OfRank::ALL, OfRank { rank: 0, size: 2 }, OfRank { rank: 2, size: 3 }] {
+        for of_rank in
+            [RankShare::ALL, RankShare { rank: 0, size: 2 }, RankShare { rank: 2, size: 3 }]
+        {
             let all = |passing| Plan { of_rank, ..all(passing) };
             let listed = batches(all(None), &net, 0, BATCHES);
             let found = batches(all(Some(pairs.clone())), &net, 0, BATCHES);

@@ -12,7 +12,7 @@ use nnuance::loss::sigmoid;
 use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, SetRows, to_host};
 use nnuance::sample::Sample;
 use nnuance::train::optimizer::{Name, Settings};
-use nnuance::train::target::{Promise, targets};
+use nnuance::train::target::{WinRateModel, targets};
 use nnuance::weights::Weights;
 
 use crate::largest::{distance, largest};
@@ -56,7 +56,7 @@ fn fused_operations_equal_plain_ones() {
         let weights = drawn::weights(&net, seed);
         let batch =
             Encoder::net(&net).encode(&games::samples([1, 70, 300][seed as usize % 3], seed));
-        let targets = targets(&batch, 0.4, &[Promise::scale(300.0).into()]);
+        let targets = targets(&batch, 0.4, &[WinRateModel::scale(300.0).into()]);
         let plain = model(&net, &weights, Compute::Plain);
         let (loss, gradients) = plain.gradients(&batch.inputs, Aim::Targets(&targets));
         let logits = to_host(plain.logits(&batch.inputs));
@@ -138,7 +138,7 @@ fn mixed_precision_rounds_weights_and_slopes() {
         let weights = drawn::weights(&net, seed);
         let rounded = in_fixed_point(&weights);
         let batch = Encoder::net(&net).encode(&games::samples(200, seed));
-        let targets = targets(&batch, 0.4, &[Promise::scale(300.0).into()]);
+        let targets = targets(&batch, 0.4, &[WinRateModel::scale(300.0).into()]);
         let most = largest_sum(&net, &rounded, &batch);
         assert!(most < 8.0, "seed {seed}, {net}: a sum may be {most}, and would be held");
         for level in Level::available() {
@@ -175,7 +175,7 @@ fn gradients_equal_central_differences() {
         let weights = drawn::weights(&net, seed);
         let samples = games::samples(24, seed);
         let batch = Encoder::net(&net).encode(&samples);
-        let targets = targets(&batch, 0.3, &[Promise::scale(400.0).into()]);
+        let targets = targets(&batch, 0.3, &[WinRateModel::scale(400.0).into()]);
         let compute = fused(Level::detect(), Precision::F32);
         let (_, gradients) =
             model(&net, &weights, compute).gradients(&batch.inputs, Aim::Targets(&targets));

@@ -1,19 +1,19 @@
 //! Devices: their names, and the list of them.
 
-use nnuance::model::{Backend, Choice, DeviceError, is_gpu};
+use nnuance::model::{Backend, DeviceChoice, DeviceError, is_gpu};
 
 use crate::program::{complaint, nnuance, said};
 
 #[test]
 fn names_have_numbers() {
-    let choice = |text| Choice::named(text).expect("a choice");
-    assert_eq!(choice("flex"), Choice { backend: Backend::Flex, index: 0 });
-    assert_eq!(choice("wgpu:3"), Choice { backend: Backend::Wgpu, index: 3 });
+    let choice = |text| DeviceChoice::named(text).expect("a choice");
+    assert_eq!(choice("flex"), DeviceChoice { backend: Backend::Flex, index: 0 });
+    assert_eq!(choice("wgpu:3"), DeviceChoice { backend: Backend::Wgpu, index: 3 });
     for text in ["cuda", "wgpu:", "wgpu:-1", "wgpu:one", ":1", ""] {
-        let error = Choice::named(text).expect_err(text);
+        let error = DeviceChoice::named(text).expect_err(text);
         assert!(matches!(error, DeviceError::Unknown(_)), "{text}: {error}");
     }
-    Choice { backend: Backend::Flex, index: 2 }.device().expect_err("there is one");
+    DeviceChoice { backend: Backend::Flex, index: 2 }.device().expect_err("there is one");
     let auto = choice("auto").device().expect("flex is always there");
     assert!(!is_gpu(&auto) || cfg!(feature = "wgpu"));
 }

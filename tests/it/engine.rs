@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{Crew, EngineSettings, Limit, PositionsJob, SelfplayJob};
+use nnuance::engine::{EngineSettings, Limit, ParallelPlayers, PositionsJob, SelfplayJob};
 use nnuance::format::{self, Format, text};
 use nnuance::progress::Progress;
 use nnuance::sample::{Sample, mix};
@@ -130,8 +130,8 @@ pub fn fake(options: &[(&str, String)]) -> EngineSettings {
     }
 }
 
-pub fn crew(engine: EngineSettings, engines: usize) -> Crew {
-    Crew { entrant: Arc::new(engine), players: engines }
+pub fn crew(engine: EngineSettings, engines: usize) -> ParallelPlayers {
+    ParallelPlayers { entrant: Arc::new(engine), players: engines }
 }
 
 /// Stockfish, if it is there.
@@ -168,7 +168,12 @@ pub fn games_in(folder: &Path, bytes: usize) -> (PathBuf, Vec<Sample>) {
     (path, samples)
 }
 
-pub fn label_job(input: &Path, output: &str, format: &'static Format, crew: Crew) -> PositionsJob {
+pub fn label_job(
+    input: &Path,
+    output: &str,
+    format: &'static Format,
+    crew: ParallelPlayers,
+) -> PositionsJob {
     PositionsJob {
         input: input.to_path_buf(),
         output: input.with_file_name(output),
@@ -184,7 +189,7 @@ pub fn selfplay_job(
     folder: &Path,
     output: &str,
     format: &'static Format,
-    crew: Crew,
+    crew: ParallelPlayers,
 ) -> SelfplayJob {
     SelfplayJob {
         output: folder.join(output),

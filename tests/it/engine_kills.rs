@@ -7,7 +7,7 @@ use std::path::Path;
 
 use nnuance::engine::journal::{Journal, Progress, path_of};
 use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{PositionsJob, Report, SelfplayJob, Skip, positions, selfplay};
+use nnuance::engine::{JobReport, PositionsJob, SelfplayJob, SkippedItem, positions, selfplay};
 use nnuance::format::{Format, binpack, bulletformat, epd, pgn, viriformat};
 use nnuance::sample::mix;
 
@@ -20,7 +20,7 @@ const GAMES: [&Format; 3] = [&viriformat::FORMAT, &pgn::FORMAT, &binpack::FORMAT
 fn interrupted(
     output: &Path,
     most: u64,
-    run: &dyn Fn(&dyn nnuance::progress::Progress) -> Report,
+    run: &dyn Fn(&dyn nnuance::progress::Progress) -> JobReport,
 ) -> u64 {
     for i in 0.. {
         assert!(i < 100, "the job does not move on");
@@ -96,16 +96,16 @@ fn journal_cut_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
     let settings = [("job", "test".to_string()), ("seed", "1".to_string())];
-    let mut journal = Journal::<Skip>::open(&output, &settings).unwrap();
+    let mut journal = Journal::<SkippedItem>::open(&output, &settings).unwrap();
     let path = path_of(&output);
     let head = fs::read(&path).unwrap().len();
-    let skip = |item| Skip { item, fen: "8/8 w - - 0 1".into(), reason: "a | b\nc".into() };
+    let skip = |item| SkippedItem { item, fen: "8/8 w - - 0 1".into(), reason: "a | b\nc".into() };
     for batch in 1..=5u64 {
         let progress = Progress { items: 3 * batch, written: 2 * batch, bytes: 0 };
         journal.commit(&[batch as u8; 7], progress, &[skip(3 * batch)]).unwrap();
     }
     assert!(matches!(
-        Journal::<Skip>::open(&output, &settings),
+        Journal::<SkippedItem>::open(&output, &settings),
         Err(nnuance::engine::JournalError::Busy(_))
     ));
     drop(journal);
@@ -116,7 +116,7 @@ fn journal_cut_anywhere() {
         let done = lines.filter(|line| line.ends_with(b"\n")).count();
         fs::write(&path, &whole[..length]).unwrap();
         fs::write(&output, [&bytes[..7 * done], &[255; 9][..length % 9]].concat()).unwrap();
-        let journal = Journal::<Skip>::open(&output, &settings).unwrap();
+        let journal = Journal::<SkippedItem>::open(&output, &settings).unwrap();
         let progress = journal.progress();
         let done64 = done as u64;
         let expected = Progress { items: 3 * done64, written: 2 * done64, bytes: 7 * done64 };
@@ -132,10 +132,10 @@ fn journal_cut_anywhere() {
     garbled[head + 60..].fill(0);
     fs::write(&path, &garbled).unwrap();
     fs::write(&output, &bytes).unwrap();
-    assert_eq!(Journal::<Skip>::open(&output, &settings).unwrap().progress().items % 3, 0);
+    assert_eq!(Journal::<SkippedItem>::open(&output, &settings).unwrap().progress().items % 3, 0);
 
     let refused = |settings: &[(&str, String)], word: &str| {
-        let error = Journal::<Skip>::open(&output, settings).unwrap_err().to_string();
+        let error = Journal::<SkippedItem>::open(&output, settings).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
     fs::write(&path, &whole).unwrap();
@@ -149,5 +149,5 @@ fn journal_cut_anywhere() {
     fs::remove_file(&path).unwrap();
     refused(&settings, "exists");
     assert_eq!(fs::read(&output).unwrap(), bytes);
-    assert!(Journal::<Skip>::open(&folder.path().join("out.vf.zst"), &settings).is_err());
+    assert!(Journal::<SkippedItem>::open(&folder.path().join("out.vf.zst"), &settings).is_err());
 }

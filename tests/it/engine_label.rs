@@ -3,7 +3,7 @@
 use std::fs;
 
 use nnuance::engine::journal::path_of;
-use nnuance::engine::{EngineError, EngineSettings, Part, PositionsJob, positions};
+use nnuance::engine::{EngineError, EngineSettings, JobPart, PositionsJob, positions};
 use nnuance::format::{binpack, text, viriformat};
 use nnuance::sample::{Position, Sample};
 use shakmaty::Position as _;
@@ -63,11 +63,11 @@ fn parts_make_the_whole() {
             bytes
         };
         let part =
-            |part: &str| job(part, part.replace('-', "/").parse::<Part>().unwrap().range(total));
+            |part: &str| job(part, part.replace('-', "/").parse::<JobPart>().unwrap().range(total));
         assert!(["1-3", "2-3", "3-3"].map(part).concat() == job("whole", 0..total));
     }
     for wrong in ["0/3", "4/3", "1", "1/0", "a/b"] {
-        assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+        assert!(wrong.parse::<JobPart>().is_err(), "{wrong}");
     }
 }
 

@@ -254,9 +254,9 @@ fn export_with(
     architecture: &Architecture,
     provenance: Provenance,
     positions: Vec<Position>,
-) -> export::Exported {
+) -> export::ExportedNet {
     let net = quantise(weights, architecture, Scales::default()).unwrap();
-    export::Exported::of(net, weights, architecture, provenance, &positions).unwrap()
+    export::ExportedNet::of(net, weights, architecture, provenance, &positions).unwrap()
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::io::{BufRead as _, Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
 use nnuance::format::{
-    self, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, text, unpack,
+    self, Format, Presence, ReadError, Sink, Source, WriteError, bulletformat, epd, text, unpack,
     viriformat,
 };
-use nnuance::sample::{GameHash, Piece, Played, Position, Sample, mix};
+use nnuance::sample::{GameHash, Piece, PlayedMove, Position, Sample, mix};
 use proptest::prelude::*;
 use shakmaty::{Board, CastlingMode, Chess, Color, FromSetup as _, Position as _, Setup};
 use zip::CompressionMethod;
@@ -85,7 +85,7 @@ pub fn samples(lines: &str) -> Vec<Sample> {
 /// A sample after a round trip through a format.
 pub fn kept(format: &Format, sample: &Sample) -> Sample {
     let mut kept = *sample;
-    if format.facts.colours == Holds::Never {
+    if format.facts.colours == Presence::Never {
         let turned = match sample.position.turn() {
             Color::White => sample.position,
             Color::Black => sample.position.flipped(),
@@ -102,22 +102,22 @@ pub fn kept(format: &Format, sample: &Sample) -> Sample {
         let position = Position::from_parts(turned.occupied(), pieces, Color::White, None, 0, 1);
         kept.position = position.unwrap();
     }
-    if format.facts.plies == Holds::Never {
+    if format.facts.plies == Presence::Never {
         kept.ply = None;
     }
-    if format.facts.scores == Holds::Never {
+    if format.facts.scores == Presence::Never {
         kept.score = None;
     }
-    if format.facts.plies == Holds::Always {
+    if format.facts.plies == Presence::Always {
         let position = &sample.position;
         let counted = 2 * position.fullmove().saturating_sub(1);
         let counted = counted + u16::from(position.turn().is_black());
         kept.ply = sample.ply.or(Some(counted));
     }
-    if format.facts.moves == Holds::Never {
+    if format.facts.moves == Presence::Never {
         kept.played = None;
     }
-    if format.facts.games == Holds::Never {
+    if format.facts.games == Presence::Never {
         kept.game = None;
     }
     if format.name == "binpack" {
@@ -307,11 +307,11 @@ pub fn chess960_games() -> Vec<Sample> {
                 result: if chess.turn().is_white() { white_result } else { 1.0 - white_result },
                 score: Some((random >> 20) as i16 / 2),
                 ply: Some(ply as u16),
-                played: Played::from_move(&legal),
+                played: PlayedMove::from_move(&legal),
                 game: None,
                 source: 0,
             });
-            hash.play(Played::from_move(&legal).unwrap());
+            hash.play(PlayedMove::from_move(&legal).unwrap());
             chess.play_unchecked(legal);
         }
         samples[first..].iter_mut().for_each(|sample| sample.game = Some(hash.game()));
@@ -322,9 +322,10 @@ pub fn chess960_games() -> Vec<Sample> {
 #[test]
 pub fn chess960_games_come_back() {
     let games = chess960_games();
-    let played =
-        |is: fn(Played) -> bool| games.iter().filter(|sample| is(sample.played.unwrap())).count();
-    let special = (played(Played::is_castling), played(Played::is_en_passant));
+    let played = |is: fn(PlayedMove) -> bool| {
+        games.iter().filter(|sample| is(sample.played.unwrap())).count()
+    };
+    let special = (played(PlayedMove::is_castling), played(PlayedMove::is_en_passant));
     assert!(special.0 > 50 && special.1 > 10, "{special:?}");
     for format in writable() {
         if format.name == "binpack" {
@@ -494,9 +495,9 @@ pub fn real() -> Vec<Sample> {
 fn held(format: &Format, samples: &[Sample]) -> Vec<Sample> {
     samples
         .iter()
-        .filter(|sample| format.facts.moves != Holds::Always || sample.played.is_some())
-        .filter(|sample| format.facts.games != Holds::Always || sample.game.is_some())
-        .filter(|sample| format.facts.scores != Holds::Always || sample.score.is_some())
+        .filter(|sample| format.facts.moves != Presence::Always || sample.played.is_some())
+        .filter(|sample| format.facts.games != Presence::Always || sample.game.is_some())
+        .filter(|sample| format.facts.scores != Presence::Always || sample.score.is_some())
         .copied()
         .collect()
 }
@@ -599,7 +600,7 @@ fn unfit_samples_are_refused() {
     ] {
         let mut sink = Sink::create(&path, format).unwrap();
         let mut number = 1;
-        if format.facts.moves == Holds::Never {
+        if format.facts.moves == Presence::Never {
             sink.write(&sample).unwrap();
             number = 2;
         }

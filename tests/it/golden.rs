@@ -11,9 +11,9 @@ use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
 use nnuance::progress::Progress;
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::optimizer::{self, Name};
-use nnuance::train::ranks::Alone;
+use nnuance::train::ranks::SingleRank;
 use nnuance::train::schedule::Schedule;
-use nnuance::train::target::Promise;
+use nnuance::train::target::WinRateModel;
 use nnuance::train::{self, Settings, Training};
 use nnuance::weights::Weights;
 
@@ -69,7 +69,7 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
         steps,
         learning_rate: Schedule::constant(1e-3),
         wdl: Schedule::constant(0.2),
-        worths: vec![Promise::scale(400.0).into()],
+        worths: vec![WinRateModel::scale(400.0).into()],
         loss: Loss::SQUARED,
         optimizer: optimizer::Settings {
             bias_correction,
@@ -106,7 +106,7 @@ pub fn losses_of(
         folder: folder.path(),
         held_out: &[],
         until: u64::MAX,
-        ranks: &Alone,
+        ranks: &SingleRank,
     };
     let start = Checkpoint { weights, ..Checkpoint::default() };
     let losses = Losses::default();

@@ -11,7 +11,7 @@ use nnuance::log::TrainStep;
 use nnuance::model::{Backend, Compute, Device, Kind};
 use nnuance::progress::Progress;
 use nnuance::train::checkpoint::Checkpoint;
-use nnuance::train::ranks::Alone;
+use nnuance::train::ranks::SingleRank;
 use nnuance::train::{self, End, Settings, TrainError, Training};
 use nnuance::weights::Weights;
 
@@ -49,7 +49,7 @@ impl Run<'_> {
             folder,
             held_out: &[],
             until: u64::MAX,
-            ranks: &Alone,
+            ranks: &SingleRank,
         };
         let losses = Losses::default();
         let (end, checkpoint) = train::run(&job, start, batches, &losses)?;
@@ -168,7 +168,7 @@ fn the_device_is_lost() {
         folder: folder.path(),
         held_out: &[],
         until: u64::MAX,
-        ranks: &Alone,
+        ranks: &SingleRank,
     };
     let batch = batch(Views::Perspective, 150, 1);
     let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));

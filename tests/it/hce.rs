@@ -197,9 +197,9 @@ fn held_terms_keep_the_sums() {
         let patterns: Vec<String> = patterns.iter().map(|text| text.to_string()).collect();
         list().choose(&patterns).unwrap()
     };
-    let same = |held: &Terms| {
+    let same = |frozen: &Terms| {
         for row in 0..batch.len() {
-            let gap = (held.sums(row, &weights.values), batch.sums(row, &weights.values));
+            let gap = (frozen.sums(row, &weights.values), batch.sums(row, &weights.values));
             // The sums are stored in single precision.
             assert!(close(gap.0, gap.1, 1e-2), "{gap:?}");
         }
@@ -208,13 +208,13 @@ fn held_terms_keep_the_sums() {
     assert_eq!(all, batch);
     let pawns = hold(batch.clone(), &choose(&["pawns", "king.safety"]), &weights.values);
     same(&pawns);
-    assert!(pawns.held.safety.is_empty() && pawns.complexity.offsets.is_empty());
-    assert_eq!(pawns.held.normal.len(), batch.len());
+    assert!(pawns.frozen.safety.is_empty() && pawns.complexity.offsets.is_empty());
+    assert_eq!(pawns.frozen.normal.len(), batch.len());
     assert!(pawns.normal.term.len() < batch.normal.term.len() / 2);
     // Frozen terms stay frozen.
     let fewer = hold(pawns, &choose(&["pawns.isolated"]), &weights.values);
     same(&fewer);
-    assert!(fewer.safety.offsets.is_empty() && fewer.held.safety.len() == batch.len());
+    assert!(fewer.safety.offsets.is_empty() && fewer.frozen.safety.len() == batch.len());
 }
 
 proptest::proptest! {

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use nnuance::export::import;
 use nnuance::format::Source;
 use nnuance::input;
-use nnuance::terms::OwnTerms;
+use nnuance::terms::EngineTerms;
 use nnuance::weights::Weights;
 
 fn nnuance(args: &[&str]) -> Command {
@@ -103,7 +103,7 @@ fn nested_names_of_terms() {
     let name = |words: usize| vec!["a"; words].join(".");
     let parse = |words| {
         let text = format!("x normal 1 2\n{} normal 1 2\n", name(words));
-        OwnTerms::parse(&text, Path::new("terms.txt"))
+        EngineTerms::parse(&text, Path::new("terms.txt"))
     };
     assert_eq!(parse(32).unwrap().list.len(), 2);
     let error = parse(10_000).unwrap_err().to_string();

@@ -1,10 +1,10 @@
 //! Losses of errors, expected results of scores, and weights of positions.
 
 use nnuance::architecture::Views;
-use nnuance::loader::{Part, Plan, Store, Stream, Weighing, collect, scan};
+use nnuance::loader::{Part, Plan, PositionWeights, Store, Stream, collect, scan};
 use nnuance::loss::{Loss, sigmoid};
 use nnuance::sample::Sample;
-use nnuance::train::target::Promise;
+use nnuance::train::target::WinRateModel;
 
 use crate::games;
 
@@ -41,8 +41,8 @@ fn asymmetric_errors() {
 /// model with draws.
 #[test]
 fn win_rates_of_scores() {
-    let plain = Promise::scale(130.0);
-    let with_draws = Promise { scale: 90.0, offset: 110.0 };
+    let plain = WinRateModel::scale(130.0);
+    let with_draws = WinRateModel { scale: 90.0, offset: 110.0 };
     for score in [-700.0, -110.0, -3.0, 0.0, 40.0, 110.0, 900.0] {
         assert_eq!(plain.of(score), sigmoid(score / 130.0));
         let (win, loss) = (sigmoid((score - 110.0) / 90.0), sigmoid((-score - 110.0) / 90.0));
@@ -55,8 +55,8 @@ fn win_rates_of_scores() {
     assert!((sigmoid(0.0) - 0.5).abs() < 1e-15 && with_draws.of(110.0) > 0.5);
 }
 
-fn weighing() -> Weighing {
-    Weighing {
+fn weighing() -> PositionWeights {
+    PositionWeights {
         ply: vec![[10.0, 0.5], [50.0, 2.0]],
         pieces: vec![[4.0, 1.0], [20.0, 3.0], [32.0, 0.0]],
         score: vec![[0.0, 1.0], [1000.0, 0.25]],
@@ -78,7 +78,7 @@ fn by_hand(sample: &Sample) -> f64 {
             None => last[1],
         }
     };
-    let Weighing { ply, pieces, score, .. } = weighing();
+    let PositionWeights { ply, pieces, score, .. } = weighing();
     line(sample.ply.unwrap().into(), &ply) / 2.0 * line(sample.position.count() as f64, &pieces)
         / 3.0
         * line(f64::from(sample.score.unwrap()).abs(), &score)
@@ -99,10 +99,10 @@ fn weights_are_interpolated() {
     for (weight, sample) in weights.iter().zip(&samples) {
         assert!((f64::from(*weight) - by_hand(sample)).abs() <= 0.5 / 255.0 + 1e-6);
     }
-    assert!(Weighing::default().weights(&samples).is_empty());
+    assert!(PositionWeights::default().weights(&samples).is_empty());
     // A missing fact changes nothing.
     let bare = Sample { ply: None, score: None, ..samples[0] };
-    let pieces = Weighing { pieces: weighing().pieces, ..Weighing::default() };
+    let pieces = PositionWeights { pieces: weighing().pieces, ..PositionWeights::default() };
     assert_eq!(weighing().of(&bare), pieces.of(&samples[0]));
 }
 
@@ -114,7 +114,7 @@ fn batches_carry_weights() {
     let expected = Some(samples.len() as u64);
     for window in [samples.len(), 7_000] {
         let plan = Plan { shuffle: false, window, batch: 5_000, expected, ..plan() };
-        let level = Plan { weighing: Weighing::default(), ..plan.clone() };
+        let level = Plan { weighing: PositionWeights::default(), ..plan.clone() };
         let encoder = games::lists(Views::Perspective);
         let mut weighed = Stream::new(plan, encoder.clone(), 0);
         let mut plain = Stream::new(level, encoder, 0);

@@ -10,7 +10,7 @@ use nnuance::engine::journal::path_of;
 
 use nnuance::format::pgn::{Annotated, Ply, scoresheets};
 use nnuance::run::played;
-use nnuance::sample::{Played, Position, mix};
+use nnuance::sample::{PlayedMove, Position, mix};
 use nnuance::score::Score;
 use serde_json::Value;
 use shakmaty::{Chess, Position as _, uci::UciMove};
@@ -66,7 +66,7 @@ fn written_games_are_read_back() {
     std::fs::write(&path, &bytes).unwrap();
     let samples = formats::read(&path).unwrap();
     let read: Vec<_> = samples.iter().map(|it| (it.played.unwrap(), it.score.unwrap())).collect();
-    let written = plies.iter().map(|it| Played::from_move(&it.played).unwrap());
+    let written = plies.iter().map(|it| PlayedMove::from_move(&it.played).unwrap());
     assert_eq!(read, written.zip([-31_998, 31_999]).collect::<Vec<_>>());
     assert_eq!(samples.iter().map(|it| it.result).collect::<Vec<_>>(), [0.0, 1.0]);
     for (score, text) in [

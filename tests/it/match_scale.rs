@@ -2,7 +2,7 @@
 
 use nnuance::loss::sigmoid;
 use nnuance::report::fit::fit;
-use nnuance::report::{Matched, Truth, match_scale};
+use nnuance::report::{MatchedScale, Truth, match_scale};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
@@ -35,7 +35,7 @@ fn data(games: u64, noise: f64, seed: u64) -> Data {
     data
 }
 
-fn matched(data: &Data) -> Matched {
+fn matched(data: &Data) -> MatchedScale {
     let truth = Truth::of_games(&data.results, &data.games, "games");
     match_scale(&data.old, &data.new, &truth, 400).unwrap()
 }

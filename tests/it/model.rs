@@ -10,7 +10,7 @@ use nnuance::model::{
     Aim, Backend, Compute, HceShape, Judged, Kind, Level, Model, Precision, initial, to_host,
 };
 use nnuance::point_of_view::PointOfView;
-use nnuance::train::target::{Promise, targets};
+use nnuance::train::target::{WinRateModel, targets};
 use nnuance::weights::Weights;
 use shakmaty::Color;
 
@@ -171,7 +171,7 @@ fn gradients_equal_central_differences() {
 
 fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute, loss: Loss) {
     let batch = encoder.encode(&games::samples(24, 2));
-    let targets = targets(&batch, 0.3, &[Promise::scale(400.0).into()]);
+    let targets = targets(&batch, 0.3, &[WinRateModel::scale(400.0).into()]);
     let base = match kind {
         Kind::Net(_) | Kind::Sum(..) => games::bases(batch.len()),
         Kind::Hce(_) => Vec::new(),

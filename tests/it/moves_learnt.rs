@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Batch, Choices, Terms as Rows, first};
 use nnuance::hce::{self, HceEvaluator, HceWeights};
-use nnuance::loader::{Encoder, Part, Plan, Preparation, Prepare, Weighing, collect};
+use nnuance::loader::{Encoder, Part, Plan, PositionWeights, Preparation, Prepare, collect};
 use nnuance::run::objective::{Moves, Searcher};
 use nnuance::sample::{Position, Sample};
 use nnuance::search::{Quiescence, Terms};
@@ -124,7 +124,7 @@ fn rows_are_quiescence_leaves() {
 fn batch(encoder: &Encoder, force: Option<f64>) -> Batch {
     let preparation = Preparation {
         samples: Arc::new(samples()),
-        weighing: Weighing::default(),
+        weighing: PositionWeights::default(),
         encoder: encoder.clone(),
         by: Arc::new(moves(force)),
         stretch: 1.2,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nnuance::architecture::{
-    Activation, Architecture, Form, Inputs, Kings, Layer, LayerForm, Part, Views,
+    Activation, Architecture, ArrayKind, Form, Inputs, Kings, Layer, LayerForm, Views,
 };
 use nnuance::export::{self, Manifest, dequantise, factorised_as, import, prove, quantise};
 use nnuance::floats::Float;
@@ -30,7 +30,7 @@ fn loss(net: &Net) -> f64 {
         return 0.0;
     }
     let weights = dequantise(net);
-    let rows = |part: Part, each: &dyn Fn(&[f32]) -> f64| -> f64 {
+    let rows = |part: ArrayKind, each: &dyn Fn(&[f32]) -> f64| -> f64 {
         let array = architecture.array(part).unwrap();
         let values = &weights.0[&array.name].values;
         largest(values.chunks(array.fan_in).map(each))
@@ -40,7 +40,7 @@ fn loss(net: &Net) -> f64 {
     let lost = f64::from(unit) * f64::from(net.scales().qb);
     assert!(lost <= 1.0 / 63.0 && shift <= 9);
     let layers = architecture.head.len();
-    let part = |i| if i < layers { Part::Layer(i) } else { Part::Output };
+    let part = |i| if i < layers { ArrayKind::Layer(i) } else { ArrayKind::Output };
     let first = lost * rows(part(0), &sum);
     let skipped = if architecture.skip { first } else { 0.0 };
     // No curve is steeper than 2.
@@ -75,7 +75,7 @@ fn piece_square_values_alone() {
     let mut weights = Weights::default();
     for array in net.arrays() {
         let values = match array.part {
-            Part::Psqt(0) => (0..array.len())
+            ArrayKind::Psqt(0) => (0..array.len())
                 .map(|i| (i / 4 / 64, i % 4))
                 .map(
                     |(kind, bucket)| {
@@ -304,14 +304,14 @@ pub fn stored_by_bullet(net: &Architecture, weights: &Weights) -> Vec<u8> {
                 .collect()
         };
         let (id, values) = match array.part {
-            Part::Rows(_) => ("l0w".to_string(), values.clone()),
-            Part::Factor(_) => ("l0f".to_string(), values.clone()),
-            Part::AccumulatorBias => ("l0b".to_string(), values.clone()),
-            Part::Layer(i) => (format!("l{}w", i + 1), affine(values)),
-            Part::LayerBias(i) => (format!("l{}b", i + 1), values.clone()),
-            Part::Output => (format!("l{}w", layers + 1), affine(values)),
-            Part::OutputBias => (format!("l{}b", layers + 1), values.clone()),
-            Part::Psqt(_) => (array.name.clone(), values.clone()),
+            ArrayKind::Rows(_) => ("l0w".to_string(), values.clone()),
+            ArrayKind::Factor(_) => ("l0f".to_string(), values.clone()),
+            ArrayKind::AccumulatorBias => ("l0b".to_string(), values.clone()),
+            ArrayKind::Layer(i) => (format!("l{}w", i + 1), affine(values)),
+            ArrayKind::LayerBias(i) => (format!("l{}b", i + 1), values.clone()),
+            ArrayKind::Output => (format!("l{}w", layers + 1), affine(values)),
+            ArrayKind::OutputBias => (format!("l{}b", layers + 1), values.clone()),
+            ArrayKind::Psqt(_) => (array.name.clone(), values.clone()),
         };
         bytes.extend(id.bytes().chain(*b"\n").chain((values.len() as u64).to_le_bytes()));
         bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));

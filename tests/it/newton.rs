@@ -6,7 +6,7 @@ use nnuance::{
     batch::Terms,
     loss::Loss,
     train::direct::{
-        newton::{Newton, Prior, Stepped, standard_errors},
+        newton::{Newton, NewtonStep, Prior, standard_errors},
         normal::Equations,
         problem::{Goal, Point, Problem},
     },
@@ -137,7 +137,7 @@ fn weights_equal_repeated_positions() {
 }
 
 /// Steps until there is no gain.
-fn converge(newton: &mut Newton, problem: &Problem, point: &mut Point) -> Stepped {
+fn converge(newton: &mut Newton, problem: &Problem, point: &mut Point) -> NewtonStep {
     for _ in 0..200 {
         let stepped = newton.step(problem, point).unwrap();
         if stepped.converged {

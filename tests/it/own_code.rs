@@ -8,7 +8,7 @@ use nnuance::App;
 use nnuance::architecture::{Activation, Architecture, Form};
 use nnuance::features::{Board, FeatureSet, Inputs, Kings, Pieces, Rows, Set, Views};
 use nnuance::format::{self, Format, Source, epd};
-use nnuance::loader::{Plan, Scan, Weighing};
+use nnuance::loader::{Plan, PositionWeights, Scan};
 use nnuance::sample::Position;
 use nnuance::shakmaty::Color;
 
@@ -188,7 +188,7 @@ fn formats_are_read() {
 #[test]
 fn weights_beyond_one_are_refused() {
     install();
-    let weighing: Weighing = toml::from_str("own = 'test-heavy'").expect("a weight");
+    let weighing: PositionWeights = toml::from_str("own = 'test-heavy'").expect("a weight");
     let files = vec!["data/selfplay_sf151_quiet.epd".into()];
     let plan = Plan { weighing, ..Plan::reading(files) };
     let scanned: Result<Scan, _> = nnuance::loader::scan(&plan, 0, &|_| ());

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use nnuance::format::trace::{self, Entry};
 use nnuance::format::{self, Source};
-use nnuance::terms::{Kind, OwnTerms};
+use nnuance::terms::{EngineTerms, Kind};
 
 use crate::{games, need};
 
@@ -32,14 +32,14 @@ pub fn scratch(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-fn list(text: &str) -> Result<OwnTerms, String> {
+fn list(text: &str) -> Result<EngineTerms, String> {
     let (_folder, path) = scratch("terms.txt", text.as_bytes());
     let folder = format!("{}/", path.parent().unwrap().display());
-    OwnTerms::read(&path).map_err(|error| error.to_string().replace(&folder, ""))
+    EngineTerms::read(&path).map_err(|error| error.to_string().replace(&folder, ""))
 }
 
 /// Four terms: normal, safety, complexity, normal.
-pub fn own() -> OwnTerms {
+pub fn own() -> EngineTerms {
     list(LIST).unwrap()
 }
 
@@ -118,7 +118,7 @@ fn guide_engine_traces_its_evaluation() {
     format::write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
     let list = folder.path().join("terms.txt");
     std::fs::write(&list, run("--terms", &random)).unwrap();
-    let own = OwnTerms::read(&list).unwrap();
+    let own = EngineTerms::read(&list).unwrap();
     let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
     let (mut safe, mut scaled, mut crossed, mut all) = (0, 0, 0, 0);
     let data = ["data/selfplay_sf151_quiet.epd", "data/selfplay_sf151_scored.txt"].map(Path::new);

@@ -3,8 +3,8 @@
 use std::fs;
 
 use nnuance::format::pgn::FORMAT;
-use nnuance::format::{self, Holds, Source, viriformat};
-use nnuance::sample::{Played, Position, Sample};
+use nnuance::format::{self, Presence, Source, viriformat};
+use nnuance::sample::{PlayedMove, Position, Sample};
 use proptest::prelude::*;
 use shakmaty::Position as _;
 
@@ -22,7 +22,7 @@ fn count(samples: &[Sample]) -> (Counts, i64, [usize; 3]) {
         .filter(|&i| i == 0 || samples[i].ply != samples[i - 1].ply.map(|ply| ply + 1))
         .collect();
     let of = |is: &dyn Fn(&Sample) -> bool| samples.iter().filter(|sample| is(sample)).count();
-    let played = |is: fn(Played) -> bool| of(&|sample| is(sample.played.unwrap()));
+    let played = |is: fn(PlayedMove) -> bool| of(&|sample| is(sample.played.unwrap()));
     let white_result = |&i: &usize| {
         let sample = &samples[i];
         if sample.position.turn().is_white() { sample.result } else { 1.0 - sample.result }
@@ -31,9 +31,9 @@ fn count(samples: &[Sample]) -> (Counts, i64, [usize; 3]) {
         starts.len(),
         samples.len(),
         of(&|sample| sample.position.turn().is_white()),
-        played(Played::is_castling),
+        played(PlayedMove::is_castling),
         played(|played| played.promotion().is_some()),
-        played(Played::is_en_passant),
+        played(PlayedMove::is_en_passant),
         of(&|sample| sample.position.in_check()),
         of(&|sample| sample.score.is_some()),
     ];
@@ -261,7 +261,7 @@ fn written_pgn_is_exact() {
     assert!(write(&FORMAT, &[moveless]).unwrap_err().contains("the move played is unknown"));
     let large = Sample { score: Some(32_000), ..samples[0] };
     assert!(write(&FORMAT, &[large]).unwrap_err().contains("out of range"));
-    assert_eq!(FORMAT.facts.scores, Holds::Sometimes);
+    assert_eq!(FORMAT.facts.scores, Presence::Sometimes);
 }
 
 proptest! {

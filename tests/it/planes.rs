@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::num::NonZeroU16;
 
 use nnuance::sample::planes::{gather, nth, spread};
-use nnuance::sample::{Planes, Played, Position, mix};
+use nnuance::sample::{Planes, PlayedMove, Position, mix};
 use shakmaty::{Bitboard, Color, Position as _, Square};
 
 use crate::games;
@@ -91,10 +91,10 @@ fn legal_moves_equal_lists() {
         let chess = position.to_chess().unwrap();
         checks += usize::from(chess.is_check());
         let (legal, mut found) = (chess.legal_moves(), HashSet::new());
-        for played in (1..=u16::MAX).filter_map(NonZeroU16::new).map(Played) {
+        for played in (1..=u16::MAX).filter_map(NonZeroU16::new).map(PlayedMove) {
             let Some(legal_move) = played.legal_move(&chess) else { continue };
             assert!(legal.contains(&legal_move), "{legal_move:?} in {position:?}");
-            found.insert(Played::from_move(&legal_move).unwrap().0);
+            found.insert(PlayedMove::from_move(&legal_move).unwrap().0);
         }
         assert_eq!(found.len(), legal.len(), "{position:?}");
     }

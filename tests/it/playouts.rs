@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use nnuance::features::Moved;
+use nnuance::features::DirtyPieces;
 use nnuance::sample::Position;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -19,7 +19,7 @@ pub struct Game {
     pub start: String,
     pub moves: Vec<String>,
     /// Changes by each move.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<DirtyPieces>,
     /// Before the first move and after each.
     pub positions: Vec<Position>,
 }
@@ -77,7 +77,7 @@ fn game(mode: CastlingMode, length: usize, random: &mut Xoshiro256PlusPlus) -> G
         let among = if rare.is_empty() || random.random() { &moves[..] } else { &rare[..] };
         let chosen = among[random.random_range(0..among.len())];
         game.moves.push(chosen.to_uci(mode).to_string());
-        game.moved.push(Moved::of(chess.turn(), &chosen));
+        game.moved.push(DirtyPieces::of(chess.turn(), &chosen));
 
         chess.play_unchecked(chosen);
         game.positions.push(Position::from_chess(&chess));

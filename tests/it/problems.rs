@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nnuance::{
-    batch::{Held, Terms},
+    batch::{FrozenSums, Terms},
     loss::sigmoid,
     train::direct::problem::Point,
 };
@@ -19,11 +19,11 @@ pub struct Shape {
     pub safety: usize,
     pub complexity: usize,
     /// Whether some terms are frozen.
-    pub held: bool,
+    pub frozen: bool,
 }
 
-pub const LINEAR: Shape = Shape { normal: 12, safety: 0, complexity: 0, held: false };
-pub const ALL: Shape = Shape { normal: 9, safety: 4, complexity: 3, held: true };
+pub const LINEAR: Shape = Shape { normal: 12, safety: 0, complexity: 0, frozen: false };
+pub const ALL: Shape = Shape { normal: 9, safety: 4, complexity: 3, frozen: true };
 
 impl Shape {
     pub fn terms(&self) -> usize {
@@ -72,9 +72,9 @@ pub fn pieces(shape: Shape, positions: usize, seed: u64) -> Vec<Arc<Terms>> {
         for row in 0..rows {
             push(&mut terms, shape, row, &mut dice);
         }
-        if shape.held {
+        if shape.frozen {
             let [normal, safety, complexity] = [20.0, 60.0, 30.0];
-            terms.held = Held {
+            terms.frozen = FrozenSums {
                 normal: (0..rows).map(|_| [(); 2].map(|()| dice.about(normal) as f32)).collect(),
                 safety: (0..rows).map(|_| [(); 4].map(|()| dice.about(safety) as f32)).collect(),
                 complexity: (0..rows).map(|_| dice.about(complexity) as f32).collect(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use nnuance::batch::OfRank;
+use nnuance::batch::RankShare;
 use nnuance::config::Config;
 use nnuance::loader::{Encoder, PLANS, Plan, Stream};
 use nnuance::log;
@@ -16,7 +16,7 @@ use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{Means, begin, join, resume};
 use nnuance::train::End;
 use nnuance::train::checkpoint::Checkpoint;
-use nnuance::train::ranks::{Alone, Ranks};
+use nnuance::train::ranks::{Ranks, SingleRank};
 use rayon::ThreadPoolBuilder;
 
 use crate::largest::largest;
@@ -138,9 +138,9 @@ fn shares_make_up_the_batch() {
             let stream = Stream::new(plan(of_rank), Encoder::net(&net), 0);
             stream.take(6).map(Result::unwrap).collect::<Vec<_>>()
         };
-        let whole = batches(OfRank::ALL);
+        let whole = batches(RankShare::ALL);
         for size in [2, 3, 5] {
-            let shares: Vec<_> = (0..size).map(|rank| batches(OfRank { rank, size })).collect();
+            let shares: Vec<_> = (0..size).map(|rank| batches(RankShare { rank, size })).collect();
             for (number, batch) in whole.iter().enumerate() {
                 let of = |share: &Vec<nnuance::batch::Batch>| share[number].scores.to_vec();
                 let scores: Vec<f32> = shares.iter().flat_map(of).collect();
@@ -190,7 +190,7 @@ fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
         };
         assert_eq!(finished.unwrap().is_none(), stopper.is_some());
     };
-    if size == 1 { work(&Alone) } else { drop(each(size, work)) }
+    if size == 1 { work(&SingleRank) } else { drop(each(size, work)) }
 }
 
 /// Training and validation losses of all rows.

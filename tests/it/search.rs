@@ -80,9 +80,9 @@ fn checked(shape: Shape, loss: Loss, seed: u64) {
 #[test]
 fn incremental_search_equals_full_evaluation() {
     let shapes = [
-        Shape { normal: 5, safety: 0, complexity: 0, held: false },
-        Shape { normal: 5, safety: 3, complexity: 2, held: false },
-        Shape { normal: 3, safety: 2, complexity: 3, held: true },
+        Shape { normal: 5, safety: 0, complexity: 0, frozen: false },
+        Shape { normal: 5, safety: 3, complexity: 2, frozen: false },
+        Shape { normal: 3, safety: 2, complexity: 3, frozen: true },
     ];
     for (seed, shape) in (200..).step_by(10).zip(shapes) {
         checked(shape, Loss::SQUARED, seed);

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::sample::Position;
 use nnuance::score::Score;
-use nnuance::search::{Game, Limits, MOST_DEPTH, Question, Searched, Searcher, Terms, exchange};
+use nnuance::search::{
+    Game, Limits, MOST_DEPTH, SearchResult, SearchSettings, Searcher, Terms, exchange,
+};
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Position as _};
 
@@ -26,15 +28,15 @@ fn game(fen: &str, moves: &str) -> Game {
 }
 
 /// Result of a new searcher, and its number of iterations.
-fn ask(game: &Game, limits: Limits) -> (Searched, usize) {
+fn ask(game: &Game, limits: Limits) -> (SearchResult, usize) {
     ask_for_mate(game, limits, None)
 }
 
 /// The same with a check of the mate's length.
-fn ask_for_mate(game: &Game, limits: Limits, moves: Option<i32>) -> (Searched, usize) {
+fn ask_for_mate(game: &Game, limits: Limits, moves: Option<i32>) -> (SearchResult, usize) {
     let (mut iterations, stop) = (0, AtomicBool::new(false));
-    let question = Question { limits, scale: SCALE };
-    let mut watch = |found: &Searched| {
+    let question = SearchSettings { limits, scale: SCALE };
+    let mut watch = |found: &SearchResult| {
         iterations += 1;
         let ends = moves.is_some_and(|moves| found.score == Score::Mate(moves));
         stop.store(ends, Ordering::Relaxed);
@@ -51,7 +53,7 @@ fn nodes(nodes: u64) -> Limits {
     Limits { nodes: Some(nodes), ..Limits::default() }
 }
 
-fn best(found: &Searched) -> String {
+fn best(found: &SearchResult) -> String {
     found
         .pv
         .first()
@@ -137,7 +139,7 @@ fn searches_are_deterministic() {
             assert_eq!(ask(&game, limits), ask(&game, limits));
         }
         // A cleared searcher equals a new one.
-        let question = Question { limits: nodes(20_000), scale: SCALE };
+        let question = SearchSettings { limits: nodes(20_000), scale: SCALE };
         let stop = AtomicBool::new(false);
         let mut searcher = Searcher::new(2);
         let search = |searcher: &mut Searcher| {
@@ -165,7 +167,7 @@ fn limits_are_kept() {
     let (soft, iterations) = ask(&game, Limits { soft_nodes: Some(5000), ..Limits::default() });
     assert!(soft.nodes >= 5000 && iterations == soft.depth as usize);
     assert!(ask(&game, depth(soft.depth - 1)).0.nodes < 5000);
-    let question = Question { limits: Limits::default(), scale: SCALE };
+    let question = SearchSettings { limits: Limits::default(), scale: SCALE };
     let told = AtomicBool::new(true);
     let found = Searcher::new(1).search(&game, &mut material(), &question, &told, &mut |_| ());
     assert!(found.nodes == 0 && !found.pv.is_empty());

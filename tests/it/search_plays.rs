@@ -7,7 +7,7 @@ use nnuance::export::load;
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::net::{Accumulator, Net};
 use nnuance::sample::Position;
-use nnuance::search::{Evaluate, Game, Limits, Question, Searched, Searcher, Terms};
+use nnuance::search::{Evaluate, Game, Limits, SearchResult, SearchSettings, Searcher, Terms};
 use rayon::prelude::*;
 use shakmaty::{ByColor, Chess, Position as _};
 
@@ -36,8 +36,8 @@ fn play(start: Chess, evaluations: &mut [Box<dyn Evaluate + '_>; 2], most: usize
             return ply;
         }
         let limits = Limits { nodes: Some(300), ..Limits::default() };
-        let question = Question { limits, scale: 200.0 };
-        let mut watch = |found: &Searched| follow(&chess, &found.pv);
+        let question = SearchSettings { limits, scale: 200.0 };
+        let mut watch = |found: &SearchResult| follow(&chess, &found.pv);
         let evaluation = evaluations[side].as_mut();
         let found = searchers[side].search(&game, evaluation, &question, &stop, &mut watch);
         let best = *found.pv.first().expect("there are legal moves");

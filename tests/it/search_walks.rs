@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use nnuance::features::Moved;
+use nnuance::features::DirtyPieces;
 use nnuance::net::{Accumulator, Net};
 use nnuance::sample::Position;
-use nnuance::search::{Evaluate, Game, Limits, Question, Searcher};
+use nnuance::search::{Evaluate, Game, Limits, SearchSettings, Searcher};
 use rayon::prelude::*;
 use shakmaty::Role;
 
@@ -38,7 +38,7 @@ impl Evaluate for Checked<'_> {
         self.along.refresh(position);
     }
 
-    fn play(&mut self, moved: Option<&Moved>, after: &Position) {
+    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
         let before = self.positions.last().unwrap();
         assert_ne!(before.turn(), after.turn());
         let kinds = &mut self.kinds;
@@ -91,7 +91,7 @@ fn accumulators_follow_ten_thousand_searches() {
         // Those that go on longer pass, too.
         let nodes = if i % 10 == 0 { 1000 } else { 100 };
         let limits = Limits { nodes: Some(nodes), ..Limits::default() };
-        let question = Question { limits, scale: net.scales().scale.into() };
+        let question = SearchSettings { limits, scale: net.scales().scale.into() };
         let (game, stop) = (Game::new(position.to_chess().unwrap()), AtomicBool::new(false));
         Searcher::new(1).search(&game, &mut checked, &question, &stop, &mut |_| ());
         assert_eq!(checked.positions.len(), 1, "all moves are taken back");

@@ -269,7 +269,7 @@ fn nan_of_a_touched_row_shows_in_the_loss() {
         let lists = lists(&net);
         let row = lists.indices.iter().filter(|row| *row < net.rows()).max().expect("rows");
         let (set, row) = net.inputs.set_of(row);
-        let name = nnuance::architecture::Part::Rows(set).name(net.inputs.sets());
+        let name = nnuance::architecture::ArrayKind::Rows(set).name(net.inputs.sets());
         let mut weights = drawn::weights(&net, 3);
         weights.0.get_mut(&name).expect("rows").values[row * net.hidden + 3] = f32::NAN;
         let device = Backend::Flex.device().expect("flex is always there");

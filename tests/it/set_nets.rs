@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use nnuance::architecture::{Activation, Architecture, Inputs, Integer, Kings, Part, Set, Views};
+use nnuance::architecture::{
+    Activation, Architecture, ArrayKind, Inputs, Integer, Kings, Set, Views,
+};
 use nnuance::config::Config;
 use nnuance::export::{Proof, dequantise, prove, quantise};
 use nnuance::features::{self, Board, Rows};
@@ -33,7 +35,7 @@ pub fn net_of(sets: Vec<Set>, hidden: usize) -> Architecture {
 pub fn weights(net: &Architecture, seed: u64) -> Weights {
     let mut weights = drawn::weights(net, seed);
     for array in net.arrays() {
-        if let Part::Rows(_) | Part::Factor(_) = array.part {
+        if let ArrayKind::Rows(_) | ArrayKind::Factor(_) = array.part {
             let values = &mut weights.0.get_mut(&array.name).unwrap().values;
             values.iter_mut().for_each(|value| *value = value.clamp(-0.06, 0.06));
         }
@@ -140,8 +142,8 @@ fn merged_factors_add_the_same() {
         for row in (0..set.rows()).step_by(97) {
             let factor = set.factor(row as u32).unwrap() as usize;
             for neuron in 0..3 {
-                let right = values(Part::Rows(place))[row * 3 + neuron]
-                    + values(Part::Factor(place))[factor * 3 + neuron];
+                let right = values(ArrayKind::Rows(place))[row * 3 + neuron]
+                    + values(ArrayKind::Factor(place))[factor * 3 + neuron];
                 assert_eq!(float.row(first + row)[neuron], right, "{}", set.name());
             }
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Layer, Part, Views};
+use nnuance::architecture::{Activation, Architecture, ArrayKind, Inputs, Kings, Layer, Views};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
 use nnuance::export::{Golden, golden_evaluations, load};
 use nnuance::features::{self, Set};
@@ -501,13 +501,13 @@ fn random(net: &Architecture, scales: Scales, most: i16, seed: u64) -> Net {
     let numbers = stored(net, scales.head_format).into_iter().map(|stored| {
         let each = 0..stored.array.len();
         let most = match stored.array.part {
-            Part::Rows(_) => rows,
-            Part::AccumulatorBias => 200,
-            Part::OutputBias => 5000,
+            ArrayKind::Rows(_) => rows,
+            ArrayKind::AccumulatorBias => 200,
+            ArrayKind::OutputBias => 5000,
             _ => most,
         };
         match stored.number {
-            Number::I8 if matches!(stored.array.part, Part::Rows(_)) => {
+            Number::I8 if matches!(stored.array.part, ArrayKind::Rows(_)) => {
                 Numbers::I8(each.map(|_| random.random_range(-12..=12)).collect())
             }
             Number::I8 => Numbers::I8(each.map(|_| random.random_range(-127..=127)).collect()),

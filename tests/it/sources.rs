@@ -4,7 +4,7 @@ use nnuance::format::{Format, write_all};
 use nnuance::loader::{DataSource, Plan, Reading, Split, Stream, scan};
 use nnuance::loss::sigmoid;
 use nnuance::sample::Sample;
-use nnuance::train::target::{Promise, Worth, targets};
+use nnuance::train::target::{SourceTarget, WinRateModel, targets};
 
 use crate::games;
 use crate::program::{Run, killed_and_resumed};
@@ -107,10 +107,10 @@ fn sources_have_their_own_targets() {
     scored.zip(rare).for_each(|(sample, score)| sample.score = Some(score));
     let batch = games::lists(Views::SideToMove).encode(&samples);
     let worths = [
-        Worth::from(Promise::scale(400.0)),
-        Worth::new(Promise::scale(100.0), Some(0.9)),
-        Worth::from(Promise { scale: 200.0, offset: 50.0 }),
-        Worth::new(Promise::scale(400.0), Some(1.0)),
+        SourceTarget::from(WinRateModel::scale(400.0)),
+        SourceTarget::new(WinRateModel::scale(100.0), Some(0.9)),
+        SourceTarget::from(WinRateModel { scale: 200.0, offset: 50.0 }),
+        SourceTarget::new(WinRateModel::scale(400.0), Some(1.0)),
     ];
     let found = targets(&batch, 0.25, &worths);
     for (sample, target) in samples.iter().zip(&found[..]) {

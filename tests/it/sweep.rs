@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use nnuance::report::seeds::{Spread, contest};
+use nnuance::report::seeds::{SeedSpread, contest};
 use nnuance::report::{Predictions, Truth, sums};
 use nnuance::run::sweep::Axis;
 use serde_json::Value;
@@ -141,7 +141,7 @@ fn differences_stand_against_games_and_seeds() {
 #[test]
 fn interval_over_seeds_is_welch() {
     let [one, two] =
-        [&[1.0, 2.0, 4.0][..], &[3.0, 5.0, 8.0, 9.0]].map(|it| Spread::of(it).unwrap());
+        [&[1.0, 2.0, 4.0][..], &[3.0, 5.0, 8.0, 9.0]].map(|it| SeedSpread::of(it).unwrap());
     let found = one.less(&two).expect("an interval");
     let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a}, {b}");
     // A difference of -3.917 with an error of 1.635 and 4.764 degrees of freedom.
@@ -149,8 +149,8 @@ fn interval_over_seeds_is_welch() {
     near(found.interval[1], 0.350_007_5);
     near(found.p, 0.064_487_8);
     assert!(found.contains_zero());
-    assert!(Spread::of(&[]).is_none() && Spread::of(&[1.0]).unwrap().less(&two).is_none());
-    let same = Spread::of(&[1.0, 1.0]).unwrap();
+    assert!(SeedSpread::of(&[]).is_none() && SeedSpread::of(&[1.0]).unwrap().less(&two).is_none());
+    let same = SeedSpread::of(&[1.0, 1.0]).unwrap();
     assert!(same.less(&same).expect("an interval").contains_zero());
 }
 

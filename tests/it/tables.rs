@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nnuance::export::snippet::Language;
-use nnuance::export::tables::{Array, Tapering, Tuned, arrays, source};
+use nnuance::export::tables::{Array, Tapering, TunedTerms, arrays, source};
 use nnuance::terms::{Kind, TermEntry, TermList};
 use proptest::prelude::*;
 
@@ -110,10 +110,10 @@ proptest! {
     }
 }
 
-fn tuned<'a>(list: &'a TermList, weights: &'a [[f64; 2]]) -> Tuned<'a> {
+fn tuned<'a>(list: &'a TermList, weights: &'a [[f64; 2]]) -> TunedTerms<'a> {
     let source = "a run named ??/ on \"data\" */ with a slash at the end \\";
     let tapering = Tapering::Ours { scale_factor: true };
-    Tuned { list, weights, tempo: 17.5, scale: 400.0, source, tapering }
+    TunedTerms { list, weights, tempo: 17.5, scale: 400.0, source, tapering }
 }
 
 /// The identifiers of the file, in its order, which is that of the arrays; the first is the tempo.
@@ -214,8 +214,9 @@ fn compiled_code_gives_every_weight_back() {
 #[test]
 fn overflowing_weights_are_named() {
     let list = list([("a.b", Kind::Normal), ("c", Kind::Complexity)]);
-    let with =
-        |weights: &[[f64; 2]]| source(&Tuned { weights, ..tuned(&list, weights) }, Language::Rust);
+    let with = |weights: &[[f64; 2]]| {
+        source(&TunedTerms { weights, ..tuned(&list, weights) }, Language::Rust)
+    };
     // The middlegame of a COMPLEXITY term has no effect.
     assert!(with(&[[32767.4, -32768.4], [f64::NAN, 1.0]]).is_ok());
     let error = |weights: &[[f64; 2]]| with(weights).unwrap_err();

@@ -43,7 +43,7 @@ fn job(case: &Case, level: Level) -> TermsJob<'_> {
     TermsJob { pieces, aim: Aim::Judged(judged), scale: *scale, tempo: true, level }
 }
 
-fn random(sizes: &[usize], entries: usize, held: bool, seed: u64) -> Case {
+fn random(sizes: &[usize], entries: usize, frozen: bool, seed: u64) -> Case {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut piece = |&size: &usize| {
         let mut piece = Terms::default();
@@ -67,11 +67,11 @@ fn random(sizes: &[usize], entries: usize, held: bool, seed: u64) -> Case {
             piece.middlegame.push(share);
             piece.endgame.push((1.0 - share) * rng.random_range(0.5..=1.0));
             piece.turn.push(if rng.random() { 1 } else { -1 });
-            if held {
+            if frozen {
                 let mut sum = || rng.random_range(-100.0..100.0);
-                piece.held.normal.push([sum(), sum()]);
-                piece.held.safety.push([sum(), sum(), sum(), sum()]);
-                piece.held.complexity.push(sum());
+                piece.frozen.normal.push([sum(), sum()]);
+                piece.frozen.safety.push([sum(), sum(), sum(), sum()]);
+                piece.frozen.complexity.push(sum());
             }
         }
         Arc::new(piece)
@@ -93,10 +93,10 @@ fn both<C: Copy>(
     rows: &Rows<C>,
     row: usize,
     weights: &[f64],
-    held: [f64; 2],
+    frozen: [f64; 2],
     count: impl Fn(C) -> i8,
 ) -> [f64; 2] {
-    rows.row(row).fold(held, |[mg, eg], (term, counted)| {
+    rows.row(row).fold(frozen, |[mg, eg], (term, counted)| {
         let count = f64::from(count(counted));
         [mg + weights[2 * term] * count, eg + weights[2 * term + 1] * count]
     })
@@ -104,12 +104,12 @@ fn both<C: Copy>(
 
 impl Case {
     fn sums(&self, piece: &Terms, row: usize, weights: &[f64]) -> Sums {
-        let held = &piece.held;
+        let frozen = &piece.frozen;
         let wide = |pair: &[f32]| [f64::from(pair[0]), f64::from(pair[1])];
-        let normal = held.normal.get(row).map_or([0.0; 2], |held| wide(held));
-        let white = held.safety.get(row).map_or([0.0; 2], |held| wide(&held[..2]));
-        let black = held.safety.get(row).map_or([0.0; 2], |held| wide(&held[2..]));
-        let complexity = held.complexity.get(row).map_or(0.0, |&held| f64::from(held));
+        let normal = frozen.normal.get(row).map_or([0.0; 2], |frozen| wide(frozen));
+        let white = frozen.safety.get(row).map_or([0.0; 2], |frozen| wide(&frozen[..2]));
+        let black = frozen.safety.get(row).map_or([0.0; 2], |frozen| wide(&frozen[2..]));
+        let complexity = frozen.complexity.get(row).map_or(0.0, |&frozen| f64::from(frozen));
         Sums {
             normal: both(&piece.normal, row, weights, normal, |count| count),
             safety: [
@@ -207,9 +207,9 @@ fn every_level_matches_the_formula() {
         [&[1], &[0, 3, 0], &[255, 256, 257], &[1023, 1, 1025], &[4096, 700, 4096], &[20_000]];
     for level in Level::available() {
         for (i, sizes) in shapes.iter().enumerate() {
-            for (entries, held) in [(0, true), (20, false), (300, true)] {
+            for (entries, frozen) in [(0, true), (20, false), (300, true)] {
                 for seed in 0..4 {
-                    let case = random(sizes, entries, held, 10 * i as u64 + seed);
+                    let case = random(sizes, entries, frozen, 10 * i as u64 + seed);
                     case.check(level);
                     case.by_term().check(level);
                 }

@@ -11,7 +11,7 @@ use nnuance::loader::{
     Part, Plan, Share, Split, TermsEncoder, Test, collect, push, read_traces, scan,
 };
 use nnuance::sample::Sample;
-use nnuance::terms::{Chosen, Kind, OwnTerms};
+use nnuance::terms::{Chosen, EngineTerms, Kind};
 use proptest::prelude::*;
 use shakmaty::Color;
 
@@ -19,7 +19,7 @@ use crate::games;
 use crate::own_engine::{own, scratch};
 
 /// All positions, and the faults with their places.
-pub fn read(bytes: &[u8], own: Option<&OwnTerms>) -> (Vec<Traced>, Vec<String>) {
+pub fn read(bytes: &[u8], own: Option<&EngineTerms>) -> (Vec<Traced>, Vec<String>) {
     let input: format::Input = Box::new(Cursor::new(bytes.to_vec()));
     let mut traces = Traces::new(input, own);
     let (mut all, mut faults) = (Vec::new(), Vec::new());

@@ -8,7 +8,7 @@ use nnuance::hce::HceWeights;
 use nnuance::loader::{Part, Plan, collect};
 use nnuance::report::{Predictions, Truth, Values, compare};
 use nnuance::sample::Sample;
-use nnuance::terms::OwnTerms;
+use nnuance::terms::EngineTerms;
 use nnuance::train::checkpoint::Checkpoint;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -36,8 +36,8 @@ impl Engine {
         Some(Self { folder, list, trace })
     }
 
-    fn terms(&self) -> OwnTerms {
-        OwnTerms::read(&self.list).unwrap()
+    fn terms(&self) -> EngineTerms {
+        EngineTerms::read(&self.list).unwrap()
     }
 
     /// The lines of the trace changed, in a file of another name.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use nnuance::format::view::{Of, Verdict, measure};
-use nnuance::format::{Holds, Source};
+use nnuance::format::view::{LabelKind, ViewCheck, measure};
+use nnuance::format::{Presence, Source};
 use nnuance::point_of_view::PointOfView;
 use nnuance::sample::Sample;
 
@@ -51,23 +51,23 @@ fn turned_copies_are_found() {
         }
         let (source, samples) = first(path, 8000);
         let view = source.view();
-        let colours = source.format().facts.colours == Holds::Always;
+        let colours = source.format().facts.colours == Presence::Always;
         let scored = samples.iter().any(|sample| sample.score.is_some());
-        for of in [Of::Result, Of::Score] {
-            if of == Of::Score && !scored {
-                assert_eq!(measure(&samples, of, colours), Verdict::Unsure);
+        for of in [LabelKind::Result, LabelKind::Score] {
+            if of == LabelKind::Score && !scored {
+                assert_eq!(measure(&samples, of, colours), ViewCheck::Unsure);
                 continue;
             }
             let verdict = measure(&samples, of, colours);
-            assert!(matches!(verdict, Verdict::Holds(_)), "{path}: {verdict:?}");
+            assert!(matches!(verdict, ViewCheck::Holds(_)), "{path}: {verdict:?}");
             assert_eq!(verdict.contradiction(view), None);
 
             let verdict = measure(&turned(&samples, false), of, colours);
-            assert!(matches!(verdict, Verdict::Turned(_)), "{path}: {verdict:?}");
+            assert!(matches!(verdict, ViewCheck::Turned(_)), "{path}: {verdict:?}");
             assert!(verdict.contradiction(view).is_some());
             if colours {
                 let verdict = measure(&turned(&samples, true), of, colours);
-                assert!(matches!(verdict, Verdict::OtherView(_)), "{path}: {verdict:?}");
+                assert!(matches!(verdict, ViewCheck::OtherView(_)), "{path}: {verdict:?}");
                 assert!(verdict.contradiction(PointOfView::White).is_some());
             }
         }
@@ -77,18 +77,18 @@ fn turned_copies_are_found() {
 #[test]
 fn too_little_is_not_judged() {
     let (_, samples) = first(SCORED, 8000);
-    assert_eq!(measure(&[], Of::Result, true), Verdict::Unsure);
-    assert_eq!(measure(&turned(&samples[..60], false), Of::Result, true), Verdict::Unsure);
+    assert_eq!(measure(&[], LabelKind::Result, true), ViewCheck::Unsure);
+    assert_eq!(measure(&turned(&samples[..60], false), LabelKind::Result, true), ViewCheck::Unsure);
     // If only White is to move the views are the same, but inverted results still show.
     let white: Vec<_> =
         samples.iter().filter(|sample| sample.position.turn().is_white()).copied().collect();
-    assert_eq!(measure(&white, Of::Result, true), Verdict::Unsure);
-    assert!(matches!(measure(&white, Of::Result, false), Verdict::Holds(_)));
-    let verdict = measure(&turned(&white, false), Of::Result, true);
-    assert!(matches!(verdict, Verdict::Turned(_)), "{verdict:?}");
+    assert_eq!(measure(&white, LabelKind::Result, true), ViewCheck::Unsure);
+    assert!(matches!(measure(&white, LabelKind::Result, false), ViewCheck::Holds(_)));
+    let verdict = measure(&turned(&white, false), LabelKind::Result, true);
+    assert!(matches!(verdict, ViewCheck::Turned(_)), "{verdict:?}");
     // Results without information.
     let drawn: Vec<_> = samples.iter().map(|sample| Sample { result: 0.5, ..*sample }).collect();
-    assert_eq!(measure(&drawn, Of::Result, true), Verdict::Unsure);
+    assert_eq!(measure(&drawn, LabelKind::Result, true), ViewCheck::Unsure);
     // Results at random.
     for seed in 0..40u64 {
         let random = |(i, sample): (usize, &Sample)| Sample {
@@ -96,6 +96,6 @@ fn too_little_is_not_judged() {
             ..*sample
         };
         let random: Vec<_> = samples.iter().enumerate().map(random).collect();
-        assert_eq!(measure(&random, Of::Result, true), Verdict::Unsure);
+        assert_eq!(measure(&random, LabelKind::Result, true), ViewCheck::Unsure);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use nnuance::format::{Holds, binpack, pgn, plain, viriformat};
+use nnuance::format::{Presence, binpack, pgn, plain, viriformat};
 use nnuance::sample::Sample;
 
 use crate::data::{Folder, data, fails, fine};
@@ -51,8 +51,8 @@ fn tools_keep_games_whole_or_refuse() {
         (&["dedup"], true),
         (&["sample", "--rest", "", "--share", "0.4"], false),
     ];
-    for format in writable().filter(|format| format.facts.scores != Holds::Never) {
-        let holds = format.facts.games != Holds::Never;
+    for format in writable().filter(|format| format.facts.scores != Presence::Never) {
+        let holds = format.facts.games != Presence::Never;
         for (i, (tool, selects)) in tools.iter().enumerate() {
             let what = format!("{tool:?} to {}", format.name);
             let name = |i: usize| format!("{i}.{}", format.extensions[0]);
@@ -79,7 +79,7 @@ fn tools_keep_games_whole_or_refuse() {
         }
         let out = folder.name(&format!("shuffled.{}", format.extensions[0]));
         let ran = data(&["shuffle", &folder.name("0.bf"), "-o", &out, "--overwrite"]);
-        let allowed = format.facts.moves == Holds::Never || format.name == "bulletformat";
+        let allowed = format.facts.moves == Presence::Never || format.name == "bulletformat";
         assert!(allowed || !ran.status.success(), "{}", format.name);
     }
     assert!(fails(&["shuffle", &a, "-o", &folder.name("x.bf")]).contains("holds games"));

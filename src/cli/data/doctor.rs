@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::io::{Reading as Options, interrupted};
 use crate::cli::out;
 use crate::cli::terminal::bar;
-use crate::data::doctor::{Diagnosis, Exam, Finding, Grade, Keys, Reading};
+use crate::data::doctor::{Diagnosis, Exam, Finding, Grade, Keys, ReadCounts};
 use crate::format::Source;
 use crate::report::{Table, fit};
 use crate::sample::Sample;
@@ -85,7 +85,7 @@ fn examine(
         let fit = fit::fit(scores, results);
         Some((fit.scale?, fit.at_border))
     };
-    let diagnosis = exam.diagnose(&Reading { view, bad, unfinished, ended }, scale, others);
+    let diagnosis = exam.diagnose(&ReadCounts { view, bad, unfinished, ended }, scale, others);
     Ok(Examined {
         file: path.to_path_buf(),
         format: format.name,

@@ -12,11 +12,13 @@ use super::io::Writing;
 use crate::cli::out;
 use crate::cli::terminal::Terminal;
 use crate::digits::grouped;
-use crate::engine::{Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report};
+use crate::engine::{
+    EngineError, EngineSettings, JobReport, JournalError, Limit, ParallelPlayers, PlayerFactory,
+};
 use crate::model::Precision;
 use crate::output;
 use crate::progress::Progress;
-use crate::run::{OwnPlayer, Place};
+use crate::run::{Place, SearchPlayer};
 
 /// Folder of games on Debian and others.
 const GAMES: &str = "/usr/games";
@@ -88,16 +90,16 @@ pub fn option(text: &str) -> Result<(String, String), String> {
 
 impl Engines {
     /// The players of a job.
-    pub fn crew(&self) -> Result<Crew> {
+    pub fn crew(&self) -> Result<ParallelPlayers> {
         let players = self.engines.map_or_else(rayon::current_num_threads, usize::from);
-        Ok(Crew { entrant: self.entrant()?, players })
+        Ok(ParallelPlayers { entrant: self.entrant()?, players })
     }
 
-    fn entrant(&self) -> Result<Arc<dyn Entrant>> {
+    fn entrant(&self) -> Result<Arc<dyn PlayerFactory>> {
         if let Some(name) = &self.with {
-            let mebibytes = self.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
+            let mebibytes = self.hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize);
             let place = Place::default().open(Precision::F32)?;
-            let player = OwnPlayer::open(name, &place, &Terminal::default())?;
+            let player = SearchPlayer::open(name, &place, &Terminal::default())?;
             return Ok(Arc::new(player.with_tables(mebibytes)));
         }
         let program = match &self.engine {
@@ -152,7 +154,7 @@ pub fn make(
     writing: &Writing,
     (total, noun): (u64, &'static str),
     input: Option<&Path>,
-    job: impl Fn(&dyn Progress) -> Result<Report, EngineError>,
+    job: impl Fn(&dyn Progress) -> Result<JobReport, EngineError>,
 ) -> Result<ExitCode> {
     let path = &writing.output;
     let same = input.is_some_and(|input| output::same(input, path));

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use crate::cli::out;
 use crate::cli::terminal::{bar, interrupts};
 use crate::digits::grouped;
-use crate::format::{Format, Holds, Sink, Source, WriteError, all};
+use crate::format::{Format, Presence, Sink, Source, WriteError, all};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::{data, output};
@@ -97,8 +97,8 @@ impl Inputs {
         &self,
         what: &'static str,
         mut take: impl FnMut(&Source, &[Sample]) -> Result<()>,
-    ) -> Result<Tally> {
-        let (bar, mut tally) = (bar(None, what), Tally::default());
+    ) -> Result<PositionCounts> {
+        let (bar, mut tally) = (bar(None, what), PositionCounts::default());
         for path in &self.files {
             let mut source = self.reading.open(path, self.bad_records)?;
             let mut block = Vec::new();
@@ -138,15 +138,15 @@ impl Writing {
 
 impl Files {
     /// Creates the output.
-    pub fn create(&self) -> Result<Written> {
+    pub fn create(&self) -> Result<OutputFile> {
         self.create_at(&self.writing.output)
     }
 
     /// Creates the output of a command that leaves positions out of games.
-    pub fn create_selection(&self) -> Result<Written> {
+    pub fn create_selection(&self) -> Result<OutputFile> {
         let format = self.writing.format(&self.writing.output)?;
         ensure!(
-            format.facts.games == Holds::Never,
+            format.facts.games == Presence::Never,
             "{} holds whole games, and positions are left out here; write plain, marlinformat, \
              bulletformat, text or epd",
             format.name
@@ -158,7 +158,7 @@ impl Files {
     ///
     /// # Errors
     /// If it is an input, or exists.
-    pub fn create_at(&self, path: &Path) -> Result<Written> {
+    pub fn create_at(&self, path: &Path) -> Result<OutputFile> {
         let standard = output::is_standard(path);
         if !standard {
             // An input may be a device, which can be read and written.
@@ -170,16 +170,16 @@ impl Files {
         }
         let format = self.writing.format(path)?;
         let sink = Sink::create(path, format)?;
-        Ok(Written { sink, format, standard, count: 0 })
+        Ok(OutputFile { sink, format, standard, count: 0 })
     }
 
     /// Reads all files once, in order, and passes on their samples in blocks with the output.
     pub fn each(
         &self,
         what: &'static str,
-        mut written: Written,
-        mut take: impl FnMut(&Source, &[Sample], &mut Written) -> Result<()>,
-    ) -> Result<(Written, Tally)> {
+        mut written: OutputFile,
+        mut take: impl FnMut(&Source, &[Sample], &mut OutputFile) -> Result<()>,
+    ) -> Result<(OutputFile, PositionCounts)> {
         let mut before = None;
         let tally = self.inputs.each(what, |source, block| {
             // Once per change of format.
@@ -200,7 +200,7 @@ fn print_losses(from: &Format, to: &Format) {
     }
 }
 
-pub struct Written {
+pub struct OutputFile {
     sink: Sink,
     pub format: &'static Format,
     /// Whether it goes to standard output; counts then go to standard error.
@@ -208,7 +208,7 @@ pub struct Written {
     pub count: u64,
 }
 
-impl Written {
+impl OutputFile {
     pub fn write(&mut self, sample: &Sample) -> Result<()> {
         self.count += 1;
         self.sink.write(sample).map_err(|error| match error {
@@ -221,7 +221,7 @@ impl Written {
 
     /// Renames the finished file and prints the counts, which become part of the error if nothing
     /// was written.
-    pub fn finish(self, mut tally: Tally) -> Result<ExitCode> {
+    pub fn finish(self, mut tally: PositionCounts) -> Result<ExitCode> {
         tally.written = self.count;
         let standard = self.standard;
         self.close(&tally)?;
@@ -233,7 +233,7 @@ impl Written {
     }
 
     /// Renames the finished file.
-    pub fn close(self, tally: &Tally) -> Result<()> {
+    pub fn close(self, tally: &PositionCounts) -> Result<()> {
         match self.sink.finish() {
             Ok(_) => Ok(()),
             Err(error @ WriteError::Empty(_)) => bail!("{error}: {tally}"),
@@ -261,14 +261,14 @@ pub fn interrupted() -> Result<()> {
 
 /// Counts of positions read, written and left out.
 #[derive(Default)]
-pub struct Tally {
+pub struct PositionCounts {
     pub read: u64,
     pub written: u64,
     /// Positions, records or games that are not written, by reason.
     pub left_out: Vec<(String, u64)>,
 }
 
-impl Tally {
+impl PositionCounts {
     pub fn without(&mut self, reason: impl Into<String>, count: u64) {
         if count > 0 {
             self.left_out.push((reason.into(), count));
@@ -292,7 +292,7 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for PositionCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} positions read, {} written", grouped(self.read), grouped(self.written))?;
         for (i, (reason, count)) in self.left_out.iter().enumerate() {

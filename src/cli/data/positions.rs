@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use super::engine::{Engines, Search, make};
 use super::io::Writing;
 use crate::cli::options::{Beginning, Rules};
-use crate::engine::{Part, PositionsJob, SelfplayJob, positions, selfplay};
+use crate::engine::{JobPart, PositionsJob, SelfplayJob, positions, selfplay};
 use crate::format::Source;
 use crate::input;
 
@@ -32,7 +32,7 @@ pub struct Label {
     /// Search a part of the positions alone, such as 2/3; the files of all parts, one after the other,
     /// are those of the whole
     #[arg(long, value_name = "I/N", default_value = "1/1")]
-    part: Part,
+    part: JobPart,
     /// So many bad records of the input may be left out
     #[arg(long, value_name = "N", default_value_t = 0)]
     bad_records: u64,
@@ -81,7 +81,7 @@ pub struct Selfplay {
     /// Play a part of the games alone, such as 2/3; the files of all parts, one after the other, are
     /// those of the whole
     #[arg(long, value_name = "I/N", default_value = "1/1")]
-    part: Part,
+    part: JobPart,
     #[command(flatten)]
     writing: Writing,
     #[command(flatten)]

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 
-use super::io::{Files, Written, count, share};
+use super::io::{Files, OutputFile, count, share};
 use crate::data::{self, extract::Extract};
-use crate::format::Holds;
-use crate::loader::{Filter, OwnFilter, Rejected, Split};
+use crate::format::Presence;
+use crate::loader::{CustomFilter, Filter, RejectCounts, Split};
 use crate::output::{is_standard, same};
 use crate::registry::Own;
 use crate::sample::{Sample, mix};
@@ -101,7 +101,7 @@ pub struct FilterKeys {
     skip_promotions: bool,
     /// Leave out positions that a filter of this program's own does not pass; may be repeated
     #[arg(long, value_name = "NAME")]
-    own: Vec<Own<OwnFilter>>,
+    own: Vec<Own<CustomFilter>>,
 }
 
 impl FilterKeys {
@@ -130,11 +130,11 @@ pub fn filter(FilterArgs { files, per_game, seed, keys }: FilterArgs) -> Result<
     let written = files.create_selection()?;
     let per_game = per_game.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
     let mut extract = Extract::new(per_game, seed);
-    let (mut rejected, mut drawn) = (Rejected::default(), Vec::<Sample>::new());
+    let (mut rejected, mut drawn) = (RejectCounts::default(), Vec::<Sample>::new());
     let (mut written, mut tally) = files.each("filter", written, |source, block, written| {
         filter.check(source.path(), source.format())?;
         ensure!(
-            per_game.is_none() || source.format().facts.games != Holds::Never,
+            per_game.is_none() || source.format().facts.games != Presence::Never,
             "{}: --per-game needs games, which {} does not hold; filter files of games",
             source.path().display(),
             source.format().name
@@ -182,7 +182,7 @@ pub fn sample(SampleArgs { files, share, rest, seed }: SampleArgs) -> Result<Exi
         "--rest needs a file of its own; name another than that of --out"
     );
     let written = files.create()?;
-    let mut others: Option<Written> = rest.map(|rest| files.create_at(&rest)).transpose()?;
+    let mut others: Option<OutputFile> = rest.map(|rest| files.create_at(&rest)).transpose()?;
     let split = Split { share, seed };
     let (written, mut tally) = files.each("sample", written, |_, block, written| {
         for sample in block {

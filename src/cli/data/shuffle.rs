@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use super::io::{Files, interrupted};
 use crate::data::Record;
 use crate::data::shuffle::Shuffle;
-use crate::format::Holds;
+use crate::format::Presence;
 use crate::output::{folder, is_device, is_standard};
 
 /// Shuffle positions, of files larger than memory too
@@ -33,7 +33,7 @@ pub fn run(Args { files, seed, memory }: Args) -> Result<ExitCode> {
     let output = &files.writing.output;
     let format = files.writing.format(output)?;
     ensure!(
-        format.facts.moves == Holds::Never,
+        format.facts.moves == Presence::Never,
         "{} holds positions that follow each other, which shuffling tears apart; write \
          bulletformat, marlinformat or text",
         format.name
@@ -48,7 +48,7 @@ pub fn run(Args { files, seed, memory }: Args) -> Result<ExitCode> {
     let (mut written, tally) = files.each("shuffle", files.create()?, |source, block, _| {
         let (path, format) = (source.path().display(), source.format());
         ensure!(
-            format.facts.games == Holds::Never,
+            format.facts.games == Presence::Never,
             "{path} is {}, which holds games, and shuffling tears them apart; convert it to \
              bulletformat, marlinformat or text first",
             format.name

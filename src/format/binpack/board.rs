@@ -8,7 +8,7 @@ use shakmaty::{
 
 use super::super::fields;
 use crate::sample::planes::nth;
-use crate::sample::{Played, Position, legal, steps};
+use crate::sample::{PlayedMove, Position, legal, steps};
 
 /// Side, king and rook of the castling rights. Long castling comes first if a side has both.
 const CASTLINGS: [(Color, Square, Square); 4] = [
@@ -87,7 +87,7 @@ impl Board {
     }
 
     /// Converts a move that is legal here.
-    pub fn legal(&self, played: Played) -> Result<Move, String> {
+    pub fn legal(&self, played: PlayedMove) -> Result<Move, String> {
         played.legal_move(&self.chess).ok_or_else(|| illegal(played.from(), played.to()))
     }
 

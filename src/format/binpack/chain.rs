@@ -4,7 +4,7 @@ use std::num::{NonZeroU16, NonZeroU64};
 
 use super::super::fields;
 use super::board::{BitReader, BitWriter, Board, folded, pack, unfolded};
-use crate::sample::{GameHash, Played, Position, Sample};
+use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
 /// Smallest chain: stem and number of moves.
 pub const LEAST: usize = 34;
@@ -54,7 +54,7 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     for number in 1..=usize::from(count) {
         let wrong = |reason| (number, reason);
         let read = board.read_move(&mut bits).map_err(wrong)?;
-        let played = Played::from_move(&read).expect("a move of chess");
+        let played = PlayedMove::from_move(&read).expect("a move of chess");
         let Some(delta) = bits.number() else {
             return Err((number, "the movetext ends within a score".to_string()));
         };
@@ -88,7 +88,7 @@ pub fn begins(bytes: &[u8]) -> bool {
 }
 
 /// Decodes the move of a stem: kind, from, to, promotion, highest bits first; all zero for none.
-fn stem_move(bits: u16) -> Result<Option<Played>, String> {
+fn stem_move(bits: u16) -> Result<Option<PlayedMove>, String> {
     let (from, to) = (bits >> 8 & 63, bits >> 2 & 63);
     let kind = match bits >> 14 {
         0 => 0,
@@ -96,14 +96,14 @@ fn stem_move(bits: u16) -> Result<Option<Played>, String> {
         2 => 2 << 14,
         _ => 1 << 14,
     };
-    let played = NonZeroU16::new(from | to << 6 | kind).map(Played);
+    let played = NonZeroU16::new(from | to << 6 | kind).map(PlayedMove);
     match played {
         Some(_) if from == to => Err("a move that stays where it is".to_string()),
         played => Ok(played),
     }
 }
 
-fn stem_bits(played: Played) -> u16 {
+fn stem_bits(played: PlayedMove) -> u16 {
     let kind = match played.promotion() {
         Some(role) => 1 << 14 | (role as u16 - 2),
         None if played.is_castling() => 2 << 14,

@@ -21,7 +21,7 @@ pub const LONGEST_MATE: i16 = 1000;
 
 /// A score found in a comment, in centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum CommentScore {
     /// The score of the position before the last move, for its mover.
     Before(i16),
     /// The score of the position on the board, for the side to move.
@@ -29,21 +29,21 @@ pub enum Said {
 }
 
 /// The score in a comment, if any; `turn` is to move after the move it comments on.
-pub fn score(comment: &[u8], turn: Color) -> Option<Said> {
+pub fn score(comment: &[u8], turn: Color) -> Option<CommentScore> {
     let comment = comment.trim_ascii();
     if let Some(score) = searched(comment) {
-        return Some(Said::Before(score));
+        return Some(CommentScore::Before(score));
     }
     if let Some(value) = after(comment, b"wv=") {
         let (value, _) = number(value)?;
         let score = fields::turned_score(value.score(|plies| plies), turn.other()).ok()?;
-        return Some(Said::Before(score));
+        return Some(CommentScore::Before(score));
     }
     let (value, _) = number(after(comment, b"[%eval")?.trim_ascii_start())?;
     // The side that mates makes the first move of the mate, or the other side does.
     let mates_next = value.negative == turn.is_black();
     let score = value.score(|moves| 2 * moves - i32::from(mates_next));
-    fields::turned_score(score, turn).ok().map(Said::Standing)
+    fields::turned_score(score, turn).ok().map(CommentScore::Standing)
 }
 
 /// Parses `+0.35/12`, which differs from prose such as `1/2 was offered` by its sign or its point.

@@ -9,18 +9,18 @@ mod write;
 
 pub use write::{Annotated, Ply};
 
-use comment::Said;
+use comment::CommentScore;
 use shakmaty::{
     Chess, Color, Move, Position as _,
     san::{San, SanError},
 };
-use text::{Frame, Frames, Outcome, Tags, Token, Tokens, Wrong, tag_name};
+use text::{Frame, Frames, GameError, Outcome, Tags, Token, Tokens, tag_name};
 
-use super::Holds::{Always, Sometimes};
+use super::Presence::{Always, Sometimes};
 use super::{BadRecord, Facts, Fault, Format, Input, Place, Reader, View};
 use crate::format::fields;
 use crate::point_of_view::PointOfView;
-use crate::sample::{GameHash, Played, Position, Sample};
+use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "pgn",
@@ -60,7 +60,7 @@ impl PgnReader {
     }
 
     /// Converts an error in `self.frame` to a fault.
-    fn fault(&self, wrong: Wrong) -> Fault {
+    fn fault(&self, wrong: GameError) -> Fault {
         let line = self.frame.line_of(wrong.at);
         let mut place = format!("game {}, line {line}", self.games);
         if let Some((number, turn)) = wrong.turn {
@@ -83,7 +83,10 @@ pub fn scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
 }
 
 /// Results of `of` for each game, up to the first error.
-fn each<T>(input: Input, of: impl Fn(&Frame) -> Result<Option<T>, Wrong>) -> Result<Vec<T>, Fault> {
+fn each<T>(
+    input: Input,
+    of: impl Fn(&Frame) -> Result<Option<T>, GameError>,
+) -> Result<Vec<T>, Fault> {
     let (mut reader, mut all) = (PgnReader::new(input), Vec::new());
     while reader.frames.next(&mut reader.frame)? {
         match of(&reader.frame) {
@@ -134,13 +137,13 @@ enum Game {
 }
 
 /// Appends the samples of a game; some of them even if it is faulty.
-fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, Wrong> {
-    let tags = Tags::read(text).map_err(Wrong::whole)?;
-    let result = tags.outcome().map_err(Wrong::whole)?;
+fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, GameError> {
+    let tags = Tags::read(text).map_err(GameError::whole)?;
+    let result = tags.outcome().map_err(GameError::whole)?;
     if result == Some(Outcome::Unfinished) {
         return Ok(Game::Unfinished);
     }
-    let chess = start(&tags).map_err(Wrong::whole)?;
+    let chess = start(&tags).map_err(GameError::whole)?;
     let mut tokens = Tokens::new(text, tags.end);
     let mut replay = Replay {
         ply: fields::ply_of(&chess),
@@ -156,9 +159,9 @@ fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, Wrong> {
 }
 
 /// The position after the moves of a game with any result; none if there is no game.
-fn last(text: &[u8]) -> Result<Option<Position>, Wrong> {
-    let tags = Tags::read(text).map_err(Wrong::whole)?;
-    let mut chess = start(&tags).map_err(Wrong::whole)?;
+fn last(text: &[u8]) -> Result<Option<Position>, GameError> {
+    let tags = Tags::read(text).map_err(GameError::whole)?;
+    let mut chess = start(&tags).map_err(GameError::whole)?;
     let (mut tokens, mut some) = (Tokens::new(text, tags.end), tags.some);
     loop {
         let next = match tokens.next() {
@@ -173,9 +176,9 @@ fn last(text: &[u8]) -> Result<Option<Position>, Wrong> {
 }
 
 /// An error at the last token.
-fn wrong(tokens: &Tokens, chess: &Chess, reason: String) -> Wrong {
+fn wrong(tokens: &Tokens, chess: &Chess, reason: String) -> GameError {
     let turn = Some((chess.fullmoves().get(), chess.turn()));
-    Wrong { at: tokens.start(), turn, reason, at_end: tokens.at_end() }
+    GameError { at: tokens.start(), turn, reason, at_end: tokens.at_end() }
 }
 
 fn start(tags: &Tags) -> Result<Chess, String> {
@@ -205,12 +208,12 @@ impl Replay<'_> {
             match token {
                 Token::San(san) => self.play(san)?,
                 Token::Comment(comment) => match comment::score(comment, self.chess.turn()) {
-                    Some(Said::Before(score)) => {
+                    Some(CommentScore::Before(score)) => {
                         if let Some(before) = self.out[self.first..].last_mut() {
                             before.score = Some(score);
                         }
                     }
-                    Some(Said::Standing(score)) => self.standing = Some(score),
+                    Some(CommentScore::Standing(score)) => self.standing = Some(score),
                     None => {}
                 },
                 Token::Outcome(outcome) => self.end(outcome)?,
@@ -241,7 +244,7 @@ impl Replay<'_> {
             return Err(format!("the move `{}` comes after the result", shown(san)));
         }
         let legal = legal(san, &self.chess)?;
-        let played = Played::from_move(&legal).ok_or_else(|| not_a_move(san))?;
+        let played = PlayedMove::from_move(&legal).ok_or_else(|| not_a_move(san))?;
         let position = Position::from_chess(&self.chess);
         let (score, ply, played) = (self.standing.take(), Some(self.ply), Some(played));
         self.out.push(Sample { score, ply, played, ..Sample::of(position) });
@@ -305,7 +308,7 @@ impl Scoresheet {
     }
 
     /// Reads a game; none if a text has no game.
-    fn read(frame: &Frame) -> Result<Option<Self>, Wrong> {
+    fn read(frame: &Frame) -> Result<Option<Self>, GameError> {
         let text = frame.whole()?;
         let white_result = match replay(text, &mut Vec::new()) {
             Ok(Game::Whole(white_result)) => Some(white_result.into()),
@@ -314,8 +317,8 @@ impl Scoresheet {
             Err(wrong) if frame.last && wrong.at_end => None,
             Err(wrong) => return Err(wrong),
         };
-        let tags = Tags::read(text).map_err(Wrong::whole)?;
-        let start = tags.start().map_err(Wrong::whole)?;
+        let tags = Tags::read(text).map_err(GameError::whole)?;
+        let start = tags.start().map_err(GameError::whole)?;
         let start = start.map_or(String::new(), |start| start.fen());
         Ok(Some(Self { line: frame.line, white_result, start, tags: tags.texts() }))
     }

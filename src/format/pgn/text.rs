@@ -22,10 +22,10 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn whole(&self) -> Result<&[u8], Wrong> {
+    pub fn whole(&self) -> Result<&[u8], GameError> {
         match self.too_long {
             false => Ok(&self.text),
-            true => Err(Wrong::whole(format!("the game is longer than {} MiB", LONGEST >> 20))),
+            true => Err(GameError::whole(format!("the game is longer than {} MiB", LONGEST >> 20))),
         }
     }
 
@@ -36,7 +36,7 @@ impl Frame {
 }
 
 /// Error in a game.
-pub struct Wrong {
+pub struct GameError {
     pub at: usize,
     /// Number and side of the move in question.
     pub turn: Option<(u32, Color)>,
@@ -45,7 +45,7 @@ pub struct Wrong {
     pub at_end: bool,
 }
 
-impl Wrong {
+impl GameError {
     /// An error of the game as a whole.
     pub fn whole(reason: String) -> Self {
         Self { at: 0, turn: None, reason, at_end: false }

@@ -13,7 +13,7 @@ use squares::*;
 
 use super::{
     Sink,
-    terms::{Part, Row, row},
+    terms::{EvaluationPart, Row, row},
 };
 use crate::sample::Position;
 
@@ -45,10 +45,10 @@ pub fn evaluate(position: &Position, sink: &mut impl Sink) {
 /// Registers the parts that are written for one side.
 macro_rules! parts {
     ($($part:ident: $file:ident::$count:ident,)*) => {
-        const ONE_SIDED: &[Part] = &[$(Part::$part),*];
+        const ONE_SIDED: &[EvaluationPart] = &[$(EvaluationPart::$part),*];
 
         fn one_side(view: &View, colour: Color, sink: &mut impl Sink) {
-            $(if sink.wants(Part::$part) {
+            $(if sink.wants(EvaluationPart::$part) {
                 $file::$count(view, &mut |term, count| sink.add(term, colour, count));
             })*
         }
@@ -76,21 +76,21 @@ pub(super) fn evaluate_board(board: &Board, sink: &mut impl Sink) {
         one_side(&white, Color::White, sink);
         one_side(&black, Color::Black, sink);
     }
-    if sink.wants(Part::Complexity) {
+    if sink.wants(EvaluationPart::Complexity) {
         threats::complexity(board, sink);
     }
 }
 
 /// Counts terms that need bitboards only: material and squares.
 fn material_and_squares(board: &Board, sink: &mut impl Sink) {
-    if sink.wants(Part::Material) {
+    if sink.wants(EvaluationPart::Material) {
         for (colour, counts) in [Color::White, Color::Black].into_iter().zip(&board.counts) {
             for (role, count) in counts[..5].iter().enumerate().filter(|(_, count)| **count != 0) {
                 sink.add(MATERIAL.at([role]), colour, *count);
             }
         }
     }
-    if sink.wants(Part::Psqt) {
+    if sink.wants(EvaluationPart::Psqt) {
         // Square by square: a loop for each role would be mispredicted twelve times.
         for piece in board.position.pieces() {
             let square = piece.square as usize ^ piece.color.fold_wb(0, 56);

@@ -171,12 +171,12 @@ impl Term {
 }
 
 /// The parts that count any of the used terms.
-pub(super) fn parts(used: impl Fn(usize) -> bool) -> Parts {
-    let mut parts = Parts::default();
+pub(super) fn parts(used: impl Fn(usize) -> bool) -> EvaluationParts {
+    let mut parts = EvaluationParts::default();
     let mut first = 0;
     for group in &GROUPS {
         if (first..first + group.len()).any(&used) {
-            parts.add(Part::of(group.name));
+            parts.add(EvaluationPart::of(group.name));
         }
         first += group.len();
     }
@@ -279,7 +279,7 @@ impl Group {
 
 /// A part of the evaluation, skipped if none of its terms is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum EvaluationPart {
     Material,
     Psqt,
     Mobility,
@@ -296,40 +296,40 @@ pub enum Part {
     Complexity,
 }
 
-impl Part {
+impl EvaluationPart {
     /// The part that counts a group, by its name.
-    fn of(name: &str) -> Part {
+    fn of(name: &str) -> EvaluationPart {
         match name.split('.').next().unwrap_or_default() {
-            "material" => Part::Material,
-            "psqt" => Part::Psqt,
-            "mobility" => Part::Mobility,
-            "pawns" if name.starts_with("pawns.passed") => Part::Passed,
-            "pawns" => Part::Pawns,
-            "knights" => Part::Knights,
-            "bishops" => Part::Bishops,
-            "rooks" => Part::Rooks,
-            "queens" => Part::Queens,
-            "threats" => Part::Threats,
-            "space" => Part::Space,
-            "king" if name.starts_with("king.safety") => Part::Safety,
-            "king" => Part::King,
-            "complexity" => Part::Complexity,
+            "material" => EvaluationPart::Material,
+            "psqt" => EvaluationPart::Psqt,
+            "mobility" => EvaluationPart::Mobility,
+            "pawns" if name.starts_with("pawns.passed") => EvaluationPart::Passed,
+            "pawns" => EvaluationPart::Pawns,
+            "knights" => EvaluationPart::Knights,
+            "bishops" => EvaluationPart::Bishops,
+            "rooks" => EvaluationPart::Rooks,
+            "queens" => EvaluationPart::Queens,
+            "threats" => EvaluationPart::Threats,
+            "space" => EvaluationPart::Space,
+            "king" if name.starts_with("king.safety") => EvaluationPart::Safety,
+            "king" => EvaluationPart::King,
+            "complexity" => EvaluationPart::Complexity,
             _ => unreachable!("{name} is of no part"),
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts(u16);
+pub struct EvaluationParts(u16);
 
-impl Parts {
-    pub const ALL: Parts = Parts(u16::MAX);
+impl EvaluationParts {
+    pub const ALL: EvaluationParts = EvaluationParts(u16::MAX);
 
-    pub fn add(&mut self, part: Part) {
+    pub fn add(&mut self, part: EvaluationPart) {
         self.0 |= 1 << part as u16;
     }
 
-    pub const fn has(self, part: Part) -> bool {
+    pub const fn has(self, part: EvaluationPart) -> bool {
         self.0 >> part as u16 & 1 == 1
     }
 }

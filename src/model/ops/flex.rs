@@ -10,7 +10,7 @@ use burn::tensor::{Shape, TensorData};
 
 use super::cpu::{Gradients, Level, Scratch, Weights, logits, loss};
 use super::steps::Step;
-use super::{Arrays, FusedOps, Job, Kept, Slope};
+use super::{Arrays, FusedOps, GradientMemory, Job, Slope};
 
 impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
@@ -55,13 +55,13 @@ fn scratch<'a>(job: &'a Job) -> MutexGuard<'a, Scratch> {
     job.scratch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn kept(kept: &Kept) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
+fn kept(kept: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
     kept.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tensors of these shapes with arbitrary values: those of the step before unless they are still
 /// shared, as new ones would have to be cleared.
-fn room(of: &Kept, shapes: impl Iterator<Item = Shape>) -> Vec<FlexTensor> {
+fn room(of: &GradientMemory, shapes: impl Iterator<Item = Shape>) -> Vec<FlexTensor> {
     let before = kept(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
     let mut before = before.into_iter().flat_map(|it| *it);
     let room = |shape: Shape| match before.next().filter(FlexTensor::is_unique) {

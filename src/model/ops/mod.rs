@@ -40,7 +40,7 @@ pub struct Job<'a> {
     /// Numbers `[batch]`; none for logits.
     pub aim: Aim<'a>,
     pub scratch: Arc<Mutex<Scratch>>,
-    pub kept: Kept,
+    pub kept: GradientMemory,
     /// Most bytes of a GPU for the gradients of accumulators and all that is computed behind them,
     /// and most bytes for cached lists; a larger batch is split.
     pub room: usize,
@@ -65,7 +65,7 @@ pub enum Stage {
 
 /// Memory of gradients that a backend reuses in the next step, which has the same shapes.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
+pub struct GradientMemory(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
 /// The arrays of a net, or their gradients, in the order of `Architecture::arrays`. Those of the
 /// accumulator and the factoriser are `[rows, N]`, all others flat.

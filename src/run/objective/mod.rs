@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::Recipe;
 use super::evaluator::in_search;
-use crate::config::Learn;
+use crate::config::Objective;
 use crate::export::{prove, quantise};
 use crate::hce::HceEvaluator;
 use crate::loader::{Base, Prepare};
@@ -29,8 +29,8 @@ pub use rounds::Rounds;
 pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
     let (searcher, target) = (Searcher::of(recipe, weights)?, &recipe.config.target);
     Ok(match target.learn {
-        Learn::Moves => Arc::new(Moves { searcher, force: target.force }),
-        Learn::Quiescence | Learn::Values => Arc::new(QuietEnds(searcher)),
+        Objective::Moves => Arc::new(Moves { searcher, force: target.force }),
+        Objective::Quiescence | Objective::Values => Arc::new(QuietEnds(searcher)),
     })
 }
 

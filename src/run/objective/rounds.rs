@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::config::{Config, Learn};
+use crate::config::{Config, Objective};
 use crate::run::folder::ROUND;
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::schedule::Span;
@@ -39,7 +39,7 @@ impl Rounds {
             true => 1.0,
             false => (epochs().max(1.0) * span.epoch as f64 / span.batch as f64).round().max(1.0),
         };
-        (config.target.learn != Learn::Values).then_some(Self(steps as u64))
+        (config.target.learn != Objective::Values).then_some(Self(steps as u64))
     }
 
     /// The round of a checkpoint: a new one if the last one has ended.

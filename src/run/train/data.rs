@@ -5,12 +5,12 @@ use std::sync::Arc;
 use anyhow::{Context, Error, Result, bail, ensure};
 use rayon::prelude::*;
 
-use crate::architecture::Part as ArrayPart;
-use crate::batch::{Batch, Choices, OfRank};
-use crate::config::{Config, LEAST_SCALE, Learn, MOST_SCALE};
+use crate::architecture::ArrayKind;
+use crate::batch::{Batch, Choices, RankShare};
+use crate::config::{Config, LEAST_SCALE, MOST_SCALE, Objective};
 use crate::digits::grouped;
 use crate::export;
-use crate::hce::{HceWeights, Tally};
+use crate::hce::{HceWeights, TermCounts};
 use crate::loader::{
     BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Store,
     Stream, TERMS_PIECE, read_traces, scan,
@@ -34,7 +34,7 @@ pub struct Data {
     encoder: Option<Encoder>,
     pub source: BatchSource,
     /// The handcrafted terms; none for nets.
-    pub terms: Option<Tuned>,
+    pub terms: Option<TermData>,
 }
 
 #[allow(clippy::large_enum_variant, reason = "a run has one source")]
@@ -48,13 +48,13 @@ pub enum BatchSource {
 }
 
 /// The handcrafted terms of a run.
-pub struct Tuned {
+pub struct TermData {
     pub terms: RunTerms,
     pub start: HceWeights,
     /// Number of positions with each term; none for streamed data.
     pub counts: Option<Vec<u64>>,
     /// Number of occurrences of each term in some of the positions.
-    pub tally: Tally,
+    pub tally: TermCounts,
 }
 
 /// Most positions in memory as handcrafted terms, of some 250 bytes each.
@@ -129,7 +129,7 @@ fn validation(config: &Config, encoder: &Encoder, samples: &[Sample]) -> Vec<Bat
 /// again.
 fn keep_records(config: &Config) -> u64 {
     let most = config.data.window.map_or(config.most_kept(), |window| window as u64);
-    if config.target.learn != Learn::Values { 0 } else { most }
+    if config.target.learn != Objective::Values { 0 } else { most }
 }
 
 /// Number of positions to keep in memory as terms.
@@ -225,7 +225,7 @@ impl Data {
         &mut self,
         config: &Config,
         start: &Checkpoint,
-        of_rank: OfRank,
+        of_rank: RankShare,
     ) -> Result<Stream> {
         let from = start.state.positions;
         let (batch, shuffle) = (config.batch, config.data.shuffle);
@@ -297,7 +297,7 @@ fn net(
         let check = |(i, it): (usize, &Sample)| net.inputs.check(&it.position, i % BOUNDED == 0);
         some.find_map_first(|it| check(it).err()).map_or(Ok(()), |it| Err(Error::msg(it)))?;
     }
-    let rounds = config.target.learn != Learn::Values;
+    let rounds = config.target.learn != Objective::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
     plan.expected = scan.is_whole.then_some(scan.train);
     plan.window = config.window(scan.train);
@@ -305,7 +305,7 @@ fn net(
     let mut weights = initial_of_size(net, config.seed, &section.start_sizes);
     if base.is_some() {
         // So the sum starts as its base.
-        for part in [ArrayPart::Output, ArrayPart::OutputBias] {
+        for part in [ArrayKind::Output, ArrayKind::OutputBias] {
             let name = net.array(part).expect("every net has it").name;
             weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
         }
@@ -347,7 +347,7 @@ fn positions(
     listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
     let mut plan = recipe::plan(config);
-    let rounds = config.target.learn != Learn::Values;
+    let rounds = config.target.learn != Objective::Values;
     let keep = if rounds { 0 } else { keep(config) };
     let mut scan = read(&plan, keep, config.data.positions, listener)?;
     plan.expected = scan.is_whole.then_some(scan.train);
@@ -383,9 +383,9 @@ fn positions(
     }
     let encoder = encoder(&terms);
     let weights = begin(config, &terms, &start, &fitted, place, listener)?;
-    let tally = Tally::of(&scan.some);
+    let tally = TermCounts::of(&scan.some);
     let validation = validation(config, &encoder, &scan.validation.samples);
-    let terms = Some(Tuned { terms, start, counts, tally });
+    let terms = Some(TermData { terms, start, counts, tally });
     Ok((Data { scan, validation, encoder: Some(encoder), source, terms }, weights))
 }
 
@@ -406,7 +406,7 @@ fn traces(
     let weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
     scan.train = store.len() as u64;
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
-    let terms = Some(Tuned { terms, start, counts: Some(store.counts.clone()), tally });
+    let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), tally });
     let source = stored(store, config, place);
     Ok((Data { scan, validation, encoder: None, source, terms }, weights))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 
 use super::Run;
-use super::data::{BatchSource, Tuned, some_games};
+use super::data::{BatchSource, TermData, some_games};
 use crate::batch::{Batch, Inputs};
 use crate::hce::HceWeights;
 use crate::log;
@@ -13,7 +13,7 @@ use crate::loss::Loss;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::terms::{EffectiveValues, TermResult, csv};
-use crate::run::export::{self, Written};
+use crate::run::export::{self, WrittenNet};
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::{self, Recipe};
 use crate::run::report;
@@ -32,15 +32,15 @@ pub struct Finished {
     pub what: String,
     /// Training loss in the log at the step of the best weights.
     pub training_loss: Option<f64>,
-    pub made: Made,
+    pub made: RunResult,
     /// Path of the page about the run; none unless requested.
     pub page: Option<Result<PathBuf>>,
 }
 
 /// Evaluation for an engine.
-pub enum Made {
+pub enum RunResult {
     /// A net, and the file with the terms that were trained with it.
-    Net(Box<Written>, Option<PathBuf>),
+    Net(Box<WrittenNet>, Option<PathBuf>),
     /// Terms, with the values of pieces.
     Terms(EffectiveValues),
 }
@@ -83,7 +83,7 @@ pub fn finish(run: &Run, folder: &RunFolder) -> Result<Finished> {
         None => format!("weights of step {step}"),
     };
     let made = match &run.data.terms {
-        Some(tuned) => Made::Terms(terms(run, tuned, &best, &what, folder)?),
+        Some(tuned) => RunResult::Terms(terms(run, tuned, &best, &what, folder)?),
         None => {
             let net = folder.file(folder::NET);
             let validating = &run.data.scan.validation.samples;
@@ -98,7 +98,7 @@ pub fn finish(run: &Run, folder: &RunFolder) -> Result<Finished> {
                     Some(path)
                 }
             };
-            Made::Net(Box::new(written), terms)
+            RunResult::Net(Box::new(written), terms)
         }
     };
     let rows = log::read(&folder.file(folder::LOG))?;
@@ -118,7 +118,7 @@ pub fn page(run: &Run, folder: &RunFolder, listener: &dyn Progress) -> Result<Pa
 
 fn terms(
     run: &Run,
-    tuned: &Tuned,
+    tuned: &TermData,
     best: &Checkpoint,
     what: &str,
     folder: &RunFolder,
@@ -152,11 +152,11 @@ fn terms(
 /// Results term by term, without terms that the evaluation lacks.
 fn results(
     recipe: &Recipe,
-    tuned: &Tuned,
+    tuned: &TermData,
     errors: &[Option<f64>],
     weights: &HceWeights,
 ) -> Result<Vec<TermResult>> {
-    let Tuned { terms, start, counts, .. } = tuned;
+    let TermData { terms, start, counts, .. } = tuned;
     let asked = recipe.terms()?.context("the run has terms")?.chosen;
     let results = (0..terms.list.len()).filter(|i| terms.present.terms[*i]).map(|i| {
         let entry = &terms.list.terms[i];
@@ -186,7 +186,7 @@ fn results(
 fn standard_errors(
     recipe: &Recipe,
     all: &Batch,
-    tuned: &Tuned,
+    tuned: &TermData,
     best: &Checkpoint,
 ) -> Result<Vec<Option<f64>>> {
     let config = &recipe.config;

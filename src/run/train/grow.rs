@@ -7,7 +7,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::architecture::{Architecture, Array, MOST_PIECES, PIECES, Part};
+use crate::architecture::{Architecture, Array, ArrayKind, MOST_PIECES, PIECES};
 use crate::model::initial;
 use crate::weights::Weights;
 
@@ -39,10 +39,10 @@ pub fn grow(
     let (size, larger) = (net.outputs_of_view(), wanted.outputs_of_view());
     let columns = in_blocks(net.hidden / size, size, larger);
     let inputs = in_blocks(net.views(), size, larger);
-    let first = if net.head.is_empty() { Part::Output } else { Part::Layer(0) };
+    let first = if net.head.is_empty() { ArrayKind::Output } else { ArrayKind::Layer(0) };
     let mut grown = initial(wanted, seed);
     for array in wanted.arrays() {
-        if matches!(array.part, Part::Rows(set) if set >= old.len()) {
+        if matches!(array.part, ArrayKind::Rows(set) if set >= old.len()) {
             grown.insert(&array.name, &array.shape, vec![0.0; array.len()]);
         }
     }
@@ -50,7 +50,7 @@ pub fn grow(
         let from = weights.get(&name, &shape)?;
         let to = &mut grown.0.get_mut(&name).expect("it has the same layers").values;
         match part {
-            Part::Rows(set) => {
+            ArrayKind::Rows(set) => {
                 // Rows of king buckets come from the bucket that contained them.
                 let is_pieces = net.inputs.sets()[set].kings().is_some();
                 for (row, to) in to.chunks_exact_mut(wanted.hidden).enumerate() {
@@ -62,7 +62,7 @@ pub fn grow(
                     columns.iter().zip(from).for_each(|(column, it)| to[*column] = *it);
                 }
             }
-            Part::Psqt(_) => {
+            ArrayKind::Psqt(_) => {
                 let rows = to.chunks_exact_mut(wanted.buckets).enumerate();
                 for (row, to) in rows {
                     let row = kings[row / PIECES] * PIECES + row % PIECES;
@@ -70,7 +70,7 @@ pub fn grow(
                     to.iter_mut().zip(&buckets).for_each(|(to, old)| *to = from[*old]);
                 }
             }
-            Part::AccumulatorBias => {
+            ArrayKind::AccumulatorBias => {
                 columns.iter().zip(from).for_each(|(column, it)| to[*column] = *it);
             }
             _ => {

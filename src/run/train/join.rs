@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use super::{Means, Run};
-use crate::config::Learn;
+use crate::config::Objective;
 use crate::model::{Compute, Device};
 use crate::run::recipe::{COMPUTE, Recipe};
 use crate::run::summary;
@@ -32,7 +32,7 @@ pub fn invite(
     }
     let (config, count) = (&recipe.config, ranks.count());
     ensure!(
-        config.target.learn == Learn::Values && !config.optimizer.name.is_direct(),
+        config.target.learn == Objective::Values && !config.optimizer.name.is_direct(),
         "`target.learn` with searches, `gauss-newton` and `local-search` run in one process; start \
          it without mpirun"
     );

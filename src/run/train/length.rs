@@ -4,7 +4,7 @@ use anyhow::{Error, Result};
 
 use crate::config::Config;
 use crate::train::schedule::{Span, Stages};
-use crate::train::{Keep, Settings};
+use crate::train::{KeepRule, Settings};
 
 /// Steps, rates and intervals of a config, for `positions` positions to train on.
 pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
@@ -19,7 +19,7 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
             let reason = format!("lies between 0 and 1, and would go from {low} to {high}");
             return Err(wrong("target.wdl")(reason));
         }
-        let keep = config.schedule.keep_every.map(|every| Keep::new(every, span));
+        let keep = config.schedule.keep_every.map(|every| KeepRule::new(every, span));
         let every = |times: u64| span.steps.div_ceil(times).max(1);
         Ok(Settings {
             steps: span.steps,

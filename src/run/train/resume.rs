@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use super::{Finished, Means, Run, join};
-use crate::config::{Config, Earlier};
+use crate::config::{Config, EarlierLength};
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe;
 use crate::train::checkpoint::{Checkpoint, State};
@@ -97,7 +97,7 @@ fn longer(config: &Config, overrides: &[String], state: &State) -> Result<Option
         // If it is made longer twice at one step, only the last length counts.
         file.schedule.extended.retain(|earlier| earlier.until_step < until_step);
         if until_step > 0 {
-            let earlier = Earlier { epochs, positions, superbatches, until_step };
+            let earlier = EarlierLength { epochs, positions, superbatches, until_step };
             file.schedule.extended.push(earlier);
         }
     })?;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::grow::grow;
 use crate::config::{Config, NetModel};
 use crate::digest::digest;
-use crate::export::{self, Below, Beside, StartedFrom, WholeNet};
+use crate::export::{self, Below, EmbeddedNet, Sidecar, StartNet};
 use crate::hce::HceWeights;
 use crate::input;
 use crate::loader::Split;
@@ -74,13 +74,13 @@ fn open(
     net: &NetModel,
     config: &Config,
     listener: &dyn Progress,
-) -> Result<(Weights, StartedFrom, Option<Recipe>)> {
+) -> Result<(Weights, StartNet, Option<Recipe>)> {
     let (path, wanted) = (in_folder(given, BEST)?, &net.architecture);
     let name = path.display();
     let bytes =
         input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let beside = match kind_of(&bytes) {
-        FileKind::Weights => Beside::Nothing,
+        FileKind::Weights => Sidecar::Nothing,
         _ => export::beside_net(&path, &bytes)?,
     };
     // A file without a description of its net is read as the net of the config.
@@ -108,12 +108,12 @@ fn open(
         bail!("{name}: {array}[{place}] is {value}; start from an earlier checkpoint");
     }
     let origin = match &beside {
-        Beside::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
+        Sidecar::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
         _ => Recipe::read(&source.facts).with_context(|| name.to_string())?,
     };
     listener.remark(&format!("starts from {name}: {found}, {}", source.kind));
     let doubt = doubt(&path, origin.as_ref(), config, listener);
-    let from = StartedFrom { file: name.to_string(), sha256: digest(&bytes), doubt };
+    let from = StartNet { file: name.to_string(), sha256: digest(&bytes), doubt };
     Ok((weights, from, origin))
 }
 
@@ -193,12 +193,12 @@ fn below(name: &str, evaluator: &Evaluator) -> Result<(Below, f64)> {
         "{name} is a part of a sum itself, and a sum has two parts; to train it on, give its base \
          as net.base, and net.start = \"{name}\""
     );
-    let (bytes, most) = (net.to_bytes().len(), WholeNet::MOST);
+    let (bytes, most) = (net.to_bytes().len(), EmbeddedNet::MOST);
     ensure!(
         bytes <= most,
         "{name} has {} MiB, and a base, which every checkpoint contains, has at most {} MiB",
         bytes.div_ceil(1 << 20),
         most >> 20
     );
-    Ok((Below::Net(Box::new(WholeNet::new(net))), net.scales().scale.into()))
+    Ok((Below::Net(Box::new(EmbeddedNet::new(net))), net.scales().scale.into()))
 }

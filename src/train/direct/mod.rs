@@ -47,7 +47,7 @@ enum State {
 }
 
 /// Result of a step.
-pub struct Stepped {
+pub struct DirectStep {
     pub weights: Weights,
     /// Loss before the step.
     pub loss: f64,
@@ -80,7 +80,7 @@ impl Direct {
         inputs: &Inputs,
         (targets, shares, loss): (&[f32], &[f32], Loss),
         choices: Option<&Choices>,
-    ) -> Result<Stepped, TrainError> {
+    ) -> Result<DirectStep, TrainError> {
         let (Kind::Hce(shape), Inputs::Terms(pieces)) = (kind, inputs) else {
             panic!("direct methods are for handcrafted terms");
         };
@@ -120,7 +120,7 @@ impl Direct {
                 (loss, idle && finest)
             }
         };
-        Ok(Stepped { weights: changed(weights, &start, &point), loss, converged })
+        Ok(DirectStep { weights: changed(weights, &start, &point), loss, converged })
     }
 }
 

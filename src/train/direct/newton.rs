@@ -40,7 +40,7 @@ pub struct Newton {
 
 /// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stepped {
+pub struct NewtonStep {
     /// Mean loss of all positions, without the prior.
     pub loss_before: f64,
     pub loss_after: f64,
@@ -70,7 +70,11 @@ impl Newton {
     ///
     /// # Errors
     /// A loss that is not finite where the step starts.
-    pub fn step(&mut self, problem: &Problem, point: &mut Point) -> Result<Stepped, ProblemError> {
+    pub fn step(
+        &mut self,
+        problem: &Problem,
+        point: &mut Point,
+    ) -> Result<NewtonStep, ProblemError> {
         let equations = Equations::of(problem, point)?;
         let penalty = penalty(&equations, problem, self.prior.as_ref());
         let system = System::new(&equations, &self.movable, penalty);
@@ -99,7 +103,7 @@ impl Newton {
                     let needed = self.damping > first_damping;
                     let is_small = fell <= CONVERGED * before && (needed || !shortened);
                     self.damping = (self.damping / 10.0).max(LEAST_DAMPING);
-                    return Ok(Stepped {
+                    return Ok(NewtonStep {
                         loss_before: equations.loss,
                         loss_after: loss,
                         converged: !is_taken && is_small,
@@ -113,7 +117,7 @@ impl Newton {
         }
         self.damping = first_damping;
         let loss = equations.loss;
-        Ok(Stepped { loss_before: loss, loss_after: loss, converged: true })
+        Ok(NewtonStep { loss_before: loss, loss_after: loss, converged: true })
     }
 
     /// The penalty in the objective; only for trained weights.

@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 
 use super::problem::{Chunk, Cost, Goal, Point, Problem, ProblemError};
-use crate::batch::{Choices, Terms, Verdict};
+use crate::batch::{ChoiceLoss, Choices, Terms};
 
 /// The mean loss around a point, as a quadratic function of the step:
 /// `loss + gradient * step + step * hessian * step / 2`.
@@ -309,7 +309,7 @@ impl Jacobian {
             ends.push(entries.len());
         }
         let of = |row: usize| &entries[ends[row]..ends[row + 1]];
-        let Verdict { loss, slopes, curvatures } = choices.judge(position, &values, 1.0);
+        let ChoiceLoss { loss, slopes, curvatures } = choices.judge(position, &values, 1.0);
         self.loss += loss;
         let signs = &choices.signs[choices.rows(position)];
         let signed = |row: usize, share: f64| {

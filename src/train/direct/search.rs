@@ -51,7 +51,7 @@ struct State {
 
 /// Result of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Swept {
+pub struct SweepCounts {
     /// Weights that were tried.
     pub tried: usize,
     /// Weights that changed.
@@ -150,7 +150,7 @@ impl Search {
     /// lower the loss, one step down. A weight moves at most one step per sweep, since the others
     /// should react first. After a sweep with step 1 and no change, no single weight can lower the
     /// loss.
-    pub fn sweep(&mut self, step: u16) -> Swept {
+    pub fn sweep(&mut self, step: u16) -> SweepCounts {
         let step = f64::from(step);
         let least = -LEAST * self.sum();
         let (mut tried, mut moved) = (0, 0);
@@ -169,7 +169,7 @@ impl Search {
                 moved += 1;
             }
         }
-        Swept { tried, moved, loss: self.loss() }
+        SweepCounts { tried, moved, loss: self.loss() }
     }
 
     /// Changes of the summed loss if the weight moves up by `step`, and if it moves down.

@@ -8,7 +8,7 @@ use super::format::{Format, Rho};
 use super::forward::Chunk;
 use super::head::FirstMapBackward;
 use super::net::{FactorRows, Gradients, Kernel, SetOfKernel, Sharing};
-use super::packed::{Aligned, Columns, Packed};
+use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, Word};
@@ -29,7 +29,7 @@ pub(super) struct BlockSums {
 
 impl BlockSums {
     /// Sets all sums to zero. A block of a deep net has `half` 0 or 1.
-    pub fn clear<F>(&mut self, net: &Architecture, packed: &Packed<F>, half: usize) {
+    pub fn clear<F>(&mut self, net: &Architecture, packed: &PackedWeights<F>, half: usize) {
         let columns = packed.columns.each;
         self.rows.resize(packed.count * columns);
         self.bias.resize(columns);
@@ -58,7 +58,7 @@ pub(super) struct BackwardBuffers<F> {
 /// together with the block by which its neurons are multiplied if the net is pairwise.
 pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
-    pub packed: &'a Packed<F>,
+    pub packed: &'a PackedWeights<F>,
     pub block: usize,
     pub chunks: &'a [Chunk<F>],
     pub buffers: &'a mut BackwardBuffers<F>,
@@ -414,7 +414,7 @@ fn add_to_parents(rows: &mut [f32], each: usize, parents: [usize; 2], pair: usiz
 pub(super) fn reduce<F: Sync>(
     kernel: &Kernel,
     sums: &mut [BlockSums],
-    packed: &Packed<F>,
+    packed: &PackedWeights<F>,
     (pairs, touched): (&Pairs, Option<&Touched>),
     gradients: &mut Gradients,
 ) {
@@ -531,7 +531,7 @@ fn add_sharing(factor: &mut [f32], rows: &[f32], hidden: usize, sharing: &Sharin
 fn first_map<F>(
     net: &Architecture,
     shards: &[BlockSums],
-    packed: &Packed<F>,
+    packed: &PackedWeights<F>,
     bucket: usize,
     sums: &mut [f32],
 ) {

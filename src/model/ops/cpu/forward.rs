@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::format::{Format, Rho};
 use super::head::{Head, Layers};
 use super::net::Kernel;
-use super::packed::{Aligned, Columns, Packed};
+use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::batch::plan::{ABREAST, Entries, FOUR, LINE, Planner, STEP, Span, Word};
 use crate::batch::{ChunkPlan, OneHot, Pairs, Touched};
@@ -162,7 +162,7 @@ pub(super) struct Block<'a, F> {
 /// the backward pass of the layers.
 pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
-    pub packed: &'a Packed<F>,
+    pub packed: &'a PackedWeights<F>,
     pub selection: Selection<'a>,
     pub chunk: &'a mut Chunk<F>,
     pub rho: PhantomData<P>,

@@ -17,7 +17,7 @@ use super::backward::{Backward, BackwardBuffers, BlockSums, reduce};
 use super::format::{Clamped, Format, Rho};
 use super::forward::{Chunk, Forward, Selection};
 use super::net::{Gradients, Kernel, Precision, Weights, pairs_of};
-use super::packed::Packed;
+use super::packed::PackedWeights;
 use super::partition::Partition;
 use super::simd::{Lanes, Task};
 use crate::batch::{ChunkPlan, OneHot, Pairs, Touched};
@@ -34,7 +34,7 @@ pub struct Scratch {
 
 #[derive(Default)]
 struct Buffers<F> {
-    packed: Packed<F>,
+    packed: PackedWeights<F>,
     /// Chunks in progress of a shard.
     chunks: Pool<Vec<Chunk<F>>>,
     backward: Pool<BackwardBuffers<F>>,
@@ -152,7 +152,7 @@ fn dispatch(
 /// A batch in a pass through a net.
 struct Pass<'a, F> {
     kernel: &'a Kernel,
-    packed: &'a Packed<F>,
+    packed: &'a PackedWeights<F>,
     positions: OneHot<'a>,
     pairs: &'a Arc<Pairs>,
     /// None: all rows.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Level;
-use crate::architecture::{Architecture, Array, Part, Set};
+use crate::architecture::{Architecture, Array, ArrayKind, Set};
 use crate::batch::{Active, ChunkPlan, OneHot, Pairs, Touched};
 
 /// A net, and how it is computed.
@@ -138,18 +138,18 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
             let Array { part, name, .. } = &array;
             let (found, wanted) = (slice.as_ref().len(), array.len());
             // Gradients may have only some rows.
-            let of_some = matches!(part, Part::Rows(_)) && found.is_multiple_of(net.hidden);
+            let of_some = matches!(part, ArrayKind::Rows(_)) && found.is_multiple_of(net.hidden);
             assert!(found == wanted || of_some && found < wanted, "numbers of {name}");
             match part {
-                Part::Rows(_) => {
+                ArrayKind::Rows(_) => {
                     sorted.rows.push(slice);
                     sorted.factors.push(T::default());
                 }
-                Part::Factor(set) => sorted.factors[*set] = slice,
-                Part::AccumulatorBias => sorted.bias = slice,
-                Part::Psqt(_) => unreachable!("no kernel serves piece-square values"),
-                Part::Layer(_) | Part::Output => sorted.maps.push([slice, T::default()]),
-                Part::LayerBias(_) | Part::OutputBias => {
+                ArrayKind::Factor(set) => sorted.factors[*set] = slice,
+                ArrayKind::AccumulatorBias => sorted.bias = slice,
+                ArrayKind::Psqt(_) => unreachable!("no kernel serves piece-square values"),
+                ArrayKind::Layer(_) | ArrayKind::Output => sorted.maps.push([slice, T::default()]),
+                ArrayKind::LayerBias(_) | ArrayKind::OutputBias => {
                     sorted.maps.last_mut().expect("weights come first")[1] = slice;
                 }
             }
@@ -214,7 +214,7 @@ impl Kernel {
     /// The touched rows in the gradients of each array; none: all of it.
     pub fn gradient_rows(&self, touched: Option<&Touched>) -> Vec<Option<usize>> {
         let of = |array: Array| match array.part {
-            Part::Rows(set) => self.sets[set].touched(touched).map(<[u32]>::len),
+            ArrayKind::Rows(set) => self.sets[set].touched(touched).map(<[u32]>::len),
             _ => None,
         };
         self.net.arrays().into_iter().map(of).collect()

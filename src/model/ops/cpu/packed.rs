@@ -20,7 +20,7 @@ use crate::prefetch::prefetch;
 
 /// Weights in the layout of the kernels. Columns beyond the hidden neurons hold zeros.
 #[derive(Default)]
-pub(super) struct Packed<F> {
+pub(super) struct PackedWeights<F> {
     /// `[blocks, rows + 1, columns]`: of inputs, then of pairs, or those that a batch touches; each
     /// block's last row zero
     rows: Aligned<F>,
@@ -88,7 +88,7 @@ impl Columns {
     }
 }
 
-impl<F: Number> Packed<F> {
+impl<F: Number> PackedWeights<F> {
     pub fn pack(
         &mut self,
         kernel: &Kernel,

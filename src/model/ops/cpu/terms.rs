@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use self::block::{BLOCK, Block};
 use super::Level;
 use super::simd::{Lanes, Task};
-use crate::batch::{COLUMN, Column, Held, Rows, SUMS, Terms};
+use crate::batch::{COLUMN, Column, FrozenSums, Rows, SUMS, Terms};
 use crate::model::Aim;
 
 /// Inputs of the loss of handcrafted terms.
@@ -179,7 +179,7 @@ impl Task for Pass<'_> {
                 add_rows(&piece.safety, &here, weights, |counts| counts, [white, black]);
                 add_rows(&piece.complexity, &here, weights, |count| [count], [complexity]);
             }
-            add_held(&piece.held, &here, &mut sums);
+            add_held(&piece.frozen, &here, &mut sums);
             block.load(piece, &here);
             block.evaluate(sums.each_ref().map(|sums| &**sums), job.scale, tempo);
             if !slopes {
@@ -240,17 +240,17 @@ fn sum(numbers: &[f32]) -> f64 {
 
 /// Adds the sums of frozen terms, which have no entries.
 #[inline(always)]
-fn add_held(held: &Held, rows: &Range<usize>, sums: &mut [&mut [Pair; BLOCK]; SUMS]) {
+fn add_held(frozen: &FrozenSums, rows: &Range<usize>, sums: &mut [&mut [Pair; BLOCK]; SUMS]) {
     let plus = |sum: &mut Pair, mg: f32, eg: f32| *sum = [sum[0] + mg, sum[1] + eg];
     for (i, row) in rows.clone().enumerate() {
-        if let Some([mg, eg]) = held.normal.get(row) {
+        if let Some([mg, eg]) = frozen.normal.get(row) {
             plus(&mut sums[0][i], *mg, *eg);
         }
-        if let Some([white_mg, white_eg, black_mg, black_eg]) = held.safety.get(row) {
+        if let Some([white_mg, white_eg, black_mg, black_eg]) = frozen.safety.get(row) {
             plus(&mut sums[1][i], *white_mg, *white_eg);
             plus(&mut sums[2][i], *black_mg, *black_eg);
         }
-        if let Some(eg) = held.complexity.get(row) {
+        if let Some(eg) = frozen.complexity.get(row) {
             plus(&mut sums[3][i], 0.0, *eg);
         }
     }

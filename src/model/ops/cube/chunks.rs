@@ -7,7 +7,7 @@ use burn::tensor::Bytes;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::super::Kept;
+use super::super::GradientMemory;
 use super::form::grid;
 use super::gpu::{Buffer, Gpu};
 use super::pairs::PairSums;
@@ -37,7 +37,7 @@ pub(super) struct Chunks {
 /// Runs `work` with the chunks of a device, all with `views` perspectives; they stay in `kept`.
 pub(super) fn with<T>(
     gpu: &Gpu,
-    kept: &Kept,
+    kept: &GradientMemory,
     views: usize,
     act: impl FnOnce(&mut Chunks) -> T,
 ) -> T {

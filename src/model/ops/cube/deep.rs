@@ -11,7 +11,7 @@ use super::gpu::Buffer;
 use super::net::Pass;
 use super::slope::Purpose;
 use super::sums;
-use crate::architecture::Part;
+use crate::architecture::ArrayKind;
 use crate::model::head::{self, Map};
 
 pub(super) fn gradients(pass: &Pass) -> Slope<Cube> {
@@ -44,7 +44,7 @@ pub(super) fn gradients(pass: &Pass) -> Slope<Cube> {
     });
     let mut sums = sums.expect("a batch has parts").into_iter().map(primitive);
     let loss = sums.next().expect("the loss comes first");
-    let others = [Part::AccumulatorBias].into_iter().chain(parts(pass).into_iter().flatten());
+    let others = [ArrayKind::AccumulatorBias].into_iter().chain(parts(pass).into_iter().flatten());
     pass.slope(loss, rows, others.zip(sums.map(Buffer::of)))
 }
 
@@ -70,7 +70,7 @@ fn logits_of(pass: &Pass, maps: &[Map], accumulators: Tensor<2>, part: &Position
 }
 
 /// Weights and biases of each affine map behind the accumulators.
-fn parts(pass: &Pass) -> Vec<[Part; 2]> {
+fn parts(pass: &Pass) -> Vec<[ArrayKind; 2]> {
     let net = &pass.job.kernel.net;
     (0..=net.head.len()).map(|map| net.parts_of_map(map)).collect()
 }

@@ -21,7 +21,7 @@ use super::index::{Index, Place};
 use super::pairs::Tables;
 use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
-use crate::architecture::{Architecture, PIECES, Part};
+use crate::architecture::{Architecture, ArrayKind, PIECES};
 use crate::batch::{Active, Indices, Listed, OneHot};
 use crate::loss::Loss;
 
@@ -32,7 +32,7 @@ pub(super) struct Pass<'a> {
     pub listed: Listed,
     form: Form,
     pub tiles: Tiles,
-    arrays: BTreeMap<Part, CubeTensor>,
+    arrays: BTreeMap<ArrayKind, CubeTensor>,
     /// `[rows, N]`, with what all king buckets share; those of pairs are behind those of inputs.
     weight: CubeTensor,
     /// Targets or forces with bases and weights, the tables of tiles, strips and pairs, and lists.
@@ -124,9 +124,9 @@ impl<'a> Pass<'a> {
             })
             .collect();
         assert_eq!(arrays.len(), net.arrays().len(), "the arrays of a net");
-        let weight = match arrays.get(&Part::Factor(0)) {
-            None => arrays[&Part::Rows(0)].clone(),
-            Some(shared) => merged(arrays[&Part::Rows(0)].clone(), shared.clone()),
+        let weight = match arrays.get(&ArrayKind::Factor(0)) {
+            None => arrays[&ArrayKind::Rows(0)].clone(),
+            Some(shared) => merged(arrays[&ArrayKind::Rows(0)].clone(), shared.clone()),
         };
         let gpu = Gpu::of(&weight);
         let tiles = Tiles::new(buckets, form.buckets, positions, part);
@@ -200,9 +200,9 @@ impl<'a> Pass<'a> {
             Last::new(gpu, &sums, share, buckets, views * hidden, hidden);
         self.done(Stage::Backward);
         let others = [
-            (Part::AccumulatorBias, bias),
-            (Part::Output, output),
-            (Part::OutputBias, output_bias),
+            (ArrayKind::AccumulatorBias, bias),
+            (ArrayKind::Output, output),
+            (ArrayKind::OutputBias, output_bias),
         ];
         self.slope(gpu.tensor(loss, Shape::new([1])), rows, others)
     }
@@ -216,7 +216,7 @@ impl<'a> Pass<'a> {
     }
 
     /// An array of the net.
-    pub fn array(&self, part: Part) -> CubeTensor {
+    pub fn array(&self, part: ArrayKind) -> CubeTensor {
         self.arrays[&part].clone()
     }
 
@@ -225,7 +225,8 @@ impl<'a> Pass<'a> {
         let none = self.gpu.empty(1);
         let [output, output_bias] = match purpose {
             Purpose::Accumulators => [none.arg(), none.arg()],
-            _ => [Part::Output, Part::OutputBias].map(|part| self.array(part).into_buffer_arg()),
+            _ => [ArrayKind::Output, ArrayKind::OutputBias]
+                .map(|part| self.array(part).into_buffer_arg()),
         };
         let Positions { positions, tiles } = part;
         let labels: usize = self.job.aim.arrays().iter().map(|array| array.len()).sum();
@@ -238,7 +239,7 @@ impl<'a> Pass<'a> {
                 grid(tiles.len()),
                 self.form.spread.cube(),
                 self.weight.clone().into_buffer_arg(),
-                self.array(Part::AccumulatorBias).into_buffer_arg(),
+                self.array(ArrayKind::AccumulatorBias).into_buffer_arg(),
                 output,
                 output_bias,
                 self.batch.arg(),
@@ -341,18 +342,18 @@ impl<'a> Pass<'a> {
         &self,
         loss: CubeTensor,
         rows: Buffer,
-        others: impl IntoIterator<Item = (Part, Buffer)>,
+        others: impl IntoIterator<Item = (ArrayKind, Buffer)>,
     ) -> Slope<Cube> {
         let Self { gpu, arrays, .. } = self;
-        let mut gradients: BTreeMap<Part, Buffer> = others.into_iter().collect();
-        if let Some(shared) = arrays.get(&Part::Factor(0)) {
+        let mut gradients: BTreeMap<ArrayKind, Buffer> = others.into_iter().collect();
+        if let Some(shared) = arrays.get(&ArrayKind::Factor(0)) {
             // What all king buckets share counts in each.
             let width = shared.shape().num_elements();
             let buckets = 0..self.job.kernel.net.rows() / PIECES;
             let sum = sums::runs(gpu, &rows, &[buckets], width);
-            gradients.insert(Part::Factor(0), sum);
+            gradients.insert(ArrayKind::Factor(0), sum);
         }
-        gradients.insert(Part::Rows(0), rows);
+        gradients.insert(ArrayKind::Rows(0), rows);
         let in_order = self.job.kernel.net.arrays().into_iter().map(|array| {
             let gradient = gradients.remove(&array.part).expect("each array has a gradient");
             gpu.tensor(gradient, arrays[&array.part].shape())
