@@ -250,6 +250,22 @@ impl<'a> Reader<'a> {
         Ok(read)
     }
 
+    /// Reads the end of each file, to find files that are cut off before training begins. The last
+    /// record may begin before the last part.
+    fn check_ends(&self) -> Result<(), LoadError> {
+        let check_end = |file: usize| {
+            for part in (self.starts[file]..self.starts[file + 1]).rev() {
+                if self.read_part(part, None, 0)?.found.facts.read > 0 {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let files = (0..self.files.len()).into_par_iter();
+        let checked: Vec<Result<(), LoadError>> = files.map(check_end).collect();
+        checked.into_iter().collect()
+    }
+
     /// Positions to train on, as far as the parts that were read tell.
     fn estimate(&self, done: &Done) -> u64 {
         let (mut estimate, mut parts_of_files) = (0.0, 0);
@@ -299,6 +315,9 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         missing.clear();
     }
     let is_whole = missing.is_empty();
+    if !is_whole {
+        reader.check_ends()?;
+    }
     let Reader { files, starts, sketch, keeps, .. } = reader;
     let mut scan = Scan { is_whole, ..Scan::default() };
     scan.sketch = sketch.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -207,7 +207,7 @@ pub(super) struct Found {
     pub facts: Facts,
     /// Those to train on.
     pub records: Vec<Packed>,
-    /// The hashes of games, or of positions without, that are no larger than a bound.
+    /// The hashes of games, or of positions without, below a bound.
     pub hashes: Vec<u64>,
 }
 
@@ -218,7 +218,7 @@ impl Part {
     }
 
     /// Reads the next block; false at the end. `each` gets the positions that passed the filter, with
-    /// their purpose, in order. Hashes beyond `bound` are left out.
+    /// their purpose, in order. Hashes from `bound` on are left out.
     pub fn next(
         &mut self,
         bound: u64,
@@ -258,7 +258,7 @@ impl Part {
                 Subset::Unused => facts.left_out += 1,
                 Subset::Validation | Subset::Test => {}
             }
-            if group <= bound && subset != Subset::Unused && found.hashes.last() != Some(&group) {
+            if group < bound && subset != Subset::Unused && found.hashes.last() != Some(&group) {
                 found.hashes.push(group);
             }
             each(sample, subset);

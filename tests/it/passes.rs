@@ -2,13 +2,14 @@
 
 use nnuance::architecture::Views;
 use nnuance::batch::Batch;
-use nnuance::format::{Format, bulletformat, text, write_all};
+use nnuance::format::{Format, bulletformat, text, viriformat, write_all};
 use nnuance::loader::{Plan, Stream};
 use nnuance::place::Place;
 use nnuance::sample::Sample;
 use tempfile::TempDir;
 
 use crate::games;
+use crate::program::refused;
 
 const POSITIONS: usize = 60_000;
 const WINDOW: usize = 8_000;
@@ -112,4 +113,29 @@ fn neighbours_come_far_apart() {
     assert!((0.5..0.8).contains(&(mean / WINDOW as f64)), "{mean}");
     let close = apart.iter().filter(|it| **it < 100).count() as f64 / apart.len() as f64;
     assert!(close < 0.03, "{close}");
+}
+
+/// The last record of a file that is cut off may begin in its last piece, or before.
+#[test]
+fn cut_end_is_found_before_training() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = folder.path().join("start.bf");
+    write_all(&start, &bulletformat::FORMAT, &games::samples(1000, 1)).expect("a file");
+    let games = std::path::Path::new("data/selfplay-sf15.vf");
+    for (format, source, times, place) in [
+        (&bulletformat::FORMAT, start.as_path(), 3000, "record 2998273: the file ends after 5 of"),
+        (&viriformat::FORMAT, games, 3, "the file ends before the game does"),
+    ] {
+        let mut bytes = std::fs::read(source).expect("a file").repeat(times);
+        let piece = format.cut.expect("a format that is cut").bytes as usize;
+        bytes.truncate(bytes.len() / piece * piece + 5);
+        let path = folder.path().join(format.name);
+        std::fs::write(&path, bytes).expect("a file");
+        let said = refused(&format!(
+            "version = 3\n[data]\nfiles = [{path:?}]\nwindow = 10000\n\
+             [net]\ninputs = \"perspective\"\nhidden = 8\n[target]\nwdl = 0.5\n\
+             [schedule]\npositions = 100000\nbatch = 1000\nlearning_rate = 0.001\n"
+        ));
+        assert!(said.contains(place) && said.contains("data.bad_records"), "{said}");
+    }
 }
