@@ -167,7 +167,7 @@ impl Config {
     }
 
     /// Targets of positions: first without a source, then of each source.
-    pub fn worths(&self) -> Vec<SourceTarget> {
+    pub fn source_targets(&self) -> Vec<SourceTarget> {
         let promise = self.promise;
         let own = |source: &Source| {
             let scale = source.score_scale.unwrap_or(promise.scale);

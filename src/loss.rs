@@ -66,17 +66,17 @@ impl Loss {
     }
 
     /// Derivative of the loss by the logit; 0 where it is undefined.
-    pub fn slope(self, logit: f64, target: f64) -> f64 {
+    pub fn derivative(self, logit: f64, target: f64) -> f64 {
         let expected = sigmoid(logit);
         let (error, steepness) = (expected - target, expected * (1.0 - expected));
-        let slope = match self.shape {
+        let derivative = match self.shape {
             LossShape::Squared => 2.0 * error * steepness,
             LossShape::Power => {
                 self.power * error.abs().powf(self.power - 1.0) * error.signum() * steepness
             }
             LossShape::CrossEntropy => error,
         };
-        slope * self.weight(error)
+        derivative * self.weight(error)
     }
 
     /// Weight of an error.

@@ -17,7 +17,7 @@ pub struct Sums {
 /// The derivatives of a value by its sums. With them the derivative by a weight is
 /// `normal * (white - black)`, `safety[0] * white + safety[1] * black` or `complexity * count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Slopes {
+pub struct SumDerivatives {
     pub normal: [f64; 2],
     pub safety: [[f64; 2]; 2],
     pub complexity: f64,
@@ -51,7 +51,7 @@ impl Sums {
 
     /// Derivatives of [`Sums::white`]. At its kinks: `eg = 0` and `|eg| + complexity = 0` count as
     /// not crossed, and a SAFETY sum of 0 as not positive.
-    pub fn slopes(&self, shares: [f64; 2]) -> Slopes {
+    pub fn derivatives(&self, shares: [f64; 2]) -> SumDerivatives {
         let [_, eg] = self.tapered();
         let crossed = self.crossed(eg);
         let endgame = if crossed { 0.0 } else { shares[1] };
@@ -59,7 +59,7 @@ impl Sums {
         let mg = |sum: f64| -2.0 * sum.max(0.0) / SAFETY_MIDDLEGAME * shares[0];
         let positive = |sum: f64| if sum > 0.0 { 1.0 } else { 0.0 };
         let eg_slope = |sum: f64| -positive(sum) / SAFETY_ENDGAME * endgame;
-        Slopes {
+        SumDerivatives {
             normal: [shares[0], endgame],
             safety: [[mg(white[0]), eg_slope(white[1])], [-mg(black[0]), -eg_slope(black[1])]],
             complexity: if crossed { 0.0 } else { shares[1] * sign(eg) },

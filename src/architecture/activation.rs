@@ -109,7 +109,7 @@ impl Curve {
 
     /// Derivative; at the ends it equals that of Burn's operations.
     #[inline(always)]
-    pub fn slope_f32(self, x: f32) -> f32 {
+    pub fn derivative_f32(self, x: f32) -> f32 {
         let raised = if self.inner == 2 { x * x } else { x };
         let inside = match self.bounded {
             true => (0.0..=1.0).contains(&raised),

@@ -93,7 +93,7 @@ impl Choices {
 
     /// Loss of a position whose moves teach something. `outputs` are those of its rows, in units of
     /// `scale` centipawns; derivatives are by values for the side that moved.
-    pub fn judge<T: Copy + Into<f64>>(
+    pub fn position_loss<T: Copy + Into<f64>>(
         &self,
         position: usize,
         outputs: &[T],
@@ -132,11 +132,12 @@ impl Choices {
     }
 
     /// Derivatives of the mean loss by the logits of all rows.
-    pub fn pull(&self, logits: &[f32]) -> Vec<f32> {
+    pub fn logit_gradients(&self, logits: &[f32]) -> Vec<f32> {
         let count = self.count();
         let mut forces = vec![0.0; logits.len()];
         for (position, rows) in self.iter().enumerate().filter(|(_, rows)| Self::teaches(rows)) {
-            let ChoiceLoss { slopes, .. } = self.judge(position, &logits[rows.clone()], self.scale);
+            let ChoiceLoss { slopes, .. } =
+                self.position_loss(position, &logits[rows.clone()], self.scale);
             let signed = slopes.iter().zip(&self.signs[rows.clone()]);
             for (force, (slope, sign)) in forces[rows].iter_mut().zip(signed) {
                 *force = (slope * self.scale * f64::from(*sign) / count) as f32;
@@ -157,7 +158,7 @@ impl Choices {
                     let values = self.values(rows, logits, self.scale);
                     1.0 - first(&values[..values.len() - 1])
                 }
-                None => self.judge(position, logits, self.scale).loss,
+                None => self.position_loss(position, logits, self.scale).loss,
             };
             count += 1.0;
         }

@@ -20,7 +20,7 @@ use crate::input;
 use crate::loader::{Encoder, Filter, LoadError, Passes, Plan, Scan, Stream, scan};
 use crate::log::{Row, TrainStep};
 use crate::model::{
-    Adapter, Aim, Compute, Device, Kind, Model, Precision, Slope, Stage, initial, is_gpu,
+    Adapter, Aim, Compute, Device, Kind, LossGradients, Model, Precision, Stage, initial, is_gpu,
 };
 use crate::place::Place as DataPlace;
 use crate::progress::Progress;
@@ -303,7 +303,7 @@ impl Bench<'_> {
                 let before = model.take().context("a step gives the model back")?;
                 let touched = before.touched(&batch.inputs);
                 let before = optimizer.catch_up(before, Some(&touched));
-                let slope = before.slope(&batch.inputs, Aim::Targets(&batch.results));
+                let slope = before.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
                 model = Some(optimizer.step(RATE, before, slope.gradients, &slope.touched));
                 positions += batch.len() as u64;
             }
@@ -333,7 +333,7 @@ impl Bench<'_> {
             steps: span.steps,
             learning_rate: over(config.learning_rate.clone())?,
             wdl: over(config.target.wdl.clone())?,
-            worths: config.worths(),
+            source_targets: config.source_targets(),
             loss: config.loss,
             optimizer: config.optimizer.clone(),
             validate_every: if rows { GPU_ROWS } else { ROWS },
@@ -378,8 +378,8 @@ impl Bench<'_> {
                 end(place.unwrap_or(0));
             };
             let Model::Net(net) = &model else { bail!("the bench is for nets") };
-            let Slope { gradients, touched, .. } =
-                net.slope(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
+            let LossGradients { gradients, touched, .. } =
+                net.loss_gradients(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
             self.wait()?;
             end(4);
             model = optimizer.step(RATE, model, gradients, &touched);

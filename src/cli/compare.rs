@@ -9,8 +9,8 @@ use super::options::{DataFiles, Place};
 use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
-use crate::run::evaluator::{Evaluator, each_once};
-use crate::run::honest::honest;
+use crate::run::evaluator::{Evaluator, require_distinct_evaluations};
+use crate::run::honest::select_positions;
 use crate::run::measure::{self, Measurement, read};
 use crate::run::{moves, played};
 
@@ -67,7 +67,7 @@ const BOARDS: usize = 4;
 const OPENING: u16 = 16;
 
 pub fn run(args: Args) -> Result<()> {
-    each_once(&args.evaluations)?;
+    require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
     let place = args.place.open(Precision::F32)?;
     let evaluators: Vec<Evaluator> = args
@@ -92,7 +92,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     // The filter of a training may drop captures, which move ranking needs.
     let chosen = filter.is_some() || args.moves;
-    let measured = honest(&evaluators, samples, args.all, chosen)?;
+    let measured = select_positions(&evaluators, samples, args.all, chosen)?;
     if args.moves {
         measured.notes.iter().for_each(|note| eprintln!("{note}"));
         let found = moves::find(&evaluators, measured, &terminal)?;

@@ -12,7 +12,7 @@ use crate::format::unpack;
 use crate::model::Precision;
 use crate::report::Values;
 use crate::run::Evaluator;
-use crate::run::path::as_engines_load;
+use crate::run::path::evaluated_file;
 use crate::sample::{Position, Sample};
 
 /// Evaluate positions, one line `FEN;cp` each: nets in integers as engines do, and all else
@@ -53,8 +53,8 @@ pub type Read = (String, Position);
 pub fn run(args: Args) -> Result<()> {
     let terminal = Terminal::default();
     let place = args.place.open(Precision::F32)?;
-    let evaluator = Evaluator::open(&as_engines_load(&args.evaluation), &place, &terminal)?;
-    evaluator.knows_bare_positions()?;
+    let evaluator = Evaluator::open(&evaluated_file(&args.evaluation), &place, &terminal)?;
+    evaluator.require_bare_positions()?;
     let mut positions = positions(args.fens.as_deref(), &args.positions)?;
     let blocks = std::iter::from_fn(|| {
         let block: Vec<Result<Read>> = positions.by_ref().take(AT_ONCE).collect();

@@ -14,7 +14,7 @@ use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
 use crate::report::{MatchedScale, Table};
-use crate::run::export::{Origin, WrittenNet, match_to, read, refuse_overwriting, write};
+use crate::run::export::{Origin, WrittenNet, match_to, read, require_distinct, write};
 use crate::run::folder::{BEST, NET};
 use crate::run::path::{FileKind, holds_terms, in_folder, kind_of};
 use crate::run::terms::read_weights;
@@ -96,11 +96,8 @@ pub fn run(args: Args) -> Result<()> {
     }
     let path = in_folder(&args.checkpoint, BEST)?;
     let name = path.display();
-    refuse_overwriting(&path, &output)?;
-    out::refuse_existing(
-        &export::paths(&output)?.each_ref().map(PathBuf::as_path),
-        args.overwrite,
-    )?;
+    require_distinct(&path, &output)?;
+    out::require_new(&export::paths(&output)?.each_ref().map(PathBuf::as_path), args.overwrite)?;
     // Opened and dropped, so that an unwritable net is found before the long work.
     Output::create(&output)?;
     let mut source = read(&path)?;
@@ -201,7 +198,7 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         "the export would overwrite {}, which it is made from",
         from.display()
     );
-    out::refuse_existing(&[output], args.overwrite)?;
+    out::require_new(&[output], args.overwrite)?;
     let (weights, units) = read_weights(path).with_context(|| path.display().to_string())?;
     let origin = weights.source.clone().unwrap_or_else(|| path.display().to_string());
     let (list, values) = weights.used();
@@ -249,7 +246,7 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
             file.display()
         );
     }
-    out::refuse_existing(&[&output], *overwrite)?;
+    out::require_new(&[&output], *overwrite)?;
     // Opened and dropped, so that an unwritable file is found before the long proof.
     Output::create(&output)?;
     let loaded = export::load(&path)?;

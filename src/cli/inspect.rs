@@ -11,7 +11,7 @@ use super::terminal::Terminal;
 use crate::draw::page;
 use crate::output;
 use crate::run::folder::BEST;
-use crate::run::inspect::{look, positions};
+use crate::run::inspect::{inspect_net, positions};
 use crate::run::path::in_folder;
 use crate::run::{Recipe, export};
 
@@ -46,13 +46,14 @@ pub fn run(args: Args) -> Result<()> {
     let path = in_folder(&args.net, BEST)?;
     let name = path.display().to_string();
     if let Some(page) = &args.output {
-        out::may_be_page(page)?;
+        out::require_page(page)?;
     }
     let source = export::read(&path)?;
     let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
     let mut samples = positions(given, recipe.as_ref(), &path, &terminal)?;
     samples.truncate(args.positions as usize);
-    let inspection = look(&source, &samples, 50_000, &terminal).with_context(|| name.clone())?;
+    let inspection =
+        inspect_net(&source, &samples, 50_000, &terminal).with_context(|| name.clone())?;
     out::result(args.json, &inspection, inspection.text())?;
     if let Some(path) = &args.output {
         let page = page(&name, &html! { p { (inspection.net) } }, &inspection.pictures());

@@ -65,7 +65,7 @@ enum Command {
 
 /// Runs the program: installs additions, parses the command line, runs the command.
 pub fn main(install: impl FnOnce() -> anyhow::Result<()>) -> ExitCode {
-    bear_limits();
+    ignore_size_signal();
     let ended = install().and_then(|()| match Cli::try_parse() {
         Ok(cli) => cli.run(),
         Err(usage) if cluster::is_first() => out::usage(&usage),
@@ -84,7 +84,7 @@ pub fn main(install: impl FnOnce() -> anyhow::Result<()>) -> ExitCode {
 }
 
 /// Turns the file size limit (`ulimit -f`) into an error of the file instead of a silent kill.
-fn bear_limits() {
+fn ignore_size_signal() {
     #[cfg(unix)]
     // SAFETY: ignoring a signal runs no code of ours.
     unsafe {

@@ -28,7 +28,7 @@ pub fn note(text: Arguments) {
 }
 
 /// Fails if a file exists, unless `overwrite`.
-pub fn refuse_existing(paths: &[&Path], overwrite: bool) -> Result<()> {
+pub fn require_new(paths: &[&Path], overwrite: bool) -> Result<()> {
     let there = |path: &&&Path| path.exists() && !output::is_device(path);
     let there: Vec<String> =
         paths.iter().filter(there).map(|path| path.display().to_string()).collect();
@@ -45,7 +45,7 @@ pub fn refuse_existing(paths: &[&Path], overwrite: bool) -> Result<()> {
 ///
 /// # Errors
 /// If it cannot be written, or exists and is not a page of ours.
-pub fn may_be_page(path: &Path) -> Result<()> {
+pub fn require_page(path: &Path) -> Result<()> {
     if path.exists() {
         let mark = format!("name=\"generator\" content=\"{MARK}\"");
         let mut head = Vec::new();

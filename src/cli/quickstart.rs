@@ -71,8 +71,8 @@ const STEPS: [(&str, &str); 9] = [
 ];
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    lay_out()?;
-    take_folder()?;
+    write_kit()?;
+    prepare_folder()?;
     let start = Instant::now();
     for (number, (why, command)) in STEPS.iter().enumerate() {
         let command = match (command.starts_with("train "), &args.device[..]) {
@@ -96,7 +96,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 const FOLDER: &str = "runs/quickstart";
 
 /// Makes the folder, or recognises it by its mark: any other folder contains work of the user.
-fn take_folder() -> Result<()> {
+fn prepare_folder() -> Result<()> {
     let folder = Path::new(FOLDER);
     let mark = folder.join(".quickstart");
     ensure!(
@@ -133,7 +133,7 @@ const FILES: [(&str, &[u8]); 6] = [
 const KIT: &str = "nnuance-quickstart";
 
 /// Changes to a folder with all files: this one, or one below it to which they are written.
-fn lay_out() -> Result<()> {
+fn write_kit() -> Result<()> {
     if FILES.iter().all(|(name, _)| Path::new(name).exists()) {
         return Ok(());
     }

@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<()> {
-    out::may_be_page(&args.output)?;
+    out::require_page(&args.output)?;
     let place = args.place.open(Precision::F32)?;
     let runs: Vec<ShownRun> =
         args.runs.iter().map(|folder| ShownRun::read(folder)).collect::<Result<_>>()?;

@@ -128,7 +128,7 @@ impl Session<'_, '_> {
         match command {
             Command::Uci => self.introduce(),
             Command::IsReady => say("readyok"),
-            Command::NewGame => self.order(|worker| worker.searcher.forget()),
+            Command::NewGame => self.order(|worker| worker.searcher.clear()),
             Command::Set { name, value } => {
                 if let Err(wrong) = self.set(&name, &value) {
                     say(&format!("info string {wrong}"));

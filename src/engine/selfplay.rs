@@ -65,7 +65,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, En
     let items = job.range.clone().skip(journal.progress().items as usize).map(Ok);
     let report =
         drive(&job.crew.workers(), (journal, 1), items, work, keep, ("games", total), watch)?;
-    report.unless_empty(&job.output, "no games were asked for")
+    report.require_written(&job.output, "no games were asked for")
 }
 
 /// Plays a game by its number, with a player without memory.

@@ -139,7 +139,7 @@ const WAITING: usize = 256;
 
 /// Milliseconds that a program may take to exit after it closed its output, so that its status is
 /// known.
-const FAREWELL: u64 = 500;
+const EXIT_TIME: u64 = 500;
 
 impl Uci {
     /// Starts an engine and sets its options, which it must support.
@@ -259,7 +259,7 @@ impl Uci {
     }
 
     fn ended(&mut self) -> String {
-        let deadline = Deadline::after(FAREWELL);
+        let deadline = Deadline::after(EXIT_TIME);
         let how = loop {
             match self.child.try_wait() {
                 Ok(None) if !deadline.left().is_zero() => thread::sleep(Duration::from_millis(5)),

@@ -179,7 +179,7 @@ fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), 
             return Err(ImportError::Count { id, found, expected, shape: net.to_string() });
         }
         let values = match array.part {
-            ArrayKind::Layer(_) | ArrayKind::Output => turned(&values, array.fan_in),
+            ArrayKind::Layer(_) | ArrayKind::Output => transposed(&values, array.fan_in),
             _ => values,
         };
         weights.insert(&array.name, &array.shape, values);
@@ -210,7 +210,7 @@ fn id(net: &Architecture, part: ArrayKind) -> String {
 }
 
 /// Transposes `[input][output]` to `[output][input]`.
-fn turned(values: &[f32], inputs: usize) -> Vec<f32> {
+fn transposed(values: &[f32], inputs: usize) -> Vec<f32> {
     let outputs = values.len() / inputs;
     (0..outputs).flat_map(|output| values.iter().skip(output).step_by(outputs)).copied().collect()
 }

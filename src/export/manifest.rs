@@ -177,7 +177,7 @@ impl Sidecar {
     }
 }
 
-pub fn beside_net(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
+pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
     let Some(manifest) = read_manifest(path)? else {
         return Ok(description(path)?.map_or(Sidecar::Nothing, Sidecar::Description));
     };
@@ -201,10 +201,10 @@ pub struct LoadedNet {
 /// Loads a net with its manifest or description, else with the default [`Hints`].
 pub fn load(path: &Path) -> Result<LoadedNet, LoadError> {
     let bytes = read(path)?;
-    let beside = beside_net(path, &bytes)?;
-    let net = Net::read(&bytes, &beside.hints().unwrap_or_default())
+    let sidecar = sidecar_of(path, &bytes)?;
+    let net = Net::read(&bytes, &sidecar.hints().unwrap_or_default())
         .map_err(|error| LoadError::Net { path: path.into(), error })?;
-    let (manifest, described) = match beside {
+    let (manifest, described) = match sidecar {
         Sidecar::Manifest(manifest) => (Some(manifest), false),
         Sidecar::Description(hints) => {
             agrees(path, &hints, net.architecture())?;

@@ -155,7 +155,7 @@ struct BinpackWriter {
 impl Writer for BinpackWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         if let Some(chain) = &mut self.chain
-            && chain.go_on(sample)?
+            && chain.append(sample)?
         {
             return Ok(());
         }

@@ -91,10 +91,10 @@ struct EpdWriter;
 impl Writer for EpdWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
-        let result = fields::share_text(fields::turned_result(sample.result, turn))?;
+        let result = fields::share_text(fields::flip_result(sample.result, turn))?;
         let fen = sample.position.fen();
         let score = match sample.score {
-            Some(score) => format!(" {}", fields::turned_score(score, turn)?),
+            Some(score) => format!(" {}", fields::flip_score(score, turn)?),
             None => String::new(),
         };
         out.extend_from_slice(format!("{fen} [{result}]{score}\n").as_bytes());

@@ -7,7 +7,7 @@ use shakmaty::{Board, Chess, Color, Move, Position as _, Rank, Role, Square};
 use crate::sample::{PlayedMove, Position, Sample};
 
 /// Converts a score between White's point of view and the side to move's; -32768 has no negative.
-pub fn turned_score(score: i16, turn: Color) -> Result<i16, String> {
+pub fn flip_score(score: i16, turn: Color) -> Result<i16, String> {
     match score.checked_neg() {
         None => Err(format!("score {score} is out of range, expected -32767 to 32767")),
         Some(negative) => Ok(if turn == Color::Black { negative } else { score }),
@@ -20,11 +20,11 @@ pub fn score(sample: &Sample) -> Result<i16, String> {
 
 /// Checks that every format can store a score.
 pub fn score_in_range(score: i16) -> Result<i16, String> {
-    turned_score(score, Color::White)
+    flip_score(score, Color::White)
 }
 
 /// Converts a result between White's point of view and the side to move's.
-pub fn turned_result(result: f32, turn: Color) -> f32 {
+pub fn flip_result(result: f32, turn: Color) -> f32 {
     if turn == Color::Black { 1.0 - result } else { result }
 }
 
@@ -156,8 +156,8 @@ pub fn seen_by_white(
 ) -> Result<Sample, String> {
     let turn = position.turn();
     Ok(Sample {
-        result: turned_result(result, turn),
-        score: score.map(|score| turned_score(score, turn)).transpose()?,
+        result: flip_result(result, turn),
+        score: score.map(|score| flip_score(score, turn)).transpose()?,
         ..Sample::of(position)
     })
 }
@@ -203,5 +203,5 @@ impl Chain {
 }
 
 fn white_result(sample: &Sample) -> Result<u8, String> {
-    result_byte(turned_result(sample.result, sample.position.turn()))
+    result_byte(flip_result(sample.result, sample.position.turn()))
 }

@@ -117,8 +117,8 @@ struct MarlinWriter;
 impl Writer for MarlinWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
-        let white_score = fields::turned_score(fields::score(sample)?, turn)?;
-        let white_result = fields::result_byte(fields::turned_result(sample.result, turn))?;
+        let white_score = fields::flip_score(fields::score(sample)?, turn)?;
+        let white_result = fields::result_byte(fields::flip_result(sample.result, turn))?;
         Record::encode(&sample.position, white_score, white_result, out);
         Ok(())
     }

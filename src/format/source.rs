@@ -189,7 +189,7 @@ impl Source {
         }
         self.some |= out.len() > before;
         if self.view != self.format.view.usual() {
-            turn_black(&mut out[before..]);
+            flip_black(&mut out[before..]);
         }
         if self.ended && !self.some {
             let (path, skipped) = (self.path.clone(), self.bad.count);
@@ -242,9 +242,9 @@ fn lines_before(path: &Path, place: u64) -> io::Result<u64> {
 }
 
 /// Converts samples read in the other point of view, which differs if Black is to move.
-fn turn_black(samples: &mut [Sample]) {
+fn flip_black(samples: &mut [Sample]) {
     for sample in samples.iter_mut().filter(|sample| sample.position.turn().is_black()) {
-        sample.result = fields::turned_result(sample.result, Color::Black);
+        sample.result = fields::flip_result(sample.result, Color::Black);
         sample.score = sample.score.map(i16::saturating_neg);
     }
 }
@@ -262,13 +262,13 @@ pub(super) fn opened(
     if head.is_empty() {
         return Err(ReadError::Empty(path_buf()));
     }
-    let format = sniff(path, &head, given)
+    let format = detect_format(path, &head, given)
         .map_err(|looks| ReadError::Unrecognised { path: path_buf(), looks })?;
     Ok((format, input, file))
 }
 
 /// Detects the format by the first bytes of the content, and checks the format `given`.
-pub fn sniff(
+pub fn detect_format(
     path: &Path,
     head: &[u8],
     given: Option<&'static Format>,

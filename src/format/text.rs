@@ -35,8 +35,8 @@ struct TextWriter;
 impl Writer for TextWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
-        let score = fields::turned_score(fields::score(sample)?, turn)?;
-        let result = fields::result_text(fields::turned_result(sample.result, turn))?;
+        let score = fields::flip_score(fields::score(sample)?, turn)?;
+        let result = fields::result_text(fields::flip_result(sample.result, turn))?;
         let fen = sample.position.fen();
         out.extend_from_slice(format!("{fen} | {score} | {result}\n").as_bytes());
         Ok(())

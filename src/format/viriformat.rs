@@ -123,7 +123,7 @@ impl ViriReader {
                 self.skip()?;
                 return Err(Fault::Skipped(bad(moves, format!("more than {LONGEST} moves"))));
             }
-            let read = fields::turned_score(white_score, turn).and_then(|score| {
+            let read = fields::flip_score(white_score, turn).and_then(|score| {
                 legal(&entry, &chess).map(|(played, legal)| (score, played, legal))
             });
             let (score, played, legal) = match read {
@@ -134,7 +134,7 @@ impl ViriReader {
                 }
             };
             out.push(Sample {
-                result: fields::turned_result(result, turn),
+                result: fields::flip_result(result, turn),
                 score: Some(score),
                 ply: Some(ply),
                 played: Some(played),
@@ -192,7 +192,7 @@ impl Writer for ViriWriter {
         let (Some(_), Some(played)) = (sample.game, sample.played) else {
             return Err(GAMELESS.to_string());
         };
-        let score = fields::turned_score(fields::score(sample)?, sample.position.turn())?;
+        let score = fields::flip_score(fields::score(sample)?, sample.position.turn())?;
         if !self.game.as_ref().is_some_and(|game| game.leads_to(sample)) {
             self.finish(out);
         }

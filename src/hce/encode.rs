@@ -78,7 +78,7 @@ fn split<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
 }
 
 /// Converts the entries of terms that are not chosen into sums, added to those of frozen terms.
-pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
+pub fn freeze(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
     let rows = terms.len();
     let any = |entries: &[u16]| entries.iter().any(|term| !chosen.terms[usize::from(*term)]);
     let [normal, safety, complexity] =
@@ -104,20 +104,20 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
         }
     }
     Terms {
-        normal: kept(terms.normal, rows, chosen),
-        safety: kept(terms.safety, rows, chosen),
-        complexity: kept(terms.complexity, rows, chosen),
+        normal: choose_entries(terms.normal, rows, chosen),
+        safety: choose_entries(terms.safety, rows, chosen),
+        complexity: choose_entries(terms.complexity, rows, chosen),
         frozen: held_sums,
         columns: Vec::new(),
         ..terms
     }
 }
 
-fn kept<C: Copy + Default>(entries: Rows<C>, rows: usize, chosen: &Chosen) -> Rows<C> {
-    let mut kept = Rows::default();
+fn choose_entries<C: Copy + Default>(entries: Rows<C>, rows: usize, chosen: &Chosen) -> Rows<C> {
+    let mut choose_entries = Rows::default();
     for row in 0..rows {
         let entries = entries.row(row).filter(|(term, _)| chosen.terms[*term]);
-        kept.push(row, entries.map(|(term, count)| (term as u16, count)));
+        choose_entries.push(row, entries.map(|(term, count)| (term as u16, count)));
     }
-    kept
+    choose_entries
 }

@@ -53,7 +53,7 @@ struct Weighted<'a> {
 
 impl Sink for Weighted<'_> {
     #[inline]
-    fn wants(&self, part: EvaluationPart) -> bool {
+    fn needs(&self, part: EvaluationPart) -> bool {
         self.evaluator.parts.has(part)
     }
 

@@ -11,7 +11,7 @@ pub mod terms;
 mod trace;
 mod weights;
 
-pub use encode::{Coding, hold};
+pub use encode::{Coding, freeze};
 pub use evaluate::evaluate;
 pub use evaluator::HceEvaluator;
 pub use json::HceFileError;

@@ -49,7 +49,7 @@ impl Trace {
 
 impl Sink for Trace {
     #[inline]
-    fn wants(&self, part: EvaluationPart) -> bool {
+    fn needs(&self, part: EvaluationPart) -> bool {
         self.parts.has(part)
     }
 
@@ -64,7 +64,7 @@ impl Sink for Trace {
 /// Receives the terms of a position from [`evaluate`](super::evaluate).
 pub trait Sink {
     /// Whether the terms of a part are counted.
-    fn wants(&self, part: EvaluationPart) -> bool;
+    fn needs(&self, part: EvaluationPart) -> bool;
 
     /// Counts a term for a colour; for SAFETY that is the colour whose king is in danger, for
     /// COMPLEXITY always White.
@@ -116,7 +116,7 @@ impl TermCounts {
 }
 
 impl Sink for TermCounts {
-    fn wants(&self, _: EvaluationPart) -> bool {
+    fn needs(&self, _: EvaluationPart) -> bool {
         true
     }
 

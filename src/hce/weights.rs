@@ -160,7 +160,7 @@ impl HceWeights {
     }
 
     /// Resets the changes, so that tensors have their start values.
-    pub fn forget(weights: &mut Weights) {
+    pub fn reset_changes(weights: &mut Weights) {
         for name in [TENSORS[1], TEMPO[1]] {
             if let Some(array) = weights.0.get_mut(name) {
                 array.values.fill(0.0);

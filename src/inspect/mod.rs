@@ -66,7 +66,7 @@ pub fn inspect(
     let (layers, maps) = neurons::neurons(&float, scale, samples);
     let step = samples.len().div_ceil(most.max(1)).max(1);
     let some: Vec<&Sample> = samples.iter().step_by(step).collect();
-    let worths = pieces::worths(&float, scale, &some);
+    let removed_pieces = pieces::removed_pieces(&float, scale, &some);
     let terms = terms::terms(&float, &layers[0], &some, hce);
     Ok(Inspection {
         net: architecture.to_string(),
@@ -76,8 +76,8 @@ pub fn inspect(
         layers,
         maps,
         removed_from: some.len() as u64,
-        values: pieces::values(&worths),
-        squares: pieces::squares(&worths),
+        values: pieces::values(&removed_pieces),
+        squares: pieces::squares(&removed_pieces),
         rows: rows::rows(&float, scale, &some),
         terms,
     })

@@ -53,14 +53,14 @@ pub(super) struct RemovedPiece {
 }
 
 /// Values of all pieces but kings.
-pub(super) fn worths(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RemovedPiece> {
+pub(super) fn removed_pieces(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RemovedPiece> {
     let chunks = by_chunk(samples, |samples| {
-        let mut worths = Vec::with_capacity(24 * samples.len());
+        let mut removed_pieces = Vec::with_capacity(24 * samples.len());
         let mut counts = vec![0; float.net.inputs.rows()];
         for Sample { position, .. } in samples {
-            of_position(float, scale, position, &mut counts, &mut worths);
+            of_position(float, scale, position, &mut counts, &mut removed_pieces);
         }
-        worths
+        removed_pieces
     });
     chunks.concat()
 }
@@ -71,7 +71,7 @@ fn of_position(
     scale: f64,
     position: &Position,
     counts: &mut [i32],
-    worths: &mut Vec<RemovedPiece>,
+    removed_pieces: &mut Vec<RemovedPiece>,
 ) {
     let net = &float.net;
     let lists = net.inputs.lists(position);
@@ -81,7 +81,7 @@ fn of_position(
     };
     let with = value(&accumulators, position);
     let sign = scale * f64::from(net.inputs.sign(position));
-    removed(position, worths, |place| {
+    removed(position, removed_pieces, |place| {
         let (left, mut without) = (without(position, place), accumulators.clone());
         // Rows of other pieces change, too, in other sets.
         let others = if net.inputs.is_pieces() { Vec::new() } else { net.inputs.lists(&left) };
@@ -110,7 +110,7 @@ fn without(position: &Position, place: usize) -> Position {
 /// Adds the pieces of a position; `value` gives centipawns for the side to move, by place.
 fn removed(
     position: &Position,
-    worths: &mut Vec<RemovedPiece>,
+    removed_pieces: &mut Vec<RemovedPiece>,
     mut value: impl FnMut(usize) -> f64,
 ) {
     let pieces = |color: Color, role: Role| {
@@ -124,7 +124,7 @@ fn removed(
     for (place, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King) {
         let sign = if piece.color == position.turn() { 1.0 } else { -1.0 };
         let flip = if piece.color == Color::White { 0 } else { 56 };
-        worths.push(RemovedPiece {
+        removed_pieces.push(RemovedPiece {
             role: piece.role as usize - 1,
             square: piece.square as usize ^ flip,
             band,
@@ -135,9 +135,9 @@ fn removed(
 }
 
 /// Means and standard deviations by role and band.
-pub(super) fn values(worths: &[RemovedPiece]) -> Values {
+pub(super) fn values(removed_pieces: &[RemovedPiece]) -> Values {
     let mut sums = [[(0, 0.0, 0.0); 3]; 5];
-    for it in worths {
+    for it in removed_pieces {
         let (count, sum, squares) = &mut sums[it.role][it.band];
         (*count, *sum, *squares) = (*count + 1, *sum + it.value, *squares + it.value * it.value);
     }
@@ -149,9 +149,9 @@ pub(super) fn values(worths: &[RemovedPiece]) -> Values {
     sums.map(|bands| bands.map(value))
 }
 
-pub(super) fn squares(worths: &[RemovedPiece]) -> Vec<Squares> {
+pub(super) fn squares(removed_pieces: &[RemovedPiece]) -> Vec<Squares> {
     let mut sums = [[[(0, 0.0); 64]; 2]; 5];
-    for it in worths {
+    for it in removed_pieces {
         let (count, sum) = &mut sums[it.role][usize::from(!it.middlegame)][it.square];
         (*count, *sum) = (*count + 1, *sum + it.value);
     }

@@ -275,13 +275,13 @@ impl TermsEncoder {
     pub(super) fn piece(&self, terms: Terms, labels: Vec<Label>) -> EncodedTerms {
         let mut counts = vec![0; self.weights.len()];
         terms.count(&mut counts);
-        EncodedTerms { pieces: vec![Arc::new(self.hold(terms))], labels, counts }
+        EncodedTerms { pieces: vec![Arc::new(self.freeze(terms))], labels, counts }
     }
 
     /// Replaces the entries of held terms by sums.
-    pub(super) fn hold(&self, mut terms: Terms) -> Terms {
+    pub(super) fn freeze(&self, mut terms: Terms) -> Terms {
         if self.chosen.terms.iter().any(|chosen| !chosen) {
-            terms = hce::hold(terms, &self.chosen, &self.weights);
+            terms = hce::freeze(terms, &self.chosen, &self.weights);
         }
         // A copy has no unused capacity.
         terms.clone()

@@ -68,7 +68,7 @@ impl Store {
     }
 
     /// About `positions` positions from all over the data: every k-th block.
-    pub fn some(&self, positions: usize) -> Batch {
+    pub fn subsample(&self, positions: usize) -> Batch {
         let every = (self.len() / positions.max(1)).max(1);
         self.of_pieces((0..self.pieces.len()).step_by(every))
     }
@@ -97,9 +97,9 @@ impl Store {
     }
 
     /// Converts the entries of frozen terms to sums.
-    pub fn hold(&mut self, encoder: &TermsEncoder) {
+    pub fn freeze(&mut self, encoder: &TermsEncoder) {
         self.pieces.par_iter_mut().for_each(|piece| {
-            *piece = Arc::new(encoder.hold(Arc::unwrap_or_clone(std::mem::take(piece))));
+            *piece = Arc::new(encoder.freeze(Arc::unwrap_or_clone(std::mem::take(piece))));
         });
     }
 

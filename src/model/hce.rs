@@ -10,7 +10,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::ops::cpu::{Level, TermsJob, terms_gradients, terms_logits};
-use super::{Aim, Compute, Slope, TouchedRows, inner, to_host};
+use super::{Aim, Compute, LossGradients, TouchedRows, inner, to_host};
 use crate::batch::{Rows, Terms};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::weights::{Weights, WeightsError};
@@ -201,16 +201,16 @@ impl HceModel {
         Tensor::cat(logits.map(|piece| self.piece(&weights, &tempo, piece)).collect(), 0)
     }
 
-    /// See [`Model::slope`](super::Model::slope).
+    /// See [`Model::loss_gradients`](super::Model::loss_gradients).
     ///
     /// # Panics
     /// If the objective has a base.
-    pub(super) fn slope(&self, pieces: &[Arc<Terms>], aim: Aim) -> Slope {
+    pub(super) fn loss_gradients(&self, pieces: &[Arc<Terms>], aim: Aim) -> LossGradients {
         let base = aim.judged().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");
         let Some(level) = self.level else {
             let loss = aim.of(self.logits(pieces), 0);
-            return Slope::by_autodiff(loss, self);
+            return LossGradients::by_autodiff(loss, self);
         };
         let ((weights, tempo), device) = (self.values(), self.device());
         let found = terms_gradients(&weights, tempo, self.job(level, pieces, aim));
@@ -222,6 +222,6 @@ impl HceModel {
             gradients.register(self.tempo.change.id, tempo);
         }
         let loss = Tensor::from_data([found.loss as f32], &device);
-        Slope { loss, gradients, touched: TouchedRows::default() }
+        LossGradients { loss, gradients, touched: TouchedRows::default() }
     }
 }

@@ -34,7 +34,7 @@ use crate::batch::{Active, Batch, Inputs, Terms, Touched};
 use crate::weights::{Weights, WeightsError};
 
 /// Gradients by each trained parameter.
-pub struct Slope {
+pub struct LossGradients {
     /// `[1]`, the mean loss; undefined for forces.
     pub loss: Tensor<1>,
     pub gradients: GradientsParams,
@@ -45,7 +45,7 @@ pub struct Slope {
 /// gradients have only these rows, `[touched, N]`; all others are 0.
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
 
-impl Slope {
+impl LossGradients {
     /// Computes gradients by Burn's autodiff.
     fn by_autodiff<M: Module>(loss: Tensor<1>, model: &M) -> Self {
         let gradients = GradientsParams::from_grads(loss.backward(), model);
@@ -118,15 +118,15 @@ impl Model {
     /// # Panics
     /// If the model was not made on a device for training (`Device::autodiff`) and computes by
     /// plain tensor operations.
-    pub fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
+    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
         match self {
-            Model::Net(model) => model.slope(inputs, aim, None),
-            Model::Hce(model) => model.slope(pieces(inputs), aim),
-            Model::Sum(model) => model.slope(inputs, aim),
+            Model::Net(model) => model.loss_gradients(inputs, aim, None),
+            Model::Hce(model) => model.loss_gradients(pieces(inputs), aim),
+            Model::Sum(model) => model.loss_gradients(inputs, aim),
         }
     }
 
-    /// The rows that inputs touch, as in [`Slope`].
+    /// The rows that inputs touch, as in [`LossGradients`].
     pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
         match self {
             Model::Net(net) | Model::Sum(SumModel { net, .. }) => net.touched(inputs),
@@ -142,9 +142,9 @@ impl Model {
     /// The loss, and the derivative by every parameter in the form of [`Model::weights`].
     ///
     /// # Panics
-    /// As [`Model::slope`] does.
+    /// As [`Model::loss_gradients`] does.
     pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
-        let Slope { loss, gradients, .. } = self.slope(inputs, aim).dense(self);
+        let LossGradients { loss, gradients, .. } = self.loss_gradients(inputs, aim).dense(self);
         (to_host(loss)[0], self.collect(Some(&gradients)))
     }
 

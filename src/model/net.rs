@@ -13,7 +13,7 @@ use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 use super::lists::RowLists;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job, lent};
-use super::{Aim, Compute, Slope, TouchedRows, dense, head};
+use super::{Aim, Compute, LossGradients, TouchedRows, dense, head};
 use crate::architecture::{Architecture, Array, ArrayKind, Set};
 use crate::batch::{Active, Inputs, OneHot, Pairs, Touched};
 use crate::weights::{Weights, WeightsError};
@@ -195,15 +195,15 @@ impl NetModel {
         self.logits_of(sums, &inputs.lists().buckets)
     }
 
-    /// See [`Model::slope`](super::Model::slope). `done` is called after each stage on a GPU;
+    /// See [`Model::loss_gradients`](super::Model::loss_gradients). `done` is called after each stage on a GPU;
     /// elsewhere there are no stages.
-    pub fn slope(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> Slope {
+    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> LossGradients {
         let fused = match &self.route {
             Route::Fused(fused) => fused,
-            Route::Lists => return self.slope_by_lists(inputs.one_hot().lists(), aim),
+            Route::Lists => return self.gradients_by_lists(inputs.one_hot().lists(), aim),
             Route::Plain => {
                 let loss = aim.of(self.logits(inputs), 0);
-                return Slope::by_autodiff(loss, self);
+                return LossGradients::by_autodiff(loss, self);
             }
         };
         let touched = fused.kernel.touched(inputs.one_hot());
@@ -219,7 +219,7 @@ impl NetModel {
                 _ => gradients.register(id, Tensor::<1>::from_dispatch(gradient)),
             }
         }
-        Slope {
+        LossGradients {
             loss: Tensor::from_dispatch(found.loss),
             gradients,
             touched: fused.rows(touched.as_ref()),
@@ -258,7 +258,7 @@ impl NetModel {
     }
 
     /// Loss and gradients: Burn's autodiff down to the accumulators, which are sums of lists.
-    fn slope_by_lists(&self, active: &Active, aim: Aim) -> Slope {
+    fn gradients_by_lists(&self, active: &Active, aim: Aim) -> LossGradients {
         let lists = RowLists::new(&self.net, active);
         let sums = self.sums(&lists).require_grad();
         let loss = aim.of(self.logits_of(sums.clone(), &active.buckets), 0);
@@ -275,7 +275,7 @@ impl NetModel {
                 gradients.register(id(part).into(), gradient);
             }
         }
-        Slope { loss, gradients, touched: TouchedRows::default() }
+        LossGradients { loss, gradients, touched: TouchedRows::default() }
     }
 
     /// The arrays in the order of [`Architecture::arrays`], for the fused operations.

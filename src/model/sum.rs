@@ -5,7 +5,7 @@ use std::sync::Arc;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
-use super::{Aim, Compute, HceModel, HceShape, Judged, NetModel, Slope, inner, to_host};
+use super::{Aim, Compute, HceModel, HceShape, Judged, LossGradients, NetModel, inner, to_host};
 use crate::architecture::Architecture;
 use crate::batch::{Active, Inputs, Terms};
 use crate::weights::{Weights, WeightsError};
@@ -51,33 +51,33 @@ impl SumModel {
         self.net.logits(inputs) + terms * signs
     }
 
-    /// See [`Model::slope`](super::Model::slope). The terms are the net's base; then the forces on
+    /// See [`Model::loss_gradients`](super::Model::loss_gradients). The terms are the net's base; then the forces on
     /// the sum are applied to them.
-    pub fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
+    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
         let (active, pieces) = both(inputs);
         let signs = self.signs(pieces);
         let seen = |values: &[f32]| -> Vec<f32> {
             values.iter().zip(&signs).map(|(value, sign)| value * sign).collect()
         };
         let Some(judged) = aim.judged() else {
-            let (net, pulls) = (self.net.slope(inputs, aim, None), seen(aim.numbers()));
-            return self.joined(net, self.terms.slope(pieces, Aim::Forces(&pulls)));
+            let (net, pulls) = (self.net.loss_gradients(inputs, aim, None), seen(aim.numbers()));
+            return self.joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)));
         };
         let mut below = seen(&to_host(inner(self.terms.logits(pieces))));
         if !judged.base.is_empty() {
             below.iter_mut().zip(judged.base).for_each(|(below, base)| *below += base);
         }
         let judged = Judged { base: &below, ..judged };
-        let net = self.net.slope(inputs, Aim::Judged(judged), None);
+        let net = self.net.loss_gradients(inputs, Aim::Judged(judged), None);
         let above = to_host(inner(self.net.logits(inputs)));
         assert_eq!(above.len(), active.len(), "a logit a position");
         let pulls = seen(&judged.forces(&above));
-        self.joined(net, self.terms.slope(pieces, Aim::Forces(&pulls)))
+        self.joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)))
     }
 
     /// Gradients of both, and the net's loss.
-    fn joined(&self, net: Slope, mut terms: Slope) -> Slope {
-        let Slope { loss, mut gradients, touched } = net;
+    fn joined(&self, net: LossGradients, mut terms: LossGradients) -> LossGradients {
+        let LossGradients { loss, mut gradients, touched } = net;
         let (of_terms, of_tempo) = (self.terms.terms.change.id, self.terms.tempo.change.id);
         if let Some(gradient) = terms.gradients.remove::<2>(of_terms) {
             gradients.register(of_terms, gradient);
@@ -85,7 +85,7 @@ impl SumModel {
         if let Some(gradient) = terms.gradients.remove::<1>(of_tempo) {
             gradients.register(of_tempo, gradient);
         }
-        Slope { loss, gradients, touched }
+        LossGradients { loss, gradients, touched }
     }
 }
 

@@ -79,15 +79,15 @@ impl<'a> Accumulator<'a> {
 
     /// Plays a legal move that leads to `after`; computed when a value is needed.
     pub fn play(&mut self, moved: &DirtyPieces, after: &Position) {
-        self.go_on(Some(*moved), after);
+        self.push(Some(*moved), after);
     }
 
     /// Passes the turn on the same board.
     pub fn pass(&mut self, after: &Position) {
-        self.go_on(None, after);
+        self.push(None, after);
     }
 
-    fn go_on(&mut self, moved: Option<DirtyPieces>, after: &Position) {
+    fn push(&mut self, moved: Option<DirtyPieces>, after: &Position) {
         self.depth += 1;
         if self.depth == self.levels.len() {
             self.levels.push(self.levels[self.depth - 1].clone());
@@ -98,12 +98,12 @@ impl<'a> Accumulator<'a> {
 
     /// Updates the perspectives of the position and of its predecessors.
     #[inline(always)]
-    fn settle(&mut self) {
+    fn update_views(&mut self) {
         let settled = |level: &Level| level.pending.is_none();
         let last = self.levels[..=self.depth].iter().rposition(settled);
         for depth in last.expect("the first is settled") + 1..=self.depth {
             let (before, behind) = self.levels.split_at_mut(depth);
-            behind[0].follow(&before[depth - 1], self.net, &mut self.scratch);
+            behind[0].update(&before[depth - 1], self.net, &mut self.scratch);
         }
     }
 
@@ -128,7 +128,7 @@ impl pulp::NullaryFnOnce for Value<'_, '_> {
 
     #[inline(always)]
     fn call(self) -> i32 {
-        self.0.settle();
+        self.0.update_views();
         let Accumulator { net, levels, depth, .. } = self.0;
         let Level { views, position, .. } = &levels[*depth];
         let architecture = net.architecture();
@@ -148,7 +148,7 @@ impl pulp::NullaryFnOnce for Value<'_, '_> {
 impl Level {
     /// Updates or refreshes the perspectives from those of the previous position.
     #[inline(always)]
-    fn follow(&mut self, before: &Level, net: &Net, scratch: &mut Scratch) {
+    fn update(&mut self, before: &Level, net: &Net, scratch: &mut Scratch) {
         let Level { views, lists, position, pending } = self;
         let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
         let Some(Some(moved)) = pending.take() else {

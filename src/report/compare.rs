@@ -416,7 +416,7 @@ impl Comparison {
             one.elo = one.player.map(|player| match alone {
                 Some(_) if zero == Some(player) => rated.elo(player),
                 Some(Meeting { players, pairs }) if players[0] == player => pairs.elo(),
-                Some(Meeting { pairs, .. }) => pairs.turned().elo(),
+                Some(Meeting { pairs, .. }) => pairs.reversed().elo(),
                 None => rated.elo(player),
             });
         }

@@ -44,7 +44,7 @@ impl Pairs {
     }
 
     /// The pairs from the second player's point of view.
-    pub fn turned(&self) -> Self {
+    pub fn reversed(&self) -> Self {
         let mut counts = self.0;
         counts.reverse();
         Self(counts)
@@ -222,7 +222,7 @@ impl Verdict {
     pub fn of_match(names: [&str; 2], pairs: &Pairs) -> Self {
         let ahead = pairs.score().is_none_or(|score| score >= 0.5);
         let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };
-        let pairs = if ahead { *pairs } else { pairs.turned() };
+        let pairs = if ahead { *pairs } else { pairs.reversed() };
         let mut verdict = Self::open([stronger, weaker], pairs.elo(), pairs.p(), pairs.len());
         decide(std::slice::from_mut(&mut verdict), 2);
         verdict
@@ -389,7 +389,7 @@ pub fn ratings(names: &[String], meetings: &[Meeting], zero: Option<usize>) -> R
     let mut rows = vec![vec![Pairs::default(); count]; count];
     for Meeting { players: [a, b], pairs } in meetings {
         rows[*a][*b].merge(pairs);
-        rows[*b][*a].merge(&pairs.turned());
+        rows[*b][*a].merge(&pairs.reversed());
     }
     let table = Crosstable(rows);
     let placed = table.placed(zero);

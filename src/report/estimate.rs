@@ -46,7 +46,7 @@ impl Estimate {
     }
 
     /// Whether the groups are known and enough for a conclusion.
-    pub fn can_tell(&self) -> bool {
+    pub fn is_conclusive(&self) -> bool {
         !self.interval_is_lower_bound && self.groups >= FEW_GROUPS
     }
 }
@@ -234,7 +234,7 @@ pub struct MoveFinder {
 }
 
 /// Means of the probabilities that each evaluation ranks the moves first.
-pub fn found(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> MoveComparison {
+pub fn compare_moves(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> MoveComparison {
     let columns: Vec<Vec<f64>> =
         named.iter().map(|(_, firsts)| groups.sums(firsts.iter().copied())).collect();
     let means = Means::new(groups, &columns);

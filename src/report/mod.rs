@@ -16,7 +16,7 @@ pub mod terms;
 
 pub use compare::{Comparison, PlayedGames, Predictions, Truth, Values, compare};
 pub use deep::{ComparisonInputs, Deep, deep};
-pub use estimate::{MoveComparison, found};
+pub use estimate::{MoveComparison, compare_moves};
 pub use fit::{MatchError, MatchedScale, match_scale};
 pub use fitted::{Sums, part, sums};
 pub use table::{Table, cut, signed, tenths, wrap};

@@ -109,7 +109,7 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<MemberLoss> {
         SeedSpread::of(&seeds.iter().map(of_seed).collect::<Vec<_>>()).expect("a member has seeds")
     };
     let spreads: Vec<SeedSpread> = sums.iter().map(spread).collect();
-    let can_tell = truth.games_known && groups.len() >= FEW_GROUPS && truth.doubt.is_none();
+    let is_conclusive = truth.games_known && groups.len() >= FEW_GROUPS && truth.doubt.is_none();
     let difference = |place: usize| Difference {
         games: means.difference(place, 0),
         seeds: spreads[place].less(&spreads[0]),
@@ -120,7 +120,7 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<MemberLoss> {
     let mut differences: Vec<Difference> = (1..sums.len()).map(difference).collect();
     let standing = chance::standing(&differences.iter().map(p).collect::<Vec<_>>());
     for (it, stands) in differences.iter_mut().zip(standing) {
-        it.decided = can_tell && stands;
+        it.decided = is_conclusive && stands;
     }
     let above_first = [None].into_iter().chain(differences.into_iter().map(Some));
     let measured = above_first.zip(spreads).enumerate();

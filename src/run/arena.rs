@@ -186,7 +186,7 @@ fn pair<'a>(
     (opener, number): (&Opener, u64),
     manner: &MatchRules,
 ) -> Result<[PlayedGame; 2], ItemError> {
-    let mut sides = sit_down(entrants, seats, [first, second])?;
+    let mut sides = start_players(entrants, seats, [first, second])?;
     let start = opening(&mut sides, opener, number, manner)?;
     let as_white = game(entrants, seats, [first, second], start.clone(), manner)?;
     let as_black = game(entrants, seats, [second, first], start, manner)?;
@@ -194,7 +194,7 @@ fn pair<'a>(
 }
 
 /// Starts both players, or restarts one that has failed.
-fn sit_down<'a, 's>(
+fn start_players<'a, 's>(
     entrants: &'a [Box<dyn PlayerFactory + 'a>],
     seats: &'s mut Seats<'a>,
     players: [usize; 2],
@@ -250,7 +250,7 @@ fn game<'a>(
     start: Chess,
     manner: &MatchRules,
 ) -> Result<PlayedGame, ItemError> {
-    let mut sides = sit_down(entrants, seats, players)?;
+    let mut sides = start_players(entrants, seats, players)?;
     let mut clocks = match manner.pace {
         TimeControl::Clock(clock) => [clock; 2],
         TimeControl::Nodes(_) => Default::default(),

@@ -188,7 +188,7 @@ impl Evaluator {
     }
 
     /// Fails if a position alone cannot be evaluated.
-    pub fn knows_bare_positions(&self) -> Result<()> {
+    pub fn require_bare_positions(&self) -> Result<()> {
         let why = match &self.form {
             Form::Score => "a position alone has no score",
             Form::Constant => "it is the mean result of many positions",
@@ -205,7 +205,7 @@ impl Evaluator {
     /// # Errors
     /// If it cannot evaluate positions alone, or the floats cannot be quantised.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
-        self.knows_bare_positions()?;
+        self.require_bare_positions()?;
         if let Form::Terms(terms) = &self.form {
             return Ok(Box::new(search::Terms::new(terms.0.clone())));
         }
@@ -321,7 +321,7 @@ impl TracedEngine {
 
 /// Fails if an evaluation is given twice, by one or two names: a run folder means its best
 /// checkpoint.
-pub fn each_once(given: &[String]) -> Result<()> {
+pub fn require_distinct_evaluations(given: &[String]) -> Result<()> {
     let file = |name: &String| {
         let path = Path::new(name);
         let path = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };

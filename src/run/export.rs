@@ -58,7 +58,7 @@ pub fn checkpoint(
 pub fn read(path: &Path) -> Result<ImportedWeights> {
     let name = path.display();
     let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
-    let beside = export::beside_net(path, &bytes)?;
+    let beside = export::sidecar_of(path, &bytes)?;
     let hints = beside.hints().unwrap_or_default();
     let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
     recipe::settle(&mut source.facts, &source.weights).with_context(|| name.to_string())?;
@@ -74,7 +74,7 @@ pub fn read(path: &Path) -> Result<ImportedWeights> {
 }
 
 /// Fails if an export would overwrite its source, by any path or link.
-pub fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
+pub fn require_distinct(checkpoint: &Path, net: &Path) -> Result<()> {
     for path in export::paths(net)? {
         ensure!(
             !output::is_device(&path),

@@ -61,7 +61,7 @@ pub fn chosen_on_these(name: &str) -> String {
 ///
 /// # Errors
 /// If two evaluations held out different games, or one held out none.
-pub fn honest(
+pub fn select_positions(
     evaluators: &[Evaluator],
     samples: Vec<Sample>,
     all: bool,
@@ -119,7 +119,7 @@ pub fn honest(
         }
         ensure!(
             split.share > 0.0,
-            "{name} was trained on all of these games: no loss on them would be honest. Name other \
+            "{name} was trained on all of these games: no loss on them would be select_positions. Name other \
              data with --data, or measure on them all the same with --all"
         );
         // The smallest test is a part of all the others.

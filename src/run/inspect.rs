@@ -24,7 +24,7 @@ pub fn sections(
 ) -> Result<Vec<Section>> {
     let source = export::read(Path::new(net))?;
     let inspection =
-        look(&source, samples, explained, listener).with_context(|| net.to_string())?;
+        inspect_net(&source, samples, explained, listener).with_context(|| net.to_string())?;
     let mut sections = inspection.pictures();
     for section in &mut sections {
         section.title = format!("{} of {name}", section.title);
@@ -34,7 +34,7 @@ pub fn sections(
 
 /// Inspects a net over these positions; `explained` of them are used to explain it by handcrafted
 /// terms.
-pub fn look(
+pub fn inspect_net(
     source: &ImportedWeights,
     samples: &[Sample],
     explained: usize,

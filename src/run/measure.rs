@@ -223,8 +223,11 @@ impl Measurement {
 fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;
-    let worths = config.worths();
-    if worths[1..].iter().any(|own| own.promise != worths[0].promise || own.wdl.is_some()) {
+    let source_targets = config.source_targets();
+    if source_targets[1..]
+        .iter()
+        .any(|own| own.promise != source_targets[0].promise || own.wdl.is_some())
+    {
         return None;
     }
     let (wdl, scale) = (config.final_wdl(), config.promise.scale);

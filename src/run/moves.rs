@@ -9,7 +9,7 @@ use super::objective::teaches;
 use crate::batch::first;
 use crate::progress::Progress;
 use crate::report::estimate::Groups;
-use crate::report::{MoveComparison, found};
+use crate::report::{MoveComparison, compare_moves};
 use crate::sample::{Sample, games_known};
 use crate::search::{Evaluate, Quiescence};
 
@@ -55,7 +55,7 @@ pub fn find(
     let named = evaluators.iter().zip(&firsts).map(|(evaluator, firsts)| {
         (evaluator.name.clone(), searched.iter().filter_map(|i| firsts[*i as usize]).collect())
     });
-    Ok(found(named.collect(), &groups.of_records(&searched)))
+    Ok(compare_moves(named.collect(), &groups.of_records(&searched)))
 }
 
 /// Probability that the played move is ranked first; none if it is illegal, or a search does not

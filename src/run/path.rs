@@ -38,7 +38,7 @@ pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
 
 /// The file that is evaluated for a name: for a run's folder its net, if it has one, as engines
 /// load it.
-pub fn as_engines_load(name: &str) -> String {
+pub fn evaluated_file(name: &str) -> String {
     let path = Path::new(name);
     match path.is_dir() && path.join(NET).exists() {
         true => path.join(NET).to_string_lossy().into_owned(),
@@ -47,8 +47,8 @@ pub fn as_engines_load(name: &str) -> String {
 }
 
 /// The file that plays for a name of a file or of a run's folder.
-pub fn file_as_engines_load(name: &str) -> PathBuf {
-    let path = PathBuf::from(as_engines_load(name));
+pub fn playing_file(name: &str) -> PathBuf {
+    let path = PathBuf::from(evaluated_file(name));
     if path.is_dir() { path.join(BEST) } else { path }
 }
 

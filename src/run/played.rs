@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::evaluator::{Evaluator, short_name};
-use super::path::file_as_engines_load;
+use super::path::playing_file;
 use crate::digest;
 use crate::digits::counted;
 use crate::format::pgn::{self, Scoresheet};
@@ -109,7 +109,7 @@ impl Match {
         if !evaluator.is_trained() {
             return Ok(place(&|it| it.name == evaluator.name && it.digest.is_none()));
         }
-        let path = file_as_engines_load(&evaluator.given);
+        let path = playing_file(&evaluator.given);
         let digest = digest::short_of_file(&path);
         let digest = Some(digest.with_context(|| format!("cannot read {}", path.display()))?);
         let name = short_name(&path);

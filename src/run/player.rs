@@ -6,7 +6,7 @@ use anyhow::Result;
 use shakmaty::Position as _;
 
 use super::Evaluator;
-use super::path::as_engines_load;
+use super::path::evaluated_file;
 use crate::engine::clock::{Alarm, Stopwatch};
 use crate::engine::player::{Limit, MoveResult};
 use crate::engine::uci::{EngineFault, GameLine};
@@ -35,7 +35,7 @@ impl SearchPlayer {
     /// # Errors
     /// If it cannot be opened, or cannot play.
     pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
-        let evaluator = Evaluator::open(&as_engines_load(name), place, listener)?;
+        let evaluator = Evaluator::open(&evaluated_file(name), place, listener)?;
         evaluator.in_search()?;
         Ok(Self { evaluator, mebibytes: Self::MEBIBYTES })
     }
@@ -111,7 +111,7 @@ impl Player for AtBoard<'_> {
     }
 
     fn search_anew(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
-        self.searcher.forget();
+        self.searcher.clear();
         self.search(line, limit)
     }
 }

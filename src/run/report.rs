@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use maud::{Markup, html};
 
-use super::evaluator::{Evaluator, each_once};
-use super::honest::{chosen_on_these, honest};
+use super::evaluator::{Evaluator, require_distinct_evaluations};
+use super::honest::{chosen_on_these, select_positions};
 use super::measure::{self, Measurement};
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::{folder, inspect};
@@ -85,7 +85,7 @@ impl Page {
         {
             evaluators.push(Evaluator::open("score", place, listener)?);
         }
-        let mut selection = honest(&evaluators, samples, false, false)?;
+        let mut selection = select_positions(&evaluators, samples, false, false)?;
         if let Some(chosen_on) = chosen_on {
             // The sketch of large data may lack these games.
             selection.is_test = true;
@@ -205,7 +205,7 @@ fn open(
         evaluators.push(open("material")?);
     }
     let given: Vec<String> = evaluators.iter().map(|it| it.given.clone()).collect();
-    each_once(&given)?;
+    require_distinct_evaluations(&given)?;
     Ok(evaluators)
 }
 

@@ -45,7 +45,7 @@ pub struct Means<'a> {
 pub fn begin(config: Config, folder: &RunFolder, means: &Means) -> Result<Option<Finished>> {
     let place = means.place.open_for(&config)?;
     let (recipe, began) = start::recipe(config, &place, means.listener)?;
-    join::invite(&recipe, None, &place, means.ranks)?;
+    join::broadcast_recipe(&recipe, None, &place, means.ranks)?;
     let (mut run, mut weights) = Run::open(recipe, None, place, means)?;
     // Terms that are trained with a net come from its base.
     weights.0.extend(began.into_iter().flat_map(|began| began.0));
@@ -160,7 +160,7 @@ impl Run {
         if end == End::Interrupted {
             return Ok(None);
         }
-        finish::refuse_untrained(&self.recipe, &checkpoint)?;
+        finish::require_trained(&self.recipe, &checkpoint)?;
         let mut finished = finish::finish(&self, folder)?;
         finished.page = page.then(|| finish::page(&self, folder, listener));
         Ok(Some(finished))

@@ -73,7 +73,7 @@ impl Searcher {
     }
 
     /// Clears all memory, for a new game, or for another evaluation.
-    pub fn forget(&mut self) {
+    pub fn clear(&mut self) {
         self.table.clear();
         self.history.clear();
     }
@@ -106,7 +106,7 @@ impl Searcher {
             let score = aspire(&mut tree, game, (depth > 1).then_some(found.score));
             let exact = if tree.is_stopped { tree.so_far } else { Some(score) };
             if let Some(exact) = exact {
-                (found.score, found.pv) = (told(exact), tree.pv().to_vec());
+                (found.score, found.pv) = (root_score(exact), tree.pv().to_vec());
             }
             (found.seldepth, found.nodes) = (tree.reached as u32, tree.nodes);
             if tree.is_stopped {
@@ -158,7 +158,7 @@ fn aspire(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
     }
 }
 
-fn told(score: i32) -> Score {
+fn root_score(score: i32) -> Score {
     match score {
         score if score > MATES => Score::Mate((Score::MATE - score + 1) / 2),
         score if score < -MATES => Score::Mate(-(Score::MATE + score + 1) / 2),

@@ -127,12 +127,12 @@ impl<'a> Picker<'a> {
 
 /// Rank of captures and promotions: most valuable victim, then least valuable attacker.
 fn noisy(chess: &Chess, played: Move) -> i32 {
-    let victim = played.capture().map_or(0, worth);
-    let gain = 16 * victim + played.promotion().map_or(0, worth) - played.role() as i32;
+    let victim = played.capture().map_or(0, piece_value);
+    let gain = 16 * victim + played.promotion().map_or(0, piece_value) - played.role() as i32;
     // Underpromotions are rare.
     let strange = played.promotion().is_some_and(|role| role != Role::Queen);
     // Taking a piece of at least equal value cannot lose.
-    let safe = || victim >= worth(played.role()) && !played.is_promotion();
+    let safe = || victim >= piece_value(played.role()) && !played.is_promotion();
     let wins = !strange && (safe() || exchange(chess, played) >= 0);
     if wins { WINNING + gain } else { LOSING + gain }
 }
@@ -141,7 +141,7 @@ fn noisy(chess: &Chess, played: Move) -> i32 {
 const MOST: usize = 32;
 
 /// Value of a piece in an exchange, in hundredths of a pawn; the king's exceeds all.
-pub fn worth(role: Role) -> i32 {
+pub fn piece_value(role: Role) -> i32 {
     match role {
         Role::Pawn => 100,
         Role::Knight | Role::Bishop => 300,
@@ -163,11 +163,11 @@ pub fn exchange(chess: &Chess, played: Move) -> i32 {
     // Gains of the side that takes for the i-th time, if the exchange stops there.
     let mut won = [0; MOST + 1];
     let mut taken = 0;
-    won[0] = played.capture().map_or(0, worth);
-    let mut standing = worth(played.role());
+    won[0] = played.capture().map_or(0, piece_value);
+    let mut standing = piece_value(played.role());
     if let Some(promoted) = played.promotion() {
-        won[0] += worth(promoted) - standing;
-        standing = worth(promoted);
+        won[0] += piece_value(promoted) - standing;
+        standing = piece_value(promoted);
     }
     let mut side = !chess.turn();
     let attackers = |side, occupied| board.attacks_to(to, side, occupied) & occupied;
@@ -178,7 +178,7 @@ pub fn exchange(chess: &Chess, played: Move) -> i32 {
         }
         taken += 1;
         won[taken] = standing - won[taken - 1];
-        standing = worth(role);
+        standing = piece_value(role);
         occupied.discard(from);
         side = !side;
     }

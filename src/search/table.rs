@@ -135,15 +135,16 @@ impl Table {
     }
 
     /// Stores a result found `ply` half-moves behind the root, over the least valuable entry.
-    pub fn keep(&mut self, key: u64, ply: usize, found: &TableHit) {
+    pub fn store(&mut self, key: u64, ply: usize, found: &TableHit) {
         let (line, generation) = (self.line(key), self.generation);
-        let worth = |entry: &Entry| {
+        let replacement_value = |entry: &Entry| {
             let age = (generation + GENERATIONS - entry.generation()) % GENERATIONS;
             let here = if entry.key == key { i32::MIN / 2 } else { 0 };
             here + i32::from(entry.mark != 0) + i32::from(entry.depth) - AGE * i32::from(age)
         };
         let Some(Line(places)) = self.lines.get_mut(line) else { return };
-        let entry = places.iter_mut().min_by_key(|entry| worth(entry)).expect("there are four");
+        let entry =
+            places.iter_mut().min_by_key(|entry| replacement_value(entry)).expect("there are four");
         let known = entry.key == key && entry.mark != 0;
         let deeper = i32::from(entry.depth) > found.depth + AGE;
         if known && deeper && found.bound != Bound::Exact && entry.generation() == generation {

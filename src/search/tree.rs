@@ -131,7 +131,7 @@ impl<'a> Tree<'a> {
         {
             return found.score;
         }
-        let value = self.look(in_check, found);
+        let value = self.static_value(in_check, found);
         self.frames[ply].value = value;
         self.frames[ply + 1].killers = Default::default();
         let improves = match (value, ply.checked_sub(2).and_then(|ply| self.frames[ply].value)) {
@@ -243,7 +243,7 @@ impl<'a> Tree<'a> {
         }
         let bound = Bound::of(best, [lowest, beta]);
         let value = self.frames[ply].value;
-        self.table.keep(key, ply, &TableHit { score: best, bound, depth, value, best: best_move });
+        self.table.store(key, ply, &TableHit { score: best, bound, depth, value, best: best_move });
         best
     }
 
@@ -303,7 +303,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The static evaluation of the position; None in check.
-    fn look(&mut self, in_check: bool, found: Option<TableHit>) -> Option<i32> {
+    fn static_value(&mut self, in_check: bool, found: Option<TableHit>) -> Option<i32> {
         if in_check {
             return None;
         }
@@ -530,7 +530,7 @@ impl Tree<'_> {
             return found.score;
         }
         let in_check = chess.is_check();
-        let value = self.look(in_check, found);
+        let value = self.static_value(in_check, found);
         let (mut best, mut best_move, lowest) = (-INFINITE, PackedMove::default(), alpha);
         if let Some(value) = value {
             best = sharper(value, found);
@@ -588,7 +588,7 @@ impl Tree<'_> {
             }
         }
         let bound = Bound::of(best, [lowest, beta]);
-        self.table.keep(
+        self.table.store(
             key,
             ply,
             &TableHit { score: best, bound, depth: 0, value, best: best_move },

@@ -146,7 +146,7 @@ impl Writer {
     /// # Errors
     /// Those of the previous one.
     pub fn write(&mut self, mut checkpoint: Checkpoint, files: Files) -> Result<(), TrainError> {
-        self.settle()?;
+        self.finish_write()?;
         if files.last {
             self.handed = Some(checkpoint.state.step);
         }
@@ -170,7 +170,7 @@ impl Writer {
     /// Returns the error of a finished write.
     pub fn poll(&mut self) -> Result<(), TrainError> {
         match &self.under_way {
-            Some(thread) if thread.is_finished() => self.settle().map(drop),
+            Some(thread) if thread.is_finished() => self.finish_write().map(drop),
             _ => Ok(()),
         }
     }
@@ -179,7 +179,7 @@ impl Writer {
     ///
     /// # Errors
     /// If it could not be written.
-    pub fn settle(&mut self) -> Result<Option<Checkpoint>, TrainError> {
+    pub fn finish_write(&mut self) -> Result<Option<Checkpoint>, TrainError> {
         let Some(thread) = self.under_way.take() else { return Ok(None) };
         let written = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         match &written {

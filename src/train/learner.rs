@@ -60,7 +60,7 @@ impl<'a> Learner<'a> {
     }
 
     /// Whether the method follows gradients.
-    pub fn follows(&self) -> bool {
+    pub fn uses_gradients(&self) -> bool {
         matches!(self.rule, Rule::Gradient(_))
     }
 
@@ -86,7 +86,7 @@ impl<'a> Learner<'a> {
     ///
     /// # Panics
     /// If the method is direct.
-    pub fn follow(
+    pub fn step_along(
         &mut self,
         step: u64,
         rate: f64,
@@ -108,7 +108,7 @@ impl<'a> Learner<'a> {
     ///
     /// # Panics
     /// If the method follows gradients.
-    pub fn leap(
+    pub fn step_directly(
         &mut self,
         inputs: &Inputs,
         targets: &[f32],

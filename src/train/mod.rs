@@ -22,7 +22,7 @@ use burn::tensor::{Device, Tensor, Transaction};
 
 use crate::batch::{Batch, Choices};
 use crate::log::{Log, Row, TrainStep};
-use crate::model::{Aim, Compute, DeviceError, Judged, Kind, Slope, is_gpu, outputs};
+use crate::model::{Aim, Compute, DeviceError, Judged, Kind, LossGradients, is_gpu, outputs};
 use crate::output::OutputError;
 use crate::place::Place;
 use crate::progress::Progress;
@@ -121,7 +121,7 @@ where
     }
     // A lost device, or one out of memory, causes a panic somewhere in Burn.
     let run = AssertUnwindSafe(|| trainer.run(batches, watch));
-    catch_unwind(run).unwrap_or_else(|panic| Err(trainer.failed(panic_text(&*panic))))
+    catch_unwind(run).unwrap_or_else(|panic| Err(trainer.failed(panic_message(&*panic))))
 }
 
 struct Trainer<'a> {
@@ -231,7 +231,7 @@ impl<'a> Trainer<'a> {
             self.write(Files { best, kept, last })?;
         };
         self.write(Files { last: true, ..Files::default() })?;
-        let written = self.writer.settle()?;
+        let written = self.writer.finish_write()?;
         Ok((end, written.map_or_else(|| self.checkpoint(true), Ok)?))
     }
 
@@ -255,7 +255,7 @@ impl<'a> Trainer<'a> {
     /// Training targets of a batch.
     fn targets<'b>(&self, batch: &'b Batch) -> Cow<'b, [f32]> {
         let (phase, done) = self.phase();
-        targets(batch, phase.wdl.at(done), &self.job.settings.worths)
+        targets(batch, phase.wdl.at(done), &self.job.settings.source_targets)
     }
 
     fn step(&mut self, batch: &Batch, stop: bool) -> Result<TrainStep, TrainError> {
@@ -265,12 +265,12 @@ impl<'a> Trainer<'a> {
         let (phase, done) = self.phase();
         let learning_rate = phase.learning_rate.at(done);
         let step = Step { number: self.state.step + 1, learning_rate };
-        let (positions, converged) = if self.learner.follows() {
-            (self.descend(batch, step, stop)?, false)
+        let (positions, converged) = if self.learner.uses_gradients() {
+            (self.step_of_batch(batch, step, stop)?, false)
         } else {
             let (shares, targets) = (batch.shares(), self.targets(batch));
             let choices = batch.choices.as_deref();
-            let stepped = self.learner.leap(&batch.inputs, &targets, &shares, choices)?;
+            let stepped = self.learner.step_directly(&batch.inputs, &targets, &shares, choices)?;
             self.count(step, stepped.loss)?;
             (batch.len() as u64, stepped.converged)
         };
@@ -283,11 +283,11 @@ impl<'a> Trainer<'a> {
     }
 
     /// Takes a step along the gradients of a batch. Returns the number of positions of all ranks.
-    fn descend(&mut self, batch: &Batch, step: Step, stop: bool) -> Result<u64, TrainError> {
+    fn step_of_batch(&mut self, batch: &Batch, step: Step, stop: bool) -> Result<u64, TrainError> {
         let mut positions = batch.len() as u64;
         self.learner.catch_up(Some(&batch.inputs));
         let (gradients, touched) = if let Some(choices) = &batch.choices {
-            let pulled = self.pull(batch, choices);
+            let pulled = self.move_gradients(batch, choices);
             let (loss, slope) = pulled.map_err(|lost| self.failed(&lost.to_string()))?;
             self.count(step, loss)?;
             (slope.gradients, slope.touched)
@@ -296,10 +296,10 @@ impl<'a> Trainer<'a> {
             let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
             let aim = Aim::Judged(Judged { targets: &targets, base, weights, loss });
             let (model, is_alone) = (self.learner.model(), self.job.ranks.is_alone());
-            let slope = model.slope(&batch.inputs, aim);
+            let slope = model.loss_gradients(&batch.inputs, aim);
             // Ranks touch different rows.
             let slope = if is_alone { slope } else { slope.dense(model) };
-            let Slope { loss, gradients, touched } = slope;
+            let LossGradients { loss, gradients, touched } = slope;
             self.unread.push((step, loss));
             if is_alone {
                 let waits = is_gpu(self.job.device) && self.loss.is_some();
@@ -320,18 +320,22 @@ impl<'a> Trainer<'a> {
                 (all.gradients, touched)
             }
         };
-        self.learner.follow(step.number, step.learning_rate, gradients, &touched);
+        self.learner.step_along(step.number, step.learning_rate, gradients, &touched);
         Ok(positions)
     }
 
     /// Loss of a step that learns moves, and its gradients.
-    fn pull(&self, batch: &Batch, choices: &Choices) -> Result<(f64, Slope), DeviceError> {
+    fn move_gradients(
+        &self,
+        batch: &Batch,
+        choices: &Choices,
+    ) -> Result<(f64, LossGradients), DeviceError> {
         let model = self.learner.model();
         let logits = outputs(model, batch)?;
         let [sum, count] = choices.reported(&logits);
-        let forces = choices.pull(&logits);
+        let forces = choices.logit_gradients(&logits);
         let loss = if count > 0.0 { sum / count } else { 0.0 };
-        Ok((loss, model.slope(&batch.inputs, Aim::Forces(&forces))))
+        Ok((loss, model.loss_gradients(&batch.inputs, Aim::Forces(&forces))))
     }
 
     /// Reads the losses that are still on the device.
@@ -353,7 +357,7 @@ impl<'a> Trainer<'a> {
     fn count(&mut self, step: Step, loss: f64) -> Result<(), TrainError> {
         let Step { number: step, learning_rate } = step;
         if !loss.is_finite() {
-            self.writer.settle()?;
+            self.writer.finish_write()?;
             let (good, path) = self.last_good();
             let what =
                 format!("the loss is {loss} at step {step} (learning rate {learning_rate:e})");
@@ -371,7 +375,7 @@ impl<'a> Trainer<'a> {
     }
 
     fn failed(&mut self, causes: &str) -> TrainError {
-        if let Err(error) = self.writer.settle() {
+        if let Err(error) = self.writer.finish_write() {
             return error;
         }
         let (good, path) = self.last_good();
@@ -398,7 +402,7 @@ impl<'a> Trainer<'a> {
                 .then(|| self.state.loss_sum / self.state.loss_steps as f64),
             held_out_loss: held_out.as_ref().map(|losses| losses.target),
             held_out_result_loss: held_out.as_ref().and_then(|losses| losses.result),
-            learning_rate: self.learner.follows().then(|| phase.learning_rate.at(done)),
+            learning_rate: self.learner.uses_gradients().then(|| phase.learning_rate.at(done)),
             wdl: phase.wdl.at(done),
             positions_per_second: (elapsed > 0.0 && moved > 0).then(|| moved as f64 / elapsed),
         };
@@ -456,7 +460,7 @@ impl<'a> Trainer<'a> {
             return Ok(());
         }
         self.read()?;
-        self.writer.settle()?;
+        self.writer.finish_write()?;
         if self.job.ranks.is_first() {
             let checkpoint = self.checkpoint(files.last)?;
             return self.writer.write(checkpoint, files);
@@ -477,7 +481,7 @@ fn steps_ahead(batch: usize) -> usize {
 }
 
 /// Message of a panic.
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
 }

@@ -12,7 +12,7 @@ pub struct Settings {
     /// Weight of the result in the target.
     pub wdl: Schedule,
     /// Targets of positions: those without a source, and those of each source.
-    pub worths: Vec<SourceTarget>,
+    pub source_targets: Vec<SourceTarget>,
     pub loss: Loss,
     pub optimizer: optimizer::Settings,
     /// Steps between validations.

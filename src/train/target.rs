@@ -82,9 +82,9 @@ impl From<WinRateModel> for SourceTarget {
 const LEAST: usize = 1 << 11;
 
 /// Targets of a batch, 0 to 1, with the point of view of its results. `wdl` is the weight of
-/// results in the run; `worths` has an entry for positions without a source, then one for each
+/// results in the run; `source_targets` has an entry for positions without a source, then one for each
 /// source. Positions without a score have their results as targets.
-pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[SourceTarget]) -> Cow<'a, [f32]> {
+pub fn targets<'a>(batch: &'a Batch, wdl: f64, source_targets: &[SourceTarget]) -> Cow<'a, [f32]> {
     let Batch { results, scores, sources, .. } = batch;
     if scores.is_empty() || sources.is_empty() && wdl == 1.0 {
         return Cow::Borrowed(results);
@@ -98,10 +98,10 @@ pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[SourceTarget]) -> Cow<'
     };
     let positions = results.par_iter().zip(&scores[..]).with_min_len(LEAST);
     let targets: Vec<f32> = match sources.is_empty() {
-        true => positions.map(|(&result, &score)| of(result, score, &worths[0])).collect(),
+        true => positions.map(|(&result, &score)| of(result, score, &source_targets[0])).collect(),
         false => {
             let of = |((&result, &score), &source): ((&f32, &f32), &u8)| {
-                of(result, score, &worths[usize::from(source)])
+                of(result, score, &source_targets[usize::from(source)])
             };
             positions.zip(&sources[..]).map(of).collect()
         }
@@ -128,7 +128,7 @@ pub(super) fn losses(
 ) -> Option<Losses> {
     let model = model.valid();
     // The same target throughout the run.
-    let (wdl, worths) = (settings.wdl.at(1.0), &settings.worths);
+    let (wdl, source_targets) = (settings.wdl.at(1.0), &settings.source_targets);
     // Sums and weights: results and targets.
     let mut sums = [[0.0; 2]; 2];
     for batch in batches.iter().skip(ranks.rank()).step_by(ranks.count()) {
@@ -141,7 +141,7 @@ pub(super) fn losses(
                 sums[0][0] += error(logits[row], *won);
             }
         } else {
-            let wanted = targets(batch, wdl, worths);
+            let wanted = targets(batch, wdl, source_targets);
             let labels = logits.into_iter().zip(&wanted[..]).zip(&batch.results[..]);
             for (position, ((logit, wanted), won)) in labels.enumerate() {
                 let weight = batch.weights.get(position).map_or(1.0, |weight| f64::from(*weight));

@@ -82,7 +82,7 @@ fn leaving_out_groups_equals_plain_loops() {
         assert!((found.interval.unwrap()[1] - whole - width).abs() < 1e-12);
         let p = chance::two_sided(whole / error, count - 1.0);
         assert!((found.p.unwrap() - p).abs() < 1e-9);
-        assert_eq!((found.groups, found.can_tell()), (keys.len(), false), "below 30");
+        assert_eq!((found.groups, found.is_conclusive()), (keys.len(), false), "below 30");
     }
     assert_eq!(means.statistic(|means| means[0] - means[1]), means.difference(0, 1));
     // Some of the records: the same as if there had been no others.

@@ -279,7 +279,7 @@ fn steps_of_adam() {
         let mut optimizer = settings.build(compute);
         for seed in 0..5 {
             let batch = games::lists(Views::Perspective).encode(&games::samples(40, seed));
-            let slope = model.slope(&batch.inputs, Aim::Targets(&batch.results));
+            let slope = model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
             model = optimizer.step(0.01, model, slope.gradients, &slope.touched);
         }
         model.weights()

@@ -126,17 +126,17 @@ fn every_match_has_numbers() {
         let counts: [u64; 5] =
             std::array::from_fn(|i| [0, 1, 2, 300][(code >> (2 * i)) as usize % 4]);
         let pairs = Pairs::new(counts);
-        let (elo, turned) = (pairs.elo(), pairs.turned().elo());
+        let (elo, reversed) = (pairs.elo(), pairs.reversed().elo());
         let finite = |number: Option<f64>| number.is_none_or(f64::is_finite);
         assert!([elo.value, elo.low, elo.high].into_iter().all(finite), "{counts:?}");
         let ordered = |a: Option<f64>, b: Option<f64>| a.zip(b).is_none_or(|(a, b)| a <= b);
         assert!(ordered(elo.low, elo.value) && ordered(elo.value, elo.high), "{counts:?}");
-        if let (Some(one), Some(other)) = (elo.low, turned.high) {
+        if let (Some(one), Some(other)) = (elo.low, reversed.high) {
             assert!((one + other).abs() < 1e-9 * (1.0 + one.abs()), "{counts:?}");
         }
         assert_eq!(pairs.p().is_none(), code == 0);
         assert!(pairs.p().is_none_or(|it| (0.0..=1.0).contains(&it)), "{counts:?}");
-        let (llr, other) = (test.llr(&pairs), against.llr(&pairs.turned()));
+        let (llr, other) = (test.llr(&pairs), against.llr(&pairs.reversed()));
         assert!((llr + other).abs() < 1e-6 * (1.0 + llr.abs()), "{llr} {other}");
     }
 }
@@ -149,7 +149,7 @@ fn equal_pairs_have_bounds() {
     let elo = won.elo();
     assert_eq!((elo.value, elo.high), (None, None));
     assert!((expected(elo.low.unwrap()) - 0.025_f64.powf(1.0 / 30.0)).abs() < 1e-12);
-    assert_eq!(won.turned().elo().to_string(), "below -353.3");
+    assert_eq!(won.reversed().elo().to_string(), "below -353.3");
     assert_eq!(won.p(), Some(2.0 * 0.5_f64.powi(30)));
     // The interval of equal pairs leaves a half out exactly where p is below 5 %.
     for (count, place) in (1..40).flat_map(|count| [0, 1, 3, 4].map(|place| (count, place))) {
@@ -163,7 +163,7 @@ fn equal_pairs_have_bounds() {
         pairs.add(results);
     }
     assert_eq!(pairs, Pairs::new([0, 1, 2, 1, 1]));
-    assert_eq!(pairs.turned(), Pairs::new([1, 1, 2, 1, 0]));
+    assert_eq!(pairs.reversed(), Pairs::new([1, 1, 2, 1, 0]));
 }
 
 /// How often a test accepts H1, and the pairs it took.
@@ -299,7 +299,7 @@ fn two_players_are_a_match() {
     // The interval is that of a step in Elo, not in the score, and nearly as wide.
     assert!((elo.half_width().unwrap() / found.half_width().unwrap() - 1.0).abs() < 0.02);
     let own = Verdict::of_match(["b", "a"], &pairs);
-    assert_eq!(own, Verdict::of_match(["a", "b"], &pairs.turned()));
+    assert_eq!(own, Verdict::of_match(["a", "b"], &pairs.reversed()));
     assert!(own.decided && own.stronger == "b" && both.verdicts[0].decided);
     let few = Verdict::of_match(["a", "b"], &Pairs::new([0, 0, 0, 0, FEW_PAIRS - 1]));
     assert!(!few.decided && few.stronger == "a");

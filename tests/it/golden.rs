@@ -69,7 +69,7 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
         steps,
         learning_rate: Schedule::constant(1e-3),
         wdl: Schedule::constant(0.2),
-        worths: vec![WinRateModel::scale(400.0).into()],
+        source_targets: vec![WinRateModel::scale(400.0).into()],
         loss: Loss::SQUARED,
         optimizer: optimizer::Settings {
             bias_correction,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
 use nnuance::batch::Batch;
 use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Compute, Device, Kind, Model, Slope, to_host};
+use nnuance::model::{Aim, Compute, Device, Kind, LossGradients, Model, to_host};
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::weights::Weights;
 
@@ -101,8 +101,8 @@ fn ten_steps_of_every_net() {
             let mut losses = Vec::new();
             for step in 0..10 {
                 let batch = batch(&net, 50, step);
-                let Slope { loss, gradients, touched } =
-                    model.slope(&batch.inputs, Aim::Targets(&batch.results));
+                let LossGradients { loss, gradients, touched } =
+                    model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
                 losses.push(to_host(loss)[0]);
                 model = optimizer.step(1e-3, model, gradients, &touched);
             }

@@ -2,7 +2,7 @@
 
 use nnuance::batch::Terms;
 use nnuance::hce::terms::{TERMS, list};
-use nnuance::hce::{Coding, HceEvaluator, HceWeights, Phase, Term, Trace, evaluate, hold};
+use nnuance::hce::{Coding, HceEvaluator, HceWeights, Phase, Term, Trace, evaluate, freeze};
 use nnuance::sample::Position;
 use nnuance::sums::Sums;
 use nnuance::terms::{Chosen, Kind};
@@ -204,15 +204,15 @@ fn held_terms_keep_the_sums() {
             assert!(close(gap.0, gap.1, 1e-2), "{gap:?}");
         }
     };
-    let all = hold(batch.clone(), &Chosen::all(TERMS), &weights.values);
+    let all = freeze(batch.clone(), &Chosen::all(TERMS), &weights.values);
     assert_eq!(all, batch);
-    let pawns = hold(batch.clone(), &choose(&["pawns", "king.safety"]), &weights.values);
+    let pawns = freeze(batch.clone(), &choose(&["pawns", "king.safety"]), &weights.values);
     same(&pawns);
     assert!(pawns.frozen.safety.is_empty() && pawns.complexity.offsets.is_empty());
     assert_eq!(pawns.frozen.normal.len(), batch.len());
     assert!(pawns.normal.term.len() < batch.normal.term.len() / 2);
     // Frozen terms stay frozen.
-    let fewer = hold(pawns, &choose(&["pawns.isolated"]), &weights.values);
+    let fewer = freeze(pawns, &choose(&["pawns.isolated"]), &weights.values);
     same(&fewer);
     assert!(fewer.safety.offsets.is_empty() && fewer.frozen.safety.len() == batch.len());
 }

@@ -93,7 +93,7 @@ impl Walk<'_> {
         let still = self.model();
         for seed in seeds {
             let batch = Encoder::net(&self.net).encode(&games::samples(60, seed));
-            let slope = still.slope(&batch.inputs, Aim::Targets(&batch.results));
+            let slope = still.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
             model = optimizer.step(rate, model, slope.gradients, &slope.touched);
         }
         (optimizer, model)

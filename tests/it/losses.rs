@@ -17,7 +17,7 @@ fn slopes_of_losses_are_differences() {
             for logit in [-6.0, -1.2, -0.1, 0.07, 0.9, 5.0] {
                 let step = 1e-5;
                 let difference = loss.of(logit + step, target) - loss.of(logit - step, target);
-                let (slope, right) = (loss.slope(logit, target), difference / (2.0 * step));
+                let (slope, right) = (loss.derivative(logit, target), difference / (2.0 * step));
                 assert!((slope - right).abs() < 1e-8, "{loss:?} {logit} {target}: {slope} {right}");
                 assert!(loss.of(logit, target) > at_target, "{loss:?} {logit} {target}");
             }

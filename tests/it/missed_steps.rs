@@ -5,7 +5,7 @@ use burn::tensor::{Tensor, TensorData};
 use nnuance::loader::Encoder;
 use nnuance::model::ops::steps::Step;
 use nnuance::model::{
-    Aim, Backend, Compute, Device, Kind, Level, Model, Precision, Slope, to_host,
+    Aim, Backend, Compute, Device, Kind, Level, LossGradients, Model, Precision, to_host,
 };
 use nnuance::train::optimizer::Settings;
 use nnuance::weights::Weights;
@@ -152,14 +152,14 @@ impl Walk {
     }
 
     /// The gradients of a small batch.
-    fn slope(&self, seed: u64) -> Slope {
+    fn slope(&self, seed: u64) -> LossGradients {
         let Model::Net(net) = &self.start else { panic!("it is a net") };
         let batch = Encoder::net(net.architecture()).encode(&games::samples(2, seed));
-        self.start.slope(&batch.inputs, Aim::Targets(&batch.results))
+        self.start.loss_gradients(&batch.inputs, Aim::Targets(&batch.results))
     }
 
     /// The same without those of rows that are 0.
-    fn few(&self, seed: u64) -> Slope {
+    fn few(&self, seed: u64) -> LossGradients {
         let Model::Net(net) = &self.start else { panic!("it is a net") };
         let (rows, mut slope) = (&net.sets[0], self.slope(seed));
         for id in [rows.weight.id, rows.factor.as_ref().expect("it has one").id] {

@@ -86,7 +86,7 @@ fn equations_equal_a_dense_jacobian() {
     let diagonal: Vec<f64> = weights.map(|at| equations.hessian.get(at, at)).collect();
     let steepest = largest(diagonal.iter().map(|one| one.abs()));
     for one in 0..here.0.len() {
-        let gradient = mean(&|at| costs[at].slope * rows[at][one]);
+        let gradient = mean(&|at| costs[at].derivative * rows[at][one]);
         assert!((equations.gradient[one] - gradient).abs() < 1e-12 * size);
         for other in 0..here.0.len() {
             let element = mean(&|at| costs[at].curvature * rows[at][one] * rows[at][other]);

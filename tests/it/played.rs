@@ -54,7 +54,7 @@ fn rounds_pair_games_in_any_order() {
         let Match { played, notes, .. } = read(text).unwrap();
         let mut meetings = played.meetings.clone();
         if played.names[0] == "b" {
-            meetings[0].pairs = meetings[0].pairs.turned();
+            meetings[0].pairs = meetings[0].pairs.reversed();
         }
         assert_eq!(meetings[0].pairs, Pairs::new([0, 2, 0, 0, 1]), "{text}");
         assert!(notes.is_empty(), "{notes:?}");

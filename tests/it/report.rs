@@ -79,7 +79,7 @@ fn intervals_follow_the_definition() {
     // t for 5 % and 4 degrees of freedom, from a table.
     let [low, high] = found.interval.unwrap();
     assert!(((high - low) / (2.0 * error) - 2.776_445).abs() < 1e-5, "{low} {high}");
-    assert!(found.p.unwrap() > 0.0 && !found.can_tell());
+    assert!(found.p.unwrap() > 0.0 && !found.is_conclusive());
 }
 
 #[test]

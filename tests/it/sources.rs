@@ -106,13 +106,13 @@ fn sources_have_their_own_targets() {
     let scored = samples.iter_mut().filter(|sample| sample.score.is_some());
     scored.zip(rare).for_each(|(sample, score)| sample.score = Some(score));
     let batch = games::lists(Views::SideToMove).encode(&samples);
-    let worths = [
+    let source_targets = [
         SourceTarget::from(WinRateModel::scale(400.0)),
         SourceTarget::new(WinRateModel::scale(100.0), Some(0.9)),
         SourceTarget::from(WinRateModel { scale: 200.0, offset: 50.0 }),
         SourceTarget::new(WinRateModel::scale(400.0), Some(1.0)),
     ];
-    let found = targets(&batch, 0.25, &worths);
+    let found = targets(&batch, 0.25, &source_targets);
     for (sample, target) in samples.iter().zip(&found[..]) {
         let score = sample.score.map_or(f64::NAN, f64::from);
         let result = f64::from(sample.result);

@@ -140,10 +140,10 @@ impl Case {
                 let count = self.counts.get(logits.len()).map_or(1.0, |count| f64::from(*count));
                 logits.push(logit);
                 loss += count * self.loss.of(logit, target);
-                let slope = count * self.loss.slope(logit, target) / scale;
+                let slope = count * self.loss.derivative(logit, target) / scale;
                 tempo_gradient += slope * turn;
                 tempo_size += slope.abs();
-                let slopes = sums.slopes(shares);
+                let slopes = sums.derivatives(shares);
                 for (term, count) in piece.normal.row(row) {
                     let count = f64::from(count);
                     (0..2).for_each(|k| add(term, k, slope * slopes.normal[k] * count));

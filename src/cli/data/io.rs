@@ -166,7 +166,7 @@ impl Files {
             if let Some(input) = self.inputs.files.iter().find(same) {
                 bail!("the output {} is also an input; choose another name", input.display());
             }
-            out::refuse_existing(&[path], self.writing.overwrite)?;
+            out::require_new(&[path], self.writing.overwrite)?;
         }
         let format = self.writing.format(path)?;
         let sink = Sink::create(path, format)?;

@@ -157,7 +157,7 @@ impl Chain {
     }
 
     /// Adds a sample if it follows the last one; false if it does not.
-    pub fn go_on(&mut self, sample: &Sample) -> Result<bool, String> {
+    pub fn append(&mut self, sample: &Sample) -> Result<bool, String> {
         let entry = Entry::new(sample)?;
         let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
         let follows = self.game.is_some()
@@ -202,7 +202,7 @@ impl Entry {
         if ply > PLY {
             return Err(format!("ply {ply} cannot be held, expected at most {PLY}"));
         }
-        let white_result = fields::turned_result(sample.result, position.turn());
+        let white_result = fields::flip_result(sample.result, position.turn());
         let white_result = fields::result_byte(white_result)?;
         Ok(Self {
             position: position.numbered(ply / 2 + 1),

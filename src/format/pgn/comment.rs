@@ -36,14 +36,14 @@ pub fn score(comment: &[u8], turn: Color) -> Option<CommentScore> {
     }
     if let Some(value) = after(comment, b"wv=") {
         let (value, _) = number(value)?;
-        let score = fields::turned_score(value.score(|plies| plies), turn.other()).ok()?;
+        let score = fields::flip_score(value.score(|plies| plies), turn.other()).ok()?;
         return Some(CommentScore::Before(score));
     }
     let (value, _) = number(after(comment, b"[%eval")?.trim_ascii_start())?;
     // The side that mates makes the first move of the mate, or the other side does.
     let mates_next = value.negative == turn.is_black();
     let score = value.score(|moves| 2 * moves - i32::from(mates_next));
-    fields::turned_score(score, turn).ok().map(CommentScore::Standing)
+    fields::flip_score(score, turn).ok().map(CommentScore::Standing)
 }
 
 /// Parses `+0.35/12`, which differs from prose such as `1/2 was offered` by its sign or its point.

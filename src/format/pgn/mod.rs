@@ -226,7 +226,7 @@ impl Replay<'_> {
                 for sample in &mut self.out[self.first..] {
                     let turn = sample.position.turn();
                     sample.game = game;
-                    sample.result = fields::turned_result(white_result, turn);
+                    sample.result = fields::flip_result(white_result, turn);
                 }
                 Ok(Game::Whole(white_result))
             }

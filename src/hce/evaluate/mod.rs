@@ -48,7 +48,7 @@ macro_rules! parts {
         const ONE_SIDED: &[EvaluationPart] = &[$(EvaluationPart::$part),*];
 
         fn one_side(view: &View, colour: Color, sink: &mut impl Sink) {
-            $(if sink.wants(EvaluationPart::$part) {
+            $(if sink.needs(EvaluationPart::$part) {
                 $file::$count(view, &mut |term, count| sink.add(term, colour, count));
             })*
         }
@@ -71,26 +71,26 @@ parts! {
 
 pub(super) fn evaluate_board(board: &Board, sink: &mut impl Sink) {
     material_and_squares(board, sink);
-    if ONE_SIDED.iter().any(|part| sink.wants(*part)) {
+    if ONE_SIDED.iter().any(|part| sink.needs(*part)) {
         let [white, black] = View::both(board);
         one_side(&white, Color::White, sink);
         one_side(&black, Color::Black, sink);
     }
-    if sink.wants(EvaluationPart::Complexity) {
+    if sink.needs(EvaluationPart::Complexity) {
         threats::complexity(board, sink);
     }
 }
 
 /// Counts terms that need bitboards only: material and squares.
 fn material_and_squares(board: &Board, sink: &mut impl Sink) {
-    if sink.wants(EvaluationPart::Material) {
+    if sink.needs(EvaluationPart::Material) {
         for (colour, counts) in [Color::White, Color::Black].into_iter().zip(&board.counts) {
             for (role, count) in counts[..5].iter().enumerate().filter(|(_, count)| **count != 0) {
                 sink.add(MATERIAL.at([role]), colour, *count);
             }
         }
     }
-    if sink.wants(EvaluationPart::Psqt) {
+    if sink.needs(EvaluationPart::Psqt) {
         // Square by square: a loop for each role would be mispredicted twelve times.
         for piece in board.position.pieces() {
             let square = piece.square as usize ^ piece.color.fold_wb(0, 56);

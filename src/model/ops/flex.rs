@@ -10,10 +10,10 @@ use burn::tensor::{Shape, TensorData};
 
 use super::cpu::{Gradients, Level, Scratch, Weights, logits, loss};
 use super::steps::Step;
-use super::{Arrays, FusedOps, GradientMemory, Job, Slope};
+use super::{Arrays, FusedGradients, FusedOps, GradientMemory, Job};
 
 impl FusedOps for Flex {
-    fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
+    fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self> {
         let arrays = whole(arrays);
         let (weights, positions) = (weights(&job, &arrays), (job.inputs, job.touched));
         let shapes = arrays.iter().zip(job.kernel.gradient_rows(job.touched));
@@ -25,9 +25,9 @@ impl FusedOps for Flex {
         let into = gradients.iter_mut().map(|it| it.storage_mut());
         let into = Gradients::new(&job.kernel.net, into);
         let value = loss(job.kernel, &weights, positions, job.aim, into, &mut scratch(&job));
-        *kept(&job.kept) = Some(Box::new(gradients.clone()));
+        *memory(&job.kept) = Some(Box::new(gradients.clone()));
         let loss = tensor(vec![value as f32], Shape::new([1]));
-        Slope { loss, gradients: Arrays(gradients) }
+        FusedGradients { loss, gradients: Arrays(gradients) }
     }
 
     fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
@@ -55,14 +55,14 @@ fn scratch<'a>(job: &'a Job) -> MutexGuard<'a, Scratch> {
     job.scratch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn kept(kept: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
-    kept.0.lock().unwrap_or_else(PoisonError::into_inner)
+fn memory(memory: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
+    memory.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tensors of these shapes with arbitrary values: those of the step before unless they are still
 /// shared, as new ones would have to be cleared.
 fn room(of: &GradientMemory, shapes: impl Iterator<Item = Shape>) -> Vec<FlexTensor> {
-    let before = kept(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
+    let before = memory(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
     let mut before = before.into_iter().flat_map(|it| *it);
     let room = |shape: Shape| match before.next().filter(FlexTensor::is_unique) {
         Some(free) if free.shape() == shape => free,

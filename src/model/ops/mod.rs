@@ -101,7 +101,7 @@ impl<B: Backend> ExtensionType<B> for Arrays<B> {
 
 /// A loss, `[1]`, with its gradients.
 #[derive(ExtensionType)]
-pub struct Slope<B: Backend> {
+pub struct FusedGradients<B: Backend> {
     pub loss: FloatTensor<B>,
     #[extension_type]
     pub gradients: Arrays<B>,
@@ -111,7 +111,7 @@ pub struct Slope<B: Backend> {
 #[backend_extension(Flex, Cube: cfg(feature = "wgpu"))]
 pub trait FusedOps: Backend {
     /// The loss and its gradients.
-    fn net_gradients(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self>;
+    fn net_gradients(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self>;
 
     /// The logits, `[batch]`; no gradients follow from them.
     fn net_logits(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self>;

@@ -118,7 +118,7 @@ trait Formula<const STATES: usize>: Copy + Sync + 'static {
     ) -> (A::V, [A::V; STATES]);
 
     /// The step for zero gradient and states, if the states then stay zero.
-    fn at_rest(&self) -> Option<Shrink> {
+    fn without_gradient(&self) -> Option<Shrink> {
         None
     }
 }
@@ -410,7 +410,7 @@ impl<F: Formula<N>, const N: usize> Task for Missed<'_, F, N> {
             for (step, formula) in formulas.iter().enumerate().skip(*taken as usize) {
                 let own = gradients.filter(|_| step == last);
                 let parameters = &mut parameters[start..][..width];
-                if let (true, None, Some(formula)) = (is_still, own, formula.at_rest()) {
+                if let (true, None, Some(formula)) = (is_still, own, formula.without_gradient()) {
                     let (formula, gradients) = (&formula, zeros);
                     Piece { formula, parameters, gradients, states: [] }.run::<S, R>(simd);
                 } else {
@@ -550,7 +550,7 @@ impl Formula<2> for AdamFactors {
     }
 
     #[inline(always)]
-    fn at_rest(&self) -> Option<Shrink> {
+    fn without_gradient(&self) -> Option<Shrink> {
         let Self { coupled, shrink, clip, .. } = *self;
         (coupled == 0.0).then_some(Shrink { shrink, clip })
     }

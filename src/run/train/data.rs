@@ -100,9 +100,13 @@ fn read(
 
 /// The positions of some games: all of them, or about `most`, chosen by the hash of a game's
 /// content.
-pub fn some_games(held: &[Sample], most: usize) -> Vec<Sample> {
-    let behind = u64::MAX / (held.len().max(most) as u64) * most as u64;
-    held.iter().filter(|sample| mix(sample.group(), most as u64) <= behind).copied().collect()
+pub fn some_games(frozen_store: &[Sample], most: usize) -> Vec<Sample> {
+    let behind = u64::MAX / (frozen_store.len().max(most) as u64) * most as u64;
+    frozen_store
+        .iter()
+        .filter(|sample| mix(sample.group(), most as u64) <= behind)
+        .copied()
+        .collect()
 }
 
 /// Positions of a run whose rows are prepared again in each round.
@@ -207,9 +211,9 @@ impl Data {
         let total = by.samples.len().div_ceil(step) + validating.len();
         let counter = listener.count(Some(total as u64), "searching quiet ends");
         let mut prepared = by.of(by.samples.par_iter().step_by(step), &*counter);
-        let held = by.of(validating.par_iter(), &*counter);
+        let frozen_store = by.of(validating.par_iter(), &*counter);
         drop(counter);
-        self.validation = held.batches(&by);
+        self.validation = frozen_store.batches(&by);
         let now = prepared.choices.as_ref().and_then(Choices::spread);
         by.stretch = spread.zip(now).map_or(1.0, |(then, now)| (then / now).max(1.0));
         if let Some(choices) = &mut prepared.choices {
@@ -285,7 +289,7 @@ fn net(
     let section = config.net().context("no terms, so a net")?;
     let net = &section.architecture;
     let joins = base.filter(|_| section.tune_base);
-    let terms = joins.map(|base| beside_net(base, begun)).transpose()?;
+    let terms = joins.map(|base| terms_of_net(base, begun)).transpose()?;
     let encoder = match (&terms, base) {
         (Some(terms), _) => Encoder::sum(net, RunTerms::of_base(terms).encoder(terms)),
         (None, base) => Encoder::net(net).on(base.map(recipe::added).transpose()?),
@@ -327,7 +331,7 @@ fn net(
 }
 
 /// Terms that are trained with a net, as they were at its start.
-fn beside_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeights> {
+fn terms_of_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeights> {
     let terms = recipe::terms_of(base)?;
     let Some(begun) = begun else { return Ok(terms) };
     let HceWeights { scale_factor, source, .. } = terms;
@@ -358,7 +362,7 @@ fn positions(
         _ if rounds => {
             let samples = to_prepare(&plan, config, listener)?;
             let seen = terms.encoder(&start).counts(&samples);
-            hold_rare(&mut terms, &seen, listener);
+            freeze_rare(&mut terms, &seen, listener);
             let some = match config.learns_moves() {
                 true => scan.some.clone(),
                 false => {
@@ -372,8 +376,8 @@ fn positions(
         }
         Some(records) => {
             let store = Store::encode(records, &terms.encoder(&start));
-            let store = held(store, &mut terms, &start, listener);
-            (fitted, counts) = (store.some(FIT_ON), Some(store.counts.clone()));
+            let store = frozen_store(store, &mut terms, &start, listener);
+            (fitted, counts) = (store.subsample(FIT_ON), Some(store.counts.clone()));
             source = stored(store, config, place);
         }
         None => {
@@ -401,9 +405,9 @@ fn traces(
     let plan = recipe::plan(config);
     let mut scan = read(&plan, u64::MAX, None, listener)?;
     let ([store, mut validation], tally) = read_traces(&plan, &own, &terms.encoder(&start))?;
-    let store = held(store, &mut terms, &start, listener);
-    validation.hold(&terms.encoder(&start));
-    let weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
+    let store = frozen_store(store, &mut terms, &start, listener);
+    validation.freeze(&terms.encoder(&start));
+    let weights = begin(config, &terms, &start, &store.subsample(FIT_ON), place, listener)?;
     scan.train = store.len() as u64;
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), tally });
@@ -421,33 +425,33 @@ fn stored(mut store: Store, config: &Config, (_, compute): &(Device, Compute)) -
 }
 
 /// A store without the entries of frozen terms, including those that too few positions have.
-fn held(
+fn frozen_store(
     mut store: Store,
     terms: &mut RunTerms,
     start: &HceWeights,
     listener: &dyn Progress,
 ) -> Store {
-    if hold_rare(terms, &store.counts, listener) {
-        store.hold(&terms.encoder(start));
+    if freeze_rare(terms, &store.counts, listener) {
+        store.freeze(&terms.encoder(start));
     }
     store
 }
 
 /// Freezes the terms that too few positions have, and reports their number; returns whether there
 /// are any.
-fn hold_rare(terms: &mut RunTerms, seen: &[u64], listener: &dyn Progress) -> bool {
-    let (mut held, rare) = (0, terms.rare);
+fn freeze_rare(terms: &mut RunTerms, seen: &[u64], listener: &dyn Progress) -> bool {
+    let (mut frozen_store, rare) = (0, terms.rare);
     for (chosen, seen) in terms.chosen.terms.iter_mut().zip(seen) {
-        held += u64::from(*chosen && *seen < rare);
+        frozen_store += u64::from(*chosen && *seen < rare);
         *chosen &= *seen >= rare;
     }
-    if held > 0 {
+    if frozen_store > 0 {
         listener.remark(&format!(
             "{:>13} terms are held, seen in fewer than {rare} positions",
-            grouped(held)
+            grouped(frozen_store)
         ));
     }
-    held > 0
+    frozen_store > 0
 }
 
 /// The starting weights. A config without a scale gets the one that fits the start best.

@@ -52,7 +52,7 @@ pub struct NothingLearnt(String);
 
 /// Fails if a net from random weights has learnt nothing: untrained weights must not pass for a
 /// net.
-pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
+pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     let Some(Best { step: 0, loss }) = last.state.best.filter(|_| last.state.step > 0) else {
         return Ok(());
     };
@@ -195,7 +195,7 @@ fn standard_errors(
     if loss != Loss::SQUARED || !all.weights.is_empty() || all.choices.is_some() {
         return Ok(Vec::new());
     }
-    let targets = targets(all, config.final_wdl(), &config.worths());
+    let targets = targets(all, config.final_wdl(), &config.source_targets());
     let optimizer = &config.optimizer;
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);

@@ -21,7 +21,7 @@ use crate::train::ranks::Ranks;
 ///
 /// # Errors
 /// If several ranks cannot share the run.
-pub fn invite(
+pub fn broadcast_recipe(
     recipe: &Recipe,
     begun: Option<&Checkpoint>,
     (_, compute): &(Device, Compute),

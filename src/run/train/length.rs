@@ -25,7 +25,7 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
             steps: span.steps,
             learning_rate,
             wdl,
-            worths: config.worths(),
+            source_targets: config.source_targets(),
             loss: config.loss,
             optimizer: config.optimizer.clone(),
             // A direct method takes few steps.

@@ -29,7 +29,7 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
     let mut best = Checkpoint::read(&best_path)
         .context("a run goes on with its best weights; restore them, or begin a new run")?;
     let place = means.place.open_for(&recipe.config)?;
-    join::invite(&recipe, Some(&checkpoint), &place, means.ranks)?;
+    join::broadcast_recipe(&recipe, Some(&checkpoint), &place, means.ranks)?;
     let (mut run, _) = Run::open(recipe, Some(&checkpoint.weights), place, means)?;
     run.require_same_data()?;
     let is_longer = longer.is_some();

@@ -81,7 +81,7 @@ fn open(
         input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let beside = match kind_of(&bytes) {
         FileKind::Weights => Sidecar::Nothing,
-        _ => export::beside_net(&path, &bytes)?,
+        _ => export::sidecar_of(&path, &bytes)?,
     };
     // A file without a description of its net is read as the net of the config.
     let wants = || Hints { net: wanted.clone(), ..Hints::default() };

@@ -279,7 +279,7 @@ impl Jacobian {
             }
         }
         self.ends.push(self.terms.len());
-        self.costs.push([cost.slope, cost.curvature]);
+        self.costs.push([cost.derivative, cost.curvature]);
         self.loss += cost.loss;
     }
 
@@ -309,7 +309,7 @@ impl Jacobian {
             ends.push(entries.len());
         }
         let of = |row: usize| &entries[ends[row]..ends[row + 1]];
-        let ChoiceLoss { loss, slopes, curvatures } = choices.judge(position, &values, 1.0);
+        let ChoiceLoss { loss, slopes, curvatures } = choices.position_loss(position, &values, 1.0);
         self.loss += loss;
         let signs = &choices.signs[choices.rows(position)];
         let signed = |row: usize, share: f64| {
@@ -321,7 +321,7 @@ impl Jacobian {
             self.found.clear();
             self.found.extend(signed(row, 1.0));
             self.found.extend(signed(base, -1.0));
-            self.add(Cost { loss: 0.0, slope: slopes[row], curvature: curvatures[row] });
+            self.add(Cost { loss: 0.0, derivative: slopes[row], curvature: curvatures[row] });
         }
         if choices.force.is_none() {
             let squared = Choices::UNIT * Choices::UNIT;
@@ -331,7 +331,7 @@ impl Jacobian {
                 self.found.extend(signed(row, share));
                 self.found.extend(signed(base, -share));
             }
-            self.add(Cost { loss: 0.0, slope: 0.0, curvature: -1.0 / squared });
+            self.add(Cost { loss: 0.0, derivative: 0.0, curvature: -1.0 / squared });
         }
         self.rows = (entries, ends);
     }

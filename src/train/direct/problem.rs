@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::batch::{Choices, Terms};
 use crate::loss::{Loss, sigmoid};
-use crate::sums::Slopes;
+use crate::sums::SumDerivatives;
 use crate::train::TrainError;
 
 /// Targets of the values of positions.
@@ -49,7 +49,7 @@ pub struct Chunk {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     pub loss: f64,
-    pub slope: f64,
+    pub derivative: f64,
     /// Without the curvature of the sigmoid, so never negative (Gauss-Newton).
     pub curvature: f64,
 }
@@ -158,12 +158,12 @@ impl<'a> Problem<'a> {
                 let (logit, target) = (value / scale, f64::from(targets[position]));
                 let factor = shares.get(position).map_or(1.0, |share| f64::from(*share));
                 let expected = sigmoid(logit);
-                let slope = expected * (1.0 - expected) / scale;
+                let derivative = expected * (1.0 - expected) / scale;
                 Cost {
                     loss: factor * loss.of(logit, target),
-                    slope: factor * (loss.slope(logit, target) / scale),
+                    derivative: factor * (loss.derivative(logit, target) / scale),
                     // For squares; the methods of other losses do not use it.
-                    curvature: factor * (2.0 * slope * slope),
+                    curvature: factor * (2.0 * derivative * derivative),
                 }
             }
             Goal::Moves(_) => panic!("moves are judged together"),
@@ -182,7 +182,11 @@ impl<'a> Problem<'a> {
             let cost = |position: usize| {
                 let rows = self.rows(chunk, position);
                 let values: Vec<f64> = rows.map(|row| point.value(terms, row)).collect();
-                if values.len() > 2 { choices.judge(position, &values, 1.0).loss } else { 0.0 }
+                if values.len() > 2 {
+                    choices.position_loss(position, &values, 1.0).loss
+                } else {
+                    0.0
+                }
             };
             chunk.positions.clone().map(cost).sum()
         };
@@ -223,9 +227,9 @@ impl Point {
     }
 
     /// The value and its derivatives by the sums.
-    pub fn value_and_slopes(&self, terms: &Terms, row: usize) -> (f64, Slopes) {
+    pub fn value_and_slopes(&self, terms: &Terms, row: usize) -> (f64, SumDerivatives) {
         let (sums, shares) = (terms.sums(row, self.pairs()), shares(terms, row));
-        (self.with_tempo(terms, row, sums.white(shares)), sums.slopes(shares))
+        (self.with_tempo(terms, row, sums.white(shares)), sums.derivatives(shares))
     }
 
     fn with_tempo(&self, terms: &Terms, row: usize, value: f64) -> f64 {

@@ -107,7 +107,7 @@ impl<F: Copy + Default> Chunk<F> {
     /// Computes losses and their gradients from logits, or collects the logits of the selection.
     /// The unit of gradients makes the largest `top`, unless that is 0.
     #[inline(always)]
-    pub fn judge(&mut self, selection: Selection, top: f32, buckets: usize) {
+    pub fn losses(&mut self, selection: Selection, top: f32, buckets: usize) {
         let Chunk { plan, sums, logits: requested, logit_gradients, loss, output_bias, .. } = self;
         let logits = plan.positions.iter().map(|&position| usize::from(position)).zip(&*sums);
         let Some(aim) = selection.aim else {
@@ -231,7 +231,7 @@ where
                 }
             }
         }
-        chunk.judge(
+        chunk.losses(
             selection,
             if deep { 0.0 } else { F::LARGEST_SLOPE / P::STEEPEST },
             net.buckets,

@@ -459,7 +459,7 @@ fn activation_gradients(
         slopes.fill(0.0);
         for (curve, above) in curves.iter().zip(above.chunks_exact(neurons)) {
             for ((slope, &above), &x) in slopes.iter_mut().zip(above).zip(values) {
-                *slope += above * curve.slope_f32(x);
+                *slope += above * curve.derivative_f32(x);
             }
         }
         if skip {

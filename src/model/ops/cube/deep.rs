@@ -5,7 +5,7 @@ use burn::backend::Cube;
 use burn::tensor::{Shape, Tensor};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::super::Slope;
+use super::super::FusedGradients;
 use super::form::Positions;
 use super::gpu::Buffer;
 use super::net::Pass;
@@ -14,7 +14,7 @@ use super::sums;
 use crate::architecture::ArrayKind;
 use crate::model::head::{self, Map};
 
-pub(super) fn gradients(pass: &Pass) -> Slope<Cube> {
+pub(super) fn gradients(pass: &Pass) -> FusedGradients<Cube> {
     let net = &pass.job.kernel.net;
     let maps: Vec<Map> = maps(pass)
         .into_iter()

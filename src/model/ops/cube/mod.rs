@@ -24,10 +24,10 @@ use burn::backend::tensor::FloatTensor;
 
 use super::cpu::Level;
 use super::steps::Step;
-use super::{Arrays, FusedOps, Job, Slope};
+use super::{Arrays, FusedGradients, FusedOps, Job};
 
 impl FusedOps for Cube {
-    fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
+    fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self> {
         net::gradients(arrays, job)
     }
 

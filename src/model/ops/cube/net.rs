@@ -12,7 +12,7 @@ use burn::tensor::{Bytes, Shape};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::super::strips::Strips;
-use super::super::{Arrays, Job, Slope, Stage};
+use super::super::{Arrays, FusedGradients, Job, Stage};
 use super::chunks;
 use super::deep;
 use super::form::{Form, Positions, Spread, TILE, Tiles, grid};
@@ -45,7 +45,7 @@ pub(super) struct Pass<'a> {
     pairs: Option<Tables>,
 }
 
-pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> Slope<Cube> {
+pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> FusedGradients<Cube> {
     let part = part(&arrays, &job);
     let pass = Pass::new(arrays, job, part, true);
     if pass.job.kernel.net.is_deep() { deep::gradients(&pass) } else { pass.gradients() }
@@ -178,7 +178,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Loss and gradients of a net whose output follows its accumulators.
-    fn gradients(self) -> Slope<Cube> {
+    fn gradients(self) -> FusedGradients<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
         let Form { views, buckets, spread: Spread { hidden, .. }, .. } = *form;
         let batch = self.listed.positions;
@@ -343,7 +343,7 @@ impl<'a> Pass<'a> {
         loss: CubeTensor,
         rows: Buffer,
         others: impl IntoIterator<Item = (ArrayKind, Buffer)>,
-    ) -> Slope<Cube> {
+    ) -> FusedGradients<Cube> {
         let Self { gpu, arrays, .. } = self;
         let mut gradients: BTreeMap<ArrayKind, Buffer> = others.into_iter().collect();
         if let Some(shared) = arrays.get(&ArrayKind::Factor(0)) {
@@ -358,7 +358,7 @@ impl<'a> Pass<'a> {
             let gradient = gradients.remove(&array.part).expect("each array has a gradient");
             gpu.tensor(gradient, arrays[&array.part].shape())
         });
-        Slope { loss, gradients: Arrays(in_order.collect()) }
+        FusedGradients { loss, gradients: Arrays(in_order.collect()) }
     }
 }
 
