@@ -1,4 +1,4 @@
-//! The code of the page "Add an input set": the set works, the rest is the program's.
+//! Code of the book: its own set works, the rest is that of the program and its examples.
 
 use nnuance::features::{Board, FeatureSet, KINDS, Perspective, Rows, Set, Threat};
 use shakmaty::Color;
@@ -46,17 +46,28 @@ fn flat(text: &str) -> String {
 #[test]
 fn page_shows_real_code() {
     let read = |path: &str| std::fs::read_to_string(path).unwrap();
-    let page = read("docs/input-sets.md");
-    let sources = ["tests/it/own_set.rs", "src/features/threats.rs"].map(|path| flat(&read(path)));
+    let page = read("docs/own-code.md");
+    let sources = ["tests/it/own_set.rs", "src/features/threats.rs", "examples/own_filter.rs"]
+        .map(|path| flat(&read(path)));
     let blocks: Vec<&str> = page.split("```rust\n").skip(1).collect();
-    assert!(blocks.len() > 4);
+    assert!(blocks.len() > 3);
     for block in blocks {
-        let code = block.split("```").next().unwrap();
-        // The program around the set.
-        let code = code.split("struct AttackKinds;").last().unwrap();
-        let code = flat(code.split("\nfn main").next().unwrap());
+        let code = flat(block.split("```").next().unwrap());
         assert!(sources.iter().any(|source| source.contains(&code)), "{code}");
     }
+}
+
+/// The README shows an example with other line breaks.
+#[test]
+fn readme_shows_an_example() {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap();
+    let dense = |code: &str| -> String {
+        let code = code.lines().map(|line| line.split("//").next().unwrap());
+        code.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect()
+    };
+    let (readme, example) = (read("README.md"), dense(&read("examples/own_inputs.rs")));
+    let code = readme.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
+    assert!(example.contains(&dense(code)), "{code}");
 }
 
 #[test]

@@ -75,14 +75,14 @@ fn nets_and_configs_alike() {
     assert!(words.contains("own pawn on e2"), "{words}");
 }
 
-/// The output in the page "Add an input set".
+/// The output in the book.
 #[test]
 fn page_shows_output() {
     let folder = tempfile::tempdir().unwrap();
     let path = written(&folder, &config(&["threats"]));
     let fen = "4k3/8/8/3p4/8/2N5/2PP4/6K1 w - - 0 1";
     let [out, _] = said(nnuance().args(["rows", &path, fen, "--words"]));
-    let page = fs::read_to_string("docs/input-sets.md").unwrap();
+    let page = fs::read_to_string("docs/own-code.md").unwrap();
     assert!(page.contains(&format!("```text\n{}\n```", out.trim_end())), "{out}");
 }
 
