@@ -204,6 +204,24 @@ fn configs_shown_are_valid() {
     }
 }
 
+/// The deep config of the page on bullet makes a file as large as that of bullet's own example.
+#[test]
+fn deep_config_has_bullets_size() {
+    let page = text(Path::new("docs/from-bullet.md"));
+    let blocks = parts(&page).0.into_iter().map(|block| block.lines.join("\n"));
+    let config = blocks.filter(|block| block.contains("baseline.data")).last().expect("a config");
+    let config: toml::Table = config.parse().expect("TOML");
+    let mut net = config["net"].as_table().expect("a net").clone();
+    net.remove("start_size");
+    let folder = tempfile::tempdir().expect("a folder");
+    let [bin, described] = ["net.bin", "net.toml"].map(|name| folder.path().join(name));
+    std::fs::write(described, net.to_string()).expect("a file");
+    for (bytes, fits) in [(15_880_768, true), (15_880_704, false)] {
+        std::fs::write(&bin, vec![0; bytes]).expect("a file");
+        assert_eq!(nnuance::export::load(&bin).is_ok(), fits, "{bytes}");
+    }
+}
+
 /// The configs and commands of a page, one after the other, with two epochs. Returns how many there
 /// were of both.
 fn run_page(name: &str, folder: &Path) -> (usize, usize) {
@@ -237,7 +255,8 @@ fn run_page(name: &str, folder: &Path) -> (usize, usize) {
 /// On fewer games and lines.
 #[test]
 fn guides_run() {
-    let net = ["runs/my-net/net.bin", "runs/my-net/net.json", "my-net.bin", "my-net.json", "nnue.h"];
+    let net =
+        ["runs/my-net/net.bin", "runs/my-net/net.json", "my-net.bin", "my-net.json", "nnue.h"];
     for (page, scripts, made) in
         [("docs/pgn-to-engine.md", 6, &net[..]), ("docs/tuning.md", 1, &["terms.h"])]
     {
