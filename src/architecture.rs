@@ -302,36 +302,41 @@ impl Architecture {
         let wrong = if !(1..=MOST_HIDDEN).contains(hidden) {
             ("hidden", format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}"))
         } else if let Some(again) = again {
-            ("sets", format!("{:?} stands there twice", sets[again].name()))
+            ("sets", format!("{:?} is listed twice", sets[again].name()))
         } else if inputs.views == Views::Plain && kings.matter() {
             let key = if kings.mirror { "mirror" } else { "king_buckets" };
-            let reason = "the plain view is White's alone and has no king of its own to go by; \
-                          take `inputs = \"perspective\"` or \"side-to-move\"";
+            let reason = "`inputs = \"plain\"` has no king buckets or mirroring; use \
+                 \"perspective\" or \"side-to-move\"";
             (key, reason.into())
         } else if inputs.factorised && no_factor {
-            let reason = "no set of this net has rows that share weights, as those of several king \
-                          buckets do; give `king_buckets`, or take it out";
+            let reason = "no feature set of this net has a factor; give several `king_buckets`, \
+                 or remove the key";
             ("factorised", reason.into())
         } else if self.pairwise && hidden % 2 == 1 {
-            ("hidden", format!("the pairwise product needs an even number, found {hidden}"))
+            ("hidden", format!("a pairwise product needs an even number of neurons, found \
+                 {hidden}"))
         } else if self.activation.curves().len() > 1 {
-            ("activation", format!("`{activation}` is for layers of the head"))
+            ("activation", format!("`{activation}` is for layers of the head only; choose another \
+                 activation"))
         } else if self.pairwise && self.activation != Activation::CReLU {
-            ("activation", format!("the pairwise product is one of `crelu`, not of `{activation}`"))
+            ("activation", format!("a pairwise product needs `activation = \"crelu\"`, found \
+                 `{activation}`"))
         } else if !(1..=MOST_PIECES).contains(buckets) {
-            ("output_buckets", format!("1 to {MOST_PIECES} output buckets, found {buckets}"))
+            ("output_buckets", format!("expected 1 to {MOST_PIECES} output buckets, found \
+                 {buckets}"))
         } else if head.len() > MOST_LAYERS {
-            ("head", format!("at most {MOST_LAYERS} layers, found {}", head.len()))
+            ("head", format!("expected at most {MOST_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
             ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
         } else if self.psqt && self.inputs.views != Views::Perspective {
-            let reason = "piece-square values compare both perspectives; take `inputs = \
-                          \"perspective\"`";
+            let reason = "piece-square values need both perspectives; use `inputs = \
+                 \"perspective\"`";
             ("psqt", reason.into())
         } else if self.skip && head.is_empty() {
-            ("skip", "the skip neuron is one of the head's first layer, and `head` has none".into())
+            ("skip", "the skip neuron belongs to the first layer of `head`, which is empty; add a \
+                 layer, or remove the key".into())
         } else if let Some(name) = self.first_repeated_name() {
-            ("sets", format!("two arrays would have the name {name:?}; rename a set"))
+            ("sets", format!("two arrays are named {name:?}; rename a feature set"))
         } else {
             return Ok(());
         };

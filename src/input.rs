@@ -67,7 +67,7 @@ pub fn regular(path: &Path) -> io::Result<()> {
         return Err(ErrorKind::IsADirectory.into());
     }
     if !found.is_file() {
-        let reason = "it is a pipe or a device, and must be a regular file; write it to one first";
+        let reason = "it is a pipe or a device, expected a regular file; write it to one first";
         return Err(io::Error::new(ErrorKind::InvalidInput, reason));
     }
     Ok(())

@@ -108,15 +108,16 @@ fn position<'a>(
         Some("fen") => {
             let fen: Vec<&str> = words.by_ref().take_while(|word| *word != "moves").collect();
             let fen = fen.join(" ");
-            let read: Fen = fen.parse().map_err(|error| format!("`{fen}` is no FEN: {error}"))?;
-            read.into_position(mode).map_err(|error| format!("`{fen}` cannot be: {error}"))?
+            let read: Fen = fen.parse().map_err(|error| format!("`{fen}` is not a FEN: {error}"))?;
+            read.into_position(mode).map_err(|error| format!("`{fen}` is not a legal position: \
+                 {error}"))?
         }
         _ => return Err("`position` is followed by `startpos` or `fen`".into()),
     };
     let mut game = Game::new(chess);
     for word in words {
         let played = word.parse::<UciMove>().ok().and_then(|it| it.to_move(game.chess()).ok());
-        game.play(played.ok_or_else(|| format!("`{word}` is no legal move"))?);
+        game.play(played.ok_or_else(|| format!("`{word}` is not a legal move"))?);
     }
     Ok(game)
 }
@@ -128,7 +129,7 @@ fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Go, String> {
         let mut number = || -> Result<u64, String> {
             let value = words.next().ok_or_else(|| format!("`{word}` lacks its number"))?;
             // Some interfaces send a negative time when the clock has run out.
-            let value = value.parse::<i64>().map_err(|_| format!("`{value}` is no number"))?;
+            let value = value.parse::<i64>().map_err(|_| format!("`{value}` is not a number"))?;
             Ok(value.max(0) as u64)
         };
         match word {

@@ -139,7 +139,7 @@ pub fn read(path: &Path) -> Result<Vec<Row>, LogError> {
     let failed = |error| LogError { path: path.to_path_buf(), error };
     let text = input::text(path, input::TEXT).map_err(failed)?;
     let bad = |line: usize| {
-        let reason = format!("line {line} is no row of a log of this version");
+        let reason = format!("line {line} is not a row of a log of this version");
         failed(Error::new(ErrorKind::InvalidData, reason))
     };
     let mut lines = text.split_inclusive('\n').enumerate();

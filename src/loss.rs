@@ -22,7 +22,7 @@ impl Display for Loss {
         }
         match self.asymmetry {
             0.0 => Ok(()),
-            asymmetry => write!(f, ", times {} where too much is promised", 1.0 + asymmetry),
+            asymmetry => write!(f, ", times {} above the target", 1.0 + asymmetry),
         }
     }
 }

@@ -46,7 +46,8 @@ impl Output {
     /// Also for `-`: see [`Output::stream`].
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         if path == Path::new(STANDARD) {
-            let reason = "standard output is not for this; name a file (./- for one of that name)";
+            let reason = "standard output is not possible here; name a file (./- for one of that \
+                 name)";
             let error = io::Error::new(io::ErrorKind::InvalidInput, reason);
             return Err(OutputError::new(path, error));
         }

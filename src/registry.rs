@@ -29,7 +29,7 @@ pub struct Own<T: 'static> {
 
 /// Reason why a value cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is a {noun} `{name}` already; choose another name for the second")]
+#[error("there already is a {noun} `{name}`; choose another name")]
 pub struct NameTaken {
     pub noun: &'static str,
     pub name: String,

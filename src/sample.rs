@@ -289,8 +289,8 @@ fn parts_error(count: usize, packed: u128, wrong: u128) -> IllegalPosition {
     at_most_32(count).err().unwrap_or_else(|| {
         let nibble = (packed >> wrong.trailing_zeros().min(127)) as u8 & 15;
         IllegalPosition(match wrong {
-            0 => format!("{count} squares are occupied, but more pieces are listed"),
-            _ => format!("nibble {nibble} stands for no piece"),
+            0 => format!("{count} squares are occupied, but there are more pieces"),
+            _ => format!("nibble {nibble} is not a piece"),
         })
     })
 }
@@ -298,7 +298,7 @@ fn parts_error(count: usize, packed: u128, wrong: u128) -> IllegalPosition {
 fn at_most_32(pieces: usize) -> Result<(), IllegalPosition> {
     match pieces <= 32 {
         true => Ok(()),
-        false => Err(IllegalPosition(format!("{pieces} pieces on the board, at most 32 fit"))),
+        false => Err(IllegalPosition(format!("{pieces} pieces on the board, expected at most 32"))),
     }
 }
 

@@ -93,7 +93,7 @@ impl TermList {
                 None => (true, &text[..]),
             };
             let pattern = glob::Pattern::new(name)
-                .map_err(|error| format!("{text:?} is no pattern: {}", error.msg))?;
+                .map_err(|error| format!("{text:?} is not a pattern: {}", error.msg))?;
             let below = format!("{name}.");
             let mut found = false;
             let matches = |term: &str| pattern.matches(term) || term.starts_with(&below);
@@ -110,7 +110,7 @@ impl TermList {
             }
             if !found {
                 let nearest = self.nearest(name);
-                return Err(format!("no term is named {text:?}; the nearest name is {nearest:?}"));
+                return Err(format!("unknown term {text:?}; the nearest name is {nearest:?}"));
             }
         }
         Ok(chosen)
@@ -169,7 +169,7 @@ impl EngineTerms {
             added.map_err(|reason| failed(format!("line {}: {reason}", number + 1)))?;
         }
         match own.list.is_empty() {
-            true => Err(failed(format!("it lists no terms; expected lines {LINE}"))),
+            true => Err(failed(format!("it has no terms; expected lines {LINE}"))),
             false => Ok(own),
         }
     }
@@ -193,19 +193,19 @@ impl EngineTerms {
         if name == TEMPO || !name.split('.').all(word) || name.split('.').count() > MOST_WORDS {
             let start: String = name.chars().take(40).collect();
             return Err(format!(
-                "`{start}` is no name; names are up to {MOST_WORDS} words of letters, digits, `_` \
-                 and `-`, with dots between them"
+                "`{start}` is not a name; names are up to {MOST_WORDS} words of letters, digits, \
+                 `_` and `-`, with dots between them"
             ));
         }
         let kind = Kind::named(kind).ok_or_else(|| {
             let names = Kind::ALL.map(Kind::name).join(", ");
-            format!("no kind is named `{kind}`; the kinds are {names}")
+            format!("unknown kind `{kind}`; the kinds are {names}")
         })?;
         if !names.insert(name.clone()) {
-            return Err(format!("`{name}` is named twice; rename one of them"));
+            return Err(format!("`{name}` occurs twice; rename one"));
         }
         if self.list.len() == MOST {
-            return Err(format!("more than {MOST} terms; a trace cannot number them"));
+            return Err(format!("expected at most {MOST} terms, which a trace can number"));
         }
         self.list.terms.push(TermEntry { name, kind, start, counts: counts.trim().to_string() });
         Ok(())

@@ -42,14 +42,14 @@ pub struct WeightsFile {
 pub enum WeightsError {
     #[error("not a safetensors file: {0}")]
     Format(#[from] safetensors::SafeTensorError),
-    #[error("tensor {name} holds {dtype:?}, expected F32")]
+    #[error("tensor {name} has type {dtype:?}, expected F32")]
     Dtype { name: String, dtype: Dtype },
-    #[error("tensor {name} is missing; the file holds {held}")]
+    #[error("tensor {name} is missing; the file has {held}")]
     Missing { name: String, held: String },
     #[error("tensor {name} has shape {found:?}, expected {expected:?}")]
     Shape { name: String, found: Vec<usize>, expected: Vec<usize> },
     #[error(
-        "{name}[{place}] is {value}, expected a finite number: its training diverged, or the file \
+        "{name}[{place}] is {value}, expected a finite number: the training diverged, or the file \
          is damaged"
     )]
     NotFinite { name: String, place: usize, value: f32 },

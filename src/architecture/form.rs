@@ -75,7 +75,7 @@ impl TryFrom<Form> for Architecture {
         if sets.is_empty() {
             return Err(ImpossibleNet {
                 key: "sets",
-                reason: "name a set, such as `pieces`".into(),
+                reason: "no feature set is named; name at least one, such as `pieces`".into(),
             });
         }
         let head = layers(&form.head).map_err(|reason| ImpossibleNet { key: "head", reason })?;
@@ -121,13 +121,14 @@ fn layers(written: &[LayerForm]) -> Result<Vec<Layer>, String> {
     let Some((last, before)) = written.split_last() else { return Ok(Vec::new()) };
     if last.size != 1 {
         return Err(format!(
-            "the last layer is the output and has one neuron, found {}; end it with `{{ size = 1 }}`",
+            "the last layer is the output with one neuron, found {}; make `{{ size = 1 }}` the \
+             last layer",
             last.size
         ));
     }
     if let Some(activation) = last.activation {
         return Err(format!(
-            "the output takes no activation, found {:?} with the last layer; take it out",
+            "the last layer is the output without activation, found {:?}; remove it",
             activation.name()
         ));
     }
@@ -136,7 +137,7 @@ fn layers(written: &[LayerForm]) -> Result<Vec<Layer>, String> {
         .map(|&LayerForm { size, activation }| {
             let activation = activation.ok_or_else(|| {
                 let names = Activation::ALL.map(Activation::name).join(", ");
-                format!("the layer of {size} needs an activation, one of {names}")
+                format!("the layer of size {size} has no activation; give one of {names}")
             })?;
             Ok(Layer { size, activation })
         })

@@ -53,8 +53,7 @@ impl Config {
                 for text in overrides {
                     set(&mut table, text).ok_or_else(|| {
                         ConfigError(format!(
-                            "--set {text}: write it as key=value, for example --set \
-                             schedule.epochs=4"
+                            "--set {text}: expected key=value, for example --set schedule.epochs=4"
                         ))
                     })?;
                 }

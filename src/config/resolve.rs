@@ -52,12 +52,12 @@ impl Config {
     /// If a value cannot be used: the first such key.
     pub fn resolve(mut file: ConfigFile) -> Checked<Self> {
         if file.version != VERSION {
-            let reason = format!("this program reads version {VERSION}, found {}", file.version);
+            let reason = format!("expected version {VERSION}, found {}", file.version);
             return Err(ConfigError::of("version", reason));
         }
         let models = [file.net.is_some(), file.terms.is_some(), file.traces.is_some()];
         let is_one = models.iter().filter(|it| **it).count() == 1;
-        require(is_one, "net", "give one of the sections [net], [terms] and [traces]")?;
+        require(is_one, "net", "expected exactly one of the sections [net], [terms] and [traces]")?;
         let is_net = file.net.is_some();
 
         check_method(&file)?;
@@ -89,12 +89,14 @@ impl Config {
         let model = match (&mut file.net, &file.terms, &file.traces) {
             (Some(net), ..) => {
                 let is_whole = scale.fract() == 0.0 && (1.0..=32_767.0).contains(&scale);
-                require(is_whole, "target.scale", "engines count in whole centipawns, 1 to 32767")?;
+                require(is_whole, "target.scale", "expected a whole number from 1 to 32767, the \
+                     net's SCALE")?;
                 let is_near = (scale / promise.scale - 1.0).abs() <= NEARLY;
                 require(
                     file.target.scale.is_some() || is_near,
                     "target.score_scale",
-                    "engines count in whole centipawns; set `target.scale` to those of a logit",
+                    "expected a whole number, the net's SCALE; set `target.scale` to the \
+                     centipawns per logit",
                 )?;
                 let model = net.resolve(scale as i32)?;
                 let batch = batch.unwrap_or(usize::MAX);
@@ -196,7 +198,8 @@ impl Net {
         require(
             has_kernels || precision == Precision::F32,
             "net.precision",
-            "mixed precision is for the nets that the fused kernels serve; take `\"f32\"`",
+            "the fused kernels do not support this net, so mixed precision is not available; use \
+             `\"f32\"`",
         )?;
         Ok(NetModel {
             architecture,
@@ -249,11 +252,12 @@ fn check_method(file: &ConfigFile) -> Checked {
     require(
         !direct || file.net.is_none(),
         "optimizer.name",
-        "this method is for handcrafted terms",
+        "this method is for handcrafted terms only; use another one for nets",
     )?;
     let of_batch = schedule.batch.and_then(BatchSize::positions);
     let is_whole = schedule.batch.is_some() && of_batch.is_none();
-    require(file.net.is_none() || !is_whole, "schedule.batch", "\"all\" is for handcrafted terms")?;
+    require(file.net.is_none() || !is_whole, "schedule.batch", "\"all\" is for handcrafted terms \
+         only; give a number of positions")?;
     require(
         direct || schedule.learning_rate.is_some(),
         "schedule.learning_rate",
@@ -380,18 +384,20 @@ fn check_data(file: &ConfigFile, test: Test) -> Checked {
     let (sources, key) = (&data.source, data.key_of_files());
     let named = data.files.is_empty() != sources.is_empty();
     for (holds, key, reason) in [
-        (named, key, "name files in `data.files`, or in sources with [[data.source]]"),
-        (sources.iter().all(|it| !it.files.is_empty()), key, "each source names a file"),
-        (sources.len() <= MOST_SOURCES, "data.source", "there are 255 sources at most"),
+        (named, key, "no files are named; name them in `data.files`, or in sources with \
+             [[data.source]]"),
+        (sources.iter().all(|it| !it.files.is_empty()), key, "a source names no file; name at \
+             least one"),
+        (sources.len() <= MOST_SOURCES, "data.source", "expected at most 255 sources"),
         (
             sources.is_empty() || file.traces.is_none(),
             "data.source",
-            "traces of another engine have no sources; name the files in `data.files`",
+            "traces cannot have sources; name the files in `data.files`",
         ),
         (
             data.validation.is_empty() || test.0 == 1.0,
             "data.test",
-            "with files in `data.validation` all held-out games are the test; remove the key",
+            "with files in `data.validation` all held-out games are the test; remove this key",
         ),
         (net.is_some() || data.chunk.is_none_or(|it| it == 0), "data.chunk", "is for nets"),
     ] {
@@ -414,7 +420,7 @@ fn check_schedule(file: &ConfigFile, direct: bool) -> Checked {
     require(
         plan.patience.is_none() || validates,
         "schedule.patience",
-        "no games validate; raise `data.held_out`, or remove patience",
+        "there are no validation games; raise `data.held_out`, or remove `patience`",
     )
 }
 
@@ -425,7 +431,8 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
     let loss = Loss { shape, power: target.power.unwrap_or(Loss::SQUARED.power), asymmetry };
     if let Some(key) = target.weights.wrong() {
         let reason =
-            "is a line of points that rise, with weights from 0, not all 0: [[0, 0.2], [30, 1]]";
+            "expected points in rising order with weights from 0, not all 0, such as [[0, 0.2], \
+             [30, 1]]";
         return Err(ConfigError::of(&format!("target.weights.{key}"), reason));
     }
     let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
@@ -437,7 +444,7 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
         (
             target.wdl.end().is_some(),
             "target.wdl",
-            "its end must not depend on the length of the run: give `every` as a share",
+            "the value at the end depends on the length of the run; give `every` as a share",
         ),
         (
             target.power.is_none() || shape == LossShape::Power,
@@ -447,21 +454,21 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
         (
             asymmetry == 0.0 || sees_as_mover,
             "target.asymmetry",
-            "is for nets that see with the eyes of the side to move",
+            "is for nets with `inputs = \"perspective\"` or \"side-to-move\" only; remove the key",
         ),
         (
             !gauss || shape == LossShape::Squared,
             "target.loss",
-            "gauss-newton minimises squared errors",
+            "gauss-newton needs `loss = \"squared\"`; use another method for other losses",
         ),
         (!moves || level, "target.weights", "is not for `learn = \"moves\"`"),
         (!moves || loss == Loss::SQUARED, "target.loss", "is not for `learn = \"moves\"`"),
-        (level || traces.is_none(), "target.weights", "need positions, and traces have none"),
+        (level || traces.is_none(), "target.weights", "traces have no positions; remove the key"),
         (target.force.is_none() || moves, "target.force", "goes with `learn = \"moves\"`"),
         (
             values || traces.is_none(),
             "target.learn",
-            "is \"values\" for traces: only their engine can search",
+            "traces cannot be searched; use `learn = \"values\"`",
         ),
         (
             !(moves && name == Name::LocalSearch),
@@ -476,7 +483,7 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
         (
             net.is_some() || file.optimizer.layers.is_empty(),
             "optimizer.layers",
-            "is for nets, and these are handcrafted terms",
+            "is for nets only; remove the key",
         ),
     ] {
         require(holds, key, reason)?;

@@ -144,7 +144,7 @@ pub struct Net {
 
 /// A factor of starting weights, or one for each of several feature sets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number, or numbers by the names of feature sets")]
+#[serde(untagged, expecting = "expected a number, or a table of numbers by feature set")]
 pub enum StartSize {
     Number(f64),
     Sets(BTreeMap<String, f64>),

@@ -17,7 +17,7 @@ const BUCKETS: usize = 256;
 pub enum ShuffleError {
     #[error("cannot use a temporary file in {folder}: {error}; free some space there")]
     Temporary { folder: PathBuf, error: io::Error },
-    #[error("a 256th of the records does not fit into {memory} MB of memory; raise it to {needed}")]
+    #[error("a 256th of the records exceeds {memory} MB of memory; raise it to {needed}")]
     Memory { memory: u64, needed: u64 },
 }
 

@@ -18,22 +18,23 @@ const VERSION: u32 = 2;
 /// Reason why a job cannot start, resume or commit.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("{0} exists already; replace it with --overwrite, or name another file")]
+    #[error("{0} already exists; replace it with --overwrite, or name another file")]
     Exists(PathBuf),
-    #[error("{0} cannot be packed while it is made; leave out that ending and pack it afterwards")]
+    #[error("{0} cannot be compressed while it is written; leave out that ending and compress it \
+         afterwards")]
     Packed(PathBuf),
-    #[error("another run is writing to {0}; wait for it or name another file")]
+    #[error("another process writes to {0}; wait for it, or name another file")]
     Busy(PathBuf),
     #[error(
-        "{journal} was begun with {key} = {old}, now it is {new}; give the same settings to \
-         resume, or delete the journal and its output to begin anew"
+        "{journal} was started with {key} = {old}, now it is {new}; give the same settings to \
+         resume, or delete the journal and its output to start again"
     )]
     Settings { journal: PathBuf, key: String, old: String, new: String },
-    #[error("{0} is not a journal of nnuance; delete it and its output to begin anew")]
+    #[error("{0} is not a journal of nnuance; delete it and its output to start again")]
     Strange(PathBuf),
     #[error(
-        "{output} is shorter than the {bytes} bytes that {journal} counts; both were changed or \
-         lost, delete them to begin anew"
+        "{output} is shorter than the {bytes} bytes recorded in {journal}; delete both to start \
+         again"
     )]
     Short { output: PathBuf, journal: PathBuf, bytes: u64 },
     #[error(transparent)]

@@ -107,34 +107,34 @@ pub enum EngineError {
              another path with --engine"
     )]
     Start { program: PathBuf, error: io::Error },
-    #[error("{0}; is it an engine that speaks UCI?")]
+    #[error("{0}; is it a UCI engine?")]
     NotUci(#[source] EngineFault),
     #[error("{engine} has no option `{name}`{near}")]
     Option { engine: String, name: String, near: String },
-    #[error("UCI_Chess960 is set as the positions need it; leave it out of the options")]
+    #[error("UCI_Chess960 is set automatically; remove it from the options")]
     Chess960,
-    #[error("the match cannot go on: {0}")]
+    #[error("cannot continue the match: {0}")]
     Match(String),
     #[error(
-        "{count} items in a row failed, the last one because {reason}; see to the engine. What was made \
-         is kept, and the same command goes on from there"
+        "{count} items in a row failed, the last one because {reason}; check the engine. Finished \
+         items are kept, and the same command resumes the job"
     )]
     Hopeless { count: u64, reason: String },
     #[error("nothing was written to {path}: {reason}")]
     Nothing { path: PathBuf, reason: String },
-    #[error("{format} holds games, but {input} has no moves; write bulletformat, text or epd")]
+    #[error("{format} stores games, but {input} has no moves; write bulletformat, text or epd")]
     NoMoves { format: &'static str, input: PathBuf },
-    #[error("{0} does not hold games; write viriformat, binpack or pgn")]
+    #[error("{0} cannot store games; write viriformat, binpack or pgn")]
     NoGames(&'static str),
     #[error(transparent)]
     Write(#[from] WriteError),
-    #[error("games of no random moves would all be the same; allow some, or give a book")]
+    #[error("games without random moves would all be the same; allow some, or give a book")]
     SameGames,
     #[error("cannot read {path}: {error}")]
     Input { path: PathBuf, error: io::Error },
     #[error(
-        "{path} holds {lines} positions, and {games} games without random moves would repeat \
-         them; ask for fewer games or for some random moves"
+        "{path} has {lines} positions, too few for {games} games without random moves; reduce the \
+         games, or allow random moves"
     )]
     SmallBook { path: PathBuf, lines: usize, games: u64 },
     #[error(transparent)]

@@ -87,7 +87,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, 
         watch,
     )?;
     let bad_records = items.source.bad_records().clone();
-    Ok(JobReport { bad_records, ..report.require_written(output, "no position was left")? })
+    Ok(JobReport { bad_records, ..report.require_written(output, "all positions were skipped")? })
 }
 
 fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sample, ItemError> {

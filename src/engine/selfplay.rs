@@ -65,7 +65,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, En
     let items = job.range.clone().skip(journal.progress().items as usize).map(Ok);
     let report =
         drive(&job.crew.workers(), (journal, 1), items, work, keep, ("games", total), watch)?;
-    report.require_written(&job.output, "no games were asked for")
+    report.require_written(&job.output, "the part contains no games")
 }
 
 /// Plays a game by its number, with a player without memory.
@@ -91,6 +91,6 @@ fn play(
         });
     }
     let number = number + 1;
-    let reason = format!("game {number} found no opening that is not over and within {bound} cp");
+    let reason = format!("game {number} has no opening that is unfinished and within {bound} cp");
     Err(ItemError::Item { fen: last, reason })
 }

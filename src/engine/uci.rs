@@ -268,7 +268,7 @@ impl Uci {
                 Err(error) => break error.to_string(),
             }
         };
-        format!("ended by itself ({how})")
+        format!("exited ({how})")
     }
 
     fn fault(&self, command: &str, fen: &str, what: &str) -> EngineFault {

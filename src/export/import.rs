@@ -32,17 +32,17 @@ pub enum ImportError {
     Net(#[from] NetError),
     #[error("the checkpoint says {key} = {value:?}, expected {expected}")]
     Fact { key: &'static str, value: String, expected: String },
-    #[error("there is no such net: {0}")]
+    #[error("invalid net: {0}")]
     ImpossibleNet(#[from] ImpossibleNet),
-    #[error("the checkpoint breaks off in {at}; is the file whole?")]
+    #[error("the checkpoint ends within {at}; is the file complete?")]
     Truncated { at: String },
-    #[error("the checkpoint has no {id}; it holds {held}")]
+    #[error("the checkpoint has no {id}, only {held}")]
     Missing { id: String, held: String },
-    #[error("{id} has {found} values, a net of {shape} needs {expected}; is it another shape?")]
+    #[error("{id} has {found} values, expected {expected} for a net of {shape}; check the shape")]
     Count { id: String, found: usize, expected: usize, shape: String },
     #[error(
-        "the checkpoint also holds {ids}, which {shape} does not have; describe the net in a file \
-         beside it that ends in .toml"
+        "the checkpoint also has {ids}, which {shape} lacks; describe the net in a file beside it \
+         with the ending .toml"
     )]
     More { ids: String, shape: String },
 }

@@ -147,9 +147,9 @@ pub enum LoadError {
     Net { path: PathBuf, error: NetError },
     #[error("{path}, which describes {net}: {reason}")]
     Description { path: PathBuf, net: PathBuf, reason: String },
-    #[error("{path} is not a manifest that this program reads: {reason}")]
+    #[error("{path} is not a readable manifest: {reason}")]
     Manifest { path: PathBuf, reason: String },
-    #[error("{path} is missing: without a manifest there is nothing to verify")]
+    #[error("{path} is missing: a net is verified against its manifest")]
     Missing { path: PathBuf },
     #[error(
         "{manifest} describes another file than {path}: sha256 {expected}, found {found}; export \
@@ -231,7 +231,7 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
         serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
     if value["format"] != FORMAT {
         return Err(failed(format!(
-            "its `format` is {}, expected {FORMAT}; export the net again, or move the file away",
+            "its `format` is {}, expected {FORMAT}; export the net again, or remove the manifest",
             value["format"]
         )));
     }
@@ -259,8 +259,8 @@ pub fn agrees(net: &Path, said: &Hints, found: &Architecture) -> Result<(), Load
             path: description_path(net),
             net: net.into(),
             reason: format!(
-                "`hidden`: {said}, but the file is as large as that of a net with {found}; correct \
-                 it, or whichever other key is wrong"
+                "`hidden` is {said}, but the size of the file is that of a net with {found}; \
+                 correct this or another key"
             ),
         }),
     }
@@ -331,11 +331,11 @@ pub struct EmbeddedNet {
 /// Reason why a text has no net.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedNetError {
-    #[error("its file is no base64: {0}")]
+    #[error("its file is not base64: {0}")]
     Text(#[from] base64::DecodeError),
     #[error(transparent)]
     Net(#[from] NetError),
-    #[error("its file is that of {found}, and it is to be {expected}")]
+    #[error("its file is of {found}, expected {expected}")]
     Other { found: String, expected: String },
 }
 

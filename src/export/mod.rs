@@ -44,11 +44,10 @@ pub enum ExportError {
     #[error(transparent)]
     Output(#[from] OutputError),
     #[error(
-        "{path} is no name for a net: its manifest and its floats take the endings .json and \
-             .safetensors; use .bin"
+        "{path} has an ending of manifests and floats; use .bin for nets"
     )]
     Name { path: PathBuf },
-    #[error("the manifest cannot be written: {0}")]
+    #[error("cannot write the manifest: {0}")]
     Manifest(serde_json::Error),
 }
 

@@ -44,7 +44,8 @@ pub struct Proof {
 impl std::fmt::Display for Proof {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Proof { accumulator, intermediate, output, .. } = self;
-        write!(f, "accumulators {accumulator}, on the way {intermediate}; output sum {output}")
+        write!(f, "accumulators {accumulator}, intermediate sums {intermediate}; output sum \
+             {output}")
     }
 }
 
@@ -90,12 +91,12 @@ impl std::fmt::Display for Bounds {
 pub enum Overflow {
     #[error(
         "the accumulator of neuron {neuron} may reach {bounds}, outside of i16; export with \
-         --largest-scales, or train again with weights clipped"
+         --largest-scales, or train again with a smaller clip"
     )]
     Accumulator { neuron: usize, bounds: Bounds },
     #[error(
         "the sum of the output layer may reach {0}, outside of i32; export with --largest-scales, \
-         or train again with weights clipped"
+         or train again with a smaller clip"
     )]
     Output(Bounds),
 }

@@ -22,8 +22,8 @@ pub enum QuantiseError {
     #[error("{weight} is {value}: the training diverged; export an earlier checkpoint")]
     NotFinite { weight: String, value: f32 },
     #[error(
-        "{weight} is {value}, which times {factor} is outside of {number}; export with \
-         --largest-scales, or train again with weights clipped"
+        "{weight} is {value}, which times {factor} exceeds {number}; export with \
+         --largest-scales, or train again with a smaller clip"
     )]
     Range { weight: String, value: f32, factor: i32, number: &'static str },
 }

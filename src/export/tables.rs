@@ -38,7 +38,8 @@ pub enum Tapering {
 /// Why terms do not become source code.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "the {phase} weight of {name} is {value}, which 16 bits do not hold; train with a smaller rate"
+    "the {phase} weight of {name} is {value}, which exceeds 16 bits; train with a lower learning \
+     rate"
 )]
 pub struct SourceError {
     pub name: String,

@@ -125,8 +125,8 @@ impl Kings {
                 if let Some(square) = (0..64).find(uneven).filter(|_| mirror) {
                     let name = shakmaty::Square::new(square as u32);
                     return Err(format!(
-                        "mirrored inputs see kings on files a to d only, but {name} and its mirror \
-                         image have different buckets; give 32 numbers"
+                        "mirrored inputs have kings on files a to d only, but {name} and its \
+                         mirror image have different buckets; give 32 numbers"
                     ));
                 }
             }
@@ -136,7 +136,7 @@ impl Kings {
                     *bucket = buckets[4 * rank + file.min(7 - file)];
                 }
             }
-            32 => return Err("32 numbers are for `mirror = true`; give 64".into()),
+            32 => return Err("32 numbers need `mirror = true`; give 64 without it".into()),
             count => {
                 let wanted = if mirror { "32 numbers, files a to d" } else { "64 numbers" };
                 return Err(format!("{wanted} from a1 to h8, found {count}"));
@@ -148,7 +148,8 @@ impl Kings {
         }
         if let Some(missing) = (0..most).find(|bucket| !table.contains(bucket)) {
             return Err(format!(
-                "no square has bucket {missing}, and there is a {most}; number them without gaps"
+                "no square has bucket {missing}, but one has {most}; number the buckets without \
+                 gaps"
             ));
         }
         Ok(Self { mirror, count: most + 1, table })

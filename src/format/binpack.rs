@@ -22,8 +22,8 @@ const CHUNK: usize = 1 << 20;
 
 pub static FORMAT: Format = Format {
     name: "binpack",
-    about: "Stockfish's binpack; score in units of the engine, score and result seen by the side \
-            to move; every move must be legal",
+    about: "Stockfish's binpack; score in units of the engine, score and result from the side to \
+         move's point of view; every move must be legal",
     extensions: &["binpack"],
     facts: Facts {
         scores: Sometimes,
@@ -85,9 +85,9 @@ impl BinpackReader {
         let reason = if self.ended {
             format!("the file ends after {length} of the 8 bytes that begin a chunk")
         } else if magic != *MAGIC {
-            "a chunk should begin here with the bytes BINP, but does not".to_string()
+            "a chunk does not begin with the bytes BINP".to_string()
         } else if size > LARGEST {
-            format!("a chunk of {size} bytes, expected at most {LARGEST}")
+            format!("a chunk has {size} bytes, expected at most {LARGEST}")
         } else {
             self.chunk.clear();
             // Grows with the data: the length may be wrong.

@@ -13,9 +13,9 @@ use crate::sample::Position;
 pub enum BookError {
     #[error("cannot read {path}: {error}")]
     Io { path: PathBuf, error: io::Error },
-    #[error("{path}, {bad}; a book is lines of FEN or EPD, or games in PGN")]
+    #[error("{path}, {bad}; expected lines of FEN or EPD, or games in PGN")]
     Bad { path: PathBuf, bad: BadRecord },
-    #[error("{0} holds no positions")]
+    #[error("{0} has no positions")]
     Empty(PathBuf),
 }
 

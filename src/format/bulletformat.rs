@@ -11,9 +11,9 @@ use crate::sample::{Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "bulletformat",
-    about: "records of 32 bytes, the board turned to the side to move; score in centipawns, \
-            score and result seen by the side to move; no colours, castling rights, en passant \
-            or counters",
+    about: "records of 32 bytes, the board flipped to the side to move; score in centipawns, \
+         score and result from the side to move's point of view; no colours, castling rights, en \
+         passant or counters",
     extensions: &["bf", "bullet", "data"],
     facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Never },
     view: View::Fixed(PointOfView::SideToMove),
@@ -43,7 +43,7 @@ fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
     let planes = position.planes();
     // A rook that may castle has a nibble in other formats, never in this one.
     if let Some(square) = Bitboard(planes.castling_rooks()).first() {
-        return Err(format!("the nibble of {square} stands for no piece"));
+        return Err(format!("the nibble of {square} is not a piece"));
     }
     planes.check(Color::White)?;
     let king = |color| planes.king(color).map_or(64, |square| square as u8);

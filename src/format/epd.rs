@@ -10,7 +10,7 @@ use crate::sample::Sample;
 pub static FORMAT: Format = Format {
     name: "epd",
     about: "lines of `FEN [result]`, `FEN [result] score`, `FEN result` or `FEN c9 \"result\";`; \
-            score in centipawns, score and result seen by White; FEN of 4 to 6 fields",
+         score in centipawns, score and result from White's point of view; FEN of 4 to 6 fields",
     extensions: &["epd", "book"],
     facts: Facts { scores: Sometimes, plies: Never, moves: Never, games: Never, colours: Always },
     view: View::Usual(PointOfView::White),
@@ -72,7 +72,7 @@ fn before_operations(text: &str) -> Result<&str, String> {
         return Ok(text);
     }
     if !text.ends_with(';') {
-        return Err(format!("an operation has no `;` at its end: `{text}`"));
+        return Err(format!("an operation does not end with `;`: `{text}`"));
     }
     let mut ends = text.match_indices(char::is_whitespace).map(|(at, _)| at);
     let four = ends.nth(3).unwrap_or(text.len());

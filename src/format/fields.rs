@@ -15,7 +15,7 @@ pub fn flip_score(score: i16, turn: Color) -> Result<i16, String> {
 }
 
 pub fn score(sample: &Sample) -> Result<i16, String> {
-    sample.score.ok_or_else(|| "it has no score; write epd, which needs none".to_string())
+    sample.score.ok_or_else(|| "it has no score; write epd, which does not need one".to_string())
 }
 
 /// Checks that every format can store a score.
@@ -34,7 +34,7 @@ pub fn result_byte(result: f32) -> Result<u8, String> {
         0.0 => Ok(0),
         0.5 => Ok(1),
         1.0 => Ok(2),
-        _ => Err(format!("result {result} cannot be held, only 0, 0.5 and 1 can")),
+        _ => Err(format!("result {result}, expected 0, 0.5 or 1")),
     }
 }
 
@@ -73,7 +73,7 @@ pub fn share_text(share: f32) -> Result<String, String> {
         return Ok(text.to_string());
     }
     if !(0.0..=1.0).contains(&share) {
-        return Err(format!("result {share} cannot be held, expected 0 to 1"));
+        return Err(format!("result {share}, expected 0 to 1"));
     }
     Ok(format!("{}", (f64::from(share) * 1e6).round() / 1e6))
 }
@@ -119,7 +119,8 @@ pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), String
         && pawn.is_some_and(stands)
         && empty(square)
         && start.is_some_and(empty);
-    fits.then_some(()).ok_or_else(|| format!("en passant on {square}, but no pawn has passed it"))
+    fits.then_some(()).ok_or_else(|| format!("en passant square {square}, but no pawn has just \
+         passed it"))
 }
 
 /// Half-moves since the start of the game, by the move number if a sample has no ply.
@@ -136,7 +137,7 @@ pub const NO_SCORE: i16 = 32_002;
 pub fn stockfish_score(score: Option<i16>) -> Result<i16, String> {
     match score {
         None => Ok(NO_SCORE),
-        Some(NO_SCORE) => Err(format!("score {NO_SCORE} cannot be held, it stands for no score")),
+        Some(NO_SCORE) => Err(format!("score {NO_SCORE} means no score in this format")),
         Some(score) => score_in_range(score),
     }
 }

@@ -14,7 +14,7 @@ const NO_EP: u8 = 64;
 pub static FORMAT: Format = Format {
     name: "marlinformat",
     about: "records of 32 bytes with castling rights, en passant and counters; score in \
-            centipawns, score and result seen by White",
+         centipawns, score and result from White's point of view",
     extensions: &["marlin", "marlinformat"],
     facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Always },
     view: View::Fixed(PointOfView::White),

@@ -12,7 +12,7 @@ use crate::sample::{PlayedMove, Position, Sample};
 pub static FORMAT: Format = Format {
     name: "plain",
     about: "Stockfish's plain text, lines of fen, move, score, ply, result and e; score and \
-            result seen by the side to move",
+         result from the side to move's point of view",
     extensions: &["plain"],
     facts: Facts {
         scores: Sometimes,
@@ -108,7 +108,7 @@ impl Entry {
                 ));
             }
         };
-        if again { Err(format!("a second `{name}` before the line `e`")) } else { Ok(()) }
+        if again { Err(format!("`{name}` occurs twice before the line `e`")) } else { Ok(()) }
     }
 
     fn sample(&self) -> Result<Sample, String> {

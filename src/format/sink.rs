@@ -18,8 +18,7 @@ pub enum WriteError {
     #[error("cannot write position {number} to {path} as {format}: {reason}")]
     Sample { path: PathBuf, format: &'static str, number: u64, reason: String },
     #[error(
-        "cannot write {path} as {format}: positions do not hold what it wants; choose another \
-         format"
+        "cannot write {path} as {format}: positions lack facts that it needs; choose another format"
     )]
     NoWriter { path: PathBuf, format: &'static str },
     #[error("no positions to write to {0}")]

@@ -21,20 +21,20 @@ const KEPT: usize = 5;
 pub enum ReadError {
     #[error("cannot open {path}: {error}")]
     Open { path: PathBuf, error: io::Error },
-    #[error("cannot read {path}: {error}; it may be damaged or cut off, fetch or make it anew")]
+    #[error("cannot read {path}: {error}; it may be damaged or truncated, download or create it \
+         again")]
     Io { path: PathBuf, error: io::Error },
     #[error("{0} is empty")]
     Empty(PathBuf),
     #[error(
-        "{path} holds no positions ({skipped} bad records were skipped, and {unfinished} games \
+        "{path} has no positions ({skipped} bad records were skipped, and {unfinished} games \
          without a result)"
     )]
     NoPositions { path: PathBuf, skipped: u64, unfinished: u64 },
-    #[error("cannot tell the positions in {path}: {looks}")]
+    #[error("cannot recognise the format of {path}: {looks}")]
     Unrecognised { path: PathBuf, looks: String },
     #[error(
-        "{path} is {format}, whose scores and results are always seen by {view}; leave the point of \
-         view out"
+        "{path} is {format}, whose point of view is always {view}; remove the point of view"
     )]
     View { path: PathBuf, format: &'static str, view: PointOfView },
     #[error("{path}, {bad} (data.bad_records or --bad-records allows {limit} of them)")]
@@ -297,7 +297,7 @@ pub fn detect_format(
                 None => named.ok_or_else(|| {
                     format!("{}, which is none of {}", start(head), names().join(", "))
                 }),
-                Some(kind) => Err(format!("it is packed with {kind}; unpack it first")),
+                Some(kind) => Err(format!("it is compressed with {kind}; decompress it first")),
             }
         }
     }

@@ -7,8 +7,8 @@ use crate::sample::Sample;
 
 pub static FORMAT: Format = Format {
     name: "text",
-    about: "lines of `FEN | score | result`; score in centipawns, score and result seen by White; \
-            FEN of 4 to 6 fields",
+    about: "lines of `FEN | score | result`; score in centipawns, score and result from White's \
+         point of view; FEN of 4 to 6 fields",
     extensions: &["txt"],
     facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Always },
     view: View::Usual(PointOfView::White),

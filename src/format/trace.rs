@@ -34,8 +34,8 @@ use crate::terms::{EngineTerms, Kind};
 
 pub static FORMAT: Format = Format {
     name: "trace",
-    about: "lines with counts of an engine's own terms; score in centipawns, score and result seen \
-            by White",
+    about: "lines with counts of an engine's own terms; score in centipawns, score and result \
+         from White's point of view",
     extensions: &["trace"],
     facts: Facts {
         scores: Sometimes,
@@ -109,12 +109,12 @@ impl Traced {
     fn check(&self, own: &EngineTerms) -> Result<(), String> {
         let Self { phase, scale, eval, entries, .. } = self;
         if f64::from(*phase) > own.phase {
-            return Err(format!("phase {phase}, more than `phase {}` of the term list", own.phase));
+            return Err(format!("phase {phase}, expected at most `phase {}` of the term list", own.phase));
         }
         if f64::from(*scale) > 2.0 * own.scale {
             let normal = own.scale;
             return Err(format!(
-                "scale factor {scale}, more than twice `scale {normal}` of the list"
+                "scale factor {scale}, expected at most twice `scale {normal}` of the term list"
             ));
         }
         for Entry { term, black, .. } in entries {
@@ -125,8 +125,7 @@ impl Traced {
                 }
                 Some(Kind::Complexity) if *black != 0 => {
                     return Err(format!(
-                        "term {term} is a complexity term and has no sides, but {black} stands for \
-                         Black"
+                        "term {term} is a complexity term without sides, but has {black} for Black"
                     ));
                 }
                 Some(_) => {}
@@ -172,7 +171,7 @@ impl Traces {
             }
             if !self.begun || line.as_ref().is_ok_and(|line| line.starts_with(BEGIN)) {
                 if line != Ok(HEADER) {
-                    let reason = format!("expected the line `{HEADER}` before all else");
+                    let reason = format!("expected the first line `{HEADER}`");
                     return Err(Fault::CutOff(self.text.bad(reason)));
                 }
                 self.begun = true;

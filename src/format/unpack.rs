@@ -55,7 +55,7 @@ fn member(file: BufReader<File>) -> io::Result<Input> {
     };
     let files: Vec<usize> = (0..archive.len()).filter(is_file).collect();
     let [index] = files[..] else {
-        let reason = format!("a zip archive of {} files, expected 1; unpack it first", files.len());
+        let reason = format!("the zip archive has {} files, expected 1; extract one first", files.len());
         return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     };
     let found = archive.by_index_raw(index)?;
@@ -63,7 +63,7 @@ fn member(file: BufReader<File>) -> io::Result<Input> {
     let (size, crc, method) = (found.size(), found.crc32(), found.compression());
     let readable = [CompressionMethod::STORE, CompressionMethod::DEFLATE].contains(&method);
     if found.encrypted() || !readable {
-        let reason = "a zip archive with a password or an unknown method; unpack it first";
+        let reason = "the zip archive has a password or an unknown method; extract it first";
         return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
     }
     drop(found);
@@ -93,7 +93,7 @@ impl Read for Checked {
             && !buffer.is_empty()
             && (found.sum() != sum || found.amount() != self.size as u32)
         {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a damaged zip archive"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the zip archive is damaged"));
         }
         Ok(count)
     }

@@ -59,7 +59,7 @@ impl fmt::Display for Evidence {
         write!(
             f,
             "correlation {correlation:+.2} with material over {count} positions with {turn:?} to \
-             move, {deviations:+.0} standard deviations from none"
+             move, {deviations:+.0} standard errors from 0"
         )
     }
 }
@@ -71,7 +71,7 @@ pub enum ViewCheck {
     Holds(Evidence),
     OtherView(Evidence),
     /// Both sides have the opposite sign: a win is written as a loss.
-    Turned(Evidence),
+    WrongSign(Evidence),
     /// Too few positions, too small differences, or none in which the views differ.
     Unsure,
 }
@@ -87,15 +87,15 @@ impl ViewCheck {
         match self {
             ViewCheck::Holds(_) | ViewCheck::Unsure => None,
             ViewCheck::OtherView(evidence) => Some(format!(
-                "the {} are read as seen by {said}, but seem to be seen by {}: {evidence}; \
+                "the {} are read from {said}'s point of view, but seem to have {}'s: {evidence}; \
                  set data.point_of_view or --point-of-view to {}",
                 evidence.of.name(),
                 said.other(),
                 said.other().name()
             )),
-            ViewCheck::Turned(evidence) => Some(format!(
-                "the {0} seem to be turned, a win written as a loss: {evidence}; write the \
-                 {0} anew",
+            ViewCheck::WrongSign(evidence) => Some(format!(
+                "the {0} seem to have the wrong sign, a win written as a loss: {evidence}; \
+                 correct the {0}",
                 evidence.of.name()
             )),
         }
@@ -115,7 +115,7 @@ pub fn measure(samples: &[Sample], of: LabelKind, colours: bool) -> ViewCheck {
         (Some(true) | None, Some(true)) => ViewCheck::Holds(black),
         (Some(true) | None, Some(false)) => ViewCheck::OtherView(black),
         (Some(false), Some(true)) => ViewCheck::OtherView(white),
-        (Some(false), _) => ViewCheck::Turned(white),
+        (Some(false), _) => ViewCheck::WrongSign(white),
         (Some(true), None) if !colours => ViewCheck::Holds(white),
         (_, None) => ViewCheck::Unsure,
     }

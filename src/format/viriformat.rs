@@ -23,7 +23,7 @@ const LONGEST: usize = 1 << 14;
 pub static FORMAT: Format = Format {
     name: "viriformat",
     about: "whole games of start position, moves and scores; score in centipawns, score and \
-            result seen by White; every move must be legal",
+         result from White's point of view; every move must be legal",
     extensions: &["vf", "viri", "viriformat"],
     facts: Facts { scores: Always, plies: Always, moves: Always, games: Always, colours: Always },
     view: View::Fixed(PointOfView::White),
@@ -144,7 +144,7 @@ impl ViriReader {
             chess.play_unchecked(legal);
             ply = ply.saturating_add(1);
         }
-        let reason = "the file ends before the game does".to_string();
+        let reason = "the file ends within the game".to_string();
         Err(Fault::CutOff(bad(out.len() - first, reason)))
     }
 

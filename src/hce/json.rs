@@ -23,11 +23,11 @@ const LARGEST: f64 = 1e6;
 /// Reason why a text is not a set of handcrafted weights. `at` is the path of keys.
 #[derive(Debug, thiserror::Error)]
 pub enum HceFileError {
-    #[error("no JSON of handcrafted weights: {0}")]
+    #[error("not a JSON file of handcrafted weights: {0}")]
     Json(#[from] serde_json::Error),
     #[error("this is the manifest of a net; name the .bin")]
     Manifest,
-    #[error("these are the weights of an engine's own terms; name the run folder instead")]
+    #[error("these are weights of an engine's own terms; name the run folder instead")]
     Own,
     #[error("unknown key `{at}`; the nearest known is `{nearest}`")]
     Unknown { at: String, nearest: String },

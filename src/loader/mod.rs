@@ -157,28 +157,27 @@ pub enum LoadError {
     #[error("cannot read {path}: {error}")]
     Hash { path: PathBuf, error: std::io::Error },
     #[error(
-        "{path}: `{key}` needs {fact}, which {format} does not have; leave `{key}` out or use a \
-         format that has it (viriformat does)"
+        "{path}: `{key}` needs {fact}, which {format} does not store; remove `{key}`, or use a \
+         format that stores it (viriformat does)"
     )]
     Unknown { path: PathBuf, key: &'static str, fact: &'static str, format: &'static str },
     #[error(
-        "{path}: no position has a score, and targets with wdl below 1 need one, as does the \
-         evaluation `score`; learn from results alone with `target.wdl = 1.0`, or label the \
-         positions"
+        "{path}: no position has a score, which targets with wdl below 1 and the evaluation \
+         `score` need; train on results alone with `target.wdl = 1.0`, or label the positions"
     )]
     NoScore { path: PathBuf },
     #[error(
-        "{path}: bulletformat does not tell which side is White, and this model has White's \
-         point of view; use `perspective` or `side-to-move` inputs, or data in another format"
+        "{path}: bulletformat does not store which side is White, which this model needs; use \
+         `perspective` or `side-to-move` inputs, or data in another format"
     )]
     NoColours { path: PathBuf },
-    #[error("{path}: {reason}; or set data.check_view = false if you know better")]
+    #[error("{path}: {reason}; or set data.check_view = false to skip this check")]
     View { path: PathBuf, reason: String },
     #[error(
         "{path}: the weight `{name}` of {fen} is {weight}, expected 0 to 1; change the function"
     )]
     Weight { path: PathBuf, name: &'static str, fen: String, weight: f64 },
-    #[error("no position is left {0}")]
+    #[error("no positions are left {0}")]
     Empty(String),
     #[error("`target.weights`: all positions to train on have a weight of 0")]
     NothingCounts,

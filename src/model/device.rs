@@ -61,25 +61,25 @@ pub struct DeviceChoice {
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
     #[error(
-        "no device is named {0}; there are flex, ndarray, wgpu and vulkan, the GPUs with a number \
-         where there are several (wgpu:1), and auto"
+        "unknown device {0}; expected flex, ndarray, wgpu, vulkan (with a number for further \
+         GPUs, as in wgpu:1) or auto"
     )]
     Unknown(String),
     #[error(
-        "this nnuance was built without {0}; build it with `cargo build --release --features {0}`, \
-         or train with `--device flex`"
+        "nnuance was built without {0}; build it with `cargo build --release --features {0}`, or \
+         use `--device flex`"
     )]
     NotBuilt(&'static str),
     #[error("the device failed: {0}; try again, or with `--device flex`")]
     Lost(String),
     #[error(
-        "there is no {name}:{index}; `nnuance devices` lists those that there are; install its \
-         driver, or train with `--device flex`"
+        "there is no device {name}:{index}; choose one of `nnuance devices`, install its driver, \
+         or use `--device flex`"
     )]
     NoSuch { name: &'static str, index: usize },
     #[error(
-        "{name}:{index} is a program on the processor, whose driver crashes on SPIR-V, and this \
-         nnuance sends that; build one with `--features wgpu` alone, or train with `--device flex`"
+        "{name}:{index} is a software emulation, whose driver crashes on SPIR-V; build with \
+         `--features wgpu` alone, or use `--device flex`"
     )]
     Software { name: &'static str, index: usize },
 }

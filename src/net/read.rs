@@ -12,39 +12,38 @@ const MOST_HIDDEN: usize = 1 << 16;
 
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
-    #[error("there is no such net: {0}")]
+    #[error("invalid net: {0}")]
     ImpossibleNet(#[from] ImpossibleNet),
     #[error("{name} is {value}, expected 1 to {max}", max = super::MAX_SCALE)]
     Scale { name: &'static str, value: i32 },
-    #[error("{found} arrays, the architecture needs {expected}")]
+    #[error("found {found} arrays, expected {expected}")]
     Arrays { found: usize, expected: usize },
-    #[error("{name} has {found}, the architecture needs {expected}")]
+    #[error("{name} has {found}, expected {expected}")]
     Parts { name: String, found: String, expected: String },
     #[error(
-        "{name}[{place}] is no finite number: this is a net of another shape, or the file is \
-         damaged"
+        "{name}[{place}] is not finite: the net has another shape, or the file is damaged"
     )]
     NotFinite { name: String, place: usize },
     #[error(
-        "an int8 head takes what accumulators hand on as 0 to 127, and this activation has no upper \
-         end; take the float head, or train with crelu or screlu"
+        "an int8 head needs an activation with an upper end; use the float head, or train with \
+         crelu or screlu"
     )]
     Unbounded,
     #[error(
-        "an int8 head is for nets with layers behind the accumulators or pairwise products; this \
-         net's output follows at once, in i16: leave the head's format out"
+        "an int8 head needs layers behind the accumulators or pairwise products, which this net \
+         lacks; remove the head's format"
     )]
     NoHead,
     #[error("not a net: {0}")]
     Other(&'static str),
     #[error(
-        "{size} bytes fit no net of this shape, {nearest} are the nearest; is the file whole? \
-         Describe a net of another shape in a file beside it that ends in .toml"
+        "no net of this shape has {size} bytes; the nearest sizes are {nearest}. Check that the \
+         file is complete, or describe another shape in a file beside it with the ending .toml"
     )]
     Size { size: usize, nearest: String },
     #[error(
-        "the last {0} bytes, which fill the file up, are neither `bullet` nor zeros: describe the \
-         shape of the net in a file beside it that ends in .toml, or cut them off"
+        "the last {0} bytes are not padding (`bullet` or zeros); describe the shape of the net in \
+         a file beside it with the ending .toml, or cut them off"
     )]
     Padding(usize),
 }
@@ -127,7 +126,7 @@ fn looks_like(bytes: &[u8]) -> Option<&'static str> {
         Some("the file is empty; export it again")
     } else if is_safetensors(bytes) || holds_floats_by_name(bytes) {
         Some(
-            "it is a checkpoint (safetensors, weights.bin); make a net of it with `nnuance export`",
+            "it is a checkpoint (safetensors, weights.bin); convert it with `nnuance export`",
         )
     } else if bytes.iter().take(1024).all(is_text) {
         Some("it is a text file")

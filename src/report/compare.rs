@@ -360,11 +360,10 @@ impl Truth {
 pub enum CompareError {
     #[error("no evaluation or no position to compare")]
     Nothing,
-    #[error("{name} gives no finite number for position {position} (from 0)")]
+    #[error("{name} has no finite value for position {position} (from 0)")]
     Value { name: String, position: usize },
     #[error(
-        "{groups} {noun} cannot be cut into parts, so that each is measured with the scale that \
-         fits the others; give more"
+        "{groups} {noun} cannot be split into parts for fitting scales; give more"
     )]
     Parts { groups: usize, noun: &'static str },
 }

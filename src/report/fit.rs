@@ -141,8 +141,8 @@ pub struct MatchedScale {
 /// The results suit no scale of one of the evaluations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no scale of the {0} evaluation suits the results: its values say nothing about them, or the \
-     opposite; take other positions"
+    "no scale of the {0} evaluation fits the results: its values do not predict them; use other \
+     positions"
 )]
 pub struct MatchError(&'static str);
 

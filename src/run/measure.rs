@@ -84,7 +84,7 @@ pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option
 fn turned(samples: &[Sample]) -> Option<String> {
     match view::measure(&samples[..samples.len().min(PROBE)], view::LabelKind::Result, false) {
         view::ViewCheck::Holds(_) | view::ViewCheck::Unsure => None,
-        view::ViewCheck::OtherView(evidence) | view::ViewCheck::Turned(evidence) => {
+        view::ViewCheck::OtherView(evidence) | view::ViewCheck::WrongSign(evidence) => {
             Some(format!("the results seem to be those of the other side ({evidence})"))
         }
     }

@@ -65,9 +65,9 @@ pub struct Checkpoint {
 pub enum CheckpointError {
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: std::io::Error },
-    #[error("{path} is no checkpoint: {error}")]
+    #[error("{path} is not a checkpoint: {error}")]
     Weights { path: PathBuf, error: WeightsError },
-    #[error("{path} holds weights but no state of a run (header entry `{STATE}`)")]
+    #[error("{path} has weights but no state of a run (header entry `{STATE}`)")]
     NoState { path: PathBuf },
 }
 

@@ -84,8 +84,7 @@ pub enum TrainError {
     #[error("the optimiser's state in the checkpoint cannot be read: {0}")]
     Optimizer(String),
     #[error(
-        "the checkpoint of step {0} has no state of the optimiser: it is made for use, not to go \
-         on from; resume from last.safetensors"
+        "the checkpoint of step {0} has no state of the optimiser; resume from last.safetensors"
     )]
     NoOptimizer(u64),
     #[error(transparent)]
@@ -96,8 +95,8 @@ pub enum TrainError {
     )]
     Device { reason: String, good: u64, path: PathBuf },
     #[error(
-        "the weights of rank {rank} are not those of rank 0 at step {step}: its machine computes with \
-         other instructions, or its memory fails; use the same program and `--simd` everywhere"
+        "the weights of rank {rank} differ from those of rank 0 at step {step}: its machine uses \
+         other instructions, or its memory is faulty; use the same program and `--simd` everywhere"
     )]
     Apart { rank: usize, step: u64 },
 }

@@ -102,8 +102,8 @@ impl TryFrom<toml::Value> for Length {
         };
         length.filter(fits).ok_or_else(|| {
             format!(
-                "expected a share above 0, to 1, or text such as \"8 superbatches\", \"2 epochs\", \
-                 \"10M positions\" or \"500 steps\", found {value}"
+                "expected a share above 0, up to 1, or text such as \"8 superbatches\", \"2 \
+                 epochs\", \"10M positions\" or \"500 steps\", found {value}"
             )
         })
     }
@@ -189,8 +189,8 @@ impl Stages {
         // The run's last step may be incomplete and rounded up.
         if given > span.steps as f64 + 1.0 {
             return Err(format!(
-                "the stages last {given:.0} steps, and the run has {}: shorten them, or lengthen the \
-                 run",
+                "the stages have {given:.0} steps, but the run has {}; shorten them, or lengthen \
+                 the run",
                 span.steps
             ));
         }

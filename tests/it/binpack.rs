@@ -134,10 +134,10 @@ fn positions_without_moves_and_scores() {
     }
     assert_eq!(back, samples);
     for (bad, reason) in [
-        (Sample { score: Some(32_002), ..samples[0] }, "32002 cannot be held"),
+        (Sample { score: Some(32_002), ..samples[0] }, "32002 means no score"),
         (Sample { score: Some(i16::MIN), ..samples[0] }, "-32768"),
         (Sample { ply: Some(20_000), ..samples[0] }, "ply 20000"),
-        (Sample { result: 0.25, ..samples[0] }, "only 0, 0.5 and 1 can"),
+        (Sample { result: 0.25, ..samples[0] }, "expected 0, 0.5 or 1"),
     ] {
         let error = write(&binpack::FORMAT, &[bad]).unwrap_err();
         assert!(error.contains(reason), "{error}");
@@ -162,19 +162,19 @@ fn malformed_chunks_end_in_an_error() {
     };
     for (bytes, reason) in [
         (bare, "chain 1, move 1: the movetext ends"),
-        (with(32, &[0, 1]), "no move in the stem, but 1 follow"),
+        (with(32, &[0, 1]), "the stem has no move, but 1 follow"),
         (with(24, &[0x04, 0x1c << 2]), "move e1e4 is not legal"),
         (with(24, &[0x44, 0x04]), "is not legal"),
         (with(24, &[0x84, 0x1c]), "move e1h1 is not legal"),
-        (with(28, &[0xc0, 0]), "a result of neither"),
+        (with(28, &[0xc0, 0]), "the result is not"),
         (with(26, &[0xff, 0xff]), "score -32768"),
         (with(8, &[0x1f]), "too many kings"),
         (with(10, &[0xee]), "rook that may castle on"),
         (with(0, &[0xff; 8]), "64 pieces on the board"),
-        (chunk(&stem[..20]), "20 bytes, but a chain has 34"),
+        (chunk(&stem[..20]), "a chain has 20 bytes, expected at least 34"),
         (chunk(&[&stem[..], b"x"].concat()), "chain 2: 1 bytes"),
         (b"BINP\0\0\0\x70".to_vec(), "chunk of 1879048192 bytes"),
-        (b"BINX\0\0\0\0".to_vec(), "should begin here"),
+        (b"BINX\0\0\0\0".to_vec(), "does not begin with"),
         (b"BINP\xff".to_vec(), "ends after 5 of the 8"),
         (b"BINP\xff\xff\xff\x01".to_vec(), "ends within the chunk"),
     ] {

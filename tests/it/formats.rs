@@ -165,10 +165,10 @@ fn bulletformat_refuses_unsound_records() {
     let sound = hex(BULLET_EXAMPLES[0].1);
     for (at, byte, reason) in [
         (8, 0x73, "nibble 7"),
-        (8, 0x63, "stands for no piece"),
+        (8, 0x63, "is not a piece"),
         (8, 0x15, "White has 2 kings"),
         (10, 0x22, "White has 0 kings"),
-        (0, 0xfe, "more pieces are listed"),
+        (0, 0xfe, "there are more pieces"),
         (26, 3, "result byte 3"),
         (27, 5, "king bytes 5 and 4"),
         (28, 60, "king bytes 4 and 60"),

@@ -54,7 +54,7 @@ fn wrong_files_are_named() {
         ("[0, 0,", "[0, null,", "`psqt.pawn.b8.mg` is missing or wrong"),
         ("\"tempo\"", "\"terms\": \"own\", \"tempo\"", "own terms; name the run folder instead"),
         ("\"tempo\"", "\"terms\": \"?\", \"tempo\"", "unknown key `terms`"),
-        ("{", "[", "no JSON"),
+        ("{", "[", "not a JSON"),
         ("[0, 0,", "[0, 0, 0,", "unknown key `psqt.pawn.mg.0.8`"),
     ] {
         let text = good.replacen(from, to, 1);

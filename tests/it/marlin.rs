@@ -75,7 +75,7 @@ fn unsound_records_are_refused() {
         (8, 0x55, "White has 3 kings"),
         (10, 0x22, "White has 0 kings"),
         (8, 0x06, "a pawn stands on the first or last rank"),
-        (0, 0xfe, "more pieces are listed"),
+        (0, 0xfe, "there are more pieces"),
         (24, 0x41, "en passant square number 65"),
         (30, 3, "result byte 3"),
         (29, 0x80, "score"),

@@ -144,7 +144,7 @@ fn wrong_files_are_named() {
         (&safetensors, "safetensors"),
         (&[255; 200], "1600 ((768 -> 1)x2"),
         (&net[..net.len() - 40], "(768 -> 16)x2"),
-        (&[1; 24704], "neither `bullet` nor zeros"),
+        (&[1; 24704], "not padding (`bullet` or zeros)"),
     ] {
         let refusal = refusal(bytes);
         assert!(refusal.contains(expected) && !refusal.contains('\n'), "{refusal}");

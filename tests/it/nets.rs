@@ -146,7 +146,7 @@ fn files_round_trip() {
         assert_eq!(again.numbers(), net.numbers(), "{name}");
         let cut = &bytes[..bytes.len() - 65];
         let error = Net::read(cut, &hints(2)).unwrap_err().to_string();
-        assert!(error.contains("whole?") && !error.contains('\n'), "{name}: {error}");
+        assert!(error.contains("the file is complete") && !error.contains('\n'), "{name}: {error}");
     }
 }
 
@@ -437,5 +437,5 @@ fn an_architecture_has_one_written_form() {
         assert_eq!(toml::from_str::<Architecture>(&toml).unwrap(), net, "{toml}");
     }
     let form = Form { head: vec![LayerForm { size: 2, activation: None }], ..parity(3).into() };
-    assert!(Architecture::try_from(form).unwrap_err().to_string().contains("has one neuron"));
+    assert!(Architecture::try_from(form).unwrap_err().to_string().contains("with one neuron"));
 }

@@ -61,7 +61,7 @@ fn lists_round_trip() {
 #[test]
 fn wrong_lists_are_refused() {
     for (text, told) in [
-        ("", "lists no terms"),
+        ("", "has no terms"),
         ("a normal 1 2\n\na normal 1 2", "line 3: `a`"),
         ("a norml 1 2", "line 1: no kind"),
         ("a normal nan 2", "`nan`"),

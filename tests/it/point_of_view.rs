@@ -57,7 +57,7 @@ fn wrong_point_of_view_is_refused() {
         (&side, "", "the results"),
         (&sound, by_side, "the results"),
         (&scores, "", "the scores"),
-        (&all, "", "turned"),
+        (&all, "", "wrong sign"),
         (&sound, "point_of_view = \"black\"", "point_of_view"),
     ] {
         let (done, said) = train(text, more);

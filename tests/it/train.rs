@@ -212,7 +212,7 @@ fn mistakes_are_refused() {
         (with(data, &file("wrong.txt", lines.join("\n").as_bytes())), "line 42"),
         (with(data, "data/selfplay_sf151_quiet.epd"), "target.wdl"),
         (few, "data.held_out"),
-        (with("[net]", "filter = { min_pieces = 33 }\n[net]"), "no position is left"),
+        (with("[net]", "filter = { min_pieces = 33 }\n[net]"), "no positions are left"),
         (with("[net]", "filter = { min_ply = 16 }\n[net]"), "min_ply"),
     ] {
         let said = refused(&text);

@@ -63,7 +63,7 @@ fn turned_copies_are_found() {
             assert_eq!(verdict.contradiction(view), None);
 
             let verdict = measure(&turned(&samples, false), of, colours);
-            assert!(matches!(verdict, ViewCheck::Turned(_)), "{path}: {verdict:?}");
+            assert!(matches!(verdict, ViewCheck::WrongSign(_)), "{path}: {verdict:?}");
             assert!(verdict.contradiction(view).is_some());
             if colours {
                 let verdict = measure(&turned(&samples, true), of, colours);
@@ -85,7 +85,7 @@ fn too_little_is_not_judged() {
     assert_eq!(measure(&white, LabelKind::Result, true), ViewCheck::Unsure);
     assert!(matches!(measure(&white, LabelKind::Result, false), ViewCheck::Holds(_)));
     let verdict = measure(&turned(&white, false), LabelKind::Result, true);
-    assert!(matches!(verdict, ViewCheck::Turned(_)), "{verdict:?}");
+    assert!(matches!(verdict, ViewCheck::WrongSign(_)), "{verdict:?}");
     // Results without information.
     let drawn: Vec<_> = samples.iter().map(|sample| Sample { result: 0.5, ..*sample }).collect();
     assert_eq!(measure(&drawn, LabelKind::Result, true), ViewCheck::Unsure);

@@ -18,7 +18,7 @@ pub type Broken = (usize, String);
 pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
-        return Err((0, format!("{} bytes, but a chain has {LEAST} at least", bytes.len())));
+        return Err((0, format!("a chain has {} bytes, expected at least {LEAST}", bytes.len())));
     };
     let word = |at: usize| u16::from_be_bytes([stem[at], stem[at + 1]]);
     let at_stem = |reason| (0, reason);
@@ -30,7 +30,7 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     let mut ply = word(28) & PLY;
     let mut result = match unfolded(word(28) >> 14) {
         result @ -1..=1 => f32::from(result + 1) / 2.0,
-        _ => return Err((0, "a result of neither -1, 0 nor 1".to_string())),
+        _ => return Err((0, "the result is not -1, 0 or 1".to_string())),
     };
     let count = word(32);
     let position = board.position(ply);
@@ -49,7 +49,7 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
         hash = (count > 0).then(|| GameHash::of(&position));
         hash.iter_mut().for_each(|hash| hash.play(played));
     } else if count > 0 {
-        return Err((0, format!("no move in the stem, but {count} follow")));
+        return Err((0, format!("the stem has no move, but {count} follow")));
     }
     for number in 1..=usize::from(count) {
         let wrong = |reason| (number, reason);
@@ -98,7 +98,7 @@ fn stem_move(bits: u16) -> Result<Option<PlayedMove>, String> {
     };
     let played = NonZeroU16::new(from | to << 6 | kind).map(PlayedMove);
     match played {
-        Some(_) if from == to => Err("a move that stays where it is".to_string()),
+        Some(_) if from == to => Err("the origin and the target of a move are the same".to_string()),
         played => Ok(played),
     }
 }
@@ -200,7 +200,7 @@ impl Entry {
         let position = &sample.position;
         let ply = fields::ply(sample);
         if ply > PLY {
-            return Err(format!("ply {ply} cannot be held, expected at most {PLY}"));
+            return Err(format!("ply {ply}, expected at most {PLY}"));
         }
         let white_result = fields::flip_result(sample.result, position.turn());
         let white_result = fields::result_byte(white_result)?;

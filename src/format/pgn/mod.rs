@@ -24,9 +24,9 @@ use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "pgn",
-    about: "games in PGN; scores from comments such as {+0.35/12}, seen by the mover, {wv=0.35} \
-            and {[%eval 0.35]}, seen by White, in pawns; every move must be legal; games without \
-            a result are passed over",
+    about: "games in PGN; scores from comments such as {+0.35/12} for the mover, {wv=0.35} and \
+         {[%eval 0.35]} for White, in pawns; every move must be legal; games without a result are \
+         skipped",
     extensions: &["pgn"],
     facts: Facts {
         scores: Sometimes,

@@ -59,9 +59,10 @@ pub struct Cost {
 pub enum ProblemError {
     #[error("there are no positions to tune on")]
     Empty,
-    #[error("weight {number} is {weight}: start within ±{limit} centipawns")]
+    #[error("weight {number} is {weight}, expected within ±{limit} centipawns; start from smaller \
+         weights")]
     Weight { number: usize, weight: f64, limit: i32 },
-    #[error("the loss is no finite number: start from smaller weights")]
+    #[error("the loss is not finite; start from smaller weights")]
     NotFinite,
     #[error("position {position} counts term {term} more than 32,767 times")]
     Count { term: usize, position: usize },
