@@ -12,8 +12,7 @@ use crate::sample::{Position, Sample};
 
 type Addition = Box<dyn FnOnce() -> Result<(), NameTaken>>;
 
-/// Additions of a program, by name. Configs, manifests and checkpoints hold the names; a program
-/// that lacks one reports which.
+/// Additions of a program, by name. Configs, manifests and checkpoints store the names.
 ///
 /// Functions are called on several threads, perhaps more than once for the same position: their
 /// results depend on their argument alone.
@@ -69,8 +68,7 @@ impl App {
         self
     }
 
-    /// Registers all additions in the process. Programs that call the library call this before they
-    /// read a config, a net or a file.
+    /// Registers all additions, before any config, net or file is read.
     ///
     /// # Errors
     /// If a name is taken.

@@ -282,7 +282,6 @@ pub struct ImpossibleNet {
 const MOST_HIDDEN: usize = 65_536;
 /// Neurons of a layer of the head, at most.
 const MOST_SIZE: usize = 1024;
-/// Layers of the head, at most.
 const MOST_LAYERS: usize = 8;
 
 impl Architecture {
@@ -313,17 +312,37 @@ impl Architecture {
                  or remove the key";
             ("factorised", reason.into())
         } else if self.pairwise && hidden % 2 == 1 {
-            ("hidden", format!("a pairwise product needs an even number of neurons, found \
-                 {hidden}"))
+            (
+                "hidden",
+                format!(
+                    "a pairwise product needs an even number of neurons, found \
+                 {hidden}"
+                ),
+            )
         } else if self.activation.curves().len() > 1 {
-            ("activation", format!("`{activation}` is for layers of the head only; choose another \
-                 activation"))
+            (
+                "activation",
+                format!(
+                    "`{activation}` is for layers of the head only; choose another \
+                 activation"
+                ),
+            )
         } else if self.pairwise && self.activation != Activation::CReLU {
-            ("activation", format!("a pairwise product needs `activation = \"crelu\"`, found \
-                 `{activation}`"))
+            (
+                "activation",
+                format!(
+                    "a pairwise product needs `activation = \"crelu\"`, found \
+                 `{activation}`"
+                ),
+            )
         } else if !(1..=MOST_PIECES).contains(buckets) {
-            ("output_buckets", format!("expected 1 to {MOST_PIECES} output buckets, found \
-                 {buckets}"))
+            (
+                "output_buckets",
+                format!(
+                    "expected 1 to {MOST_PIECES} output buckets, found \
+                 {buckets}"
+                ),
+            )
         } else if head.len() > MOST_LAYERS {
             ("head", format!("expected at most {MOST_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
@@ -333,8 +352,12 @@ impl Architecture {
                  \"perspective\"`";
             ("psqt", reason.into())
         } else if self.skip && head.is_empty() {
-            ("skip", "the skip neuron belongs to the first layer of `head`, which is empty; add a \
-                 layer, or remove the key".into())
+            (
+                "skip",
+                "the skip neuron belongs to the first layer of `head`, which is empty; add a \
+                 layer, or remove the key"
+                    .into(),
+            )
         } else if let Some(name) = self.first_repeated_name() {
             ("sets", format!("two arrays are named {name:?}; rename a feature set"))
         } else {

@@ -242,8 +242,7 @@ pub struct Terms {
     pub columns: Vec<Column>,
 }
 
-/// Sums, in centipawns, of frozen terms, which have no entries. Each is empty where there are no
-/// such terms.
+/// Sums, in centipawns, of frozen terms, which have no entries; empty without any.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrozenSums {
     /// Middlegame and endgame of NORMAL terms, White minus Black.
@@ -361,8 +360,7 @@ impl Terms {
         sums
     }
 
-    /// Adds to `counts`, by term, the number of positions that have it; a repeated entry counts
-    /// once.
+    /// Adds to `counts` the number of positions with each term; repeated entries count once.
     pub fn count(&self, counts: &mut [u64]) {
         // The last position that had the term, plus one.
         let mut last = vec![0; counts.len()];
@@ -416,8 +414,8 @@ pub struct Batch {
     pub sources: Arc<[u8]>,
     /// 0 to 1, one a position.
     pub results: Arc<[f32]>,
-    /// Centipawns, one a position; empty where the data has no scores, and with sources NaN where a
-    /// position has none.
+    /// Centipawns of positions; empty without scores, and with several sources NaN for those
+    /// without.
     pub scores: Arc<[f32]>,
     /// Place behind the batch in a stream of data.
     pub place: Option<Place>,
@@ -431,8 +429,7 @@ impl Batch {
         Self { inputs, choices, base, weights, sources, results, scores, place }
     }
 
-    /// Factors that turn the mean loss into the weighted one: the weights over their mean. Empty
-    /// means all 1.
+    /// Weights divided by their mean: factors of the losses in a weighted mean. Empty: all 1.
     pub fn shares(&self) -> Vec<f32> {
         let sum: f64 = self.weights.iter().map(|weight| f64::from(*weight)).sum();
         // Without any weight nothing is learnt.

@@ -1,5 +1,4 @@
-//! Config of a run: a TOML file, read and checked once. All other parts read the complete
-//! [`Config`] that follows from it.
+//! Config of a run: a TOML file, checked and completed once to a [`Config`] for all other parts.
 
 mod read;
 mod resolve;
@@ -35,8 +34,7 @@ pub const MOST_POSITIONS: u64 = 1 << 53;
 /// Passes of a method that ends by itself, unless the config sets them.
 const MOST_SWEEPS: f64 = 1000.0;
 
-/// Passes of such a method that learns moves: each searches all positions, and the forces never
-/// end.
+/// The same for a method that learns moves, since each pass searches all positions.
 const MOST_ROUNDS: f64 = 15.0;
 
 /// Neurons from which on a search for pairs, and the rounding of 16 bits, pay off.

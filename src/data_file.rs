@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
     pub path: PathBuf,
-    /// None where only a manifest describes the file. Positions and bad records are unknown there,
-    /// and until the whole file was read.
+    /// None if only a manifest describes the file; its positions and bad records are unknown then.
     pub format: Option<String>,
     pub bytes: u64,
     pub sha256: String,

@@ -41,8 +41,7 @@ pub struct Go {
 }
 
 impl Go {
-    /// Time for the side to move; none without a limit. `overhead` are the milliseconds lost
-    /// between a move and its clock.
+    /// Time for the side to move, less `overhead` milliseconds; none without a limit.
     pub fn budget(&self, turn: Color, overhead: u64) -> Option<Budget> {
         if self.infinite {
             return None;
@@ -108,9 +107,14 @@ fn position<'a>(
         Some("fen") => {
             let fen: Vec<&str> = words.by_ref().take_while(|word| *word != "moves").collect();
             let fen = fen.join(" ");
-            let read: Fen = fen.parse().map_err(|error| format!("`{fen}` is not a FEN: {error}"))?;
-            read.into_position(mode).map_err(|error| format!("`{fen}` is not a legal position: \
-                 {error}"))?
+            let read: Fen =
+                fen.parse().map_err(|error| format!("`{fen}` is not a FEN: {error}"))?;
+            read.into_position(mode).map_err(|error| {
+                format!(
+                    "`{fen}` is not a legal position: \
+                 {error}"
+                )
+            })?
         }
         _ => return Err("`position` is followed by `startpos` or `fen`".into()),
     };
@@ -203,8 +207,7 @@ pub struct Budget {
 const MOVES: u64 = 25;
 
 impl Clock {
-    /// Divides the clock among the remaining moves. `overhead` is the time lost between a move and
-    /// its clock.
+    /// Divides the clock, less `overhead` a move, among the remaining moves.
     pub fn budget(self, overhead: u64) -> Budget {
         let Self { time, increment, moves_to_go } = self;
         let left = time.saturating_sub(overhead).max(1);

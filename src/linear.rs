@@ -75,7 +75,6 @@ impl Cholesky {
         self.0[(row, column)]
     }
 
-    /// Solves for all columns of `right`.
     pub fn solve(&self, right: &mut Matrix) {
         let (size, columns) = (self.0.rows, right.columns);
         self.forward(right, 0);

@@ -34,8 +34,8 @@ pub enum LossShape {
     Squared,
     /// The absolute error to the power of `power`: above 2, large errors weigh more.
     Power,
-    /// The cross entropy `-t ln p - (1 - t) ln (1 - p)`, whose derivative by the logit is the error
-    /// itself. Its minimum is above 0.
+    /// The cross entropy `-t ln p - (1 - t) ln (1 - p)`, whose derivative by the logit is the
+    /// error.
     #[serde(rename = "cross entropy")]
     CrossEntropy,
 }
@@ -79,7 +79,6 @@ impl Loss {
         derivative * self.weight(error)
     }
 
-    /// Weight of an error.
     fn weight(self, error: f64) -> f64 {
         if error > 0.0 { 1.0 + self.asymmetry } else { 1.0 }
     }

@@ -61,8 +61,7 @@ pub struct Net {
     architecture: Architecture,
     scales: Scales,
     padding: Padding,
-    /// All arrays in file order: rows of each feature set, biases of the accumulators, then weights
-    /// and biases of each map.
+    /// Arrays in file order: rows of each set, accumulator biases, weights and biases of each map.
     numbers: Vec<Numbers>,
     maps: Vec<[usize; 2]>,
     /// Float weights of each map again, as `[bucket][input][output]`.

@@ -14,8 +14,7 @@ pub struct Place {
     /// The bin of the pass, and the number of its positions that were trained on.
     pub bin: u64,
     pub taken: usize,
-    /// The first deal that has positions in the bin, where reading resumes, and the positions dealt
-    /// before it.
+    /// The first deal with positions of the bin, where reading resumes, and those dealt before.
     pub deal: u64,
     pub turns: Turns,
     pub dealt: usize,

@@ -47,9 +47,8 @@ pub struct Piece {
 pub struct IllegalPosition(String);
 
 impl Position {
-    /// Parses a FEN, whose last four fields may be missing. It needs both kings, and the side that
-    /// moved must not be in check; castling rights and en passant squares that contradict the board
-    /// are dropped.
+    /// Parses a FEN, whose last four fields may be missing. The position must be legal; castling
+    /// rights and en passant squares that contradict the board are dropped.
     pub fn from_fen(fen: &str) -> Result<Self, IllegalPosition> {
         if let Some(position) = Self::from_plain_fen(fen) {
             return Ok(position);

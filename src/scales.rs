@@ -1,5 +1,4 @@
-//! The factors between floats, integers and centipawns, and the number format of layers. Every
-//! bound and conversion uses them.
+//! Factors between floats, integers and centipawns, and the number format of layers.
 
 use serde::{Deserialize, Serialize};
 

@@ -82,8 +82,7 @@ impl TermList {
         self.terms.is_empty()
     }
 
-    /// Selects terms by patterns such as `pawns.*` or `tempo`; `pawns` selects all below it, `!`
-    /// excludes.
+    /// Selects terms by patterns such as `tempo` or `pawns` with all below it; `!` excludes.
     pub fn choose(&self, patterns: &[String]) -> Result<Chosen, String> {
         let terms = vec![false; self.len()];
         let mut chosen = Chosen { terms, tempo: false, scale_factor: false };

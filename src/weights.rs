@@ -7,8 +7,7 @@ use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 /// Name of the bytes that a file may have besides its arrays.
 const BLOB: &str = "resume.optimizer";
 
-/// The one header entry: all facts as a JSON object, so that their order is fixed and equal weights
-/// make equal files.
+/// The one header entry: all facts as a JSON object in fixed order, so that files are reproducible.
 const FACTS: &str = "nnuance";
 
 /// One array, row-major.
@@ -27,7 +26,6 @@ pub struct Array {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weights(pub BTreeMap<String, Array>);
 
-/// A file of weights.
 #[derive(Clone, Debug, Default)]
 pub struct WeightsFile {
     pub weights: Weights,

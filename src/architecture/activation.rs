@@ -82,7 +82,6 @@ impl Curve {
         if self.outer == 2 { clamped * clamped } else { clamped }
     }
 
-    /// Value in f32.
     #[inline(always)]
     pub fn value_f32(self, x: f32) -> f32 {
         let raised = if self.inner == 2 { x * x } else { x };

@@ -8,12 +8,10 @@ use std::ops::Range;
 
 use super::{Activation, Architecture, Curve};
 
-/// An operation on the values of a position, which start as the accumulators of its perspectives,
-/// the side to move's first.
+/// An operation on the values of a position, at first the accumulators, the side to move's first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Removes the piece-square values behind the neurons of each perspective; half of their
-    /// difference is added to the output.
+    /// Removes the piece-square values; half of their difference is added to the output.
     PieceSquares,
     /// Applies all curves, side by side.
     Activate(Activation),
@@ -107,8 +105,7 @@ impl Architecture {
         }
     }
 
-    /// Whether the fused kernels support the net. Other nets are trained by Burn's operations on
-    /// their accumulators.
+    /// Whether the fused kernels support the net; others are trained by Burn's operations.
     pub fn has_kernels(&self) -> bool {
         // Derivatives without a bound do not fit the kernels' fixed point. Layers take any curve.
         let Curve { inner, bounded, outer } = self.activation.curve();

@@ -10,9 +10,8 @@
 
 use std::ops::Range;
 
-/// The rows of each position lie one after the other: the quiet end after the move that was played,
-/// those after other moves, then the quiet end of the position itself. If the moves teach nothing,
-/// only the last row is there.
+/// Rows of each position in order: the quiet end after the played move, those after other moves,
+/// then that of the position itself. If the moves teach nothing, there is only the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices {
     /// One past the last row of each position.
@@ -23,8 +22,7 @@ pub struct Choices {
     pub before: Vec<f64>,
     /// Factor on earlier differences, which preserves the variance of values.
     pub stretch: f64,
-    /// Least squares: the force in centipawns where the best other move is half a pawn ahead. None:
-    /// softmax.
+    /// Force in centipawns if the best other move is half a pawn ahead. None: softmax.
     pub force: Option<f64>,
     pub scale: f64,
 }
@@ -35,17 +33,15 @@ pub struct ChoiceLoss {
     pub loss: f64,
     /// Derivatives by the values. They add up to 0.
     pub slopes: Vec<f64>,
-    /// Second derivatives by the differences to the position's value, without those of softmax that
-    /// couple two moves.
+    /// Second derivatives by differences to the position's value, without softmax's coupling of
+    /// moves.
     pub curvatures: Vec<f64>,
 }
 
-/// Centipawns of half a pawn.
 const HALF_PAWN: f64 = 50.0;
 
 impl Choices {
-    /// Centipawns that count as an error of 1; for softmax the advantage that makes a move e times
-    /// as likely.
+    /// Centipawns of an error of 1; for softmax those that make a move e times as likely.
     pub const UNIT: f64 = 60.0;
 
     pub fn new(force: Option<f64>, scale: f64) -> Self {
@@ -58,7 +54,6 @@ impl Choices {
         (0..self.ends.len()).map(|position| self.rows(position))
     }
 
-    /// The rows of a position.
     pub fn rows(&self, position: usize) -> Range<usize> {
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         begin as usize..self.ends[position] as usize
@@ -165,8 +160,7 @@ impl Choices {
         [sum, count]
     }
 
-    /// Standard deviation of the values after moves around those of their positions, in whole
-    /// centipawns; none without data.
+    /// Standard deviation of move values around those of their positions, in whole centipawns.
     pub fn spread(&self) -> Option<f64> {
         let [mut count, mut sum, mut squares] = [0.0; 3];
         for rows in self.iter().filter(Self::teaches) {

@@ -19,8 +19,8 @@ pub const SUMS: usize = 4;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     pub heads: Vec<Head>,
-    /// Where the entries of each group are added, in rising order: the number of the sum times
-    /// [`COLUMN`], plus the position.
+    /// Places of each group's entries, rising: number of the sum times [`COLUMN`], plus the
+    /// position.
     pub places: Vec<u16>,
 }
 

@@ -15,7 +15,6 @@ pub struct Listed {
     pub views: usize,
     /// Places per list: as many as the longest needs.
     pub places: usize,
-    /// The number of positions.
     pub positions: usize,
     /// The output bucket of each; empty where there is one bucket.
     pub buckets: Vec<u8>,

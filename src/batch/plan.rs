@@ -1,7 +1,6 @@
 //! The order in which the CPU kernels process a chunk of positions.
 //!
-//! A plan follows from the active inputs alone, not from weights: chunks that are used again are
-//! planned once.
+//! A plan depends on the active inputs only: chunks that are used again are planned once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,11 +36,9 @@ pub const MOST: usize = 2048;
 /// Offsets are never checked again: only [`Planner`] writes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChunkPlan {
-    /// The item of each slot, `position * groups + group` of views. Empty slots behind them fill up
-    /// [`ABREAST`] lists.
+    /// Item of each slot, `position * groups + group`; empty slots behind pad to [`ABREAST`] lists.
     pub(crate) order: Vec<u16>,
-    /// The output weights of each slot, `bucket * groups + group`; an empty slot copies its
-    /// neighbour.
+    /// Output weights of each slot, `bucket * groups + group`; empty slots copy a neighbour's.
     pub(crate) weights: Vec<u8>,
     /// Spans of neighbouring slots with the same output weights.
     pub(crate) spans: Vec<Span>,
@@ -152,8 +149,7 @@ pub(crate) struct Run {
 }
 
 impl ChunkPlan {
-    /// Views that are processed side by side: all, or one with several king buckets, so that views
-    /// of the same bucket are neighbours.
+    /// Views processed side by side: all; one if king buckets must be neighbours.
     pub(crate) fn together(net: &Architecture) -> usize {
         if net.inputs.kings().count() > 1 { 1 } else { net.views() }
     }
@@ -362,8 +358,7 @@ impl Planner {
         }
     }
 
-    /// Finds the lists that contain each input, for the backward pass; call it after
-    /// [`order`](Planner::order).
+    /// Finds the lists that contain each input; call it after [`order`](Planner::order).
     #[inline(always)]
     pub fn invert(&mut self, plan: &mut ChunkPlan) {
         match std::mem::take(&mut plan.entries) {
@@ -460,8 +455,7 @@ fn walks(walks: &[u16]) -> impl Iterator<Item = (usize, Range<usize>)> {
     })
 }
 
-/// Finds the rows below `rows` that occur, in order, and the place of each among them; blanks come
-/// behind the last.
+/// Finds the rows that occur, in order, and the place of each; blanks come behind the last.
 #[inline(always)]
 fn number_rows<'a, I: Word + 'a>(
     rows: usize,
@@ -488,8 +482,7 @@ fn number_rows<'a, I: Word + 'a>(
     places[rows] = named.len() as u32;
 }
 
-/// Writes row offsets, or places of rows, from the lists that `lists` returns for each group;
-/// blanks pad the fours.
+/// Writes row offsets, or places, of the lists that `lists` returns; blanks pad the fours.
 #[inline(always)]
 fn write<'a, I: Word + 'a, L: Iterator<Item = &'a [I]>>(
     entries: &mut Entries,

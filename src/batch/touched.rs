@@ -17,8 +17,7 @@ pub struct Touched {
 }
 
 impl Touched {
-    /// Rows that positions touch, with lists that may name these pairs; plans must be of a large
-    /// net.
+    /// Rows of positions whose lists may name these pairs; plans must be of a large net.
     pub fn of(positions: OneHot, pairs: &Pairs) -> Self {
         let mut bits = vec![0_u64; pairs.rows().div_ceil(64)];
         let mut touch = |row: usize| bits[row / 64] |= 1 << (row % 64);

@@ -248,8 +248,7 @@ struct Bench<'a> {
     lap: f64,
 }
 
-/// Steps between rows of the log. Held-out positions and checkpoints are excluded: a run has 20 of
-/// each, however long it is.
+/// Steps between rows of the log. Validations and checkpoints, 20 of each a run, are left out.
 const ROWS: u64 = 100;
 
 /// The same on a GPU.
@@ -416,8 +415,7 @@ const STAGES: [(Option<Stage>, &str); 6] = [
 /// Batches that the steps repeat: more positions than most caches hold.
 const BATCHES: usize = 4;
 
-/// Reads the files as a run does. If they lack what the filter or the scores need, the config drops
-/// both.
+/// Reads the files as a run does. The config drops filter and scores if the files lack them.
 fn load(config: &mut Config) -> Result<Scan> {
     let found = read(config);
     if let Err(LoadError::Unknown { .. } | LoadError::NoScore { .. }) = found {
@@ -521,8 +519,7 @@ fn cpu() -> Option<String> {
 /// Laps of a figure: their median ignores one disturbance.
 const LAPS: usize = 3;
 
-/// Longest warm-up in seconds: caches and threads are ready within milliseconds, but batches
-/// encoded ahead must be used up.
+/// Longest warm-up in seconds, in which batches that were encoded ahead are used up.
 const WARM_UP: f64 = 1.0;
 
 /// A speed.

@@ -37,8 +37,7 @@ pub fn require_single_process(trains: bool) -> Result<()> {
     Ok(())
 }
 
-/// The ranks of this process's run. A rank counts as lost after `silence` seconds without an
-/// answer.
+/// The ranks of this run. One is lost after `silence` seconds without an answer.
 pub fn ranks(silence: u16) -> Result<&'static dyn Ranks> {
     #[cfg(feature = "mpi")]
     if process_count().is_some() {

@@ -175,7 +175,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(if stopped { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }
 
-/// Prints the results of a match.
 fn print(json: bool, names: &[String], played: &MatchResult, sprt: Option<&Sprt>) -> Result<()> {
     let meetings = &played.meetings;
     let rated = match names.len() {

@@ -1,5 +1,4 @@
-//! Output of the commands: results on standard output, progress on standard error. Both may be a
-//! closed pipe or a full disk.
+//! Output of the commands: results to stdout, progress to stderr, either of which may be closed.
 
 use std::fmt::{Arguments, Display};
 use std::fs::File;
@@ -73,7 +72,6 @@ pub fn usage(usage: &clap::Error) -> Result<ExitCode> {
     Ok(ExitCode::from(usage.exit_code() as u8))
 }
 
-/// Prints a result, as JSON or as text.
 pub fn result(json: bool, value: &impl Serialize, text: impl Display) -> Result<()> {
     match json {
         true => line(serde_json::to_string_pretty(value)?),

@@ -35,7 +35,6 @@ const CHUNK: usize = 512;
 const LARGE: usize = 8192;
 /// Fewest chunks that a batch mixes.
 const CHUNKS: usize = 4;
-/// Most sources of a config.
 const MOST_SOURCES: usize = 255;
 
 type Checked<T = ()> = Result<T, ConfigError>;
@@ -89,8 +88,12 @@ impl Config {
         let model = match (&mut file.net, &file.terms, &file.traces) {
             (Some(net), ..) => {
                 let is_whole = scale.fract() == 0.0 && (1.0..=32_767.0).contains(&scale);
-                require(is_whole, "target.scale", "expected a whole number from 1 to 32767, the \
-                     net's SCALE")?;
+                require(
+                    is_whole,
+                    "target.scale",
+                    "expected a whole number from 1 to 32767, the \
+                     net's SCALE",
+                )?;
                 let is_near = (scale / promise.scale - 1.0).abs() <= NEARLY;
                 require(
                     file.target.scale.is_some() || is_near,
@@ -216,8 +219,7 @@ impl Net {
 
 impl Optimizer {
     /// Resolves the optimiser with defaults that fit the model: weights of nets are clipped so that
-    /// they quantise; handcrafted weights are centipawns without bounds. Keys in use are written
-    /// into the section.
+    /// they quantise; handcrafted weights are centipawns without bounds. Used keys are completed.
     fn resolve(&mut self, is_net: bool) -> Settings {
         let name = *self.name.get_or_insert(if is_net { Name::AdamW } else { Name::Adam });
         let usual = Settings::usual(name);
@@ -256,8 +258,12 @@ fn check_method(file: &ConfigFile) -> Checked {
     )?;
     let of_batch = schedule.batch.and_then(BatchSize::positions);
     let is_whole = schedule.batch.is_some() && of_batch.is_none();
-    require(file.net.is_none() || !is_whole, "schedule.batch", "\"all\" is for handcrafted terms \
-         only; give a number of positions")?;
+    require(
+        file.net.is_none() || !is_whole,
+        "schedule.batch",
+        "\"all\" is for handcrafted terms \
+         only; give a number of positions",
+    )?;
     require(
         direct || schedule.learning_rate.is_some(),
         "schedule.learning_rate",
@@ -296,7 +302,6 @@ fn beyond(bound: f64) -> Limit {
 /// Any finite number.
 const FINITE: Limit = (f64::INFINITY, false);
 
-/// Checks the ranges of all numbers.
 fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked {
     let ConfigFile { data, target, optimizer, schedule, .. } = file;
     let whole = |count: Option<u64>| count.map(|count| count as f64);
@@ -384,10 +389,18 @@ fn check_data(file: &ConfigFile, test: Test) -> Checked {
     let (sources, key) = (&data.source, data.key_of_files());
     let named = data.files.is_empty() != sources.is_empty();
     for (holds, key, reason) in [
-        (named, key, "no files are named; name them in `data.files`, or in sources with \
-             [[data.source]]"),
-        (sources.iter().all(|it| !it.files.is_empty()), key, "a source names no file; name at \
-             least one"),
+        (
+            named,
+            key,
+            "no files are named; name them in `data.files`, or in sources with \
+             [[data.source]]",
+        ),
+        (
+            sources.iter().all(|it| !it.files.is_empty()),
+            key,
+            "a source names no file; name at \
+             least one",
+        ),
         (sources.len() <= MOST_SOURCES, "data.source", "expected at most 255 sources"),
         (
             sources.is_empty() || file.traces.is_none(),
@@ -430,8 +443,7 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
     let (shape, asymmetry) = (target.loss, target.asymmetry.unwrap_or(0.0));
     let loss = Loss { shape, power: target.power.unwrap_or(Loss::SQUARED.power), asymmetry };
     if let Some(key) = target.weights.wrong() {
-        let reason =
-            "expected points in rising order with weights from 0, not all 0, such as [[0, 0.2], \
+        let reason = "expected points in rising order with weights from 0, not all 0, such as [[0, 0.2], \
              [30, 1]]";
         return Err(ConfigError::of(&format!("target.weights.{key}"), reason));
     }

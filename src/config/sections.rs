@@ -87,7 +87,6 @@ pub struct Source {
     pub filter: Option<Filter>,
 }
 
-/// A net.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Net {

@@ -169,8 +169,7 @@ fn digits(span: f64) -> usize {
     (1.5 - span.log10()).ceil().clamp(0.0, 8.0) as usize
 }
 
-/// Formats a mark of an axis: thousands and millions as such, to three digits; else with `digits`
-/// decimals.
+/// Formats a mark of an axis: "12.3 k", "1.23 M", or with `digits` decimals.
 fn short(value: f64, digits: usize) -> String {
     let (unit, name) = match value.abs() {
         it if it >= 1e9 => (1e9, " G"),

@@ -15,11 +15,9 @@ pub(super) struct Theme {
     pub(super) ink: Rgb,
     pub(super) soft: Rgb,
     pub(super) line: Rgb,
-    /// Colours far below, at, and far above the middle of the scale. Orange and blue are also
-    /// distinct for colour-blind readers.
+    /// Colours below, at and above the middle, also distinct for colour-blind readers.
     pub(super) scale: [Rgb; 3],
-    /// Colours of curves, also distinct for colour-blind readers (M. Okabe, K. Ito, "Color
-    /// Universal Design").
+    /// Colours of curves, after M. Okabe, K. Ito, "Color Universal Design".
     pub(super) series: [Rgb; SERIES],
 }
 

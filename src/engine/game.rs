@@ -45,8 +45,7 @@ impl Game {
         }
     }
 
-    /// All positions with a played move; score and result have the point of view of the side to
-    /// move.
+    /// All positions with a played move; score and result are for the side to move.
     pub fn samples(&self) -> Vec<Sample> {
         let mut chess = self.start.clone();
         let white = self.ending.white_result();

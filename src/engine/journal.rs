@@ -20,8 +20,10 @@ const VERSION: u32 = 2;
 pub enum JournalError {
     #[error("{0} already exists; replace it with --overwrite, or name another file")]
     Exists(PathBuf),
-    #[error("{0} cannot be compressed while it is written; leave out that ending and compress it \
-         afterwards")]
+    #[error(
+        "{0} cannot be compressed while it is written; leave out that ending and compress it \
+         afterwards"
+    )]
     Packed(PathBuf),
     #[error("another process writes to {0}; wait for it, or name another file")]
     Busy(PathBuf),
@@ -192,8 +194,7 @@ fn line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// The first setting that differs: its name and both values. Other kinds of jobs have other
-/// settings.
+/// The first setting that differs, such as the kind of job: its name and both values.
 fn difference(
     old: &[(String, String)],
     new: &[(String, String)],

@@ -34,7 +34,6 @@ impl From<EngineFault> for ItemError {
     }
 }
 
-/// An attempted item and its result.
 pub struct AttemptedItem<I, T> {
     pub item: I,
     /// The result, or the obstacle of the last try.
@@ -101,9 +100,8 @@ impl<I> Drop for Closing<'_, I> {
     }
 }
 
-/// Makes `items` with all workers and passes the results to `keep`, in order. Returns true once all
-/// are done. After `stop` or an error of `items` no more items start, and those in progress are
-/// finished.
+/// Makes `items` with all workers and passes the results to `keep`, in order. Returns whether all
+/// are done. After `stop` or an error only those in progress are finished.
 pub fn run<W, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<W, EngineError> + Sync>,
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
@@ -193,8 +191,8 @@ pub struct AppendedItem {
 }
 
 /// Runs a job from its journal's state; `items` start behind the finished ones. `keep` appends the
-/// bytes of an item. A batch is committed after `every` items or after some time; failures wait for
-/// the next item that succeeds.
+/// bytes of an item. A batch is committed after `every` items or some time, failures with the next
+/// success.
 pub fn drive<'a, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync>,
     (mut journal, every): (Journal<SkippedItem>, u64),

@@ -20,8 +20,7 @@ pub struct SelfplayJob {
     pub format: &'static Format,
     pub games: u64,
     pub range: Range<u64>,
-    /// Seed of the games. A game is a function of it, its number, the engine and the settings
-    /// below.
+    /// Seed. A game is a function of it, its number, the engine and the settings below.
     pub seed: u64,
     pub limit: Limit,
     pub openings: Openings,

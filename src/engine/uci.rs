@@ -137,8 +137,7 @@ const LONGEST: u64 = 1 << 16;
 /// Lines that wait to be read. A program that sends more is blocked.
 const WAITING: usize = 256;
 
-/// Milliseconds that a program may take to exit after it closed its output, so that its status is
-/// known.
+/// Milliseconds for a program to exit after it closed its output.
 const EXIT_TIME: u64 = 500;
 
 impl Uci {

@@ -1,8 +1,7 @@
 //! The manifest beside a net in JSON: its architecture, origin and golden evaluations.
 //!
-//! A net of another trainer may have a description instead, `NAME.toml`, with the keys of an
-//! architecture ([`Form`](crate::architecture::Form)) and `qa`, `qb`, `scale`, `head_format`;
-//! missing keys have defaults.
+//! A net of another trainer may have a description instead, `NAME.toml`: `qa`, `qb`, `scale`,
+//! `head_format` and the keys of a [`Form`](crate::architecture::Form), with defaults.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -43,9 +43,7 @@ pub enum ExportError {
     Weights(#[from] WeightsError),
     #[error(transparent)]
     Output(#[from] OutputError),
-    #[error(
-        "{path} has an ending of manifests and floats; use .bin for nets"
-    )]
+    #[error("{path} has an ending of manifests and floats; use .bin for nets")]
     Name { path: PathBuf },
     #[error("cannot write the manifest: {0}")]
     Manifest(serde_json::Error),

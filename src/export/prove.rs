@@ -7,8 +7,7 @@
 //! two, so that every intermediate sum is bounded, too
 //! ([`Kings::bounds`](crate::architecture::Kings::bounds)). Other sets may change as many rows as
 //! are active: there adds must wrap, as SIMD adds and those of the engine code do. Then the sum is
-//! right after the last of them whatever it was between, and the bounds on the way are those of
-//! legal positions.
+//! right after the last of them, and intermediate bounds are those of legal positions.
 //!
 //! **Sums behind it (i32).** All positive terms sum to at most P, all negative ones to at least M:
 //! each partial sum, in any order, lies in `[M, P]`. With an `int8` head that holds for each neuron
@@ -44,8 +43,11 @@ pub struct Proof {
 impl std::fmt::Display for Proof {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Proof { accumulator, intermediate, output, .. } = self;
-        write!(f, "accumulators {accumulator}, intermediate sums {intermediate}; output sum \
-             {output}")
+        write!(
+            f,
+            "accumulators {accumulator}, intermediate sums {intermediate}; output sum \
+             {output}"
+        )
     }
 }
 

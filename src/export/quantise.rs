@@ -128,8 +128,7 @@ pub fn round_counts(
     Ok(rounded)
 }
 
-/// Lower half of the second moments of the counts of some rows, those with a place in `1..size`,
-/// and of 1, which has place 0.
+/// Lower half of the second moments of row counts, at places `1..size`, and of 1, at place 0.
 fn moments(
     net: &Architecture,
     samples: &[Sample],

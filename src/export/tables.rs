@@ -99,7 +99,6 @@ impl Array {
     }
 }
 
-/// The arrays of a list, in its order.
 pub fn arrays(list: &TermList) -> Vec<Array> {
     let before = |term: usize| list.terms[term].name.rsplit_once('.').map(|(name, _)| name);
     let mut arrays = Vec::new();

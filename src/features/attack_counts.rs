@@ -21,8 +21,7 @@ const fn beside_king(kind: usize, whose: usize) -> usize {
     12 + 2 * kind + whose
 }
 
-/// By kind from White's perspective: squares of its mobility, attacks beside White's king, beside
-/// Black's.
+/// By kind, White's first: squares of mobility, attacks beside White's king, beside Black's.
 pub(super) type Counts = [[u32; 3]; 12];
 
 pub(super) struct Count<'a>(pub &'a Board);

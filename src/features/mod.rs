@@ -141,12 +141,10 @@ impl Inputs {
         self.ends[self.ends.len() - 1]
     }
 
-    /// The number of a set's first row.
     pub fn first_row(&self, set: usize) -> usize {
         if set == 0 { 0 } else { self.ends[set - 1] }
     }
 
-    /// The set of a row, and the row's number in it.
     pub fn set_of(&self, row: usize) -> (usize, usize) {
         let set = self.ends.partition_point(|end| *end <= row);
         (set, row - self.first_row(set))
@@ -221,8 +219,7 @@ impl Inputs {
         self.kings().seen(pieces::seen(view, king(position, view))).1
     }
 
-    /// The king buckets of a position as one number: equal for equal buckets; below [`Kings::MOST`]
-    /// squared.
+    /// The king buckets of a position as one number, below [`Kings::MOST`] squared.
     pub fn kings_of(&self, position: &Position) -> usize {
         let kings = self.kings();
         let bucket = |view| kings.seen(pieces::seen(view, king(position, view))).1;
@@ -240,8 +237,7 @@ impl Inputs {
         self.views_of(position).map(of_view).collect()
     }
 
-    /// Adds the active rows of a colour's perspective, set after set; returns their number, with
-    /// repetitions.
+    /// Adds the active rows of a colour's perspective, set after set; returns their number.
     pub fn rows_of(&self, board: &Board, color: Color, rows: &mut Rows) -> usize {
         let (mut first, mut all) = (0, 0);
         for (set, &end) in self.sets.iter().zip(&self.ends) {
@@ -322,8 +318,7 @@ impl Inputs {
         }
     }
 
-    /// Describes a row: "own queen on d4"; the sides are White and Black if White's is the only
-    /// perspective.
+    /// Describes a row: "own queen on d4", or "white queen on d4" for plain inputs.
     pub fn describe(&self, row: usize) -> String {
         let (set, row) = self.set_of(row);
         self.sets[set].describe(row as u32)

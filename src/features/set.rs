@@ -28,8 +28,7 @@ pub trait FeatureSet: Send + Sync + 'static {
     /// Adds the active rows of one perspective, each below [`rows`](Self::rows).
     fn active(&self, board: &Board, perspective: Color, rows: &mut Rows);
 
-    /// Whether a move may change the active rows of one perspective; if not, a search does not list
-    /// them again.
+    /// Whether a move may change the active rows of one perspective; if not, they are not listed.
     fn changes(&self, _moved: &DirtyPieces, _perspective: Color) -> bool {
         true
     }
@@ -203,8 +202,7 @@ impl Board {
         Square::new(self.of(color, Role::King).trailing_zeros() % 64)
     }
 
-    /// The squares that the piece on a square attacks, sliders up to the first piece, that one
-    /// included; 0 for an empty square.
+    /// Squares attacked from a square, sliders up to and including the first piece; 0 if empty.
     pub fn attacks(&self, square: Square) -> u64 {
         self.all_attacks()[square as usize]
     }
@@ -266,8 +264,7 @@ pub const KINDS: [&str; 12] = [
     "enemy king",
 ];
 
-/// The squares of a board from one side: ranks are flipped for Black, files where the set mirrors
-/// them.
+/// A board from one side: ranks are flipped for Black, files where the set mirrors them.
 #[derive(Clone, Copy, Debug)]
 pub struct Perspective {
     pub color: Color,

@@ -4,8 +4,7 @@ use shakmaty::Color;
 
 use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, Threat, bounds};
 
-/// The feature set: a row for each kind of attacker and of victim, added once for each attack on an
-/// occupied square.
+/// The feature set: a row for each kind of attacker and victim, added once for each such attack.
 pub struct ThreatKinds;
 
 pub(super) const THREAT_KINDS: usize = 144;

@@ -1,5 +1,4 @@
-//! Attacks of pieces on each other, by their squares, as Stockfish numbers them (Full_Threats, July
-//! 2026).
+//! Attacks of pieces on each other by squares, numbered as in Stockfish (Full_Threats, July 2026).
 
 use std::sync::LazyLock;
 
@@ -92,7 +91,6 @@ impl Tables {
         tables
     }
 
-    /// The block of a row.
     fn block(&self, row: u32) -> &Block {
         &self.blocks[self.blocks.partition_point(|block| block.first <= row as usize) - 1]
     }

@@ -7,11 +7,10 @@ use crate::point_of_view::PointOfView;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Views {
-    /// White's perspective, `768 -> N -> 1`: 64 * piece + square, white pawn 0 ... black king 11,
-    /// a1 = 0.
+    /// White's perspective: 64 * piece + square, white pawn 0... black king 11, a1 = 0.
     Plain,
-    /// The side to move's perspective: own pieces 0..383, the other side's 384..767, squares xor 56
-    /// for Black.
+    /// The side to move's perspective: own pieces 0..383, others 384..767, squares xor 56 for
+    /// Black.
     SideToMove,
     /// The side to move's perspective, then the other side's, with shared weights.
     Perspective,

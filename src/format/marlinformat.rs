@@ -1,5 +1,4 @@
-//! marlinformat: 32 bytes a position; docs/formats.md has the layout. Score and result have White's
-//! point of view.
+//! marlinformat: 32 bytes a position, score and result White's; docs/formats.md has the layout.
 
 use shakmaty::{Bitboard, Color, Square};
 

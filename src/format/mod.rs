@@ -145,8 +145,8 @@ impl fmt::Debug for Format {
 }
 
 pub trait Reader: Send {
-    /// Appends the samples of the next record, game, or block of records, also those before a
-    /// fault; false at the end.
+    /// Appends the samples of the next record, game or block, even before a fault; false at the
+    /// end.
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
     /// The number of games skipped so far because they have no result; they are not faulty.

@@ -1,5 +1,4 @@
-//! Blocks of a file: ranges of bytes from one start of a record to another, so that several threads
-//! read one file.
+//! Blocks of a file, from one start of a record to another, which several threads can read.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read as _, Seek as _, SeekFrom};

@@ -21,8 +21,10 @@ const KEPT: usize = 5;
 pub enum ReadError {
     #[error("cannot open {path}: {error}")]
     Open { path: PathBuf, error: io::Error },
-    #[error("cannot read {path}: {error}; it may be damaged or truncated, download or create it \
-         again")]
+    #[error(
+        "cannot read {path}: {error}; it may be damaged or truncated, download or create it \
+         again"
+    )]
     Io { path: PathBuf, error: io::Error },
     #[error("{0} is empty")]
     Empty(PathBuf),
@@ -33,9 +35,7 @@ pub enum ReadError {
     NoPositions { path: PathBuf, skipped: u64, unfinished: u64 },
     #[error("cannot recognise the format of {path}: {looks}")]
     Unrecognised { path: PathBuf, looks: String },
-    #[error(
-        "{path} is {format}, whose point of view is always {view}; remove the point of view"
-    )]
+    #[error("{path} is {format}, whose point of view is always {view}; remove the point of view")]
     View { path: PathBuf, format: &'static str, view: PointOfView },
     #[error("{path}, {bad} (data.bad_records or --bad-records allows {limit} of them)")]
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
@@ -128,14 +128,12 @@ impl Source {
         }
     }
 
-    /// Marks the source as a block of a file, which may have no samples, and sets its point of
-    /// view.
+    /// Marks a block of a file, which may have no samples, and sets its point of view.
     pub(super) fn piece_at(self, from: u64, view: PointOfView) -> Self {
         Self { from, view, some: true, ..self }
     }
 
-    /// The blocks in which several threads may read the file; none if it can only be read from its
-    /// beginning.
+    /// Blocks that several threads may read; none if the file must be read from its beginning.
     pub fn pieces(&self) -> Option<Pieces> {
         Pieces::of(&self.path, self.format, self.view)
     }

@@ -109,7 +109,10 @@ impl Traced {
     fn check(&self, own: &EngineTerms) -> Result<(), String> {
         let Self { phase, scale, eval, entries, .. } = self;
         if f64::from(*phase) > own.phase {
-            return Err(format!("phase {phase}, expected at most `phase {}` of the term list", own.phase));
+            return Err(format!(
+                "phase {phase}, expected at most `phase {}` of the term list",
+                own.phase
+            ));
         }
         if f64::from(*scale) > 2.0 * own.scale {
             let normal = own.scale;
@@ -186,8 +189,7 @@ impl Traces {
         }
     }
 
-    /// Sets the game; games of the same number in different files are distinguished by their first
-    /// positions.
+    /// Sets the game: its number and first position, as files may repeat numbers.
     fn of_game(&mut self, mut traced: Traced, number: Option<NonZeroU64>) -> Traced {
         if self.game.map(|(last, _)| last) != number {
             let first = traced.sample.position.key();

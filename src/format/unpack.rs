@@ -55,7 +55,8 @@ fn member(file: BufReader<File>) -> io::Result<Input> {
     };
     let files: Vec<usize> = (0..archive.len()).filter(is_file).collect();
     let [index] = files[..] else {
-        let reason = format!("the zip archive has {} files, expected 1; extract one first", files.len());
+        let reason =
+            format!("the zip archive has {} files, expected 1; extract one first", files.len());
         return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     };
     let found = archive.by_index_raw(index)?;

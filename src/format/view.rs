@@ -46,8 +46,7 @@ pub struct Evidence {
     pub of: LabelKind,
     pub turn: Color,
     pub count: usize,
-    /// Correlation of the material difference and the value, both from the side to move's point of
-    /// view, -1 to 1.
+    /// Correlation of material difference and value, both for the side to move, -1 to 1.
     pub correlation: f64,
     /// Distance of the correlation from zero in standard errors.
     pub deviations: f64,

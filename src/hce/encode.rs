@@ -15,8 +15,7 @@ pub struct Coding {
 }
 
 impl Coding {
-    /// An encoder of the terms that the model has, by number; a scale factor is part of the
-    /// endgame's share.
+    /// An encoder of the model's terms; a scale factor is part of the endgame's share.
     pub fn new(wanted: &[bool], scale_factor: bool) -> Self {
         let wanted: Vec<bool> =
             (0..TERMS).map(|term| wanted.get(term).copied().unwrap_or(false)).collect();

@@ -66,8 +66,7 @@ pub trait Sink {
     /// Whether the terms of a part are counted.
     fn needs(&self, part: EvaluationPart) -> bool;
 
-    /// Counts a term for a colour; for SAFETY that is the colour whose king is in danger, for
-    /// COMPLEXITY always White.
+    /// Counts a term for a colour; SAFETY for the king in danger, COMPLEXITY always for White.
     fn add(&mut self, term: Term, colour: Color, count: i32);
 }
 

@@ -158,15 +158,6 @@ impl HceWeights {
     pub fn are_in(weights: &Weights) -> bool {
         weights.0.contains_key(TENSORS[0])
     }
-
-    /// Resets the changes, so that tensors have their start values.
-    pub fn reset_changes(weights: &mut Weights) {
-        for name in [TENSORS[1], TEMPO[1]] {
-            if let Some(array) = weights.0.get_mut(name) {
-                array.values.fill(0.0);
-            }
-        }
-    }
 }
 
 /// Adds tensors of the same shape.

@@ -47,8 +47,7 @@ pub struct Inspection {
 /// Positions that one thread adds up, in order.
 const CHUNK: usize = 1024;
 
-/// Inspects a net over some positions; at most `most` of them, evenly spaced, are used for piece
-/// values and for the terms of `hce`.
+/// Inspects a net over positions; `most` of them, evenly spaced, for pieces and terms of `hce`.
 ///
 /// # Panics
 /// If there are no positions.

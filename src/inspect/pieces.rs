@@ -29,8 +29,7 @@ pub struct Value {
 /// By role of [`ROLES`] and band of [`BANDS`].
 pub type Values = [[Option<Value>; 3]; 5];
 
-/// Mean piece values by square from the owner's point of view, a1 first; `None` for fewer than five
-/// pieces.
+/// Mean piece values by square for the owner, a1 first; `None` for fewer than five pieces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Squares {
     pub role: &'static str,

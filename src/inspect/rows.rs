@@ -1,5 +1,4 @@
-//! Values of rows that count, such as threats by kinds: the evaluation with them minus that
-//! without.
+//! Values of counting rows, such as threats by kinds: evaluation with minus without them.
 
 use serde::Serialize;
 

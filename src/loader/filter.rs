@@ -16,8 +16,7 @@ use crate::sample::Sample;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Filter {
-    /// Fewest half-moves since the start of the game. Excludes random openings, which do not
-    /// predict results.
+    /// Fewest half-moves since the start of the game, to exclude random openings.
     pub min_ply: Option<u16>,
     /// Whether to skip positions whose side to move is in check.
     pub skip_in_check: bool,

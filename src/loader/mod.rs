@@ -58,14 +58,12 @@ pub struct Plan {
     pub test: Test,
     /// Share of the other games that training uses.
     pub share: Share,
-    /// Whether the model needs the colours of pieces, and so cannot use boards flipped to the side
-    /// to move.
+    /// Whether the model needs colours, and so cannot use boards flipped to the side to move.
     pub colours: bool,
     /// Positions that are shuffled together.
     pub window: usize,
     pub shuffle: bool,
-    /// Positions that stay together from pass to pass over data in memory, so that they can be
-    /// planned once; 0: none.
+    /// Positions that stay together in all passes over data in memory, to be planned once; 0: none.
     pub chunk: usize,
     /// Most bytes of such plans; 0: no plans.
     pub plans: usize,

@@ -13,8 +13,7 @@ use crate::sample::{Position, Sample};
 
 /// Converts positions to rows for training, with the weights at the beginning of a round.
 pub trait Prepare: Send + Sync {
-    /// The rows of each sample, and their values in centipawns for its side to move; the last row
-    /// is of the sample itself.
+    /// Rows of each sample, the sample itself last, with centipawns for its side to move.
     fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
 
     /// The loss of several rows of a sample; none if each sample has one row and a target.
@@ -186,8 +185,8 @@ impl Prepared {
 }
 
 impl Stream {
-    /// A stream that searches and encodes full batches, which cross the borders of windows and
-    /// epochs, or whole epochs.
+    /// A stream of searched batches, which cross the borders of windows and epochs, or whole
+    /// epochs.
     pub fn prepared(by: Preparation, cut: BatchOrder, from: u64) -> Self {
         let walk = Walk::new(by.samples.len(), cut, from);
         let mut place = Place { by, walk, window: None };

@@ -29,7 +29,6 @@ pub struct Store {
 }
 
 impl Store {
-    /// Encodes the terms of all records.
     pub fn encode(records: KeptRecords, encoder: &TermsEncoder) -> Self {
         let pieces = records.into_pieces().into_par_iter();
         Self::new(encoder.pieces(pieces))
@@ -111,7 +110,6 @@ impl Store {
         });
     }
 
-    /// A batch of the positions in this order.
     pub fn batch(&self, order: &[u32]) -> Batch {
         let pieces = order.par_chunks(TERMS_PIECE / 4).map(|order| {
             let rows = order.iter().map(|place| self.row(*place as usize));
@@ -148,8 +146,7 @@ impl Stream {
 /// validation, and how often each term was counted in the former.
 ///
 /// # Errors
-/// The first file in the order of the plan that cannot be read, or has too many lines that
-/// contradict the term list.
+/// The first file that cannot be read, or has too many lines that contradict the term list.
 pub fn read_traces(
     plan: &Plan,
     own: &EngineTerms,
@@ -237,8 +234,7 @@ fn read(
 /// Counts that do not fit are split into several entries.
 ///
 /// # Panics
-/// If an entry's term is not in the list, which a reader that was given the list does not let
-/// through.
+/// If an entry's term is not in the list; readers with the list reject it.
 pub fn push(traced: &Traced, own: &EngineTerms, terms: &mut Terms) {
     let rows = terms.len();
     let of = |kind| {

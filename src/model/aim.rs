@@ -93,8 +93,7 @@ impl<'a> Aim<'a> {
                     LossShape::Squared => (errors.clone() * counts, errors),
                     LossShape::Power => (errors.abs().powf_scalar(loss.power), counts),
                     LossShape::CrossEntropy => {
-                        // With the larger of the logit and 0, to avoid the exponential of large
-                        // ones.
+                        // With the larger of logit and 0, to avoid large exponentials.
                         let small = (-logits.clone().abs()).exp().log1p();
                         let all = logits.clone().clamp_min(0.0) - numbers * logits + small;
                         (all, counts)
@@ -116,8 +115,7 @@ impl Judged<'_> {
         forces
     }
 
-    /// Sum of the losses of some positions by their logits; writes the derivatives of the batch's
-    /// mean to `gradients`.
+    /// Sum of losses by logits; writes the derivatives of the batch's mean to `gradients`.
     #[inline(always)]
     pub(super) fn losses(
         self,
@@ -172,7 +170,6 @@ impl Judged<'_> {
     }
 }
 
-/// Inputs of the loss of a position.
 struct LossInput {
     logit: f32,
     p: f32,

@@ -21,8 +21,7 @@ pub enum Compute {
     },
 }
 
-/// Default buffer size on a GPU: more would save a few kernel launches a step at most. Cached lists
-/// of four million positions fit it.
+/// Default buffer size on a GPU, which fits cached lists of four million positions.
 pub const ROOM: usize = 512 << 20;
 
 impl Compute {

@@ -23,8 +23,7 @@ pub struct HceModel {
     pub tempo: TunedParam<1>,
     #[module(skip)]
     shape: HceShape,
-    /// Instructions of the fused operations, which run on the CPU whatever the device is. None: the
-    /// plain tensor operations.
+    /// Instructions of the fused operations, always on the CPU. None: plain tensor operations.
     #[module(skip)]
     level: Option<Level>,
 }

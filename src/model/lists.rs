@@ -58,8 +58,7 @@ impl<'a> RowLists<'a> {
         sums
     }
 
-    /// Gradients of each set's weights, factor and piece-square values, from the gradients of
-    /// accumulators, `[lists, columns]`.
+    /// Gradients of each set's three arrays, from those of accumulators, `[lists, columns]`.
     pub fn scatter(&self, slopes: &[f32]) -> Vec<[Vec<f32>; 3]> {
         let (inputs, hidden) = (&self.net.inputs, self.net.hidden);
         let columns = hidden + self.net.psqt_columns();
@@ -114,7 +113,6 @@ fn factor(net: &Architecture, set: usize, row: usize) -> Option<usize> {
     set.factor(row as u32).map(|row| row as usize)
 }
 
-/// Adds a row of a matrix.
 fn add(sums: &mut [f32], matrix: &[f32], row: usize) {
     let row = &matrix[row * sums.len()..][..sums.len()];
     sums.iter_mut().zip(row).for_each(|(sum, term)| *sum += term);

@@ -1,7 +1,6 @@
 //! The Burn modules. They use batches and weights, never files or positions.
 //!
-//! A [`Model`] computes the logits of a batch, and its loss with gradients, which may be one fused
-//! operation.
+//! A [`Model`] computes logits of a batch, or its loss with gradients, often as one operation.
 
 mod aim;
 mod device;
@@ -116,8 +115,7 @@ impl Model {
     /// The objective, and its derivative by every parameter.
     ///
     /// # Panics
-    /// If the model was not made on a device for training (`Device::autodiff`) and computes by
-    /// plain tensor operations.
+    /// If a model of plain tensor operations is not on a device for training (`Device::autodiff`).
     pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
@@ -189,8 +187,7 @@ struct Collect<'a> {
     path: Names,
 }
 
-/// Collects the names of parameters in [`Weights`] while a module is visited: those of a net's
-/// arrays, or the path of fields.
+/// Visitor for the names of parameters in [`Weights`]: a net's arrays, or paths of fields.
 pub(crate) struct Names {
     /// Names of arrays by the number of the parameter.
     arrays: BTreeMap<u64, String>,
@@ -307,8 +304,7 @@ fn constant<const D: usize>(
     Param::initialized(id.into(), Tensor::from_data(TensorData::new(values, shape), device))
 }
 
-/// Number of times that a perspective activates each row, as a dense matrix for the plain tensor
-/// operations.
+/// Counts of the active rows of a perspective, as a dense matrix.
 ///
 /// # Shapes
 /// Output: `[batch, rows]`, or `[batch, touched]`

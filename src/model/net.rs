@@ -195,8 +195,8 @@ impl NetModel {
         self.logits_of(sums, &inputs.lists().buckets)
     }
 
-    /// See [`Model::loss_gradients`](super::Model::loss_gradients). `done` is called after each stage on a GPU;
-    /// elsewhere there are no stages.
+    /// See [`Model::loss_gradients`](super::Model::loss_gradients). `done` is called after each
+    /// stage on a GPU.
     pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> LossGradients {
         let fused = match &self.route {
             Route::Fused(fused) => fused,
@@ -331,8 +331,7 @@ impl NetModel {
         Tensor::cat(sets.map(of_set).collect(), 0)
     }
 
-    /// Sums of weights of each list by matrix products, `[batch * views, columns]`, without the
-    /// bias.
+    /// Sums of each list by matrix products, `[batch * views, columns]`, without the bias.
     fn dense_sums(&self, active: &Active) -> Tensor<2> {
         let is_large = self.net.inputs.is_large();
         let touched =
@@ -359,11 +358,9 @@ fn on_host(matrix: &Option<DispatchTensor>) -> Cow<'_, [f32]> {
     lent(matrix).map_or_else(|| Cow::Owned(copied()), Cow::Borrowed)
 }
 
-/// The starting weights of a net: normal with standard deviation `sqrt(2 / fan-in)`; biases, and
-/// factors of king buckets, zero.
+/// Starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors zero.
 ///
-/// Random numbers are drawn array by array and row by row, as in other trainers, so that a seed
-/// gives the same start.
+/// Drawn array by array and row by row, as in other trainers, so that seeds agree.
 pub fn initial(net: &Architecture, seed: u64) -> Weights {
     let mut random = Xoroshiro128Plus::seed_from_u64(seed);
     let mut weights = Weights::default();

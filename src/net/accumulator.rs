@@ -121,8 +121,7 @@ impl<'a> Accumulator<'a> {
 /// Evaluates the last position.
 struct Value<'a, 'net>(&'a mut Accumulator<'net>);
 
-/// Inlined, with all that it calls, so that it uses the machine's vector instructions; a closure
-/// would not be.
+/// Inlined, unlike a closure, so that it uses the machine's vector instructions.
 impl pulp::NullaryFnOnce for Value<'_, '_> {
     type Output = i32;
 
@@ -249,8 +248,7 @@ fn shift<'a>(
     }
 }
 
-/// Lists the active rows of each set but `pieces`, by colour, unless `same` has a list for the
-/// set's place and colour.
+/// Lists the active rows of each set but `pieces`, by colour, unless `same` has a list.
 #[inline(always)]
 fn list<'a>(
     net: &Net,

@@ -54,8 +54,7 @@ impl Net {
         self.seen_by_mover(self.run(&[&views], position, true), position)
     }
 
-    /// Centipawns of the output from the side to move's point of view; saturates at the ends of
-    /// i32.
+    /// Centipawns of the output for the side to move; saturates at the ends of i32.
     fn seen_by_mover(&self, value: i64, position: &Position) -> i32 {
         let seen = value.saturating_mul(self.architecture.inputs.sign(position).into());
         seen.clamp(i32::MIN.into(), i32::MAX.into()) as i32
@@ -72,8 +71,7 @@ impl Net {
         accumulators
     }
 
-    /// Centipawns for the side to move from the accumulators of all perspectives, the side to
-    /// move's first.
+    /// Centipawns for the side to move from all accumulators, the side to move's first.
     #[inline(always)]
     pub(super) fn value(&self, views: &[&[i32]], position: &Position) -> i32 {
         let Architecture { hidden, activation, .. } = self.architecture;

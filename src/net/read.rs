@@ -20,9 +20,7 @@ pub enum NetError {
     Arrays { found: usize, expected: usize },
     #[error("{name} has {found}, expected {expected}")]
     Parts { name: String, found: String, expected: String },
-    #[error(
-        "{name}[{place}] is not finite: the net has another shape, or the file is damaged"
-    )]
+    #[error("{name}[{place}] is not finite: the net has another shape, or the file is damaged")]
     NotFinite { name: String, place: usize },
     #[error(
         "an int8 head needs an activation with an upper end; use the float head, or train with \
@@ -125,9 +123,7 @@ fn looks_like(bytes: &[u8]) -> Option<&'static str> {
     if bytes.is_empty() {
         Some("the file is empty; export it again")
     } else if is_safetensors(bytes) || holds_floats_by_name(bytes) {
-        Some(
-            "it is a checkpoint (safetensors, weights.bin); convert it with `nnuance export`",
-        )
+        Some("it is a checkpoint (safetensors, weights.bin); convert it with `nnuance export`")
     } else if bytes.iter().take(1024).all(is_text) {
         Some("it is a text file")
     } else {

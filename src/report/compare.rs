@@ -65,8 +65,7 @@ pub struct Pair {
     /// The loss of the worse minus that of the better.
     pub difference: Estimate,
     pub z: Option<f64>,
-    /// Whether they are floats and integers of one net, which differ by rounding: nothing is
-    /// decided.
+    /// Whether they are floats and integers of one net: nothing is decided.
     pub rounding: bool,
     /// Whether the better one is significantly better, corrected for neighbours or all pairs.
     pub decided: bool,
@@ -296,8 +295,7 @@ pub struct Predictions {
     pub values: Values,
     /// Another explanation of a low loss, printed behind "but" in a verdict.
     pub doubt: Option<String>,
-    /// Whether it is a bound for the others, such as the search that labelled the positions: never
-    /// a winner.
+    /// Whether it is a bound, such as the search that labelled the positions: never a winner.
     pub bound: bool,
     /// Number shared by floats and integers of one net: neither wins.
     pub net: Option<usize>,
@@ -362,9 +360,7 @@ pub enum CompareError {
     Nothing,
     #[error("{name} has no finite value for position {position} (from 0)")]
     Value { name: String, position: usize },
-    #[error(
-        "{groups} {noun} cannot be split into parts for fitting scales; give more"
-    )]
+    #[error("{groups} {noun} cannot be split into parts for fitting scales; give more")]
     Parts { groups: usize, noun: &'static str },
 }
 

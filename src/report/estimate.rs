@@ -29,8 +29,7 @@ pub struct Estimate {
     /// Probability of a number as far from zero by chance alone; None if undefined.
     pub p: Option<f64>,
     pub groups: usize,
-    /// Whether games are unknown, so that positions count as games: the interval is at least as
-    /// wide.
+    /// Whether positions count as games, and the interval is at least as wide.
     pub interval_is_lower_bound: bool,
 }
 
@@ -64,8 +63,7 @@ pub struct Means {
 }
 
 impl Means {
-    /// Creates means from columns of [sums](Groups::sums), one sum a group. Groups beyond 16,384
-    /// are bundled.
+    /// Creates means from columns of [sums](Groups::sums) by group, bundled beyond 16,384.
     pub fn new(groups: &Groups, columns: &[Vec<f64>]) -> Self {
         let bundles = groups.counts().len().min(MOST);
         let bundled = |values: &mut dyn Iterator<Item = f64>| {
@@ -179,8 +177,7 @@ impl Groups {
         self.known
     }
 
-    /// Selects some of the records, in the order given. Groups keep their numbers; some may be
-    /// empty.
+    /// Selects records, in the order given. Groups keep their numbers; some may be empty.
     pub fn of_records(&self, records: &[u32]) -> Self {
         let mut counts = vec![0; self.counts.len()];
         let of: Vec<u32> = records.iter().map(|record| self.of[*record as usize]).collect();

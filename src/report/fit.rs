@@ -41,8 +41,7 @@ pub fn loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {
     sum / records as f64
 }
 
-/// The scale with the smallest [`loss`], by a coarse grid and then golden sections on its
-/// logarithm; deterministic.
+/// The scale with the smallest [`loss`], by a coarse grid, then golden sections.
 pub fn fit(cp: &[f64], targets: &[f64]) -> Fit {
     if cp.iter().all(|value| *value == 0.0) {
         return Fit { scale: None, loss: loss(cp, targets, SCALES[1]), at_border: false };
@@ -146,8 +145,7 @@ pub struct MatchedScale {
 )]
 pub struct MatchError(&'static str);
 
-/// Finds the factor between centipawns of an old and a new evaluation. `scale` is the SCALE of the
-/// new ones.
+/// Finds the factor between an old evaluation's centipawns and a new one's of SCALE `scale`.
 pub fn match_scale(
     old: &[f64],
     new: &[f64],

@@ -1,5 +1,4 @@
-//! Matches of evaluations and engines: games in pairs, each opening twice with the colours
-//! exchanged.
+//! Matches of evaluations and engines in pairs of games, with the colours exchanged.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -23,12 +22,10 @@ use crate::format::pgn::Annotated;
 use crate::progress::Progress;
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
 
-/// Rules of a match.
 #[derive(Clone, Debug)]
 pub struct MatchRules {
     pub pace: TimeControl,
-    /// Openings; their bound applies to the first search of either side, if another opening is
-    /// possible.
+    /// Openings; their bound applies to the first search of either side.
     pub openings: Openings,
     pub adjudication: Adjudication,
     pub seed: u64,
@@ -49,7 +46,6 @@ const MAX_CONSECUTIVE_FAILURES: u64 = 5;
 /// Milliseconds by which a clock may be exceeded: overhead of the machine, not the player's.
 const GRACE: u64 = 20;
 
-/// Result of a match.
 #[derive(Debug, Default)]
 pub struct MatchResult {
     /// Pairs between any two players.
@@ -305,8 +301,8 @@ impl Recorder {
     /// Starts a file, or resumes one with the same players, rules and `settings`.
     ///
     /// # Errors
-    /// If the file exists without a journal, or has other settings; if a program does not start, or
-    /// a book cannot be read.
+    /// If the file has no journal or other settings, a program does not start, or a book is
+    /// unreadable.
     pub fn open(
         path: &Path,
         entrants: &[Box<dyn PlayerFactory + '_>],

@@ -103,8 +103,7 @@ impl<'a> Climb<'a> {
         Ok(climb)
     }
 
-    /// Runs the loop from the state of the folder. False if it was interrupted; the same call
-    /// resumes it.
+    /// Runs the loop from the state of the folder; false if it was interrupted.
     ///
     /// # Errors
     /// If a training fails, or a file cannot be read or written.

@@ -216,8 +216,8 @@ impl Evaluator {
         Ok(in_search(net, base))
     }
 
-    /// Integers of its net, and their base evaluation; for a checkpoint those of its export, if
-    /// they fit. None without a net.
+    /// Integers of its net, or those that a checkpoint's export has, and their base; None without a
+    /// net.
     pub fn net(&self) -> Result<Option<(&Net, Option<&Base>)>, &String> {
         Ok(match &self.form {
             Form::Floats(floats) => Some((floats.integers()?, floats.encoder.base())),
@@ -319,8 +319,7 @@ impl TracedEngine {
     }
 }
 
-/// Fails if an evaluation is given twice, by one or two names: a run folder means its best
-/// checkpoint.
+/// Fails if an evaluation is given twice; a run folder means its best checkpoint.
 pub fn require_distinct_evaluations(given: &[String]) -> Result<()> {
     let file = |name: &String| {
         let path = Path::new(name);
@@ -407,7 +406,7 @@ fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
 }
 
 /// Shortens `runs/first/best.safetensors` to `first/best`, `runs/first/net.bin` to `first/net`,
-/// `nets/first.bin` as `first.bin`.
+/// `nets/first.bin` to `first.bin`.
 pub fn short_name(path: &Path) -> String {
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let stem = text(path.file_stem());

@@ -53,8 +53,7 @@ pub fn checkpoint(
     write(&source, origin.provenance, &basis, None, net)
 }
 
-/// Reads a file of weights, or dequantises a net, as described by the file itself, or by the
-/// manifest or description beside it.
+/// Reads a file of weights, or dequantises a net, as the file or its sidecar describes it.
 pub fn read(path: &Path) -> Result<ImportedWeights> {
     let name = path.display();
     let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;

@@ -39,8 +39,7 @@ const LOCK: &str = ".lock";
 const FILES: [&str; 11] =
     [LAST, BEST, ROUND, NET, TERMS, BASE, TERMS_CSV, "net.json", "net.safetensors", LOG, REPORT];
 
-/// Whether a run in a folder is complete: the manifest of its net, or the table of its terms, is
-/// written last.
+/// Whether a run in a folder is complete: its manifest or table of terms is written last.
 pub fn is_finished(folder: &Path) -> bool {
     ["net.json", TERMS_CSV].iter().any(|name| folder.join(name).exists())
 }
@@ -64,8 +63,7 @@ impl RunFolder {
     /// Locks a folder for a new run of this process.
     ///
     /// # Errors
-    /// If it cannot be written to, contains something else than a run, or a run that is not to be
-    /// overwritten.
+    /// If it is not writable, or has other files or a run that must not be overwritten.
     pub fn take(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
         let (folder, config) = (path.display(), path.join(CONFIG));
         // Opened and dropped: this creates the folder.

@@ -26,8 +26,7 @@ impl Selection {
         self.doubts[place].get_or_insert(why);
     }
 
-    /// Leaves out positions without a score, for all evaluations alike. Fails if none is left,
-    /// which `who` needs.
+    /// Leaves out positions without a score, which `who` needs. Fails if none is left.
     pub fn skip_unscored(&mut self, who: &str) -> Result<()> {
         let all = self.samples.len();
         self.samples.retain(|sample| sample.score.is_some());

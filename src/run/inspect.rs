@@ -32,8 +32,7 @@ pub fn sections(
     Ok(sections)
 }
 
-/// Inspects a net over these positions; `explained` of them are used to explain it by handcrafted
-/// terms.
+/// Inspects a net over these positions; `explained` of them explain it by terms.
 pub fn inspect_net(
     source: &ImportedWeights,
     samples: &[Sample],

@@ -100,8 +100,7 @@ fn nets(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
     integers.filter_map(|(place, it)| Some([of(it)?, place])).collect()
 }
 
-/// Common part of the names of floats and integers: the folder of a run, or the path without its
-/// extension.
+/// Common name of floats and integers: a run's folder, or the path without its extension.
 fn net_of(given: &str) -> String {
     let path = Path::new(given);
     let named = |name: &str| path.file_name().is_some_and(|it| it == name);
@@ -112,8 +111,7 @@ fn net_of(given: &str) -> String {
 }
 
 impl Measurement {
-    /// Evaluates positions of these files. Evaluations with equal short names keep their given
-    /// names.
+    /// Evaluates positions of these files. Equal short names stay as they were given.
     pub fn of(
         evaluators: &[Evaluator],
         mut selection: Selection,
@@ -193,8 +191,7 @@ impl Measurement {
         Ok(self.finished(compare(&self.evaluations, &self.truth)?))
     }
 
-    /// Compares them with phases, calibration and disagreements; the reference is the first trained
-    /// evaluation.
+    /// Compares them with phases, calibration and disagreements, against the first trained one.
     pub fn deep(&self, most: usize) -> Result<Deep> {
         let phases: Vec<u8> =
             self.samples.par_iter().map(|it| hce::Phase::pieces(&it.position)).collect();
@@ -218,8 +215,7 @@ impl Measurement {
     }
 }
 
-/// Targets of the first run that uses scores, and their formula, if all positions have a score and
-/// its sources share one target.
+/// Targets, and formula, of the first run that uses scores, if all positions and sources share it.
 fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;

@@ -1,5 +1,4 @@
-//! Runs: from a config and data to an evaluation in a folder, which is found by its path and
-//! measured on unseen data.
+//! Runs: from a config and data to an evaluation in a folder, measured on unseen data.
 //!
 //! Nothing here prints, exits, or reads clock and environment; a
 //! [`Progress`](crate::progress::Progress) receives all events.

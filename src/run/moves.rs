@@ -58,8 +58,7 @@ pub fn find(
     Ok(compare_moves(named.collect(), &groups.of_records(&searched)))
 }
 
-/// Probability that the played move is ranked first; none if it is illegal, or a search does not
-/// end.
+/// Probability that the played move is ranked first; none if it cannot be searched.
 fn is_first(
     sample: &Sample,
     quiescence: &mut Quiescence,

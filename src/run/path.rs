@@ -36,8 +36,7 @@ pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The file that is evaluated for a name: for a run's folder its net, if it has one, as engines
-/// load it.
+/// The file that is evaluated for a name: for a run's folder its net, if it has one.
 pub fn evaluated_file(name: &str) -> String {
     let path = Path::new(name);
     match path.is_dir() && path.join(NET).exists() {

@@ -1,5 +1,4 @@
-//! A match read from its games, by any program: players, and pairs of games of the same opening
-//! with the colours exchanged.
+//! A match read from its games, by any program: players, and pairs of games of one opening.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufReader;
@@ -44,8 +43,7 @@ struct Game {
     sheet: Scoresheet,
 }
 
-/// Reads the games of files in PGN, each a match of its own; players of one name and one digest
-/// are the same.
+/// Reads PGN files, each a match; players with equal names and digests are the same.
 ///
 /// # Errors
 /// If a file cannot be read, a game lacks its players, or no two games are a pair.

@@ -45,7 +45,6 @@ impl SearchPlayer {
         Self { mebibytes, ..self }
     }
 
-    /// The evaluation along with a search.
     pub fn in_search(&self) -> Box<dyn Evaluate + Send + '_> {
         self.evaluator.in_search().expect("tried when it was opened")
     }

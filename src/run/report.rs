@@ -54,8 +54,7 @@ struct Positions {
 }
 
 impl Page {
-    /// Compares runs and other evaluations on the positions of the files, or else of the first
-    /// run's training files.
+    /// Compares runs and other evaluations on the files' positions, or else the first run's.
     pub fn of(
         runs: &[ShownRun],
         with: &[String],
@@ -178,8 +177,7 @@ fn title(runs: &[ShownRun]) -> String {
     names.join(", ")
 }
 
-/// The evaluations of the runs, others, and material. Integers, or floats without them, have the
-/// name of their run.
+/// The evaluations of the runs, others, and material. Integers have the name of their run.
 fn open(
     runs: &[ShownRun],
     with: &[String],

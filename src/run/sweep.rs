@@ -92,8 +92,7 @@ pub struct Member {
     pub config: Config,
 }
 
-/// All combinations, the last axis the fastest. `sets` are changes of the config's keys shared by
-/// all.
+/// All combinations, the last axis the fastest. `sets` are common changes of the config.
 ///
 /// # Errors
 /// If there are fewer than two or too many, one is not a valid config, or two are the same.
@@ -172,8 +171,7 @@ impl<'a> Sweep<'a> {
     /// Reads the data, and checks all members before training.
     ///
     /// # Errors
-    /// If a member cannot be trained, there are no games to choose or to measure on, or a folder
-    /// contains a run of another config.
+    /// If a member cannot be trained, there are no held-out games, or a folder has another run.
     pub fn new(
         config: &Path,
         sets: &[String],
@@ -248,8 +246,8 @@ impl<'a> Sweep<'a> {
     /// Trains missing members, and measures all. None if it was interrupted.
     ///
     /// # Errors
-    /// If a run fails for another reason than its member's values, no member is left, or a file
-    /// cannot be read or written.
+    /// If a run fails except by its member's values, no member is left, or a file is not
+    /// accessible.
     pub fn run(&self) -> Result<Option<Outcome>> {
         let runs = self.members.len() as u64 * self.seeds;
         let mut all = Vec::new();
@@ -312,8 +310,7 @@ impl<'a> Sweep<'a> {
         Ok(Some(best.loss))
     }
 
-    /// Squared errors of a run's best weights, game by game; against the targets if there are any,
-    /// else against the results.
+    /// Squared errors of a run's best weights by game, against the targets or else the results.
     fn sums(
         &self,
         truth: &Truth,
@@ -440,8 +437,7 @@ impl Outcome {
     }
 }
 
-/// Whether a run failed because of its config's values: it diverged, learnt nothing, or its result
-/// exceeds the engines' integers.
+/// Whether a run failed by its config's values: it diverged, learnt nothing, or exceeds integers.
 fn is_of_values(error: &Error) -> bool {
     error.chain().any(|cause| {
         let train = cause.downcast_ref::<TrainError>();

@@ -17,7 +17,6 @@ use crate::scales::Scales;
 use crate::terms::{Chosen, EngineTerms, TermList};
 use crate::weights::Weights;
 
-/// The terms of a run.
 #[derive(Clone, Debug)]
 pub struct RunTerms {
     pub list: Arc<TermList>,
@@ -68,8 +67,7 @@ impl RunTerms {
         Ok(Some(Self { list, own, present, chosen, rare }))
     }
 
-    /// Terms of a base evaluation that is trained with its net: the built-in terms with any weight
-    /// in it.
+    /// Terms of a base evaluation that is trained with its net: those with any weight.
     pub fn of_base(weights: &HceWeights) -> Self {
         let present = Chosen {
             terms: weights.values.iter().map(|weight| *weight != [0.0; 2]).collect(),
@@ -125,8 +123,7 @@ impl RunTerms {
     }
 }
 
-/// Reads weights from a JSON file or a run, and an engine's phase and scale factor if its list
-/// exists.
+/// Reads weights from a JSON file or a run, and the phase and scale factor of a term list.
 pub fn read_weights(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
     let path = in_folder(path, BEST)?;
     let bytes = input::read(&path, input::WEIGHTS)

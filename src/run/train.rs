@@ -79,8 +79,7 @@ struct Run {
 }
 
 impl Run {
-    /// Reads the data of a run; also returns its starting weights. `begun` are the last weights of
-    /// a resumed run.
+    /// Reads the data and starting weights of a run; `begun` are those of a resumed one.
     fn open(
         mut recipe: Recipe,
         begun: Option<&Weights>,

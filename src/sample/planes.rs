@@ -104,7 +104,6 @@ impl Planes {
         }
     }
 
-    /// Whether the king of a colour is attacked.
     pub fn is_king_attacked(&self, color: Color) -> bool {
         let Some(king) = self.king(color) else { return false };
         let (occupied, other) = (Bitboard(self.occupied), Bitboard(self.of_color(!color)));

@@ -160,8 +160,7 @@ impl Table {
             key,
             score: score as i16,
             value: found.value.map_or(NO_VALUE, |value| value as i16),
-            // A search that fails low has no best move; that of an earlier search may still be
-            // best.
+            // After a fail low, an earlier search's best move may still be best.
             best: if known && found.best.is_none() { entry.best } else { found.best },
             depth: found.depth.clamp(0, MOST_PLIES as i32) as u8,
             mark: found.bound as u8 | generation << 2,

@@ -274,8 +274,7 @@ impl<'a> Tree<'a> {
         Some(score)
     }
 
-    /// Updates history and killers after a cutoff by a quiet move; those tried before it did not
-    /// cause one.
+    /// Updates history and killers after a quiet move's cutoff; those tried before get a malus.
     fn learn(
         &mut self,
         chess: &Chess,

@@ -31,7 +31,6 @@ pub struct State {
     pub best: Option<Best>,
     /// Validations since the best one.
     pub unimproved: u64,
-    /// Rows in the log.
     pub log_rows: u64,
     /// Mean training loss between the last two rows of the log.
     pub train_loss: Option<f64>,
@@ -159,8 +158,7 @@ impl Writer {
                 checkpoint.write(&path)?;
             }
             checkpoint.optimizer = optimizer;
-            // The file for resuming comes last: a run killed before it resumes from the previous
-            // one.
+            // The file for resuming is written last, for a run that is killed meanwhile.
             last.map_or(Ok(()), |path| checkpoint.write(&path))?;
             Ok(checkpoint)
         }));

@@ -31,8 +31,7 @@ enum Rule {
 }
 
 impl<'a> Learner<'a> {
-    /// Creates a learner from learnt weights and their [record](Learner::record), which is empty at
-    /// the beginning.
+    /// Creates a learner from weights and their [record](Learner::record), empty at the beginning.
     pub fn new(job: &'a Training, learnt: &Weights, record: Vec<u8>) -> Result<Self, TrainError> {
         let settings = &job.settings.optimizer;
         let device = job.device.clone().autodiff();
@@ -125,8 +124,7 @@ impl<'a> Learner<'a> {
         Ok(stepped)
     }
 
-    /// Bytes for resuming besides the learnt weights: the optimiser's record, with the weights that
-    /// take the steps if these differ.
+    /// The optimiser's record for resuming, with the weights that take the steps if these differ.
     pub fn record(&mut self) -> Result<Vec<u8>, TrainError> {
         self.catch_up(None);
         let record = match &self.rule {

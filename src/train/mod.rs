@@ -129,8 +129,7 @@ struct Trainer<'a> {
     state: State,
     /// None on ranks other than 0.
     log: Option<Log>,
-    /// Losses that are still on the device. Reading a value from a GPU blocks until its queue is
-    /// empty.
+    /// Losses on the device. Reading a value from a GPU blocks until its queue is empty.
     unread: Vec<(Step, Tensor<1>)>,
     /// Buffer for the gradients of all ranks.
     sums: Vec<f32>,
@@ -212,8 +211,8 @@ impl<'a> Trainer<'a> {
             let batch = batch.map_err(|error| TrainError::Data(error.into()))?;
             // Sent to the other ranks with this step's gradients.
             let stop = watch.stop();
-            // Parallel loops that start outside of the pool block their thread. A GPU has a queue
-            // per thread.
+            // Parallel loops from outside of the pool block their thread. A GPU has a queue per
+            // thread.
             let progress = match is_gpu(self.job.device) {
                 true => self.step(&batch, stop),
                 false => rayon::scope(|_| self.step(&batch, stop)),
@@ -251,7 +250,6 @@ impl<'a> Trainer<'a> {
         (phase, self.state.step as f64 / phase.steps as f64)
     }
 
-    /// Training targets of a batch.
     fn targets<'b>(&self, batch: &'b Batch) -> Cow<'b, [f32]> {
         let (phase, done) = self.phase();
         targets(batch, phase.wdl.at(done), &self.job.settings.source_targets)
@@ -381,8 +379,7 @@ impl<'a> Trainer<'a> {
         TrainError::Device { reason: one_line(causes), good, path }
     }
 
-    /// Measures the held-out loss and adds a row to the log; returns whether the weights are the
-    /// best.
+    /// Measures the held-out loss and adds a row to the log; returns whether it is the lowest.
     fn validate(&mut self, watch: &dyn Progress) -> Result<bool, TrainError> {
         self.read()?;
         let settings = self.job.settings;
@@ -479,7 +476,6 @@ fn steps_ahead(batch: usize) -> usize {
     ((1 << 19) / batch.max(1)).clamp(1, 64)
 }
 
-/// Message of a panic.
 fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")

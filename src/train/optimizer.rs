@@ -55,8 +55,7 @@ pub enum Name {
     Adam,
     /// AdamW with small steps until its mean of squares is reliable (L. Liu et al., 2020).
     RAdam,
-    /// RAdam with lookahead (M. Zhang et al., 2019): slow weights follow the fast ones, which
-    /// restart from there at intervals.
+    /// RAdam with lookahead (M. Zhang et al., 2019), see `LOOKAHEAD_STEPS`.
     Ranger,
     /// Steps that shrink with the sum of all squared gradients so far.
     AdaGrad,
@@ -77,8 +76,7 @@ impl Name {
         name.as_str().unwrap_or_default().to_string()
     }
 
-    /// Whether it finds weights from all positions at once and ends by itself, instead of following
-    /// gradients.
+    /// Whether it uses all positions at once and ends by itself, without gradient steps.
     pub fn is_direct(self) -> bool {
         matches!(self, Name::GaussNewton | Name::LocalSearch)
     }
@@ -189,8 +187,7 @@ struct State {
 }
 
 impl State {
-    /// The parameter after the missed steps of these rows, or all rows. The last step may have a
-    /// gradient of these rows.
+    /// The parameter after missed steps of these rows, or all; the last may have their gradient.
     fn take_missed<const D: usize>(
         &mut self,
         parameter: Tensor<D>,
@@ -239,8 +236,7 @@ impl Optimizer {
         model.map(&mut Stepping { optimizer: self, rate, gradients, touched, path })
     }
 
-    /// The model after the missed steps of the touched rows, or all rows: bit by bit as if none had
-    /// been missed.
+    /// The model after the missed steps of the touched rows, or all rows, with the same bits.
     pub fn catch_up(&mut self, model: Model, touched: Option<&TouchedRows>) -> Model {
         if self.states.values().all(|state| state.missed.is_empty()) {
             return model;
@@ -394,8 +390,7 @@ impl ModuleMapper for CatchingUp<'_> {
     }
 }
 
-/// A parameter with another value, computed on the backend itself. The tensor changes in place
-/// unless it is shared.
+/// A parameter with a value from `change`, in place unless the tensor is shared.
 pub(super) fn changed<const D: usize>(
     param: Param<Tensor<D>>,
     change: impl FnOnce(ParamId, Tensor<D>) -> Tensor<D>,

@@ -228,7 +228,6 @@ impl Stages {
     }
 }
 
-/// Whether all stages are shares of the run.
 fn in_shares(stages: &[Stage]) -> bool {
     stages.iter().all(|stage| stage.length.is_none_or(Length::is_share))
 }

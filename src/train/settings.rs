@@ -55,7 +55,10 @@ impl KeepRule {
     pub fn new(every: Length, span: &Span) -> Result<Self, String> {
         let steps = every.steps(span.steps as f64, span);
         if steps < 1.0 {
-            return Err(format!("{every} is shorter than a step of {} positions; raise it", span.batch));
+            return Err(format!(
+                "{every} is shorter than a step of {} positions; raise it",
+                span.batch
+            ));
         }
         let units = match every {
             Length::Of(count, Unit::Superbatches) if count.fract() == 0.0 => {

@@ -13,8 +13,8 @@ use crate::loss::sigmoid;
 use crate::model::{Model, outputs};
 
 /// Win-rate model of the data's scores. A win has the probability
-/// `sigmoid((score - offset) / scale)`, a loss with `sigmoid((-score - offset) / scale)`, and a draw
-/// with the rest.
+/// `sigmoid((score - offset) / scale)`, a loss `sigmoid((-score - offset) / scale)`, a draw the
+/// rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WinRateModel {
     /// Centipawns per logit.
@@ -42,7 +42,6 @@ impl WinRateModel {
     }
 }
 
-/// Target parameters of a source.
 #[derive(Clone, Debug)]
 pub struct SourceTarget {
     pub(crate) promise: WinRateModel,

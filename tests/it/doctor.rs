@@ -58,7 +58,6 @@ fn samples(path: &str, count: usize) -> Vec<Sample> {
     samples
 }
 
-/// A file of these samples.
 fn file(folder: &TempDir, name: &str, format: &str, samples: &[Sample]) -> String {
     let path = folder.path().join(name);
     write_all(&path, Format::named(format).unwrap(), samples).unwrap();

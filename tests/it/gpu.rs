@@ -266,7 +266,6 @@ fn slopes_of_inputs() {
     }
 }
 
-/// The first positions of a batch.
 fn first(batch: &Batch, positions: usize) -> Batch {
     let Inputs::Active(active) = &batch.inputs else { unreachable!("lists") };
     let indices = near(active)[..positions * active.views * active.places].to_vec();

@@ -10,7 +10,6 @@ fn random(rows: usize, columns: usize, seed: u64) -> Matrix {
     Matrix { rows, columns, values }
 }
 
-/// A positive definite matrix.
 fn definite(size: usize) -> Matrix {
     let x = random(size + 9, size, 1);
     let element = |i: usize, j: usize| (0..x.rows).map(|k| x[(k, i)] * x[(k, j)]).sum::<f64>();

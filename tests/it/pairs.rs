@@ -19,7 +19,6 @@ fn samples(count: u64) -> Vec<Sample> {
     games::recorded(12 * count).into_iter().step_by(12).collect()
 }
 
-/// The lists of recorded positions.
 fn lists(net: &Architecture, positions: u64) -> Active {
     let Inputs::Active(active) = Encoder::net(net).encode(&samples(positions)).inputs else {
         panic!("lists")
@@ -132,7 +131,6 @@ pub fn assert_same_inputs(short: &Active, lists: &Active, pairs: &Pairs) {
     }
 }
 
-/// The inputs of a pair.
 fn inputs_of(row: u32, pairs: &Pairs) -> Vec<u32> {
     match (row as usize).checked_sub(pairs.inputs()) {
         None => vec![row],

@@ -79,7 +79,6 @@ impl Run {
         String::from_utf8(self.file(name)).unwrap()
     }
 
-    /// The last checkpoint.
     pub fn last(&self) -> Checkpoint {
         Checkpoint::read(&self.out.join("last.safetensors")).unwrap()
     }
@@ -126,7 +125,6 @@ impl Workdir {
     }
 }
 
-/// The names in a folder, in order.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> =

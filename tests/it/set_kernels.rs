@@ -53,7 +53,6 @@ fn lists(net: &Architecture) -> Active {
     active
 }
 
-/// Some positions of lists.
 fn some(lists: &Active, positions: std::ops::Range<usize>) -> Active {
     let (of_position, views) = (lists.views * lists.places, lists.views);
     let range = positions.start * of_position..positions.end * of_position;

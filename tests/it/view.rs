@@ -20,7 +20,6 @@ const FILES: [&str; 7] = [
     "../shared/data/train/tcec_scored_train.txt.zst",
 ];
 
-/// The first samples of a file.
 fn first(path: &str, count: usize) -> (Source, Vec<Sample>) {
     let mut source = Source::open(Path::new(path), None, 0).unwrap();
     let mut samples = Vec::new();

@@ -56,8 +56,7 @@ const EAGER: Duration = Duration::from_millis(5);
 /// Shortest and longest sleep between polls after that.
 const REST: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(2)];
 
-/// Longest time between polls that counts as waiting; if more passed, this process was stopped
-/// itself.
+/// Longest time between polls; if more passed, this process was stopped itself.
 const MAX_LOOK: Duration = Duration::from_millis(500);
 
 /// Time in which rank 0 ends the others: errors that all ranks share are printed once.
@@ -93,8 +92,7 @@ impl World {
         WORLD.get()
     }
 
-    /// Ends a successful run. Rank 0 has work after the last step, for which the others wait
-    /// without a limit.
+    /// Ends a successful run. Rank 0 has work to finish, for which the others wait.
     pub fn leave(&self) {
         if self.rank == 0 {
             // A rank that was stopped in a barrier may have passed it, and MPI would wait for ever.
@@ -132,8 +130,7 @@ impl World {
         state.last = Instant::now();
     }
 
-    /// Waits for a collective operation. Meanwhile this thread of the pool, which may be the only
-    /// one, makes the next batches.
+    /// Waits for a collective operation. Meanwhile this thread of the pool makes the next batches.
     fn wait<'a, T: ?Sized>(
         &self,
         mut request: Request<'a, T, impl mpi::request::Scope<'a>>,

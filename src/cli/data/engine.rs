@@ -1,5 +1,4 @@
-//! Options shared by the commands that make data with an engine: the engine, its search, and the
-//! progress and summary of a job.
+//! Options shared by the commands that make data with an engine, and the summary of a job.
 
 use std::fs;
 use std::path::{Path, PathBuf};

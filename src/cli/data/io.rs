@@ -91,8 +91,7 @@ impl Reading {
 }
 
 impl Inputs {
-    /// Reads all files once, in order, and passes on their samples in blocks. No block ends within
-    /// a game.
+    /// Reads all files in order and passes on their samples in blocks of whole games.
     pub fn each(
         &self,
         what: &'static str,
@@ -137,7 +136,6 @@ impl Writing {
 }
 
 impl Files {
-    /// Creates the output.
     pub fn create(&self) -> Result<OutputFile> {
         self.create_at(&self.writing.output)
     }
@@ -219,8 +217,7 @@ impl OutputFile {
         })
     }
 
-    /// Renames the finished file and prints the counts, which become part of the error if nothing
-    /// was written.
+    /// Renames the finished file and prints the counts, or returns an error with them.
     pub fn finish(self, mut tally: PositionCounts) -> Result<ExitCode> {
         tally.written = self.count;
         let standard = self.standard;

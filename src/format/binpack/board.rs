@@ -1,6 +1,5 @@
-//! Moves as binpacks number them: destinations are pseudo-legal, in order of squares; rights to castle
-//! count as moves whether castling is possible or not; en passant counts only if some pawn may
-//! legally take.
+//! Moves as binpacks number them: destinations are pseudo-legal, in order of squares; castling
+//! rights count as moves even if castling is impossible; en passant only if it is legal.
 
 use shakmaty::{
     Bitboard, CastlingSide, Chess, Color, Move, Position as _, Rank, Role, Setup, Square, attacks,
@@ -80,7 +79,6 @@ impl Board {
         Ok(Self { chess: legal(setup).map_err(|error| error.to_string())?, rights })
     }
 
-    /// The position at this ply.
     #[inline]
     pub fn position(&self, ply: u16) -> Position {
         Position::from_chess(&self.chess).numbered(ply / 2 + 1)
@@ -168,8 +166,7 @@ impl Board {
         Ok(())
     }
 
-    /// Targets of the piece on a square, without castling, and the number of moves that these count
-    /// as.
+    /// Targets of the piece on a square, without castling, and the number of its moves.
     fn choices(&self, from: Square, role: Role) -> (Bitboard, u32) {
         let (us, occupied) = (self.chess.turn(), self.chess.board().occupied());
         let squares = match role {
@@ -232,7 +229,6 @@ fn behind(square: Square) -> Square {
     Square::new(square as u32 ^ 8)
 }
 
-/// Reader of bits.
 pub struct BitReader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -276,7 +272,6 @@ impl<'a> BitReader<'a> {
     }
 }
 
-/// Writer of bits.
 #[derive(Default)]
 pub struct BitWriter {
     pub bytes: Vec<u8>,

@@ -78,7 +78,6 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     Ok(LEAST + bits.bytes_taken())
 }
 
-/// Whether bytes begin with a stem.
 pub fn begins(bytes: &[u8]) -> bool {
     let stem = |stem: &[u8; LEAST]| {
         let position = stem.first_chunk().expect("34 bytes");
@@ -98,7 +97,9 @@ fn stem_move(bits: u16) -> Result<Option<PlayedMove>, String> {
     };
     let played = NonZeroU16::new(from | to << 6 | kind).map(PlayedMove);
     match played {
-        Some(_) if from == to => Err("the origin and the target of a move are the same".to_string()),
+        Some(_) if from == to => {
+            Err("the origin and the target of a move are the same".to_string())
+        }
         played => Ok(played),
     }
 }

@@ -16,7 +16,6 @@ use crate::format::fields;
 pub const MATE: i16 = 32_000;
 /// Largest score from a comment.
 pub const LARGEST: i16 = MATE - 1;
-/// Longest mate that is counted.
 pub const LONGEST_MATE: i16 = 1000;
 
 /// A score found in a comment, in centipawns.

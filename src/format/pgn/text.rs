@@ -35,7 +35,6 @@ impl Frame {
     }
 }
 
-/// Error in a game.
 pub struct GameError {
     pub at: usize,
     /// Number and side of the move in question.

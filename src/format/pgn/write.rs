@@ -197,8 +197,7 @@ impl Annotated<'_> {
     }
 }
 
-/// Converts a score for a comment: mates count half-moves there, and all other scores are nearer to
-/// zero.
+/// Converts a score for a comment, in which mates count half-moves.
 fn noted(score: Score) -> i16 {
     let most = i32::from(LARGEST - LONGEST_MATE);
     let score = match score {

@@ -199,8 +199,7 @@ pub fn list() -> Arc<TermList> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// a1 = 0 to h8 = 63, from White's point of view; Black's pieces stand on the square flipped
-    /// top to bottom.
+    /// a1 = 0 to h8 = 63 for White; squares of Black's pieces are flipped top to bottom.
     Squares,
     Words(&'static [&'static str]),
     /// Consecutive integers; the last one includes all above it.

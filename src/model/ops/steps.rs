@@ -1,5 +1,4 @@
-//! Steps of optimisers. Each is one formula, evaluated over vectors of the processor in one pass,
-//! or over tensors.
+//! Steps of optimisers: one formula each, evaluated over vectors in one pass, or over tensors.
 
 use std::any::Any;
 use std::mem::take;
@@ -262,8 +261,7 @@ fn bound(clip: f64) -> f32 {
     if clip == 0.0 { f32::INFINITY } else { clip as f32 }
 }
 
-/// Numbers of a block, which fits the second-level cache with its states; a small tensor needs no
-/// second thread.
+/// Numbers of a block, which fits the second-level cache with its states.
 const PIECE: usize = 1 << 14;
 
 /// Splits off the front.
@@ -425,8 +423,7 @@ impl<F: Formula<N>, const N: usize> Task for Missed<'_, F, N> {
     }
 }
 
-/// Rows that are prefetched: they are scattered, so that the processor does not prefetch them
-/// itself.
+/// Rows that are prefetched, as the processor does not predict scattered ones.
 const AHEAD: usize = 4;
 
 /// Numbers per cache line.

@@ -31,8 +31,8 @@ pub struct Round {
 const SPREAD: &str = "spread";
 
 impl Rounds {
-    /// None if positions are used as given. A direct method has a round a step, others ten in all,
-    /// of whole epochs.
+    /// A round a step for direct methods, else ten of whole epochs; None if positions stay as
+    /// given.
     pub fn of(config: &Config, span: &Span) -> Option<Self> {
         let epochs = || (span.steps as f64 * span.batch as f64 / span.epoch as f64 / 10.0).round();
         let steps = match config.optimizer.name.is_direct() {

@@ -60,8 +60,7 @@ pub struct TermData {
 /// Most positions in memory as handcrafted terms, of some 250 bytes each.
 const KEPT: u64 = 8 << 20;
 
-/// Approximate number of positions on which the spread of values is measured if not all are
-/// searched at once.
+/// Approximate number of positions on which the spread of values is measured.
 const SPREAD: usize = 1 << 14;
 
 /// Approximate number of validation positions whose moves are searched.
@@ -75,8 +74,7 @@ const BOUNDED: usize = 64;
 /// Positions per batch of validation.
 const VALIDATION_BATCH: usize = 4096;
 
-/// Reads the data, or a sample of it if there are more than `keep` positions to train on; the
-/// config may give their number.
+/// Reads the data, or a sample of it if there are more than `keep` positions to train on.
 fn read(
     plan: &Plan,
     keep: u64,
@@ -98,8 +96,7 @@ fn read(
     Ok(scan)
 }
 
-/// The positions of some games: all of them, or about `most`, chosen by the hash of a game's
-/// content.
+/// The positions of some games, about `most`, chosen by the hash of their content.
 pub fn some_games(frozen_store: &[Sample], most: usize) -> Vec<Sample> {
     let behind = u64::MAX / (frozen_store.len().max(most) as u64) * most as u64;
     frozen_store
@@ -129,8 +126,7 @@ fn validation(config: &Config, encoder: &Encoder, samples: &[Sample]) -> Vec<Bat
     samples.chunks(VALIDATION_BATCH).zip(weights).map(batch).collect()
 }
 
-/// Number of positions to keep in memory for a net. Those whose quiet ends are searched are read
-/// again.
+/// Most positions in memory for a net. Those whose quiet ends are searched are read again.
 fn keep_records(config: &Config) -> u64 {
     let most = config.data.window.map_or(config.most_kept(), |window| window as u64);
     if config.target.learn != Objective::Values { 0 } else { most }
@@ -437,8 +433,7 @@ fn frozen_store(
     store
 }
 
-/// Freezes the terms that too few positions have, and reports their number; returns whether there
-/// are any.
+/// Freezes and reports the terms that too few positions have; returns whether there are any.
 fn freeze_rare(terms: &mut RunTerms, seen: &[u64], listener: &dyn Progress) -> bool {
     let (mut frozen_store, rare) = (0, terms.rare);
     for (chosen, seen) in terms.chosen.terms.iter_mut().zip(seen) {

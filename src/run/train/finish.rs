@@ -50,8 +50,7 @@ pub enum RunResult {
 #[error("{0}")]
 pub struct NothingLearnt(String);
 
-/// Fails if a net from random weights has learnt nothing: untrained weights must not pass for a
-/// net.
+/// Fails if a net from random weights has learnt nothing.
 pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     let Some(Best { step: 0, loss }) = last.state.best.filter(|_| last.state.step > 0) else {
         return Ok(());
@@ -106,8 +105,7 @@ pub fn finish(run: &Run, folder: &RunFolder) -> Result<Finished> {
     Ok(Finished { folder: folder.path.clone(), what, training_loss, made, page: None })
 }
 
-/// Writes a page about the run; returns its path. The evaluation is complete: a page that cannot be
-/// written is not a failure.
+/// Writes a page about the run; returns its path. The run is complete even without it.
 pub fn page(run: &Run, folder: &RunFolder, listener: &dyn Progress) -> Result<PathBuf> {
     let scan = &run.data.scan;
     // Limits the games so that it takes no longer than a few seconds.
@@ -181,8 +179,7 @@ fn results(
     Ok(results.collect())
 }
 
-/// Standard errors of the weights, by number; empty for losses other than squares, and for weighted
-/// positions.
+/// Standard errors of the weights, by number; only for squares and equal weights.
 fn standard_errors(
     recipe: &Recipe,
     all: &Batch,

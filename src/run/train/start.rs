@@ -67,8 +67,7 @@ fn join_sketches(recipe: &mut Recipe, origin: Option<Recipe>) {
     }
 }
 
-/// Opens starting weights for a net from a run, a checkpoint or a net of its shape, or of a smaller
-/// one, with their recipe.
+/// Opens starting weights, of the net's shape or a smaller one, with their recipe.
 fn open(
     given: &Path,
     net: &NetModel,

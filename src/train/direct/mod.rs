@@ -1,5 +1,4 @@
-//! The direct methods: weights of handcrafted terms from all positions at once, in f64 and without
-//! Burn.
+//! Direct methods: weights of handcrafted terms from all positions at once, in f64.
 //!
 //! [`newton`] solves for the weights, step by step; [`search`] tries them one by one.
 
@@ -154,8 +153,7 @@ pub fn standard_errors(
     Ok(errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect())
 }
 
-/// Marks the weights that have an effect: those of terms with entries, and the tempo if it is
-/// trained.
+/// Marks weights with an effect: of terms with entries, and the tempo if it is trained.
 fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
     let mut movable = vec![false; 2 * shape.terms + 1];
     movable[2 * shape.terms] = shape.tempo;

@@ -44,8 +44,7 @@ pub struct NewtonStep {
     /// Mean loss of all positions, without the prior.
     pub loss_before: f64,
     pub loss_after: f64,
-    /// Whether further steps are useless: the objective fell by less than a part in 10^7, or no
-    /// step lowers it.
+    /// Whether further steps are useless: the objective fell by less than 1e-7 of it.
     pub converged: bool,
 }
 
@@ -148,8 +147,7 @@ pub fn standard_errors(
     inverse.into_iter().map(|it| it.map(|element| (variance * element).sqrt())).collect()
 }
 
-/// Divisor that converts the curvature of the mean loss times the number of positions to that of
-/// minus the log probability.
+/// Divisor of the summed loss's curvature that gives that of minus the log probability.
 fn noise(equations: &Equations, goal: Goal) -> f64 {
     match goal {
         // Softmax is a log probability itself.

@@ -17,8 +17,7 @@ pub struct Equations {
     pub loss: f64,
     /// Derivatives of the mean loss.
     pub gradient: Vec<f64>,
-    /// Second derivatives without the curvature of sigmoid, SAFETY and COMPLEXITY (Gauss-Newton),
-    /// so it is positive semidefinite.
+    /// Second derivatives without those of the value (Gauss-Newton), so positive semidefinite.
     pub hessian: Triangle,
     /// The number of positions, or for moves their count.
     pub positions: usize,
@@ -163,8 +162,7 @@ impl<'a> Band<'a> {
     }
 }
 
-/// Adds the products of the rows of some Jacobians to a band. Each product is rounded, so that all
-/// instructions give the same bits.
+/// Adds products of Jacobian rows to a band, each rounded, for the same bits on all machines.
 struct Addition<'a> {
     band: Band<'a>,
     jacobians: &'a [Jacobian],
@@ -258,8 +256,7 @@ impl Jacobian {
         value
     }
 
-    /// Adds a row of the found entries in order, with those of one term added up; zeros are
-    /// dropped.
+    /// Adds a row of the found entries, those of one term added up; zeros are dropped.
     fn add(&mut self, cost: Cost) {
         if !self.found.is_sorted_by_key(|(term, _)| *term) {
             // Stable, so that entries are always added in the same order.

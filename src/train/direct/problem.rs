@@ -25,7 +25,6 @@ pub enum Goal<'a> {
 pub struct Problem<'a> {
     pieces: &'a [Arc<Terms>],
     pub goal: Goal<'a>,
-    /// The number of terms.
     pub terms: usize,
     /// All positions, chunk by chunk.
     pub chunks: Vec<Chunk>,
@@ -59,8 +58,10 @@ pub struct Cost {
 pub enum ProblemError {
     #[error("there are no positions to tune on")]
     Empty,
-    #[error("weight {number} is {weight}, expected within ±{limit} centipawns; start from smaller \
-         weights")]
+    #[error(
+        "weight {number} is {weight}, expected within ±{limit} centipawns; start from smaller \
+         weights"
+    )]
     Weight { number: usize, weight: f64, limit: i32 },
     #[error("the loss is not finite; start from smaller weights")]
     NotFinite,
@@ -127,8 +128,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Effective number of positions divided by their number: 1, or less with unequal weights (L.
-    /// Kish, "Survey Sampling", 1965).
+    /// Effective share of positions: 1, or less with unequal weights (L. Kish, "Survey Sampling",
+    /// 1965).
     pub fn evenness(&self) -> f64 {
         let Goal::Results { shares: shares @ [_, ..], .. } = self.goal else { return 1.0 };
         let sum =
@@ -144,7 +145,6 @@ impl<'a> Problem<'a> {
         2 * self.terms + 1
     }
 
-    /// The terms of a chunk's rows.
     pub fn piece(&self, chunk: &Chunk) -> &'a Terms {
         &self.pieces[chunk.piece]
     }

@@ -73,12 +73,10 @@ const SHARD: usize = 2048;
 const NEAR: usize = 32;
 
 impl Search {
-    /// Starts from a point, its `movable` weights rounded to whole centipawns (halves away from
-    /// zero), the others unchanged.
+    /// Starts from a point, its `movable` weights rounded to whole centipawns.
     ///
     /// # Errors
-    /// Trained weights that are not finite or too large; fixed ones that make the loss not finite;
-    /// counts too large.
+    /// Weights that are not finite or too large, a loss that is not finite, or counts too large.
     ///
     /// # Panics
     /// If moves are learnt.
@@ -225,8 +223,7 @@ impl Search {
 }
 
 impl State {
-    /// The state after a step of a weight. The middlegame weight of a COMPLEXITY term has no
-    /// effect.
+    /// The state after a step of a weight. COMPLEXITY has no middlegame weight.
     fn after(mut self, kind: Option<Kind>, phase: usize, counts: [i16; 2], step: f64) -> Self {
         let by = counts.map(|count| f64::from(count) * step);
         match kind {

@@ -282,8 +282,7 @@ where
     [sums, units]
 }
 
-/// Gradients of some neurons, and of their factors in pairwise nets, from those of the first map's
-/// inputs.
+/// Gradients of neurons, and of their factors in pairwise nets, from the first map's inputs.
 #[inline(always)]
 fn neuron_slopes<S, const H: usize, F, P, const PAIRS: bool>(
     simd: S,
@@ -409,8 +408,7 @@ fn add_to_parents(rows: &mut [f32], each: usize, parents: [usize; 2], pair: usiz
     }
 }
 
-/// Adds up the shards of each block, in order, without the output's bias; in deep nets only the
-/// weights of the first map.
+/// Adds up the shards of each block, without the output's bias; in deep nets the first map only.
 pub(super) fn reduce<F: Sync>(
     kernel: &Kernel,
     sums: &mut [BlockSums],

@@ -11,7 +11,6 @@ pub(super) trait Format<const H: usize>: Number {
     fn vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
     fn vectors_mut<S: Lanes>(numbers: &mut [Self]) -> &mut [Self::Vector<S>];
 
-    /// Adds weights with saturation.
     fn add_saturating<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>)
     -> Self::Vector<S>;
 
@@ -70,8 +69,7 @@ impl Number for f32 {
     }
 }
 
-/// Fixed point. Weights and sums within ±8 keep their value up to a rounding of 2^-13 a weight;
-/// others count as ±8.
+/// Fixed point: weights and sums are clamped to ±8, with a rounding of 2^-13 a weight.
 impl Number for i16 {
     const ONE: f32 = 4096.0;
     const LARGEST_SLOPE: f32 = 4095.0;
@@ -174,8 +172,7 @@ pub(super) trait Rho: Copy + Send + Sync {
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s);
 }
 
-/// The curve `clamp(a, 0, bound)^power`: the bound is 1 or none; the power is 1 or, with a bound,
-/// 2.
+/// `clamp(a, 0, bound)^power` with bound 1 or none, and power 1 or, with a bound, 2.
 #[derive(Clone, Copy)]
 pub(super) struct Clamped<const BOUNDED: bool, const SQUARED: bool>;
 

@@ -158,8 +158,8 @@ pub(super) struct Block<'a, F> {
     pub output: &'a [f32],
 }
 
-/// The forward pass of one chunk, whose slots have `TOGETHER` lists; 1 in deep nets, which include
-/// the backward pass of the layers.
+/// Forward pass of a chunk with `TOGETHER` lists a slot; 1 in deep nets, whose layers also run
+/// backward.
 pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a PackedWeights<F>,
@@ -251,8 +251,7 @@ where
 /// Distance in rows of the prefetch.
 const AHEAD: usize = 48;
 
-/// Copies the rows of a block that a plan names, and a blank: scattered over all touched rows, many
-/// would be in pages of their own.
+/// Copies a plan's rows of a block, and a blank; scattered, many would be in separate pages.
 #[inline(always)]
 fn gather_rows<S, const R: usize, const H: usize, F>(places: &[u32], all: &[F], rows: &mut [F])
 where

@@ -264,8 +264,7 @@ impl<F> Pass<'_, F> {
         loss
     }
 
-    /// Both passes of these chunks. `sums` are those of the blocks, both halves of each side by
-    /// side.
+    /// Both passes of these chunks. `sums` has both halves of each block side by side.
     fn shard<P: Rho, const H: usize, const TOGETHER: usize>(
         &self,
         aim: Aim,
@@ -295,8 +294,7 @@ impl<F> Pass<'_, F> {
                 // The blocks written last are still in the nearest caches.
                 of_blocks.rev().for_each(|(block, sums)| {
                     if group.start == numbers.start {
-                        // Cleared here, which brings them into the cache of the thread that adds to
-                        // them.
+                        // Cleared here, into the cache of the thread that adds to them.
                         for (half, sums) in sums.iter_mut().enumerate() {
                             sums.clear(net, packed, half);
                         }
@@ -344,17 +342,14 @@ impl Totals {
     }
 }
 
-/// Fewest tasks of the backward pass. More keep more threads busy, at the price of more gradients
-/// to add up.
+/// Fewest tasks of the backward pass: more use more threads, but have more gradients to add up.
 const MIN_TASKS: usize = 16;
 
-/// Fewest shards. The work of a thread then stays in its own caches: passing accumulators and
-/// gradients to another thread costs little if both share a cache, and a quarter of a step if they
-/// do not.
+/// Fewest shards. The work of a thread then stays in its own caches: passing gradients to a thread
+/// without a shared cache costs a quarter of a step.
 const MIN_SHARDS: usize = 2;
 
-/// Most bytes of gradients of blocks of several tasks: adding up more costs more than the
-/// additional threads gain.
+/// Most bytes of gradients of several tasks: adding up more costs more than threads gain.
 const MAX_SHARD_BYTES: usize = 8 << 20;
 
 /// Columns per block and lanes per vector of 32-bit numbers.

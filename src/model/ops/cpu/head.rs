@@ -1,5 +1,4 @@
-//! Layers of deep nets: a chunk's logits, and the backward pass to the accumulators and to the
-//! weights of the upper layers.
+//! Layers of deep nets: a chunk's logits, and the backward pass down to the accumulators.
 //!
 //! Layers are small, and positions of one output bucket are contiguous, so each layer is a dense
 //! product of a few dozen rows. Gradients of the first map, the large one, are computed block by
@@ -27,8 +26,7 @@ pub(super) struct Maps {
     pub skip: bool,
     views: usize,
     buckets: usize,
-    /// Start of each map's gradients in a chunk's, and behind the last one their number; the first
-    /// map has only its biases here.
+    /// Start of each map's gradients, and their end; the first map has only its biases here.
     starts: Vec<usize>,
     /// As many zeros as the deepest map needs.
     zeros: Vec<f32>,
@@ -222,8 +220,7 @@ impl Task for Layers<'_> {
     }
 }
 
-/// Backward pass from the first map's outputs to its inputs in a block, and to its weights of
-/// these.
+/// Backward pass from the first map's outputs to its inputs in a block and their weights.
 pub(super) struct FirstMapBackward<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
@@ -348,8 +345,7 @@ impl Head {
         }
     }
 
-    /// Backward pass from the logits of positions of one bucket to the first map's outputs and the
-    /// upper maps.
+    /// Backward pass of one bucket's positions from logits to the first map's outputs.
     #[inline(always)]
     pub fn backward<S: Lanes>(
         &mut self,

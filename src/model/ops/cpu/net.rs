@@ -12,8 +12,7 @@ use crate::batch::{Active, ChunkPlan, OneHot, Pairs, Touched};
 /// A net, and how it is computed.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// With more than 8,191 rows the kernels are a tenth slower. Any number of neurons; multiples
-    /// of 32 waste nothing.
+    /// Above 8,191 rows the kernels are a tenth slower. Multiples of 32 neurons waste nothing.
     pub net: Architecture,
     pub precision: Precision,
     pub level: Level,

@@ -21,8 +21,7 @@ use crate::prefetch::prefetch;
 /// Weights in the layout of the kernels. Columns beyond the hidden neurons hold zeros.
 #[derive(Default)]
 pub(super) struct PackedWeights<F> {
-    /// `[blocks, rows + 1, columns]`: of inputs, then of pairs, or those that a batch touches; each
-    /// block's last row zero
+    /// `[blocks, rows + 1, columns]`: inputs, then pairs, or the touched ones; the last row zero
     rows: Aligned<F>,
     /// Number of rows, without the zero row.
     pub count: usize,
@@ -171,7 +170,6 @@ impl<F: Number> PackedWeights<F> {
         }
     }
 
-    /// Bytes of a position's accumulators.
     pub fn bytes_of_position(&self, net: &Architecture) -> usize {
         self.columns.width() * net.views() * size_of::<F>()
     }
@@ -301,7 +299,6 @@ impl<F: Number> Task for Derived<'_, F> {
     }
 }
 
-/// Computes the row of a pair from its parents.
 #[inline(always)]
 fn add_up<F: Number>(rows: &mut [F], each: usize, parents: [usize; 2], pair: usize) {
     let (before, pair_and_others) = rows.split_at_mut(pair * each);

@@ -40,8 +40,7 @@ impl Partition {
     /// Splits a batch; `bytes` is the size of a position's accumulators.
     pub fn split(&mut self, kernel: &Kernel, positions: OneHot, bytes: usize) {
         let batch = positions.len();
-        // More positions share the cost of loading a block's weights and gradients, and of each
-        // input's sum. A power of two.
+        // A power of two; more positions share the cost of loading a block's weights and gradients.
         let size = 1 << (CACHE / bytes).clamp(64, MOST).ilog2();
         self.bytes = bytes;
         self.ends.clear();

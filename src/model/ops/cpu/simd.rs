@@ -92,8 +92,7 @@ const MISSING: &str = "this machine lacks the requested instructions";
 pub(in crate::model::ops) trait Task {
     type Output;
 
-    /// Must be `#[inline(always)]`, as must all that it calls: only inlined code uses the
-    /// instructions.
+    /// Must be `#[inline(always)]`, with all that it calls, to use the instructions.
     fn run<S: Lanes, const R: usize>(self, simd: S) -> Self::Output;
 }
 

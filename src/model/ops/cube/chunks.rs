@@ -91,8 +91,7 @@ impl Chunks {
         }
     }
 
-    /// The place of each chunk's first position. Chunks that are not cached are behind the others
-    /// until the next ones come.
+    /// The place of each chunk's first position. Uncached chunks are behind the others.
     fn firsts(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> Vec<usize> {
         let there = self.taken;
         let (mut staying, mut passing) = (Vec::new(), Vec::new());

@@ -57,8 +57,7 @@ impl Spread {
         CubeDim::new_1d(self.units as u32)
     }
 
-    /// Whether the loops over a unit's columns are unrolled, so that their values stay in
-    /// registers.
+    /// Whether loops over a unit's columns are unrolled, with values in registers.
     pub fn unrolled(&self) -> bool {
         self.columns <= 8
     }
@@ -83,8 +82,7 @@ pub(super) fn grid(cubes: usize) -> CubeCount {
     CubeCount::Static(cubes.div_ceil(rows).max(1) as u32, rows as u32, 1)
 }
 
-/// Whether a number is finite. Floats are classified by their bits, as compilers, such as Metal's,
-/// may assume that there is no NaN.
+/// Whether a number is finite, by its bits, as compilers such as Metal's may assume that all are.
 #[cube]
 pub(super) fn is_finite(a: f32) -> bool {
     u32::reinterpret(a) & 2139095040u32 != 2139095040u32
@@ -98,11 +96,9 @@ pub(super) fn is_nan(a: f32) -> bool {
 
 /// The positions of a batch in tiles of one output bucket each, part by part.
 ///
-/// With one bucket the tiles are consecutive. With several, those of a part are sorted by bucket,
-/// and a table has their positions.
+/// With several buckets the tiles of a part are sorted, and a table has their positions.
 pub(super) struct Tiles {
-    /// `[tiles, 1 + TILE]`: the bucket of each and its positions, padded with [`NONE`]; empty for
-    /// one bucket.
+    /// `[tiles, 1 + TILE]`: bucket and positions, padded with [`NONE`]; empty for one bucket.
     pub table: Vec<u32>,
     pub parts: Vec<Positions>,
     /// The tiles of each bucket, `[buckets, parts]`; for one bucket a single range.

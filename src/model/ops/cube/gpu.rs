@@ -78,7 +78,6 @@ impl Gpu {
         Buffer { handle: self.client.create(Bytes::from_elems(words)), len }
     }
 
-    /// A buffer as a tensor.
     pub fn tensor(&self, buffer: Buffer, shape: Shape) -> CubeTensor {
         let Self { client, device } = self;
         CubeTensor::new_contiguous(client.clone(), device.clone(), shape, buffer.handle, DType::F32)

@@ -44,8 +44,7 @@ pub(super) struct Place {
 /// Units per cube.
 const UNITS: usize = 256;
 
-/// Words of bits that a cube computes for each input: those of 1,024 inputs take half of the memory
-/// that WGSL guarantees a cube.
+/// Words of bits per cube and input: 1,024 inputs take half of the memory that WGSL guarantees.
 const WORDS: usize = 2;
 
 impl Index {
@@ -146,7 +145,6 @@ pub(super) struct Round {
     count: Shared<[u32]>,
 }
 
-/// Words of a round.
 const ROUND_WORDS: usize = ROUND / 32;
 
 #[cube]
@@ -206,7 +204,6 @@ impl Round {
         self.count[0]
     }
 
-    /// One of the lists.
     pub fn list(&self, number: u32) -> usize {
         self.lists[number as usize] as usize
     }

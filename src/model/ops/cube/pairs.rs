@@ -70,8 +70,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// The inputs of each row of inputs and pairs. Pairs of pairs are sums of inputs too, so that
-    /// no row waits for another.
+    /// The inputs of each row of inputs and pairs. Pairs of pairs are sums of inputs, too.
     fn of_pairs(pairs: &Pairs, inputs: usize) -> Self {
         let mut sums =
             Self { starts: (0..=inputs as u32).collect(), of: (0..inputs as u32).collect() };
@@ -106,8 +105,7 @@ impl Sums {
         Self { starts, of }
     }
 
-    /// Writes the sums behind the words of a batch, with places relative to its start; returns
-    /// their start.
+    /// Writes the sums behind the words of a batch; returns their start.
     fn write(&self, words: &mut Vec<u32>) -> usize {
         let first = words.len();
         let begin = (first + self.starts.len()) as u32;

@@ -145,8 +145,7 @@ const ROWS: usize = 32;
 /// Units per cube that adds up rows.
 const UNITS: usize = 128;
 
-/// Sums of runs of rows, `[rows, width]` to `[runs, width]`, in an order that follows from the
-/// runs' lengths alone.
+/// Sums of runs of rows, `[rows, width]` to `[runs, width]`, in an order fixed by the lengths.
 pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize) -> Buffer {
     let (mut from, mut runs) = (from.clone(), runs.to_vec());
     while runs.iter().enumerate().any(|(i, run)| *run != (i..i + 1)) {

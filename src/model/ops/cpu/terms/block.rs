@@ -27,7 +27,6 @@ pub(super) struct Block {
     pub slopes: Numbers,
 }
 
-/// Inputs of the loss of a position.
 struct LossInput {
     logit: f32,
     /// `e^-|logit|`
@@ -81,8 +80,7 @@ impl Block {
             return;
         };
         let power = loss.power as f32;
-        // The loss and its derivative by the logit: by the error, times the derivative of the
-        // sigmoid.
+        // The loss and its derivative by the logit, with that of the sigmoid.
         match loss.shape {
             LossShape::Squared => {
                 self.compare_by(loss, |it| (it.error * it.error, 2.0 * it.error * it.steepness))
