@@ -17,7 +17,7 @@ pub use crate::features::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::registry::Own;
+use crate::registry::NamedValue;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Form", into = "Form")]
@@ -38,7 +38,7 @@ pub struct Architecture {
     /// Output buckets (sets of layers), 1 to 32.
     pub buckets: usize,
     /// The function that chooses the output bucket; none: the number of pieces chooses.
-    pub own_buckets: Option<Own<CustomBuckets>>,
+    pub own_buckets: Option<NamedValue<CustomBuckets>>,
 }
 
 /// A layer of the head: an affine map and an activation.

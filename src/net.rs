@@ -13,7 +13,7 @@ mod definition;
 mod read;
 
 pub use accumulator::Accumulator;
-pub use definition::{Number, Numbers, Row, Stored, stored};
+pub use definition::{Number, Numbers, Row, StoredArray, stored};
 pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 
 use crate::architecture::{Activation, Architecture, Views};
@@ -97,7 +97,7 @@ impl Net {
             let (found, expected) = (numbers.len(), arrays.len());
             return Err(NetError::Arrays { found, expected });
         }
-        for (Stored { array, number }, found) in arrays.iter().zip(&numbers) {
+        for (StoredArray { array, number }, found) in arrays.iter().zip(&numbers) {
             let (name, expected) = (array.name.clone(), array.len());
             if found.len() != expected || found.number() != *number || expected == 0 {
                 let found = format!("{} of {}", found.len(), found.number().name());
@@ -138,7 +138,7 @@ impl Net {
         &self.numbers
     }
 
-    pub fn stored(&self) -> Vec<Stored> {
+    pub fn stored(&self) -> Vec<StoredArray> {
         stored(&self.architecture, self.scales.head_format)
     }
 

@@ -22,7 +22,7 @@ type Entry = (&'static str, &'static (dyn Any + Send + Sync));
 static ADDED: RwLock<Vec<Entry>> = RwLock::new(Vec::new());
 
 /// An added value and its name, which files store.
-pub struct Own<T: 'static> {
+pub struct NamedValue<T: 'static> {
     name: &'static str,
     value: &'static T,
 }
@@ -66,13 +66,13 @@ pub fn add<T: Kind>(name: &str, value: T) -> Result<(), NameTaken> {
 }
 
 /// The added values of a type, in the order in which they were added.
-pub fn all<T: Kind>() -> Vec<Own<T>> {
+pub fn all<T: Kind>() -> Vec<NamedValue<T>> {
     let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
-    let own = |&(name, value): &Entry| Some(Own { name, value: value.downcast_ref()? });
+    let own = |&(name, value): &Entry| Some(NamedValue { name, value: value.downcast_ref()? });
     added.iter().filter_map(own).collect()
 }
 
-impl<T> Own<T> {
+impl<T> NamedValue<T> {
     pub fn name(self) -> &'static str {
         self.name
     }
@@ -82,7 +82,7 @@ impl<T> Own<T> {
     }
 }
 
-impl<T: Kind> FromStr for Own<T> {
+impl<T: Kind> FromStr for NamedValue<T> {
     type Err = NameMissing;
 
     fn from_str(name: &str) -> Result<Self, NameMissing> {
@@ -93,19 +93,19 @@ impl<T: Kind> FromStr for Own<T> {
     }
 }
 
-impl<'de, T: Kind> Deserialize<'de> for Own<T> {
+impl<'de, T: Kind> Deserialize<'de> for NamedValue<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
-impl<T> Serialize for Own<T> {
+impl<T> Serialize for NamedValue<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name)
     }
 }
 
-impl<T> Deref for Own<T> {
+impl<T> Deref for NamedValue<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -113,29 +113,29 @@ impl<T> Deref for Own<T> {
     }
 }
 
-impl<T> Clone for Own<T> {
+impl<T> Clone for NamedValue<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Own<T> {}
+impl<T> Copy for NamedValue<T> {}
 
-impl<T> PartialEq for Own<T> {
+impl<T> PartialEq for NamedValue<T> {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl<T> Eq for Own<T> {}
+impl<T> Eq for NamedValue<T> {}
 
-impl<T> Hash for Own<T> {
+impl<T> Hash for NamedValue<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.hash(state);
     }
 }
 
-impl<T> fmt::Debug for Own<T> {
+impl<T> fmt::Debug for NamedValue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.name.fmt(f)
     }

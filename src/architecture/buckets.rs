@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Architecture;
-use crate::registry::{Kind, Own};
+use crate::registry::{Kind, NamedValue};
 use crate::sample::Position;
 
 /// Output buckets that a program adds.
@@ -24,7 +24,7 @@ impl Kind for CustomBuckets {
 pub enum Buckets {
     /// This number of buckets, by the number of pieces.
     Pieces(usize),
-    Own(Own<CustomBuckets>),
+    Own(NamedValue<CustomBuckets>),
 }
 
 impl Buckets {
@@ -35,7 +35,7 @@ impl Buckets {
         }
     }
 
-    pub fn own(self) -> Option<Own<CustomBuckets>> {
+    pub fn own(self) -> Option<NamedValue<CustomBuckets>> {
         match self {
             Self::Pieces(_) => None,
             Self::Own(own) => Some(own),

@@ -12,7 +12,7 @@ use super::terminal::Terminal;
 use super::train::default_folder;
 use crate::config::Config;
 use crate::run::climb::{Climb, Settings};
-use crate::run::train::Means;
+use crate::run::train::RunContext;
 use crate::train::ranks::SingleRank;
 
 /// Make a first evaluation without any data: games of the best so far, training, a match, again
@@ -65,7 +65,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::that_stops();
     let place = args.place.named();
-    let means = Means { place: &place, listener: &terminal, page: true, ranks: &SingleRank };
+    let means = RunContext { place: &place, listener: &terminal, page: true, ranks: &SingleRank };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));
     let config = Config::read(&args.config, &args.overrides)?;
     let settings = Settings {

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::data::Reading;
 use crate::engine::game::Adjudication;
-use crate::engine::opening::{Openings, Start};
+use crate::engine::opening::{Openings, StartPosition};
 use crate::loader::Plan;
 use crate::model::{Compute, Device, Precision};
 use crate::run;
@@ -136,10 +136,10 @@ impl Beginning {
     pub fn openings(self) -> Openings {
         let usual = if self.book.is_some() { (0, 0) } else { Openings::default().plies };
         let start = match (self.book, self.chess960) {
-            (Some(book), _) => Start::Book(book),
-            (None, Chess960::None) => Start::Standard,
-            (None, Chess960::Single) => Start::Chess960,
-            (None, Chess960::Double) => Start::DoubleChess960,
+            (Some(book), _) => StartPosition::Book(book),
+            (None, Chess960::None) => StartPosition::Standard,
+            (None, Chess960::Single) => StartPosition::Chess960,
+            (None, Chess960::Double) => StartPosition::DoubleChess960,
         };
         Openings { start, plies: self.random_plies.unwrap_or(usual), bound: self.bound }
     }

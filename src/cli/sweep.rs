@@ -10,7 +10,7 @@ use super::out;
 use super::terminal::Terminal;
 use crate::digits::grouped;
 use crate::run::sweep::{Axis, Loss, Outcome, Sweep};
-use crate::run::train::Means;
+use crate::run::train::RunContext;
 use crate::train::ranks::SingleRank;
 
 /// Train all combinations of some values, and find the best
@@ -53,7 +53,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::that_stops();
     let place = args.place.named();
-    let means = Means { place: &place, listener: &terminal, page: false, ranks: &SingleRank };
+    let means = RunContext { place: &place, listener: &terminal, page: false, ranks: &SingleRank };
     let axes = args.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>>>()?;
     let out = args.out.unwrap_or_else(|| {
         let name = args.config.file_stem().unwrap_or(args.config.as_os_str()).to_string_lossy();

@@ -11,7 +11,7 @@ use super::{cluster, export, out};
 use crate::config::Config;
 use crate::report::Table;
 use crate::run::folder::{self, RunFolder};
-use crate::run::train::{Finished, Means, RunResult, begin, join, resume};
+use crate::run::train::{Finished, RunContext, RunResult, begin, join, resume};
 use crate::train::End;
 
 /// Train a net, or handcrafted terms, as a config says
@@ -56,12 +56,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let ranks = cluster::ranks(args.silence)?;
     let place = args.place.named();
     if !ranks.is_first() {
-        let means = Means { place: &place, listener: &Terminal::silent(), page: false, ranks };
+        let means = RunContext { place: &place, listener: &Terminal::silent(), page: false, ranks };
         let interrupted = join(&means)? == End::Interrupted;
         return Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS });
     }
     let terminal = Terminal::that_stops();
-    let means = Means { place: &place, listener: &terminal, page: true, ranks };
+    let means = RunContext { place: &place, listener: &terminal, page: true, ranks };
     let finished = match (&args.resume, &args.config) {
         (Some(folder), _) => resume(folder, &args.overrides, &means)?,
         (None, Some(path)) => {

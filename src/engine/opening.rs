@@ -15,7 +15,7 @@ use crate::format::book;
 use crate::sample::{Position, mix};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum StartPosition {
     Standard,
     /// One of 960 arrays, the same for both sides.
     Chess960,
@@ -28,7 +28,7 @@ pub enum Start {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Openings {
-    pub start: Start,
+    pub start: StartPosition,
     /// Fewest and most random half-moves, all equally likely.
     pub plies: (u32, u32),
     /// Highest score of a first search for either side; openings beyond are rejected.
@@ -37,7 +37,7 @@ pub struct Openings {
 
 impl Default for Openings {
     fn default() -> Self {
-        Self { start: Start::Standard, plies: (8, 9), bound: 400 }
+        Self { start: StartPosition::Standard, plies: (8, 9), bound: 400 }
     }
 }
 
@@ -45,7 +45,7 @@ impl Openings {
     /// All settings that games depend on, for the journal of a job; a book by its content.
     pub fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
         let start = match &self.start {
-            Start::Book(path) => {
+            StartPosition::Book(path) => {
                 let failed = |error| EngineError::Input { path: path.clone(), error };
                 format!("book {}", digest::of_file(path).map_err(failed)?.1)
             }
@@ -63,7 +63,7 @@ const ATTEMPTS: u64 = 100;
 /// Openings by number of game. Each depends on the seed and that number alone.
 #[derive(Debug)]
 pub struct Opener {
-    start: Start,
+    start: StartPosition,
     plies: (u32, u32),
     seed: u64,
     book: Vec<Position>,
@@ -74,7 +74,7 @@ impl Opener {
     pub fn new(openings: &Openings, seed: u64, games: u64) -> Result<Self, EngineError> {
         let (least, most) = openings.plies;
         let mut book = Vec::new();
-        if let Start::Book(path) = &openings.start {
+        if let StartPosition::Book(path) = &openings.start {
             book = book::read(path)?;
             let lines = book.len();
             if least == 0 && games > lines as u64 {
@@ -82,7 +82,7 @@ impl Opener {
             }
             book.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         }
-        if openings.start == Start::Standard && most == 0 && games > 1 {
+        if openings.start == StartPosition::Standard && most == 0 && games > 1 {
             return Err(EngineError::SameGames);
         }
         let plies = (least.min(most), most);
@@ -95,16 +95,16 @@ impl Opener {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut array = || random.random_range(0..ARRAYS);
         let mut chess = match self.start {
-            Start::Standard => Chess::new(),
-            Start::Chess960 => {
+            StartPosition::Standard => Chess::new(),
+            StartPosition::Chess960 => {
                 let number = array();
                 chess960(ByColor { white: number, black: number })
             }
-            Start::DoubleChess960 => {
+            StartPosition::DoubleChess960 => {
                 let (white, black) = (array(), array());
                 chess960(ByColor { white, black })
             }
-            Start::Book(_) => {
+            StartPosition::Book(_) => {
                 let line = game % self.book.len() as u64;
                 self.book[line as usize].to_chess().expect("checked when the book was read")
             }
@@ -127,7 +127,8 @@ impl Opener {
 
     /// Whether another attempt can give another opening.
     pub fn has_choice(&self) -> bool {
-        self.plies.1 > 0 || matches!(self.start, Start::Chess960 | Start::DoubleChess960)
+        self.plies.1 > 0
+            || matches!(self.start, StartPosition::Chess960 | StartPosition::DoubleChess960)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::architecture::{Architecture, ArrayKind, Form, ImpossibleNet};
 use crate::floats::Floats;
 use crate::net::{
-    Hints, Net, NetError, Padding, Stored, holds_floats_by_name, is_safetensors, raw_hidden,
+    Hints, Net, NetError, Padding, StoredArray, holds_floats_by_name, is_safetensors, raw_hidden,
 };
 use crate::scales::{HeadFormat, Scales};
 use crate::weights::{Weights, WeightsError, WeightsFile};
@@ -109,7 +109,7 @@ pub fn dequantise(net: &Net) -> Weights {
     for (stored, numbers) in net.stored().into_iter().zip(net.numbers()) {
         let scale = f64::from(stored.factor(net.scales()).unwrap_or(1));
         let values = (0..numbers.len()).map(|i| (numbers.get(i) / scale) as f32).collect();
-        let Stored { array, .. } = stored;
+        let StoredArray { array, .. } = stored;
         weights.insert(&array.name, &array.shape, values);
     }
     weights

@@ -7,7 +7,7 @@ use crate::architecture::{Architecture, ArrayKind};
 use crate::features::Row;
 use crate::floats::Floats;
 use crate::linear::{Cholesky, Matrix};
-use crate::net::{Net, NetError, Number, Numbers, Stored, stored};
+use crate::net::{Net, NetError, Number, Numbers, StoredArray, stored};
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
@@ -169,7 +169,11 @@ fn moments(
     moments
 }
 
-fn numbers(floats: &Floats, scales: Scales, stored: &Stored) -> Result<Numbers, QuantiseError> {
+fn numbers(
+    floats: &Floats,
+    scales: Scales,
+    stored: &StoredArray,
+) -> Result<Numbers, QuantiseError> {
     let (part, number) = (stored.array.part, stored.number);
     let (values, factor) = (floats.get(part), stored.factor(scales).unwrap_or(1));
     if let Some(place) = values.iter().position(|&value| integer(value, factor, number).is_none()) {

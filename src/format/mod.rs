@@ -21,7 +21,7 @@ pub mod unpack;
 pub mod view;
 pub mod viriformat;
 
-pub use pieces::{Pieces, RecordStarts};
+pub use pieces::{FileBlocks, RecordStarts};
 pub use sink::{Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
 pub use view::View;
@@ -30,7 +30,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use crate::registry::{self, Kind, NameMissing, NameTaken, Own};
+use crate::registry::{self, Kind, NameMissing, NameTaken, NamedValue};
 use crate::sample::Sample;
 
 pub type Input = Box<dyn BufRead + Send>;
@@ -98,7 +98,7 @@ impl Kind for Format {
 
 /// All formats, those added by the program last.
 pub fn all() -> impl Iterator<Item = &'static Format> {
-    ALL.into_iter().chain(registry::all::<Format>().into_iter().map(Own::value))
+    ALL.into_iter().chain(registry::all::<Format>().into_iter().map(NamedValue::value))
 }
 
 /// The names of all formats.

@@ -19,7 +19,7 @@ pub struct RecordStarts {
 
 /// A file that is read in blocks.
 #[derive(Clone)]
-pub struct Pieces {
+pub struct FileBlocks {
     path: PathBuf,
     format: &'static Format,
     view: PointOfView,
@@ -27,7 +27,7 @@ pub struct Pieces {
     pub length: u64,
 }
 
-impl Pieces {
+impl FileBlocks {
     /// None if the file can only be read from its beginning.
     pub(super) fn of(path: &Path, format: &'static Format, view: PointOfView) -> Option<Self> {
         // A custom reader may need the bytes before.

@@ -8,7 +8,8 @@ use shakmaty::Color;
 
 use super::record::LENGTH;
 use super::{
-    BLOCK, BadRecord, Fault, Format, Input, Pieces, Place, Reader, View, all, fields, names, unpack,
+    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, Place, Reader, View, all, fields, names,
+    unpack,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -134,8 +135,8 @@ impl Source {
     }
 
     /// Blocks that several threads may read; none if the file must be read from its beginning.
-    pub fn pieces(&self) -> Option<Pieces> {
-        Pieces::of(&self.path, self.format, self.view)
+    pub fn pieces(&self) -> Option<FileBlocks> {
+        FileBlocks::of(&self.path, self.format, self.view)
     }
 
     /// Sets the point of view of scores and results; an error if the format fixes another one.

@@ -70,7 +70,7 @@ pub struct Entry {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Traced {
+pub struct TracedPosition {
     pub sample: Sample,
     /// Phase in the engine's units, not negative.
     pub phase: f32,
@@ -82,7 +82,7 @@ pub struct Traced {
     pub entries: Vec<Entry>,
 }
 
-impl Traced {
+impl TracedPosition {
     /// Centipawns for White, including the tempo, with weights of middlegame and endgame.
     pub fn value(&self, own: &EngineTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
         let mut sums = Sums::default();
@@ -147,7 +147,7 @@ impl Traced {
     }
 }
 
-/// Reader of [`Traced`] positions from lines.
+/// Reader of [`TracedPosition`] positions from lines.
 pub struct Traces {
     text: Text,
     own: Option<EngineTerms>,
@@ -163,7 +163,7 @@ impl Traces {
     }
 
     /// The next position; none at the end.
-    pub fn read(&mut self) -> Result<Option<Traced>, Fault> {
+    pub fn read(&mut self) -> Result<Option<TracedPosition>, Fault> {
         loop {
             if !self.text.next()? {
                 return Ok(None);
@@ -190,7 +190,11 @@ impl Traces {
     }
 
     /// Sets the game: its number and first position, as files may repeat numbers.
-    fn of_game(&mut self, mut traced: Traced, number: Option<NonZeroU64>) -> Traced {
+    fn of_game(
+        &mut self,
+        mut traced: TracedPosition,
+        number: Option<NonZeroU64>,
+    ) -> TracedPosition {
         if self.game.map(|(last, _)| last) != number {
             let first = traced.sample.position.key();
             let id = |number: NonZeroU64| NonZeroU64::new(mix(first, number.get()).max(1));
@@ -214,7 +218,7 @@ pub fn read(
     path: &Path,
     own: &EngineTerms,
     limit: u64,
-    mut each: impl FnMut(&Traced),
+    mut each: impl FnMut(&TracedPosition),
 ) -> Result<(), ReadError> {
     let (_, input, _) = opened(path, Some(&FORMAT))?;
     let (mut traces, mut bad) = (Traces::new(input, Some(own)), BadRecords::default());
@@ -231,7 +235,7 @@ pub fn read(
 }
 
 /// Parses a line, and the number of its game.
-fn parse(line: &str) -> Result<(Traced, Option<NonZeroU64>), String> {
+fn parse(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), String> {
     let parts: Vec<&str> = line.splitn(3, '|').collect();
     let [head, counts, fen] = parts[..] else {
         return Err("expected `RESULT w|b PHASE SCALE | TERM:WHITE:BLACK ... | FEN`".into());
@@ -266,7 +270,7 @@ fn parse(line: &str) -> Result<(Traced, Option<NonZeroU64>), String> {
     }
     let sample = fields::seen_by_white(position, score, result)?;
     let entries = counts.split_ascii_whitespace().map(entry).collect::<Result<_, _>>()?;
-    Ok((Traced { sample, phase, scale, eval, entries }, game))
+    Ok((TracedPosition { sample, phase, scale, eval, entries }, game))
 }
 
 /// Parses a number that is finite and not negative.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LoadError;
 use crate::format::{Facts, Format, Presence};
-use crate::registry::{Kind, Own};
+use crate::registry::{Kind, NamedValue};
 use crate::sample::Sample;
 
 /// Selection of training positions. By default every position passes. A filter that needs a fact
@@ -32,7 +32,7 @@ pub struct Filter {
     pub max_pieces: Option<usize>,
     /// Filters that the program adds; a position must pass all of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub own: Vec<Own<CustomFilter>>,
+    pub own: Vec<NamedValue<CustomFilter>>,
 }
 
 /// A filter that a program adds; it returns whether a position passes.
@@ -130,7 +130,7 @@ pub struct PositionWeights {
     /// Weight by absolute score in centipawns.
     pub score: Vec<[f64; 2]>,
     /// A weight that the program adds.
-    pub own: Option<Own<CustomWeight>>,
+    pub own: Option<NamedValue<CustomWeight>>,
 }
 
 /// Weights of positions, 0 to 1, that a program adds.

@@ -27,7 +27,7 @@ use crate::batch::{Pairs, RankShare};
 pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
 pub use filter::{CustomFilter, CustomWeight, Filter, PositionWeights, RejectCounts};
 pub use pass::Passes;
-pub use prepared::{Preparation, Prepare, Prepared};
+pub use prepared::{Preparation, Prepare, PreparedRows};
 pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan};
 pub use shuffle::BatchOrder;
 pub use source::{DataSource, Reading};

@@ -30,13 +30,13 @@ pub struct Preparation {
     /// See [`Choices::stretch`].
     pub stretch: f64,
     /// The rows of all samples; none: each window is searched when it is needed.
-    pub whole: Option<Arc<Prepared>>,
+    pub whole: Option<Arc<PreparedRows>>,
     /// Positions that are searched together.
     pub window: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Prepared {
+pub struct PreparedRows {
     records: Vec<Packed>,
     /// Logits of the base evaluation, one a row.
     bases: Vec<f32>,
@@ -52,7 +52,7 @@ impl Preparation {
         &self,
         samples: impl IndexedParallelIterator<Item = &'a Sample>,
         seen: &(dyn Fn(u64) + Sync),
-    ) -> Prepared {
+    ) -> PreparedRows {
         let piece = |samples: Vec<&Sample>| {
             let samples: Vec<Sample> = samples.into_iter().copied().collect();
             let mut prepared = self.none();
@@ -62,15 +62,15 @@ impl Preparation {
             seen(samples.len() as u64);
             prepared
         };
-        let pieces: Vec<Prepared> = samples.chunks(PIECE).map(piece).collect();
+        let pieces: Vec<PreparedRows> = samples.chunks(PIECE).map(piece).collect();
         let mut all = self.none();
         pieces.into_iter().for_each(|piece| all.take(&piece, 0..piece.len()));
         all
     }
 
-    fn none(&self) -> Prepared {
+    fn none(&self) -> PreparedRows {
         let choices = self.by.choices().map(|it| Choices { stretch: self.stretch, ..it });
-        Prepared { choices, ..Prepared::default() }
+        PreparedRows { choices, ..PreparedRows::default() }
     }
 
     /// All samples as a batch, in the order of the files.
@@ -82,7 +82,7 @@ impl Preparation {
     }
 }
 
-impl Prepared {
+impl PreparedRows {
     fn push(&mut self, sample: &Sample, rows: &[(Position, f64)], by: &Preparation) {
         let record = Packed::weighed(sample, &by.weighing);
         for (position, value) in rows {
@@ -205,12 +205,12 @@ struct Place {
     by: Preparation,
     walk: Walk,
     /// Epoch and number of the last searched window, and its rows.
-    window: Option<([u64; 2], Prepared)>,
+    window: Option<([u64; 2], PreparedRows)>,
 }
 
 impl Place {
     /// Returns the next positions.
-    fn take(&mut self, size: usize) -> Prepared {
+    fn take(&mut self, size: usize) -> PreparedRows {
         let Self { by, walk, window: found } = self;
         let mut taken = by.none();
         while taken.len() < size {

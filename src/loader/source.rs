@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::packed::Packed;
 use super::{Filter, LoadError, Plan, RejectCounts, Subset};
 use crate::format::view::{LabelKind, measure};
-use crate::format::{BadRecords, Format, Pieces, Presence, ReadError, Source};
+use crate::format::{BadRecords, FileBlocks, Format, Presence, ReadError, Source};
 use crate::input::regular;
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -57,7 +57,7 @@ pub(super) struct PlanFile {
     pub format: &'static Format,
     pub view: PointOfView,
     /// None: it is read from its beginning.
-    pieces: Option<Pieces>,
+    pieces: Option<FileBlocks>,
 }
 
 impl PlanFile {
@@ -106,7 +106,7 @@ impl PlanFile {
 
     /// The number of parts that are read by themselves.
     pub fn parts(&self) -> u64 {
-        self.pieces.as_ref().map_or(1, Pieces::count)
+        self.pieces.as_ref().map_or(1, FileBlocks::count)
     }
 
     /// Whether several threads may read it.

@@ -11,7 +11,7 @@ use super::packed::Packed;
 use super::shuffle::{BatchOrder, Walk};
 use super::{KeptRecords, LoadError, Plan, Stream, Subset};
 use crate::batch::{Batch, Column, Inputs, RankShare, Terms};
-use crate::format::trace::{self, Entry, Traced};
+use crate::format::trace::{self, Entry, TracedPosition};
 use crate::hce::TermCounts;
 use crate::point_of_view::PointOfView;
 use crate::terms::{EngineTerms, Kind};
@@ -180,7 +180,7 @@ struct Side {
 }
 
 impl Side {
-    fn push(&mut self, traced: &Traced, own: &EngineTerms, encoder: &TermsEncoder) {
+    fn push(&mut self, traced: &TracedPosition, own: &EngineTerms, encoder: &TermsEncoder) {
         push(traced, own, &mut self.open);
         self.labels.push(Label::of(&Packed::from(&traced.sample), PointOfView::White));
         if self.open.len() == TERMS_PIECE {
@@ -235,7 +235,7 @@ fn read(
 ///
 /// # Panics
 /// If an entry's term is not in the list; readers with the list reject it.
-pub fn push(traced: &Traced, own: &EngineTerms, terms: &mut Terms) {
+pub fn push(traced: &TracedPosition, own: &EngineTerms, terms: &mut Terms) {
     let rows = terms.len();
     let of = |kind| {
         let is = move |entry: &&Entry| own.list.terms[usize::from(entry.term)].kind == kind;

@@ -9,14 +9,14 @@ pub enum Aim<'a> {
     /// The mean of the squares of `sigmoid(logit) - target`; targets from 0 to 1, one a position.
     Targets(&'a [f32]),
     /// The mean of another loss, with an addition to the logits, or with weights of positions.
-    Judged(Judged<'a>),
+    Losses(LossInputs<'a>),
     /// The sum of the logits, each times its force; forces of any size, one a position.
     Forces(&'a [f32]),
 }
 
 /// Inputs of the losses, each one a position.
 #[derive(Clone, Copy, Debug)]
-pub struct Judged<'a> {
+pub struct LossInputs<'a> {
     pub targets: &'a [f32],
     /// Logits that are added to those of the model; empty without any.
     pub base: &'a [f32],
@@ -25,7 +25,7 @@ pub struct Judged<'a> {
     pub loss: Loss,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> LossInputs<'a> {
     /// Squared error to the targets.
     pub fn squared(targets: &'a [f32]) -> Self {
         Self { targets, base: &[], weights: &[], loss: Loss::SQUARED }
@@ -36,15 +36,15 @@ impl<'a> Aim<'a> {
     pub fn numbers(self) -> &'a [f32] {
         match self {
             Aim::Targets(numbers) | Aim::Forces(numbers) => numbers,
-            Aim::Judged(Judged { targets, .. }) => targets,
+            Aim::Losses(LossInputs { targets, .. }) => targets,
         }
     }
 
     /// Inputs of the losses; none for forces.
-    pub fn judged(self) -> Option<Judged<'a>> {
+    pub fn judged(self) -> Option<LossInputs<'a>> {
         match self {
-            Aim::Targets(targets) => Some(Judged::squared(targets)),
-            Aim::Judged(judged) => Some(judged),
+            Aim::Targets(targets) => Some(LossInputs::squared(targets)),
+            Aim::Losses(judged) => Some(judged),
             Aim::Forces(_) => None,
         }
     }
@@ -62,7 +62,7 @@ impl<'a> Aim<'a> {
     /// If one is wrong.
     pub(super) fn check(self, positions: usize) {
         assert_eq!(self.numbers().len(), positions, "targets");
-        if let Some(Judged { base, weights, .. }) = self.judged() {
+        if let Some(LossInputs { base, weights, .. }) = self.judged() {
             for (array, what) in [(base, "bases"), (weights, "weights")] {
                 assert!(array.is_empty() || array.len() == positions, "{what}");
             }
@@ -80,7 +80,7 @@ impl<'a> Aim<'a> {
         let numbers = of(self.numbers()); // [batch]
         let (one, other, over) = match self.judged() {
             None => (logits, numbers, 1),
-            Some(Judged { targets, base, weights, loss }) => {
+            Some(LossInputs { targets, base, weights, loss }) => {
                 let logits = if base.is_empty() { logits } else { logits + of(base) };
                 let errors = sigmoid(logits.clone()) - numbers.clone();
                 let counts = match weights {
@@ -107,7 +107,7 @@ impl<'a> Aim<'a> {
     }
 }
 
-impl Judged<'_> {
+impl LossInputs<'_> {
     /// Derivatives of the mean loss by the logits, one a position.
     pub fn forces(self, logits: &[f32]) -> Vec<f32> {
         let mut forces = Vec::with_capacity(logits.len());
@@ -149,7 +149,7 @@ impl Judged<'_> {
         scale: f32,
         of: impl Fn(LossInput) -> (f64, f32),
     ) -> f64 {
-        let Judged { targets, base, weights, loss } = self;
+        let LossInputs { targets, base, weights, loss } = self;
         let over_rated = 1.0 + loss.asymmetry as f32;
         let mut sum = 0.0;
         for (position, logit) in logits {

@@ -20,7 +20,7 @@ use burn::tensor::{Shape, Tensor, TensorData};
 
 pub use burn::tensor::Device;
 
-pub use aim::{Aim, Judged};
+pub use aim::{Aim, LossInputs};
 pub use device::{Adapter, AdapterKind, Backend, Compute, DeviceChoice, DeviceError, ROOM, is_gpu};
 pub use hce::{HceModel, HceShape};
 pub use net::{NetModel, SetRows, initial, initial_of_size};

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
-use super::{Aim, Compute, HceModel, HceShape, Judged, LossGradients, NetModel, inner, to_host};
+use super::{
+    Aim, Compute, HceModel, HceShape, LossGradients, LossInputs, NetModel, inner, to_host,
+};
 use crate::architecture::Architecture;
 use crate::batch::{Active, Inputs, Terms};
 use crate::weights::{Weights, WeightsError};
@@ -67,8 +69,8 @@ impl SumModel {
         if !judged.base.is_empty() {
             below.iter_mut().zip(judged.base).for_each(|(below, base)| *below += base);
         }
-        let judged = Judged { base: &below, ..judged };
-        let net = self.net.loss_gradients(inputs, Aim::Judged(judged), None);
+        let judged = LossInputs { base: &below, ..judged };
+        let net = self.net.loss_gradients(inputs, Aim::Losses(judged), None);
         let above = to_host(inner(self.net.logits(inputs)));
         assert_eq!(above.len(), active.len(), "a logit a position");
         let pulls = seen(&judged.forces(&above));

@@ -376,13 +376,13 @@ fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredArray {
     pub array: Array,
     pub number: Number,
 }
 
 /// The arrays of a net's file, in their order; its factoriser is merged.
-pub fn stored(net: &Architecture, head: HeadFormat) -> Vec<Stored> {
+pub fn stored(net: &Architecture, head: HeadFormat) -> Vec<StoredArray> {
     let first = if net.has_layers() { ArrayKind::Layer(0) } else { ArrayKind::Output };
     let number = |part| match part {
         ArrayKind::Rows(set) => match net.inputs.sets()[set].integer() {
@@ -396,7 +396,7 @@ pub fn stored(net: &Architecture, head: HeadFormat) -> Vec<Stored> {
         _ => Number::F32,
     };
     let arrays = net.merged().arrays().into_iter();
-    arrays.map(|array| Stored { number: number(array.part), array }).collect()
+    arrays.map(|array| StoredArray { number: number(array.part), array }).collect()
 }
 
 /// Bytes of a net's file before the padding.
@@ -404,7 +404,7 @@ pub(super) fn payload(net: &Architecture, head: HeadFormat) -> usize {
     stored(net, head).iter().map(|it| it.array.len() * it.number.bytes()).sum()
 }
 
-impl Stored {
+impl StoredArray {
     /// The unit of its integers; none for floats.
     pub fn factor(&self, scales: Scales) -> Option<i32> {
         let Scales { qa, qb, .. } = scales;

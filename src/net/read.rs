@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::definition::payload;
-use super::{ALIGNMENT, Hints, Net, PADDING, Padding, Stored, stored};
+use super::{ALIGNMENT, Hints, Net, PADDING, Padding, StoredArray, stored};
 use crate::architecture::{Architecture, ImpossibleNet};
 use crate::scales::HeadFormat;
 
@@ -68,7 +68,7 @@ impl Net {
             return Err(NetError::Padding(padding.len()));
         };
         let mut numbers = Vec::new();
-        for Stored { array, number } in stored(&net, head) {
+        for StoredArray { array, number } in stored(&net, head) {
             let (these, behind) = rest.split_at(array.len() * number.bytes());
             numbers.push(number.read(these));
             rest = behind;

@@ -22,7 +22,7 @@ pub struct ComparisonInputs<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Deep {
+pub struct DeepComparison {
     pub comparison: Comparison,
     /// Name of the reference evaluation in the comparison by phase.
     pub reference: String,
@@ -119,7 +119,7 @@ pub fn deep(
     evaluations: &[Predictions],
     truth: &Truth,
     depth: &ComparisonInputs,
-) -> Result<Deep, CompareError> {
+) -> Result<DeepComparison, CompareError> {
     let groups = truth.grouped();
     let fitted = Fitted::all(evaluations, truth, &groups)?;
     let comparison = compare::measure(evaluations, truth, &groups, &fitted);
@@ -158,7 +158,7 @@ pub fn deep(
         let evaluations = pair.map(|place| &evaluations[place]);
         Some(Disagreement::of(evaluations, expected, results, &groups, depth))
     };
-    Ok(Deep {
+    Ok(DeepComparison {
         reference: evaluations[reference].name.clone(),
         phases: phases.collect(),
         calibrations,
@@ -320,7 +320,7 @@ fn widest(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -> Vec<usi
     best.into_iter().take(most).filter(|(apart, _)| *apart > 0.0).map(|(_, i)| i).collect()
 }
 
-impl Deep {
+impl DeepComparison {
     pub fn text(&self) -> String {
         let mut text = self.comparison.text();
         let mut add = |about: &str, table: Table| {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::Table;
 use super::compare::Comparison;
-use super::deep::{Calibration, Deep, Disagreement};
+use super::deep::{Calibration, DeepComparison, Disagreement};
 use super::table::loss;
 use crate::digits::grouped;
 use crate::draw::page::figure;
@@ -52,7 +52,7 @@ fn picture(
     figure(title, about, "", &Chart { title, x, y, lines, ..Chart::default() }.markup())
 }
 
-pub fn phases(deep: &Deep) -> Section {
+pub fn phases(deep: &DeepComparison) -> Section {
     let body = html! { p.soft { (deep.phase_legend()) } (deep.phase_table().markup()) };
     Section::new("Phases", body)
 }
@@ -96,7 +96,7 @@ pub fn disagreements(disagreements: &[Disagreement]) -> Section {
     Section::new("Disagreements", body)
 }
 
-pub fn quantising(deep: &Deep) -> Section {
+pub fn quantising(deep: &DeepComparison) -> Section {
     Section::new("Integers", deep.quantising_table().markup())
 }
 

@@ -15,7 +15,7 @@ mod table;
 pub mod terms;
 
 pub use compare::{Comparison, PlayedGames, Predictions, Truth, Values, compare};
-pub use deep::{ComparisonInputs, Deep, deep};
+pub use deep::{ComparisonInputs, DeepComparison, deep};
 pub use estimate::{MoveComparison, compare_moves};
 pub use fit::{MatchError, MatchedScale, match_scale};
 pub use fitted::{Sums, part, sums};

@@ -13,7 +13,7 @@ use crate::digest;
 use crate::engine::clock::Stopwatch;
 use crate::engine::game::{Adjudication, Ending, Game};
 use crate::engine::journal::{self, Journal};
-use crate::engine::opening::{Opener, Openings, Start};
+use crate::engine::opening::{Opener, Openings, StartPosition};
 use crate::engine::player::MoveResult;
 use crate::engine::pool::{self, AttemptedItem, ItemError, Workers};
 use crate::engine::uci::{EngineFault, GameLine};
@@ -373,10 +373,10 @@ fn tags(manner: &MatchRules) -> Vec<(&'static str, String)> {
     let (least, most) = manner.openings.plies;
     let plies = if least == most { most.to_string() } else { format!("{least} to {most}") };
     let from = match &manner.openings.start {
-        Start::Standard => String::new(),
-        Start::Chess960 => "Chess960, ".to_string(),
-        Start::DoubleChess960 => "double Chess960, ".to_string(),
-        Start::Book(path) => {
+        StartPosition::Standard => String::new(),
+        StartPosition::Chess960 => "Chess960, ".to_string(),
+        StartPosition::DoubleChess960 => "double Chess960, ".to_string(),
+        StartPosition::Book(path) => {
             format!("{}, ", path.file_name().unwrap_or(path.as_os_str()).to_string_lossy())
         }
     };

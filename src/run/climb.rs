@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::SearchPlayer;
 use super::arena::{MatchRules, TimeControl, play};
 use super::folder::{LAST, RunFolder, is_finished};
-use super::train::{Means, begin, resume};
+use super::train::{RunContext, begin, resume};
 use crate::config::Config;
 use crate::engine::game::Adjudication;
 use crate::engine::journal;
@@ -80,7 +80,7 @@ pub struct Climb<'a> {
     config: Config,
     settings: &'a Settings,
     out: &'a Path,
-    means: &'a Means<'a>,
+    means: &'a RunContext<'a>,
     place: (Device, Compute),
     /// Finished generations, from 1 on.
     pub generations: Vec<Generation>,
@@ -95,7 +95,7 @@ impl<'a> Climb<'a> {
         config: Config,
         settings: &'a Settings,
         out: &'a Path,
-        means: &'a Means<'a>,
+        means: &'a RunContext<'a>,
     ) -> Result<Self> {
         let place = means.place.open_for(&config)?;
         let climb = Self { config, settings, out, means, place, generations: Vec::new() };

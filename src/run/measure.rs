@@ -15,7 +15,7 @@ use crate::format::{ReadError, view};
 use crate::hce;
 use crate::loader::{LoadError, Part, Plan};
 use crate::progress::Progress;
-use crate::report::deep::{ComparisonInputs, Deep, Quantising, deep, quantising};
+use crate::report::deep::{ComparisonInputs, DeepComparison, Quantising, deep, quantising};
 use crate::report::{Comparison, PlayedGames, Predictions, Truth, compare};
 use crate::sample::{Sample, games_known};
 
@@ -192,7 +192,7 @@ impl Measurement {
     }
 
     /// Compares them with phases, calibration and disagreements, against the first trained one.
-    pub fn deep(&self, most: usize) -> Result<Deep> {
+    pub fn deep(&self, most: usize) -> Result<DeepComparison> {
         let phases: Vec<u8> =
             self.samples.par_iter().map(|it| hce::Phase::pieces(&it.position)).collect();
         let depth = ComparisonInputs {
@@ -202,7 +202,7 @@ impl Measurement {
             most,
         };
         let deep = deep(&self.evaluations, &self.truth, &depth)?;
-        Ok(Deep { comparison: self.finished(deep.comparison), ..deep })
+        Ok(DeepComparison { comparison: self.finished(deep.comparison), ..deep })
     }
 
     /// Adds notes and games.

@@ -19,7 +19,7 @@ use crate::log;
 use crate::model::{Compute, Device};
 use crate::output;
 use crate::progress::Progress;
-use crate::report::Deep;
+use crate::report::DeepComparison;
 use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
@@ -100,7 +100,7 @@ impl Page {
         let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
         let names: Vec<(String, &str)> =
             left.map(|(at, one)| (one.name.clone(), evaluators[at].describe())).collect();
-        let deep = Deep { quantising, ..measured.deep(BOARDS)? };
+        let deep = DeepComparison { quantising, ..measured.deep(BOARDS)? };
         drop(counter);
         let pages: Vec<Run> = runs.iter().map(|run| run.page.clone()).collect();
         let mut sections = vec![

@@ -13,7 +13,7 @@ use super::evaluator::Evaluator;
 use super::folder::{BEST, LAST, RunFolder, is_finished};
 use super::measure::{targets_of, truth};
 use super::recipe;
-use super::train::{Means, NothingLearnt, begin, check, resume};
+use super::train::{NothingLearnt, RunContext, begin, check, resume};
 use crate::config::{Config, Target};
 use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
@@ -164,7 +164,7 @@ pub struct Sweep<'a> {
     titles: Vec<String>,
     out: PathBuf,
     scan: Scan,
-    means: &'a Means<'a>,
+    means: &'a RunContext<'a>,
 }
 
 impl<'a> Sweep<'a> {
@@ -178,7 +178,7 @@ impl<'a> Sweep<'a> {
         axes: &[Axis],
         seeds: u64,
         out: PathBuf,
-        means: &'a Means<'a>,
+        means: &'a RunContext<'a>,
     ) -> Result<Self> {
         let members = members(config, sets, axes)?;
         let first = &members[0].config;

@@ -32,7 +32,7 @@ pub use resume::resume;
 
 /// How a run is carried out, independent of its config.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
+pub struct RunContext<'a> {
     pub place: &'a Place,
     pub listener: &'a dyn Progress,
     /// Whether a page is written at the end.
@@ -42,7 +42,7 @@ pub struct Means<'a> {
 }
 
 /// Starts a run; returns its result, or none if it was interrupted.
-pub fn begin(config: Config, folder: &RunFolder, means: &Means) -> Result<Option<Finished>> {
+pub fn begin(config: Config, folder: &RunFolder, means: &RunContext) -> Result<Option<Finished>> {
     let place = means.place.open_for(&config)?;
     let (recipe, began) = start::recipe(config, &place, means.listener)?;
     join::broadcast_recipe(&recipe, None, &place, means.ranks)?;
@@ -65,7 +65,7 @@ pub fn begin(config: Config, folder: &RunFolder, means: &Means) -> Result<Option
 ///
 /// # Errors
 /// If anything would stop it before its first step.
-pub fn check(config: &Config, positions: u64, means: &Means) -> Result<Settings> {
+pub fn check(config: &Config, positions: u64, means: &RunContext) -> Result<Settings> {
     let place = means.place.open_for(config)?;
     start::recipe(config.clone(), &place, means.listener)?;
     length::settings(config, positions)
@@ -84,7 +84,7 @@ impl Run {
         mut recipe: Recipe,
         begun: Option<&Weights>,
         place: (Device, Compute),
-        means: &Means,
+        means: &RunContext,
     ) -> Result<(Self, Weights)> {
         let (data, weights) = data::open(&mut recipe, begun, &place, means.listener)?;
         Ok((Self { recipe, data, place }, weights))
@@ -135,9 +135,9 @@ impl Run {
         checkpoint: Checkpoint,
         settings: &Settings,
         folder: &RunFolder,
-        means: &Means,
+        means: &RunContext,
     ) -> Result<Option<Finished>> {
-        let &Means { listener, page, ranks, .. } = means;
+        let &RunContext { listener, page, ranks, .. } = means;
         if !ranks.is_alone() {
             ranks.broadcast(&mut checkpoint.to_bytes());
         }
@@ -171,10 +171,10 @@ impl Run {
         mut checkpoint: Checkpoint,
         settings: &Settings,
         folder: &Path,
-        means: &Means,
+        means: &RunContext,
     ) -> Result<(End, Checkpoint)> {
         let Self { recipe, data, place: (device, compute) } = self;
-        let (&Means { listener, ranks, .. }, config) = (means, &recipe.config);
+        let (&RunContext { listener, ranks, .. }, config) = (means, &recipe.config);
         let (kind, rounds) = (recipe.kind()?, Rounds::of(config, &config.span(data.scan.train)));
         loop {
             let mut until = u64::MAX;

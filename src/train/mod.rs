@@ -22,7 +22,7 @@ use burn::tensor::{Device, Tensor, Transaction};
 
 use crate::batch::{Batch, Choices};
 use crate::log::{Log, Row, TrainStep};
-use crate::model::{Aim, Compute, DeviceError, Judged, Kind, LossGradients, is_gpu, outputs};
+use crate::model::{Aim, Compute, DeviceError, Kind, LossGradients, LossInputs, is_gpu, outputs};
 use crate::output::OutputError;
 use crate::place::Place;
 use crate::progress::Progress;
@@ -291,7 +291,7 @@ impl<'a> Trainer<'a> {
         } else {
             let (shares, targets) = (batch.shares(), self.targets(batch));
             let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
-            let aim = Aim::Judged(Judged { targets: &targets, base, weights, loss });
+            let aim = Aim::Losses(LossInputs { targets: &targets, base, weights, loss });
             let (model, is_alone) = (self.learner.model(), self.job.ranks.is_alone());
             let slope = model.loss_gradients(&batch.inputs, aim);
             // Ranks touch different rows.

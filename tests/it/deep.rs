@@ -7,7 +7,9 @@ use nnuance::report::deep::{Calibration, Quantising, quantising};
 use nnuance::report::estimate::Groups;
 use nnuance::report::fit::{fit, near};
 use nnuance::report::html::{self, Run};
-use nnuance::report::{ComparisonInputs, Deep, Predictions, Truth, Values, compare, deep, part};
+use nnuance::report::{
+    ComparisonInputs, DeepComparison, Predictions, Truth, Values, compare, deep, part,
+};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -61,11 +63,11 @@ impl World {
         Truth { games_known: self.games_known, ..truth }
     }
 
-    fn deep(&self, reference: Option<usize>) -> Deep {
+    fn deep(&self, reference: Option<usize>) -> DeepComparison {
         let fen = |i: usize| format!("8/8/8/8/8/8/8/K1k5 w - - 0 {}", i + 1);
         let depth = ComparisonInputs { phases: &self.phases, fen: &fen, reference, most: 5 };
         let deep = deep(&self.evaluations, &self.truth(), &depth).unwrap();
-        Deep { quantising: vec![self.quantising()], ..deep }
+        DeepComparison { quantising: vec![self.quantising()], ..deep }
     }
 
     fn quantising(&self) -> Quantising {

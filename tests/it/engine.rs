@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use nnuance::engine::game::Adjudication;
-use nnuance::engine::opening::{Openings, Start};
+use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{EngineSettings, Limit, ParallelPlayers, PositionsJob, SelfplayJob};
 use nnuance::format::{self, Format, text};
 use nnuance::progress::Progress;
@@ -198,7 +198,7 @@ pub fn selfplay_job(
         range: 0..8,
         seed: 42,
         limit: Limit::Nodes(1000),
-        openings: Openings { start: Start::DoubleChess960, plies: (2, 5), bound: 250 },
+        openings: Openings { start: StartPosition::DoubleChess960, plies: (2, 5), bound: 250 },
         adjudication: Adjudication { max_plies: 40, ..Adjudication::default() },
         crew,
     }

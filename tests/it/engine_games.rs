@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 
 use nnuance::engine::game::{Adjudication, Ending, Referee};
-use nnuance::engine::opening::{Openings, Start, chess960};
+use nnuance::engine::opening::{Openings, StartPosition, chess960};
 use nnuance::engine::{EngineError, Score, SelfplayJob, selfplay};
 use nnuance::format::{binpack, bulletformat, pgn, viriformat};
 use nnuance::sample::{Position, Sample};
@@ -136,7 +136,7 @@ fn games_from_a_book() {
                  rnbqkbnr/pppppppp/8/8/2P5/8/PP1PPPPP/RNBQKBNR b KQkq - hmvc 0; fmvn 1;\n";
     fs::write(&book, lines).unwrap();
     let job = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 1));
-    let openings = Openings { start: Start::Book(book.clone()), plies: (0, 0), bound: 300 };
+    let openings = Openings { start: StartPosition::Book(book.clone()), plies: (0, 0), bound: 300 };
     let job = SelfplayJob { openings, games: 3, range: 0..3, ..job };
     selfplay(&job, &Quiet).unwrap();
     let games = games_of(&job.output);
@@ -157,7 +157,7 @@ fn formats_hold_the_same_games() {
     let folder = tempfile::tempdir().unwrap();
     let viri = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
     // Binpacks do not castle as Chess960 does.
-    let openings = Openings { start: Start::Standard, ..viri.openings };
+    let openings = Openings { start: StartPosition::Standard, ..viri.openings };
     let viri = SelfplayJob { openings, ..viri };
     selfplay(&viri, &Quiet).unwrap();
     let games = games_of(&viri.output);

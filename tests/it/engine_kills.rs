@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use nnuance::engine::journal::{Journal, Progress, path_of};
-use nnuance::engine::opening::{Openings, Start};
+use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{JobReport, PositionsJob, SelfplayJob, SkippedItem, positions, selfplay};
 use nnuance::format::{Format, binpack, bulletformat, epd, pgn, viriformat};
 use nnuance::sample::mix;
@@ -75,9 +75,9 @@ fn stopped_jobs_give_the_same_file() {
     }
 
     for (name, format, start) in [
-        ("b.vf", GAMES[0], Start::DoubleChess960),
-        ("b.pgn", GAMES[1], Start::DoubleChess960),
-        ("b.binpack", GAMES[2], Start::Standard),
+        ("b.vf", GAMES[0], StartPosition::DoubleChess960),
+        ("b.pgn", GAMES[1], StartPosition::DoubleChess960),
+        ("b.binpack", GAMES[2], StartPosition::Standard),
     ] {
         let whole =
             selfplay_job(folder.path(), &format!("whole-{name}"), format, crew(rarely(), 2));

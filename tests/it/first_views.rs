@@ -51,7 +51,7 @@ fn plans(
 }
 
 #[test]
-fn first_views_are_those_of_the_encoder() {
+fn first_views_equal_the_encoders() {
     for (views, mirror) in all_views() {
         let net = net(views, mirror, 1);
         let samples = games::recorded(3000);

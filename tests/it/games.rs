@@ -7,7 +7,7 @@ use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
 use nnuance::loader::{Encoder, Part, Plan, TermsEncoder, collect};
 use nnuance::loss::Loss;
-use nnuance::model::{Aim, Judged};
+use nnuance::model::{Aim, LossInputs};
 use nnuance::sample::{Position, Sample};
 use nnuance::terms::Chosen;
 use rand::RngExt;
@@ -100,12 +100,14 @@ pub fn aims<'a>(
     let of = |(i, loss): (usize, Loss)| {
         let base = if i % 2 == 0 { bases } else { &[] };
         let weights = if i % 3 == 1 { weights } else { &[] };
-        Aim::Judged(Judged { targets, base, weights, loss })
+        Aim::Losses(LossInputs { targets, base, weights, loss })
     };
-    let all =
-        [Aim::Forces(forces), Aim::Judged(Judged { base: bases, ..Judged::squared(targets) })];
-    let weighed = Judged { targets, base: bases, weights, loss: Loss::CROSS_ENTROPY };
-    let all = all.into_iter().chain([Aim::Judged(weighed)]);
+    let all = [
+        Aim::Forces(forces),
+        Aim::Losses(LossInputs { base: bases, ..LossInputs::squared(targets) }),
+    ];
+    let weighed = LossInputs { targets, base: bases, weights, loss: Loss::CROSS_ENTROPY };
+    let all = all.into_iter().chain([Aim::Losses(weighed)]);
     all.chain(LOSSES.into_iter().enumerate().map(of)).collect()
 }
 

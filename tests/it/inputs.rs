@@ -63,7 +63,7 @@ fn devices_and_pipes_are_refused() {
     }
     assert!(!Path::new(&out).join("config.toml").exists());
     let book = nnuance::engine::opening::Openings {
-        start: nnuance::engine::opening::Start::Book("/dev/zero".into()),
+        start: nnuance::engine::opening::StartPosition::Book("/dev/zero".into()),
         ..Default::default()
     };
     nnuance::engine::opening::Opener::new(&book, 1, 1).unwrap_err();

@@ -43,7 +43,7 @@ fn contradicted_castling_rights_are_dropped() {
 }
 
 #[test]
-fn slices_of_any_length_give_the_same() {
+fn slices_of_any_length() {
     // Two blocks and some records, of which two are bad, and a part of one.
     let mut bytes = hex(EXAMPLE).repeat(BLOCK * 2 + 100);
     for record in [7, BLOCK + 3] {

@@ -7,7 +7,7 @@ use nnuance::hce::{HceWeights, terms::TERMS};
 use nnuance::loader::Encoder;
 use nnuance::loss::{Loss, LossShape, sigmoid};
 use nnuance::model::{
-    Aim, Backend, Compute, HceShape, Judged, Kind, Level, Model, Precision, initial, to_host,
+    Aim, Backend, Compute, HceShape, Kind, Level, LossInputs, Model, Precision, initial, to_host,
 };
 use nnuance::point_of_view::PointOfView;
 use nnuance::train::target::{WinRateModel, targets};
@@ -120,8 +120,8 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
     }
 }
 
-fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: Judged) -> f64 {
-    let Judged { targets, base, weights: counts, loss } = judged;
+fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: LossInputs) -> f64 {
+    let LossInputs { targets, base, weights: counts, loss } = judged;
     let of = |(i, logit): (usize, f64)| {
         let (t, base) = (f64::from(targets[i]), base.get(i).map_or(0.0, |base| f64::from(*base)));
         let error = sigmoid(logit + base) - t;
@@ -178,9 +178,9 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
     };
     let counts = games::weights(batch.len());
     let weighed = if loss == Loss::SQUARED { &[][..] } else { &counts };
-    let judged = Judged { targets: &targets, base: &base, weights: weighed, loss };
+    let judged = LossInputs { targets: &targets, base: &base, weights: weighed, loss };
     let (found, gradients) =
-        model(&kind, &weights, compute).gradients(&batch.inputs, Aim::Judged(judged));
+        model(&kind, &weights, compute).gradients(&batch.inputs, Aim::Losses(judged));
     let expected = reference_loss(&kind, &weights, &batch.inputs, judged);
     assert!((f64::from(found) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {found} {expected}");
 

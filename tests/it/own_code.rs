@@ -157,7 +157,7 @@ fn install() {
 }
 
 #[test]
-fn buckets_beyond_the_last_are_the_last() {
+fn buckets_beyond_the_last() {
     install();
     let text = "inputs = 'perspective'\nhidden = 4\nactivation = 'relu'\n";
     let form: Form = toml::from_str(&format!("{text}output_buckets = 'test-two'")).expect("a form");

@@ -71,7 +71,7 @@ fn each_pass_has_all_positions() {
 
 /// The stream continues from each place, and reports what it has read.
 #[test]
-fn a_pass_goes_on_from_any_place() {
+fn pass_resumes_from_any_place() {
     let folder = tempfile::tempdir().expect("a folder");
     let plan = plan(&folder);
     let all = batches(&plan, None, 150);

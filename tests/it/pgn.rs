@@ -268,7 +268,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn bytes_in_place_of_others_never_panic(
+    fn replaced_bytes_never_panic(
         changes in prop::collection::vec(
             (0..4000usize, prop_oneof![
                 "[a-hKQRBNOx1-8+#=@(){};$%.\\[\\]\"* \n-]{0,4}",

@@ -13,7 +13,7 @@ use nnuance::log::{Row, TrainStep};
 use nnuance::progress::Progress;
 use nnuance::run::Place;
 use nnuance::run::folder::RunFolder;
-use nnuance::run::train::{Means, begin, join, resume};
+use nnuance::run::train::{RunContext, begin, join, resume};
 use nnuance::train::End;
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::{Ranks, SingleRank};
@@ -175,7 +175,7 @@ fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
     let work = |ranks: &dyn Ranks| {
         let stop = stopper.filter(|(rank, _)| *rank == ranks.rank()).map_or(u64::MAX, |it| it.1);
         let listener = Stopper { now: AtomicU64::new(0), stop };
-        let means = Means { place: &place, listener: &listener, page: false, ranks };
+        let means = RunContext { place: &place, listener: &listener, page: false, ranks };
         if !ranks.is_first() {
             let wanted = if stopper.is_some() { End::Interrupted } else { End::Finished };
             let end = join(&means).unwrap();

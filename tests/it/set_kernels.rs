@@ -104,7 +104,7 @@ fn planned(net: &Architecture, lists: &Active) -> Vec<Arc<ChunkPlan>> {
 
 /// Pairs and multiples come from a few positions, and others have larger counts.
 #[test]
-fn counts_beyond_the_multiples_take_several_places() {
+fn large_counts_take_several_places() {
     for net in nets() {
         let lists = lists(&net);
         let pairs = Pairs::learn(&net, &some(&lists, 0..12), 40);
@@ -226,7 +226,7 @@ fn touched_rows_have_all_gradients() {
 }
 
 #[test]
-fn touched_rows_are_those_of_the_lists() {
+fn touched_rows_equal_the_lists() {
     for net in nets().into_iter().filter(|net| net.inputs.is_large()) {
         let lists = lists(&net);
         let mut rows: Vec<u32> = lists.indices.iter().map(|row| row as u32).collect();
@@ -263,7 +263,7 @@ fn same_bits_for_any_threads() {
 }
 
 #[test]
-fn nan_of_a_touched_row_shows_in_the_loss() {
+fn nan_in_touched_row_shows() {
     for net in nets() {
         let lists = lists(&net);
         let row = lists.indices.iter().filter(|row| *row < net.rows()).max().expect("rows");

@@ -241,7 +241,7 @@ fn usual_bounds_are_exact() {
 }
 
 #[test]
-fn rows_of_bytes_are_clipped_in_training() {
+fn byte_rows_are_clipped_in_training() {
     let clips = |more: &str| {
         let config = format!(
             "version = 3\n[data]\nfiles = ['games.vf']\n[net]\ninputs = 'perspective'\nhidden = 8\n\

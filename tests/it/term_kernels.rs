@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nnuance::batch::{Column, Rows, Terms};
 use nnuance::loss::{Loss, LossShape};
 use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
-use nnuance::model::{Aim, Judged};
+use nnuance::model::{Aim, LossInputs};
 use nnuance::sums::Sums;
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -39,8 +39,8 @@ struct Right {
 
 fn job(case: &Case, level: Level) -> TermsJob<'_> {
     let Case { pieces, targets, scale, loss, counts, .. } = case;
-    let judged = Judged { weights: counts, loss: *loss, ..Judged::squared(targets) };
-    TermsJob { pieces, aim: Aim::Judged(judged), scale: *scale, tempo: true, level }
+    let judged = LossInputs { weights: counts, loss: *loss, ..LossInputs::squared(targets) };
+    TermsJob { pieces, aim: Aim::Losses(judged), scale: *scale, tempo: true, level }
 }
 
 fn random(sizes: &[usize], entries: usize, frozen: bool, seed: u64) -> Case {

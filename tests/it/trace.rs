@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use nnuance::batch::Terms;
-use nnuance::format::trace::{Entry, HEADER, Traced, Traces};
+use nnuance::format::trace::{Entry, HEADER, TracedPosition, Traces};
 use nnuance::format::{self, Fault};
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
@@ -19,7 +19,7 @@ use crate::games;
 use crate::own_engine::{own, scratch};
 
 /// All positions, and the faults with their places.
-pub fn read(bytes: &[u8], own: Option<&EngineTerms>) -> (Vec<Traced>, Vec<String>) {
+pub fn read(bytes: &[u8], own: Option<&EngineTerms>) -> (Vec<TracedPosition>, Vec<String>) {
     let input: format::Input = Box::new(Cursor::new(bytes.to_vec()));
     let mut traces = Traces::new(input, own);
     let (mut all, mut faults) = (Vec::new(), Vec::new());
@@ -37,8 +37,8 @@ pub fn read(bytes: &[u8], own: Option<&EngineTerms>) -> (Vec<Traced>, Vec<String
 const FEN: &str = "8/5k2/p2p4/1p1P4/1P6/P2B4/5K2/2b5 b - - 3 41";
 
 /// A line of text.
-fn line(traced: &Traced) -> String {
-    let Traced { sample, phase, scale, eval, entries } = traced;
+fn line(traced: &TracedPosition) -> String {
+    let TracedPosition { sample, phase, scale, eval, entries } = traced;
     let Sample { position, result, score, game, .. } = sample;
     let white = position.turn().is_white();
     let result = if white { *result } else { 1.0 - result };
@@ -55,7 +55,7 @@ fn line(traced: &Traced) -> String {
     format!("{line} | {}\n", position.fen())
 }
 
-fn text(traces: &[Traced]) -> String {
+fn text(traces: &[TracedPosition]) -> String {
     traces.iter().map(line).fold(format!("{HEADER}\n"), |text, line| text + &line)
 }
 
@@ -83,7 +83,7 @@ fn lines_as_engines_print_them() {
     assert_eq!((third.sample.result, &third.entries[..]), (0.0, &[][..]));
 }
 
-fn traced() -> impl Strategy<Value = Traced> {
+fn traced() -> impl Strategy<Value = TracedPosition> {
     let amount = || prop_oneof![(0..=24u16).prop_map(f32::from), 0.0f32..24.0];
     let entries = prop::collection::vec((0u16..4, any::<[i16; 2]>()), 0..40);
     let facts = (0u64..500, prop::option::of(-32767i16..=32767));
@@ -95,7 +95,7 @@ fn traced() -> impl Strategy<Value = Traced> {
             white,
             black: if term == 2 { 0 } else { black },
         };
-        Traced {
+        TracedPosition {
             sample: Sample { position, score, game: None, played: None, ply: None, ..sample },
             phase,
             scale,

@@ -11,7 +11,7 @@ use crate::data::{self, extract::Extract};
 use crate::format::Presence;
 use crate::loader::{CustomFilter, Filter, RejectCounts, Split};
 use crate::output::{is_standard, same};
-use crate::registry::Own;
+use crate::registry::NamedValue;
 use crate::sample::{Sample, mix};
 
 /// Write positions in another format
@@ -101,7 +101,7 @@ pub struct FilterKeys {
     skip_promotions: bool,
     /// Leave out positions that a filter of this program's own does not pass; may be repeated
     #[arg(long, value_name = "NAME")]
-    own: Vec<Own<CustomFilter>>,
+    own: Vec<NamedValue<CustomFilter>>,
 }
 
 impl FilterKeys {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Means, Run};
+use super::{Run, RunContext};
 use crate::config::Objective;
 use crate::model::{Compute, Device};
 use crate::run::recipe::{COMPUTE, Recipe};
@@ -50,7 +50,7 @@ pub fn broadcast_recipe(
 }
 
 /// Joins the run of rank 0 as another rank; returns how it ended.
-pub fn join(means: &Means) -> Result<End> {
+pub fn join(means: &RunContext) -> Result<End> {
     let receive = || {
         let mut bytes = Vec::new();
         means.ranks.broadcast(&mut bytes);

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::format::{Format, Rho};
 use super::forward::Chunk;
 use super::head::FirstMapBackward;
-use super::net::{FactorRows, Gradients, Kernel, SetOfKernel, Sharing};
+use super::net::{FactorRows, Gradients, Kernel, RowsByFactor, SetOfKernel};
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
@@ -442,7 +442,7 @@ pub(super) fn reduce<F: Sync>(
             Some(touched) => {
                 let first = set.rows.start;
                 let of_touched = touched.iter().map(|row| of[*row as usize - first]);
-                let sharing = Sharing::new(factor.len() / hidden, of_touched);
+                let sharing = RowsByFactor::new(factor.len() / hidden, of_touched);
                 add_sharing(factor, rows, hidden, &sharing);
             }
         }
@@ -513,7 +513,7 @@ fn add_shards(
 }
 
 /// Adds up the gradients of the rows that share each row of a factor, in their order.
-fn add_sharing(factor: &mut [f32], rows: &[f32], hidden: usize, sharing: &Sharing) {
+fn add_sharing(factor: &mut [f32], rows: &[f32], hidden: usize, sharing: &RowsByFactor) {
     factor.par_chunks_mut(hidden).enumerate().for_each(|(row, sums)| {
         let numbers = sharing.of(row);
         if numbers.is_empty() {

@@ -43,7 +43,7 @@ pub(super) struct FactorRows {
     /// The factor's row that is added to each row of the set, or [`NO_FACTOR`].
     pub of: Vec<u32>,
     /// The rows of the set by the factor's row that is added to them.
-    pub sharing: Sharing,
+    pub sharing: RowsByFactor,
 }
 
 /// Marks a row without a factor.
@@ -51,13 +51,13 @@ pub(super) const NO_FACTOR: u32 = u32::MAX;
 
 /// Numbers grouped by the row of a factor.
 #[derive(Debug, Default)]
-pub(super) struct Sharing {
+pub(super) struct RowsByFactor {
     /// First number of each row, and the end of the last.
     starts: Vec<usize>,
     numbers: Vec<u32>,
 }
 
-impl Sharing {
+impl RowsByFactor {
     /// Groups the numbers 0, 1, ... by the row that each shares.
     pub fn new(rows: usize, of: impl Iterator<Item = u32> + Clone) -> Self {
         let mut starts = vec![0; rows + 1];
@@ -175,7 +175,7 @@ impl Kernel {
                 0 => Vec::new(),
                 _ => (0..set.rows() as u32).map(|it| set.factor(it).unwrap_or(NO_FACTOR)).collect(),
             };
-            let sharing = Sharing::new(factor_rows, of.iter().copied());
+            let sharing = RowsByFactor::new(factor_rows, of.iter().copied());
             SetOfKernel {
                 rows: first..first + set.rows(),
                 is_sparse: net.inputs.is_sparse(place),

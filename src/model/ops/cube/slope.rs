@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 use super::form::{ABREAST, Form, NONE, Spread, TILE, is_nan};
 use crate::architecture::Curve;
 use crate::loss::LossShape;
-use crate::model::Judged;
+use crate::model::LossInputs;
 
 /// Results of the kernel of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,8 +33,8 @@ pub(super) struct Judging {
 }
 
 impl Judging {
-    pub fn of(judged: Judged) -> Self {
-        let Judged { base, weights, loss, .. } = judged;
+    pub fn of(judged: LossInputs) -> Self {
+        let LossInputs { base, weights, loss, .. } = judged;
         Self { shape: loss.shape, added: !base.is_empty(), weighted: !weights.is_empty() }
     }
 }
