@@ -48,10 +48,8 @@ impl RankShare {
     }
 }
 
-/// The inputs of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Inputs {
-    /// One-hot inputs.
     Active(Active),
     /// One-hot inputs in chunks, for the fused operations; pairs of inputs may have rows too.
     Planned(Vec<Arc<ChunkPlan>>),
@@ -155,7 +153,6 @@ impl<'a> OneHot<'a> {
         active
     }
 
-    /// The number of positions.
     #[allow(clippy::len_without_is_empty, reason = "no batch is empty")]
     pub fn len(self) -> usize {
         match self {
@@ -187,7 +184,6 @@ impl Active {
         Listed { rows, views, places, positions: self.len(), buckets }
     }
 
-    /// The number of positions.
     pub fn len(&self) -> usize {
         self.indices.len() / (self.views * self.places)
     }
@@ -277,7 +273,6 @@ pub struct Rows<C> {
 }
 
 impl<C: Copy> Rows<C> {
-    /// The entries of a row.
     pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, C)> + '_ {
         let range = self.range(row);
         self.term[range.clone()]
@@ -321,7 +316,6 @@ impl<C: Copy> Rows<C> {
 }
 
 impl Terms {
-    /// The number of positions.
     pub fn len(&self) -> usize {
         self.turn.len()
     }
@@ -437,7 +431,6 @@ impl Batch {
         self.weights.iter().map(|weight| (f64::from(*weight) * unit) as f32).collect()
     }
 
-    /// The number of positions.
     pub fn len(&self) -> usize {
         self.results.len()
     }

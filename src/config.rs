@@ -90,7 +90,6 @@ pub struct NetModel {
     pub precision: Precision,
     /// Scales of the exported net.
     pub scales: Scales,
-    /// Whether the config gives QA.
     pub has_qa: bool,
 }
 

@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::input::regular;
 
-/// Bytes per read.
 const PIECE: usize = 1 << 20;
 
 /// Digits of a digest that names a file, where no forgery is expected.

@@ -135,7 +135,6 @@ impl<'a> Float<'a> {
     }
 }
 
-/// Numbers in f64.
 struct Doubles<'a> {
     float: &'a Float<'a>,
     bucket: usize,

@@ -8,7 +8,6 @@ use shakmaty::{CastlingMode, Chess, Color, Move};
 use crate::score::Score;
 use crate::search::{Game, Limits, SearchResult};
 
-/// Commands of an interface.
 #[derive(Clone, Debug)]
 pub enum Command {
     Uci,
@@ -185,7 +184,6 @@ pub fn best(found: Option<Move>, mode: CastlingMode) -> String {
     format!("bestmove {}", found.map_or("0000".into(), |best| word(best, mode)))
 }
 
-/// A side's clock, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     pub time: u64,

@@ -144,14 +144,12 @@ fn begin(path: &Path) -> io::Result<Target> {
     Ok(Target::Temporary(builder.tempfile_in(folder(&target))?, target))
 }
 
-/// Writes a whole file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let mut output = Output::create(path)?;
     output.write_all(bytes).map_err(|error| output.failed(error))?;
     output.finish()
 }
 
-/// Prefix of unfinished files.
 const PREFIX: &str = ".nnuance-";
 const SUFFIX: &str = ".part";
 
@@ -186,7 +184,6 @@ pub fn same(one: &Path, other: &Path) -> bool {
     matches!((resolved(one), resolved(other)), (Ok(one), Ok(other)) if one == other) || one == other
 }
 
-/// The folder of a file.
 pub fn folder(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),

@@ -38,7 +38,6 @@ pub struct Read {
     /// Rounds that were counted.
     pub rounds: u64,
     pub is_complete: bool,
-    /// Positions to train on.
     pub train: u64,
     /// Positions, games and bad records of each file.
     pub files: Vec<[u64; 3]>,

@@ -32,7 +32,6 @@ impl Kind {
     }
 }
 
-/// One term of a [`TermList`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermEntry {
     /// Words with dots between them, such as `psqt.knight.e4`.

@@ -10,7 +10,6 @@ const BLOB: &str = "resume.optimizer";
 /// The one header entry: all facts as a JSON object in fixed order, so that files are reproducible.
 const FACTS: &str = "nnuance";
 
-/// One array, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     pub shape: Vec<usize>,

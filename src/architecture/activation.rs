@@ -52,7 +52,6 @@ impl Activation {
         self.row().1
     }
 
-    /// The curve of accumulators.
     pub fn curve(self) -> Curve {
         self.curves()[0]
     }

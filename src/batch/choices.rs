@@ -27,7 +27,6 @@ pub struct Choices {
     pub scale: f64,
 }
 
-/// Loss of a position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceLoss {
     pub loss: f64,
@@ -49,7 +48,6 @@ impl Choices {
         Self { ends, signs, before, stretch: 1.0, force, scale }
     }
 
-    /// The rows of each position.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
         (0..self.ends.len()).map(|position| self.rows(position))
     }

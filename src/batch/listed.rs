@@ -7,7 +7,6 @@ use rayon::prelude::*;
 use super::ChunkPlan;
 use super::plan::{ABREAST, Entries, FOUR, UNITS, Word};
 
-/// The shape of lists.
 #[derive(Debug)]
 pub struct Listed {
     /// Rows of inputs and pairs.

@@ -87,7 +87,6 @@ impl Default for Entries {
     }
 }
 
-/// A row number or offset.
 pub(crate) trait Word: Copy + Ord + Default + std::fmt::Display {
     fn of(number: usize) -> Self;
 
@@ -154,7 +153,6 @@ impl ChunkPlan {
         if net.inputs.kings().count() > 1 { 1 } else { net.views() }
     }
 
-    /// The number of positions.
     #[allow(clippy::len_without_is_empty, reason = "no chunk is empty")]
     pub fn len(&self) -> usize {
         self.positions.len()

@@ -67,12 +67,10 @@ impl Touched {
         }
     }
 
-    /// Touched rows within a range.
     pub fn within(&self, range: Range<usize>) -> &[u32] {
         &self.rows[self.place(range.start)..self.place(range.end)]
     }
 
-    /// Touched rows of pairs.
     pub fn pairs(&self) -> &[u32] {
         self.within(self.inputs..usize::MAX)
     }

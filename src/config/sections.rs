@@ -41,7 +41,6 @@ pub struct ConfigFile {
 pub struct Data {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<PathBuf>,
-    /// Files for validation only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub validation: Vec<PathBuf>,
     /// Format of all files; none: each is detected.
@@ -149,7 +148,6 @@ pub enum StartSize {
     Sets(BTreeMap<String, f64>),
 }
 
-/// The built-in handcrafted terms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
@@ -203,7 +201,6 @@ pub struct Target {
     pub force: Option<f64>,
 }
 
-/// Objective of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Objective {
@@ -350,7 +347,6 @@ impl StartSize {
     /// Factor of sets without one in the config.
     const USUAL: f64 = 0.3;
 
-    /// Factor of a set.
     pub fn of(&self, set: &str) -> f64 {
         match self {
             Self::Number(size) => *size,

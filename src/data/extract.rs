@@ -29,7 +29,6 @@ impl Extract {
         self.positions.push(*sample);
     }
 
-    /// Ends the last game.
     pub fn finish(&mut self, out: &mut Vec<Sample>) {
         let all = self.positions.len();
         let wanted = self.per_game.unwrap_or(all).min(all);

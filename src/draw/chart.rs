@@ -13,7 +13,6 @@ use plotters::style::{Color, ShapeStyle, TextStyle};
 
 use super::colour::{LIGHT, Rgb, SERIES, hex};
 
-/// One curve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     pub name: String,
@@ -28,7 +27,6 @@ pub struct Line {
     pub band: Vec<[f64; 3]>,
 }
 
-/// Curves over common axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart<'a> {
     /// Text for screen readers.

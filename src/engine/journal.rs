@@ -150,7 +150,6 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         self.progress
     }
 
-    /// All notes, in order.
     pub fn notes(&self) -> &[N] {
         &self.notes
     }

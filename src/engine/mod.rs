@@ -31,7 +31,6 @@ pub use crate::score::Score;
 use crate::format::book::BookError;
 use crate::format::{BadRecords, ReadError, WriteError};
 
-/// An item that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedItem {
     /// Counted from 0, in order of the input or of the games.

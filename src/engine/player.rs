@@ -23,7 +23,6 @@ pub trait Player {
 pub trait PlayerFactory: Send + Sync {
     fn name(&self) -> String;
 
-    /// Starts another player.
     fn player(&self) -> Result<Box<dyn Player + '_>, EngineError>;
 
     /// All settings that its answers depend on, for the journal of a job: names and values.
@@ -58,7 +57,6 @@ pub enum Limit {
     },
     /// Milliseconds.
     Movetime(u64),
-    /// White's and Black's clock.
     Clocks([Clock; 2]),
 }
 

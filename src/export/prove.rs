@@ -158,7 +158,6 @@ fn behind(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow
     Ok(Proof { product, product_fits_i32, i16_trick, ..proof })
 }
 
-/// Intervals of integers.
 struct Intervals<'a> {
     net: &'a Net,
     bucket: usize,
@@ -255,7 +254,6 @@ struct Neuron {
     intermediate: Bounds,
 }
 
-/// Bounds of one accumulator.
 fn bound(net: &Net, neuron: usize) -> Neuron {
     let inputs = &net.architecture().inputs;
     let bias = i64::from(net.accumulator_bias()[neuron]);

@@ -70,7 +70,6 @@ fn all() -> impl Iterator<Item = Set> {
     ALL.iter().map(|set| set()).chain(added)
 }
 
-/// The names of all sets.
 pub fn names() -> Vec<String> {
     let names = all().map(|set| set.name().to_string());
     [pieces::NAME.to_string()].into_iter().chain(names).collect()

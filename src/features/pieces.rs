@@ -65,7 +65,6 @@ impl FeatureSet for Pieces {
         let code = match language {
             Language::Rust => {
                 r"
-/// Pieces on squares.
 fn pieces(board: &Board, view: usize, rows: &mut Rows) {
     let origin = ORIGIN;
     for (kind, square) in board.men(view) {
@@ -108,7 +107,6 @@ pub struct Kings {
 }
 
 impl Kings {
-    /// Most buckets.
     pub const MOST: usize = 64;
 
     /// One bucket, no mirroring.

@@ -16,7 +16,6 @@ pub struct Row {
 }
 
 impl Rows {
-    /// Adds a row.
     pub fn push(&mut self, row: u32) {
         self.entries.push(Row { number: self.first + row, times: 1 });
     }

@@ -192,7 +192,6 @@ impl Board {
         self.bitboards[usize::from(color.is_black())][role as usize - 1]
     }
 
-    /// The occupied squares.
     pub fn occupied(&self) -> u64 {
         self.position.occupied()
     }

@@ -11,7 +11,6 @@ pub const CUT: RecordStarts = RecordStarts {
     border: |bytes| Some(1 + bytes.iter().position(|byte| *byte == b'\n')?),
 };
 
-/// Longest line of a position.
 pub const LONGEST: usize = 4096;
 
 pub struct Text {

@@ -101,7 +101,6 @@ pub fn all() -> impl Iterator<Item = &'static Format> {
     ALL.into_iter().chain(registry::all::<Format>().into_iter().map(NamedValue::value))
 }
 
-/// The names of all formats.
 pub fn names() -> Vec<&'static str> {
     all().map(|format| format.name).collect()
 }
@@ -203,7 +202,6 @@ pub enum Fault {
     Skipped(BadRecord),
     /// The file ends within this record; the next call finds the end.
     CutOff(BadRecord),
-    /// The bytes cannot be read.
     Io(io::Error),
 }
 

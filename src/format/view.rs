@@ -160,7 +160,6 @@ fn material(position: &Position) -> f64 {
     f64::from(pieces.sum::<i32>())
 }
 
-/// Sums for a correlation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Correlation {
     count: f64,

@@ -38,7 +38,6 @@ pub struct Neuron {
     pub usage: f64,
 }
 
-/// The weights of a neuron.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Map {
     pub neuron: usize,
@@ -64,7 +63,6 @@ impl Layer {
     }
 }
 
-/// Sums over a neuron's activations.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     activations: u64,

@@ -23,7 +23,6 @@ pub struct RowValue {
 }
 
 impl RowValue {
-    /// Mean effect.
     pub fn effect(&self) -> f64 {
         (self.active * self.mean).abs()
     }

@@ -216,7 +216,6 @@ impl PositionWeights {
     }
 }
 
-/// Decodes a weight.
 pub(super) fn weight(code: u8) -> f32 {
     f32::from(code) / 255.0
 }

@@ -80,7 +80,6 @@ pub struct Plan {
     pub expected: Option<u64>,
 }
 
-/// Purpose of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subset {
     Train,
@@ -88,7 +87,6 @@ pub enum Subset {
     Validation,
     /// Held out, and only used to measure evaluations.
     Test,
-    /// Not used.
     Unused,
 }
 
@@ -147,7 +145,6 @@ impl Plan {
     }
 }
 
-/// Errors of reading data.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error(transparent)]

@@ -44,7 +44,6 @@ impl Packed {
         Self { weight, ..Self::from(sample) }
     }
 
-    /// Sample weight, 0 to 1.
     pub fn weight(&self) -> f32 {
         weight(self.weight)
     }

@@ -174,7 +174,6 @@ impl PreparedRows {
         }
     }
 
-    /// The number of positions.
     pub fn len(&self) -> usize {
         self.choices.as_ref().map_or(self.records.len(), |choices| choices.ends.len())
     }
@@ -200,7 +199,6 @@ impl Stream {
     }
 }
 
-/// Place in the stream.
 struct Place {
     by: Preparation,
     walk: Walk,

@@ -76,7 +76,6 @@ pub struct HeldOut {
 }
 
 impl HeldOut {
-    /// Most positions in memory.
     pub const MOST: usize = 500_000;
 
     /// Number of games in memory; of positions, if games are unknown.

@@ -44,7 +44,6 @@ impl Store {
         Self { pieces, starts, labels: labelled(Inputs::Terms(Vec::new()), &labels), counts }
     }
 
-    /// The number of positions.
     pub fn len(&self) -> usize {
         self.labels.len()
     }

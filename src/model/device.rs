@@ -6,7 +6,6 @@ use burn::tensor::Device;
 
 use super::ops::cpu::{Level, Precision};
 
-/// How a model computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
     /// Burn's tensor operations, on any device.
@@ -44,7 +43,6 @@ pub enum Backend {
     NdArray,
     /// Any GPU through wgpu: WGSL, or SPIR-V or MSL if these are compiled in.
     Wgpu,
-    /// GPUs through Vulkan (SPIR-V).
     Vulkan,
 }
 

@@ -42,7 +42,6 @@ pub struct HceShape {
     pub terms: usize,
     /// Centipawns per logit.
     pub scale: f32,
-    /// Whether the tempo is trained.
     pub tempo: bool,
 }
 

@@ -73,11 +73,9 @@ pub enum Model {
     Sum(SumModel),
 }
 
-/// Kind of model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     Net(Architecture),
-    /// Handcrafted terms.
     Hce(HceShape),
     /// A net and the terms that it is added to.
     Sum(Architecture, HceShape),

@@ -41,7 +41,6 @@ enum Route {
     Plain,
     /// Accumulators from lists on the host, and tensor operations behind them.
     Lists,
-    /// Fused operations.
     Fused(Fused),
 }
 

@@ -107,7 +107,6 @@ impl<'a> Accumulator<'a> {
         }
     }
 
-    /// Takes the last move back.
     pub fn undo(&mut self) {
         self.depth = self.depth.checked_sub(1).expect("a move was played");
     }
@@ -118,7 +117,6 @@ impl<'a> Accumulator<'a> {
     }
 }
 
-/// Evaluates the last position.
 struct Value<'a, 'net>(&'a mut Accumulator<'net>);
 
 /// Inlined, unlike a closure, so that it uses the machine's vector instructions.

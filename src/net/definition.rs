@@ -160,7 +160,6 @@ struct Integers<'a> {
     slowly: bool,
 }
 
-/// Values of a position.
 #[derive(Clone)]
 enum Values<'a> {
     /// Values of each perspective, times QA.

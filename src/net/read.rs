@@ -77,7 +77,6 @@ impl Net {
     }
 }
 
-/// The smallest number of neurons.
 fn least(net: &Architecture) -> usize {
     if net.pairwise { 2 } else { 1 }
 }

@@ -140,7 +140,6 @@ impl Means {
     }
 }
 
-/// Records sorted into groups.
 #[derive(Clone, Debug)]
 pub struct Groups {
     /// The group of each record, numbered from 0 in the order of first appearance.

@@ -125,7 +125,6 @@ pub(super) fn sums<const N: usize>(
     shards.into_iter().fold([0.0; N], add)
 }
 
-/// The factor between two evaluations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchedScale {
     /// Factor for the new values, and so for their SCALE.

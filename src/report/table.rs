@@ -6,7 +6,6 @@ use maud::{Markup, html};
 
 use super::estimate::Estimate;
 
-/// Alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Align {
     Left,

@@ -20,7 +20,6 @@ pub struct TermResult {
 }
 
 impl TermResult {
-    /// Tuned minus start weights.
     pub fn change(&self) -> [f64; 2] {
         [0, 1].map(|phase| self.tuned[phase] - self.start[phase])
     }

@@ -31,12 +31,10 @@ pub struct MatchRules {
     pub seed: u64,
 }
 
-/// Limits of moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeControl {
     /// Nodes per move.
     Nodes(u64),
-    /// Each side has a clock.
     Clock(Clock),
 }
 

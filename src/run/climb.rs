@@ -36,7 +36,6 @@ use crate::sample::mix;
 /// Half-moves of random openings, fewest and most.
 const PLIES: (u32, u32) = (8, 9);
 
-/// Sizes of the loop.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The evaluation that plays the first games.
@@ -54,7 +53,6 @@ pub struct Settings {
     pub nodes: u64,
 }
 
-/// Match of a generation.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generation {
@@ -69,7 +67,6 @@ impl Generation {
         Pairs::new(self.against_best)
     }
 
-    /// Whether it becomes the best.
     pub fn is_kept(&self) -> bool {
         self.pairs().score().is_some_and(|score| score > 0.5)
     }

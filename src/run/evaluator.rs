@@ -28,7 +28,6 @@ use crate::terms::EngineTerms;
 use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
 
-/// An evaluation and its origin.
 pub struct Evaluator {
     pub name: String,
     /// The name or path by which it was opened.
@@ -44,7 +43,6 @@ pub struct Evaluator {
     form: Form,
 }
 
-/// The forms of evaluations.
 enum Form {
     Constant,
     Score,
@@ -131,7 +129,6 @@ impl Evaluator {
         })
     }
 
-    /// Describes the kind of evaluation.
     pub fn describe(&self) -> &'static str {
         match &self.form {
             Form::Constant => "the mean result for every position",

@@ -22,7 +22,6 @@ use crate::sample::{Position, Sample};
 use crate::train::checkpoint::Checkpoint;
 use crate::{input, output};
 
-/// An exported net.
 pub struct WrittenNet {
     pub exported: ExportedNet,
     /// Kind of its source, in words.

@@ -29,7 +29,6 @@ pub const BASE: &str = "base.json";
 pub const TERMS_CSV: &str = "terms.csv";
 
 pub const LOG: &str = "log.csv";
-/// Page about the run.
 pub const REPORT: &str = "report.html";
 
 /// Locked by the process that works in a folder.
@@ -94,7 +93,6 @@ impl RunFolder {
         Self::open(path, listener)
     }
 
-    /// Locks a folder.
     fn open(path: &Path, listener: &dyn Progress) -> Result<Self> {
         let name = path.join(LOCK);
         let lock =

@@ -29,7 +29,6 @@ pub struct Measurement {
     /// The measured positions, and open questions about them.
     pub notes: Vec<String>,
     truth: Truth,
-    /// Whether each evaluation was trained.
     trained: Vec<bool>,
     /// Floats and integers of one net, as places among the evaluations.
     nets: Vec<[usize; 2]>,
@@ -186,7 +185,6 @@ impl Measurement {
         places
     }
 
-    /// Compares the evaluations.
     pub fn compare(&self) -> Result<Comparison> {
         Ok(self.finished(compare(&self.evaluations, &self.truth)?))
     }
@@ -205,7 +203,6 @@ impl Measurement {
         Ok(DeepComparison { comparison: self.finished(deep.comparison), ..deep })
     }
 
-    /// Adds notes and games.
     fn finished(&self, mut comparison: Comparison) -> Comparison {
         comparison.notes.clone_from(&self.notes);
         if let Some(played) = &self.played {

@@ -18,7 +18,6 @@ use crate::report::elo::{Meeting, Pairs};
 /// Tags with the first digits of the SHA-256 of White's and Black's file.
 pub const DIGESTS: [&str; 2] = ["WhiteDigest", "BlackDigest"];
 
-/// A match, or several.
 pub struct Match {
     pub played: PlayedGames,
     /// Notes on games that are left out.

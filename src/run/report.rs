@@ -27,7 +27,6 @@ use crate::train::checkpoint::Checkpoint;
 /// Positions shown of each disagreement.
 const BOARDS: usize = 8;
 
-/// A run on the page.
 pub struct ShownRun {
     pub folder: PathBuf,
     pub recipe: Recipe,
@@ -41,7 +40,6 @@ pub struct Page {
     sections: Vec<Section>,
 }
 
-/// Positions for the comparison.
 struct Positions {
     samples: Vec<Sample>,
     /// Reason why their results name no winner.
@@ -276,7 +274,6 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     Ok(about)
 }
 
-/// Flattens tables to dotted keys.
 fn flatten(prefix: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
     match value {
         toml::Value::Table(table) => {

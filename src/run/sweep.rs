@@ -81,12 +81,10 @@ fn split(text: &str) -> Vec<String> {
     values.map(|value| value.trim().to_string()).collect()
 }
 
-/// A combination of values.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// Start of its folders' names, before the seed: "hidden-16-wdl-0.1".
     pub name: String,
-    /// One value per axis.
     pub values: Vec<String>,
     /// Config with the first seed.
     pub config: Config,
@@ -156,7 +154,6 @@ pub enum Loss {
     Results,
 }
 
-/// A checked sweep.
 pub struct Sweep<'a> {
     pub members: Vec<Member>,
     pub seeds: u64,
@@ -374,12 +371,10 @@ impl<'a> Sweep<'a> {
 /// A sweep with its measured members.
 #[derive(Serialize)]
 pub struct Outcome {
-    /// Titles of the axes.
     pub titles: Vec<String>,
     pub seeds: u64,
     /// Kind of the test loss.
     pub loss: Loss,
-    /// Test positions.
     pub positions: usize,
     /// By validation loss; the chosen one first, failed ones last.
     pub members: Vec<MemberResult>,
@@ -387,7 +382,6 @@ pub struct Outcome {
     pub doubt: Option<String>,
 }
 
-/// A member with its losses.
 #[derive(Serialize)]
 pub struct MemberResult {
     /// Start of its folders' names, before the seed.
@@ -401,7 +395,6 @@ pub struct MemberResult {
 }
 
 impl Outcome {
-    /// One row per member.
     pub fn table(&self) -> Table {
         let columns = ["validation", "of seeds", "test", "95 % interval"];
         let above = ["above first", "games", "seeds", "sure"];

@@ -24,7 +24,6 @@ pub struct RunTerms {
     pub own: Option<EngineTerms>,
     /// The terms that the evaluation has.
     pub present: Chosen,
-    /// The trained terms.
     pub chosen: Chosen,
     /// Fewest positions with a term for it to be trained.
     pub rare: u64,
@@ -103,7 +102,6 @@ impl RunTerms {
         Ok(weights)
     }
 
-    /// The weights of a checkpoint.
     pub fn trained(&self, weights: &Weights, scale: f64) -> Result<HceWeights> {
         let weights = HceWeights::from_weights(weights, self.list.clone(), scale)?;
         Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })

@@ -71,7 +71,6 @@ pub fn check(config: &Config, positions: u64, means: &RunContext) -> Result<Sett
     length::settings(config, positions)
 }
 
-/// A run with its data.
 struct Run {
     recipe: Recipe,
     data: Data,

@@ -70,7 +70,6 @@ impl Planes {
         [pawns, knights, bishops, self.rooks(), self.queens(), self.kings()]
     }
 
-    /// The pieces of a colour.
     pub fn of_color(&self, color: Color) -> u64 {
         color.fold_wb(self.occupied & !self.bits[3], self.bits[3])
     }

@@ -19,7 +19,6 @@ use crate::weights::{Weights, WeightsError, WeightsFile};
 
 const STATE: &str = "state";
 
-/// Progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub step: u64,
@@ -29,7 +28,6 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     pub best: Option<Best>,
-    /// Validations since the best one.
     pub unimproved: u64,
     pub log_rows: u64,
     /// Mean training loss between the last two rows of the log.
@@ -71,7 +69,6 @@ pub enum CheckpointError {
 }
 
 impl Checkpoint {
-    /// Writes the file atomically.
     pub fn write(&self, path: &Path) -> Result<(), OutputError> {
         output::write(path, &self.to_bytes())
     }
@@ -119,7 +116,6 @@ pub(super) struct Writer {
     pub saved: Option<u64>,
 }
 
-/// The files of a checkpoint.
 #[derive(Default)]
 pub(super) struct Files {
     /// `best.safetensors`

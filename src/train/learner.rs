@@ -58,7 +58,6 @@ impl<'a> Learner<'a> {
         Ok(Self { job, model: Some(takes), average, rule })
     }
 
-    /// Whether the method follows gradients.
     pub fn uses_gradients(&self) -> bool {
         matches!(self.rule, Rule::Gradient(_))
     }

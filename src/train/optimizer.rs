@@ -163,7 +163,6 @@ const LOOKAHEAD_SHARE: f64 = 0.5;
 /// Most steps that rows may miss; then all take them. Their factors fit the first-level cache.
 const MOST_MISSED: usize = 256;
 
-/// An optimiser with its state.
 #[derive(Clone)]
 pub struct Optimizer {
     settings: Settings,
@@ -173,7 +172,6 @@ pub struct Optimizer {
     states: BTreeMap<u64, State>,
 }
 
-/// State of one parameter.
 #[derive(Clone, Default)]
 struct State {
     /// Steps so far.
@@ -418,9 +416,7 @@ pub struct Layers(pub BTreeMap<String, Layer>);
 pub struct Layer {
     /// The numbers are clamped to `-clip ..= clip`; 0: no clip.
     pub clip: Option<f64>,
-    /// Factor of the learning rate.
     pub rate: Option<f64>,
-    /// Weight decay.
     pub decay: Option<f64>,
 }
 

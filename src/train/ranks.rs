@@ -40,7 +40,6 @@ impl Ranks for SingleRank {
 }
 
 impl dyn Ranks + '_ {
-    /// This rank's share.
     pub fn which(&self) -> RankShare {
         RankShare { rank: self.rank(), size: self.count() }
     }

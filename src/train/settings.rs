@@ -15,9 +15,7 @@ pub struct Settings {
     pub source_targets: Vec<SourceTarget>,
     pub loss: Loss,
     pub optimizer: optimizer::Settings,
-    /// Steps between validations.
     pub validate_every: u64,
-    /// Steps between checkpoints.
     pub checkpoint_every: u64,
     /// Stop after this many validations without a lower loss.
     pub patience: Option<u64>,

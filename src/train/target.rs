@@ -77,7 +77,6 @@ impl From<WinRateModel> for SourceTarget {
     }
 }
 
-/// Fewest positions per thread.
 const LEAST: usize = 1 << 11;
 
 /// Targets of a batch, 0 to 1, with the point of view of its results. `wdl` is the weight of

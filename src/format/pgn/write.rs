@@ -10,7 +10,6 @@ use crate::format::{Writer, fields};
 use crate::sample::{Position, Sample};
 use crate::score::Score;
 
-/// Longest line.
 const WIDTH: usize = 80;
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
@@ -167,7 +166,6 @@ pub struct Ply {
 pub struct Annotated<'a> {
     pub event: &'a str,
     pub round: String,
-    /// White and Black.
     pub players: [&'a str; 2],
     /// Tags besides those of every game and those of the start.
     pub tags: Vec<(&'a str, String)>,

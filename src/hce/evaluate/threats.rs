@@ -16,7 +16,6 @@ const HANGING: Row<0> = row("threats.hanging");
 const OVERLOADED: Row<0> = row("threats.overloaded");
 const PUSH: Row<0> = row("threats.push");
 
-/// Threats against enemy pieces.
 pub fn threats(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let mut some = |term: Term, set: u64| {

@@ -107,10 +107,8 @@ pub struct FusedGradients<B: Backend> {
     pub gradients: Arrays<B>,
 }
 
-/// The fused operations.
 #[backend_extension(Flex, Cube: cfg(feature = "wgpu"))]
 pub trait FusedOps: Backend {
-    /// The loss and its gradients.
     fn net_gradients(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self>;
 
     /// The logits, `[batch]`; no gradients follow from them.

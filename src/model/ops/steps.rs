@@ -38,7 +38,6 @@ pub struct Mean {
 }
 
 impl Step {
-    /// Number of state arrays.
     pub fn states(&self) -> usize {
         match self {
             Step::Adam(_) => 2,
@@ -167,7 +166,6 @@ trait Arithmetic: Copy {
     }
 }
 
-/// Vectors of the processor.
 #[derive(Clone, Copy)]
 struct Vectors<S>(S);
 
@@ -216,7 +214,6 @@ impl<S: Lanes> Arithmetic for Vectors<S> {
     }
 }
 
-/// Burn's tensors.
 #[derive(Clone, Copy)]
 struct Tensors<const D: usize>;
 
@@ -473,7 +470,6 @@ pub struct Adam {
     pub clip: f64,
 }
 
-/// Factors of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct AdamFactors {
     pub shrink: f32,

@@ -23,7 +23,6 @@ pub const ROUND: usize = 1024;
 /// Most strips of a king bucket. Each has its sum for each input.
 const MOST: usize = 64;
 
-/// No list.
 const NONE: u32 = u32::MAX;
 
 impl Strips {
@@ -58,7 +57,6 @@ impl Strips {
         Self { length, order: Vec::new(), starts }
     }
 
-    /// Number of strips.
     pub fn count(&self) -> usize {
         self.starts.last().map_or(0, |end| *end as usize)
     }

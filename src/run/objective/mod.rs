@@ -68,7 +68,6 @@ impl Searcher {
         })
     }
 
-    /// A searcher with handcrafted terms.
     pub fn terms(evaluator: HceEvaluator, scale: f64) -> Self {
         Self { by: By::Terms(Box::new(evaluator)), scale }
     }

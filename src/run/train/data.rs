@@ -40,11 +40,16 @@ pub struct Data {
 #[allow(clippy::large_enum_variant, reason = "a run has one source")]
 pub enum BatchSource {
     /// From the files, again and again, or from records in memory.
-    Files { plan: Box<Plan>, kept: Option<KeptRecords> },
-    /// From memory.
+    Files {
+        plan: Box<Plan>,
+        kept: Option<KeptRecords>,
+    },
     Store(Arc<Store>),
     /// Rows that are prepared again in each round.
-    Prepared { samples: Arc<Vec<Sample>>, by: Option<Preparation> },
+    Prepared {
+        samples: Arc<Vec<Sample>>,
+        by: Option<Preparation>,
+    },
 }
 
 /// The handcrafted terms of a run.
@@ -71,7 +76,6 @@ const CHECKED: usize = 4096;
 /// One in this many of these is used to check bounds, which takes longer.
 const BOUNDED: usize = 64;
 
-/// Positions per batch of validation.
 const VALIDATION_BATCH: usize = 4096;
 
 /// Reads the data, or a sample of it if there are more than `keep` positions to train on.

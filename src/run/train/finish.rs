@@ -37,7 +37,6 @@ pub struct Finished {
     pub page: Option<Result<PathBuf>>,
 }
 
-/// Evaluation for an engine.
 pub enum RunResult {
     /// A net, and the file with the terms that were trained with it.
     Net(Box<WrittenNet>, Option<PathBuf>),

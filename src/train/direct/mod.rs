@@ -32,7 +32,6 @@ pub struct Direct {
     search: Option<Search>,
 }
 
-/// State between steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
@@ -45,7 +44,6 @@ enum State {
     },
 }
 
-/// Result of a step.
 pub struct DirectStep {
     pub weights: Weights,
     /// Loss before the step.

@@ -38,7 +38,6 @@ pub struct Newton {
     pub prior: Option<Prior>,
 }
 
-/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewtonStep {
     /// Mean loss of all positions, without the prior.

@@ -57,7 +57,6 @@ fn row(term: usize) -> usize {
     term * (term + 1) / 2
 }
 
-/// Jacobians in memory at once.
 const JACOBIANS: usize = 16;
 
 /// Bands per thread, to balance uneven ones.
@@ -206,7 +205,6 @@ struct Jacobian {
 /// A term and the derivatives by its weights.
 type Entry = (u32, [f64; 2]);
 
-/// Derivatives of one position.
 #[derive(Clone, Copy, Debug)]
 struct Row<'a> {
     terms: &'a [u32],

@@ -36,7 +36,6 @@ pub struct Problem<'a> {
 #[derive(Clone, Debug)]
 pub struct Chunk {
     pub piece: usize,
-    /// Rows of the block.
     pub rows: Range<usize>,
     /// Number of the first row in the whole problem.
     pub first: usize,
@@ -238,7 +237,6 @@ impl Point {
     }
 }
 
-/// Shares of middlegame and endgame.
 pub fn shares(terms: &Terms, row: usize) -> [f64; 2] {
     [terms.middlegame[row], terms.endgame[row]].map(f64::from)
 }

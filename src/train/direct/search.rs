@@ -34,7 +34,6 @@ struct Column {
     counts: Vec<[i16; 2]>,
 }
 
-/// State of a position.
 #[derive(Clone, Copy, Debug)]
 struct State {
     /// Sums of the trained weights. They are integers, so exact, and depend on the weights alone.
@@ -45,16 +44,12 @@ struct State {
     target: f32,
     /// Factor of its loss.
     counts: f32,
-    /// Loss with these sums.
     loss: f64,
 }
 
-/// Result of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SweepCounts {
-    /// Weights that were tried.
     pub tried: usize,
-    /// Weights that changed.
     pub moved: usize,
     /// Mean loss of all positions after the sweep.
     pub loss: f64,
@@ -129,7 +124,6 @@ impl Search {
         if search.sum().is_finite() { Ok(search) } else { Err(ProblemError::NotFinite) }
     }
 
-    /// Current weights.
     pub fn point(&self) -> &Point {
         &self.point
     }
@@ -194,7 +188,6 @@ impl Search {
         shards.iter().fold([0.0; 2], |sums, shard| [sums[0] + shard[0], sums[1] + shard[1]])
     }
 
-    /// Moves a weight.
     fn commit(&mut self, number: usize, by: f64) {
         let Column { kind, positions, counts } = &self.columns[number / 2];
         let after = |(position, counts): (&u32, &[i16; 2])| {
@@ -208,7 +201,6 @@ impl Search {
         self.point.0[number] += by;
     }
 
-    /// The loss of a position.
     fn cost(&self, position: usize, state: &State) -> f64 {
         let mut sums = state.sums;
         if let Some(still) = self.still.get(position) {

@@ -52,7 +52,6 @@ fn own(plan: &mut Arc<ChunkPlan>) -> &mut ChunkPlan {
     Arc::get_mut(plan).expect("it is not shared")
 }
 
-/// Some positions of a batch.
 #[derive(Clone, Copy)]
 pub(super) struct Selection<'a> {
     pub batch: OneHot<'a>,
@@ -146,7 +145,6 @@ impl<F: Copy + Default> Chunk<F> {
     }
 }
 
-/// The weights of a block.
 pub(super) struct Block<'a, F> {
     /// `[rows + 1, columns]`, the last row zero
     pub rows: &'a [F],

@@ -37,7 +37,6 @@ impl SetOfKernel {
     }
 }
 
-/// The rows of a factor.
 #[derive(Debug)]
 pub(super) struct FactorRows {
     /// The factor's row that is added to each row of the set, or [`NO_FACTOR`].

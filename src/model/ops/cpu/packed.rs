@@ -45,7 +45,6 @@ pub(super) struct PackedWeights<F> {
 /// The neurons of each block.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Columns {
-    /// Columns per block.
     pub each: usize,
     /// Contiguous neurons: all, or a half if two halves are multiplied.
     run: usize,
@@ -59,7 +58,6 @@ impl Columns {
         Self { each, run, runs: net.hidden / run }
     }
 
-    /// Blocks of all neurons.
     pub fn blocks(&self) -> usize {
         self.runs * self.blocks_of_view()
     }
@@ -74,7 +72,6 @@ impl Columns {
         self.run.div_ceil(self.each)
     }
 
-    /// Hidden neurons and padding.
     pub fn width(&self) -> usize {
         self.blocks() * self.each
     }
@@ -204,7 +201,6 @@ fn part<T>(all: &[T], size: usize, index: usize) -> &[T] {
     &all[index * size..][..size]
 }
 
-/// Weights per task.
 const PIECE: usize = 1 << 15;
 
 /// Rows whose blocks are packed in turn, while the next weights are prefetched.

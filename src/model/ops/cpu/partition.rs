@@ -30,7 +30,6 @@ pub(super) struct Partition {
     order: Vec<u32>,
     /// End of each chunk.
     ends: Vec<usize>,
-    /// Bytes of a position's accumulators.
     bytes: usize,
     /// Working space.
     keys: Vec<u16>,
@@ -83,7 +82,6 @@ impl Partition {
         start..self.ends[chunk]
     }
 
-    /// The positions of a chunk.
     pub fn chunk(&self, chunk: usize) -> &[u32] {
         &self.order[self.range(chunk)]
     }

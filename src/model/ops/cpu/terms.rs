@@ -115,7 +115,6 @@ impl TermsJob<'_> {
 /// A middlegame and an endgame number.
 type Pair = [f32; 2];
 
-/// Consecutive rows of a block.
 struct Unit<'a> {
     piece: &'a Terms,
     rows: Range<usize>,
@@ -134,7 +133,6 @@ struct Shard {
     logits: Vec<f32>,
 }
 
-/// Buffers of a thread.
 struct Workspace {
     /// Sums of each kind of the positions of a unit, then the derivatives by them.
     sums: Box<[[Pair; COLUMN]; SUMS]>,

@@ -52,7 +52,6 @@ impl Spread {
         Self { hidden, units, columns }
     }
 
-    /// The size of a cube.
     pub fn cube(&self) -> CubeDim {
         CubeDim::new_1d(self.units as u32)
     }
@@ -153,7 +152,6 @@ impl Tiles {
         Self { table, parts, runs: runs.concat() }
     }
 
-    /// The number of all tiles.
     pub fn len(&self) -> usize {
         self.parts.last().map_or(0, |part| part.tiles.end)
     }

@@ -28,7 +28,6 @@ pub(super) struct Buffer {
 }
 
 impl Gpu {
-    /// The device of a tensor.
     pub fn of(tensor: &CubeTensor) -> Self {
         Self { client: tensor.client.clone(), device: tensor.device.clone() }
     }
@@ -93,7 +92,6 @@ fn copy(from: &[u32], to: &mut [u32], words: u32) {
 }
 
 impl Buffer {
-    /// The numbers of a tensor.
     pub fn of(tensor: CubeTensor) -> Self {
         let tensor = contiguous(tensor);
         Self { len: tensor.shape().num_elements(), handle: tensor.handle }

@@ -199,7 +199,6 @@ impl Round {
         sync_cube();
     }
 
-    /// The number of lists.
     pub fn count(&self) -> u32 {
         self.count[0]
     }

@@ -287,7 +287,6 @@ pub(super) fn positions(
     }
 }
 
-/// The loss of a logit.
 #[cube]
 pub(super) fn cost(
     logit: f32,

@@ -54,7 +54,6 @@ pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
     to.into_iter().map(|it| gpu.tensor(it, shape.clone())).collect()
 }
 
-/// Factors of a step.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 struct Adam {
     shrink: f32,

@@ -7,7 +7,6 @@ use crate::batch::SUMS;
 use crate::loss::{Loss, LossShape};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 
-/// Positions per block.
 pub(super) const BLOCK: usize = 128;
 
 type Numbers = [f32; BLOCK];
@@ -19,7 +18,6 @@ pub(super) struct Block {
     pub turn: Numbers,
     /// Targets, or forces.
     pub numbers: Numbers,
-    /// Factors of the losses.
     pub weights: Numbers,
     pub logits: Numbers,
     pub losses: Numbers,
