@@ -24,7 +24,7 @@
 //! - [`config`]: a run in TOML; [`run`]: what is done with it, from training to a page; [`cli`]: the
 //!   commands, the only place that prints; [`App`]: a program that adds to all of this.
 //!
-//! Score and result are seen by the side to move unless a name says `white`.
+//! Score and result are the side to move's unless a name has `white`.
 
 mod app;
 pub mod architecture;

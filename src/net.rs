@@ -1,6 +1,6 @@
 //! The quantised net: its numbers, its file and its evaluation ([`definition`](self::definition)).
 //! The file is bullet's `quantised.bin`: no header, little-endian arrays in the order of
-//! [`stored`]; the weights of each feature set, `[row][neuron]`, i16 or i8 as the set says, and i16
+//! [`stored`]; the weights of each feature set, `[row][neuron]`, i16 or i8 by set, and i16
 //! biases of the accumulators, both times QA; then i16 output weights
 //! `[bucket][view * N + neuron]` times QB and biases times QA * QB, or map by map f32 weights
 //! `[bucket][output][input]` and biases, the first map in i8 times QB where

@@ -27,7 +27,7 @@ pub enum WriteError {
     Output(#[from] OutputError),
 }
 
-/// An unfinished file of samples, compressed as its name says (`.gz`, `.zst`).
+/// An unfinished file of samples, compressed by its extension (`.gz`, `.zst`).
 pub struct Sink {
     path: PathBuf,
     format: &'static Format,

@@ -222,8 +222,7 @@ fn deep_config_has_bullets_size() {
     }
 }
 
-/// The configs and commands of a page, one after the other, with two epochs. Returns how many there
-/// were of both.
+/// Runs a page's configs and commands in order, with two epochs; returns their numbers.
 fn run_page(name: &str, folder: &Path) -> (usize, usize) {
     let page = text(Path::new(name));
     let program = Path::new(env!("CARGO_BIN_EXE_nnuance"));

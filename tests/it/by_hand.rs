@@ -1,5 +1,4 @@
-//! Independent implementation of evaluation, training and comparison: slow, from the letters of
-//! FENs and the bytes of files, with no code of the program.
+//! Independent slow evaluation, training and comparison, from FENs and the bytes of files alone.
 
 use std::fs;
 

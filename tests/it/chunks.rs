@@ -58,8 +58,7 @@ fn net(seed: u64) -> Architecture {
     nets.find(Architecture::has_kernels).expect("most are")
 }
 
-/// Planned chunks, cached or not, are the lists in the same order, with the same labels: in each
-/// pass, for nets of all kinds, and from any place on.
+/// Planned chunks equal lists, cached or not: in each pass, for all nets, from any place on.
 #[test]
 fn planned_chunks_equal_lists() {
     let mut planned = 0;
@@ -86,8 +85,7 @@ fn planned_chunks_equal_lists() {
     assert!(planned > 24 * BATCHES, "{planned} planned batches");
 }
 
-/// The same for chunks that are planned as they stream by, with pairs: across the borders of
-/// windows, for each of several ranks, and from any place on.
+/// The same for streamed chunks with pairs: across windows, for several ranks, from any place on.
 #[test]
 fn streamed_chunks_equal_lists() {
     let mut named = 0;
@@ -126,8 +124,8 @@ fn streamed_chunks_equal_lists() {
     assert!(named > 700, "{named} chunks");
 }
 
-/// The first pass is that of positions that are shuffled one by one, without king buckets. Later ones show each position
-/// once as well, and the neighbours in a chunk stay the same.
+/// Without king buckets the first pass is a shuffle of positions. Later ones show each position
+/// once, and neighbours in a chunk stay together.
 #[test]
 fn chunks_stay_together_across_epochs() {
     const CHUNK: usize = 64;
@@ -157,8 +155,7 @@ fn chunks_stay_together_across_epochs() {
     let whole = POSITIONS / CHUNK * CHUNK;
     let chunks =
         |places: &[(Vec<u16>, i32)]| places.chunks(CHUNK).map(<[_]>::to_vec).collect::<Vec<_>>();
-    // The second pass begins within a chunk, which is filled up: the others keep their places,
-    // counted from the beginning of the run.
+    // The second pass fills up a chunk first; the others keep their places in the run.
     let head = CHUNK - POSITIONS % CHUNK;
     let second = &chunked[1];
     let mut cut = second[..head].to_vec();
@@ -172,8 +169,7 @@ fn chunks_stay_together_across_epochs() {
     assert!(chunked[0][whole..] == second[whole..], "the rest comes last");
 }
 
-/// Positions with equal king buckets are neighbours, and each batch has its share of all buckets,
-/// in each pass.
+/// Equal king buckets are neighbours, and each batch has its share of all, in each pass.
 #[test]
 fn kings_are_grouped_and_spread_evenly() {
     const CHUNK: usize = 20;
@@ -216,8 +212,7 @@ fn kings_are_grouped_and_spread_evenly() {
     }
 }
 
-/// Each epoch has an order of its own: of the chunks and of the positions in memory, and of the files
-/// and the windows that stream by.
+/// Each epoch has its own order of chunks, positions, files and windows.
 #[test]
 fn orders_differ_from_epoch_to_epoch() {
     let net = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);

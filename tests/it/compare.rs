@@ -56,8 +56,7 @@ fn figures_of_known_evaluations() {
         assert_eq!(digits(loss(&cp, &results, 400.0)), *fixed, "{name}");
         assert_eq!(digits(found.loss), *fitted, "{name}");
         if let Some(scale) = scale {
-            // The published scales come from a coarser search: the loss there is the same to six
-            // digits.
+            // The published scales are coarser; their losses agree to six digits.
             let found = found.scale.expect("a scale");
             assert!((found - scale).abs() <= 1.01, "{name}: {found}, published {scale}");
         }
@@ -66,8 +65,7 @@ fn figures_of_known_evaluations() {
     command.arg("compare").args(names).args(["--data", RECORDS, "--json"]);
     let output = command.assert().success().get_output().stdout.clone();
     let comparison: Value = serde_json::from_slice(&output).expect("JSON");
-    // One hidden neuron beats PeSTO at 400 cp, and loses to it once the scales are fitted. Games are
-    // unknown, so nothing is decided.
+    // One neuron beats PeSTO at 400 cp, and loses at fitted scales. Games are unknown.
     let pairs = comparison["pairs"].as_array().expect("a list");
     let mut all = pairs.iter();
     let pair = all.find(|it| it["better"] == "pesto.json" && it["worse"] == "leorik-1HL.bin");

@@ -20,8 +20,7 @@ fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Positions of games, with three evaluations: good, one with more noise in endgames, and a rounded
-/// good one.
+/// Positions of games with three evaluations: good, noisy in endgames, and good but rounded.
 struct World {
     evaluations: Vec<Predictions>,
     results: Vec<f64>,

@@ -9,8 +9,7 @@ use rayon::prelude::*;
 
 /// Two players whose expected score is that of a difference in Elo.
 ///
-/// Openings favour one side, and the players change sides in the second game: so a pair has less
-/// variance than two games of different openings.
+/// Openings favour one side, and players change sides: so a pair has less variance than two games.
 struct World {
     /// Probabilities of a pair to score 0, 0.5, 1, 1.5 and 2.
     shares: [f64; 5],

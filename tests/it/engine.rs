@@ -42,8 +42,8 @@ pub fn fake_search(chess: &Chess) -> (i32, Vec<Move>) {
     (score, pv)
 }
 
-/// Not a test: the fake engine, which other tests start. Its options make it misbehave on those
-/// positions whose hash is a multiple of their value.
+/// Not a test: the fake engine of other tests. Its options are divisors: it misbehaves on positions
+/// whose hash is a multiple.
 #[test]
 #[ignore = "an engine, started by other tests"]
 fn fake_engine() {

@@ -98,8 +98,7 @@ fn centipawns(evaluation: &str, fens: &str) -> Vec<i64> {
     out.lines().map(|line| line.rsplit_once(';').unwrap().1.parse().unwrap()).collect()
 }
 
-/// Nets, floats, handcrafted terms, a run's folder and material: `eval` prints the values that
-/// `compare` measures.
+/// `eval` prints the values that `compare` measures, for all kinds of evaluations.
 #[test]
 fn eval_and_compare_have_same_values() {
     let folder = tempfile::tempdir().unwrap();

@@ -52,8 +52,7 @@ fn lists_are_those_of_stockfish() {
     }
 }
 
-/// Up to 16 pieces a side on drawn squares, in positions that the rules allow; with most pawns
-/// promoted to queens and knights, or none.
+/// Legal positions of up to 16 pieces a side on drawn squares, most pawns promoted or none.
 fn drawn(count: usize, promoted: bool) -> Vec<Position> {
     const OFFICERS: [Role; 7] = [
         Role::Queen,
@@ -98,8 +97,7 @@ fn positions() -> Vec<Position> {
     [games::positions(300, 47), drawn(150, false), drawn(150, true)].concat()
 }
 
-/// The board from the perspective of a set: its side is White, and its king stands on the left or
-/// the right half.
+/// The board from a perspective: its side is White, with the king on one half.
 fn seen(position: &Position, perspective: Color, right: bool) -> Pieces {
     let king = position.king(perspective).expect("there is a king");
     let flips = (king.file() as usize >= 4) != right;
@@ -355,8 +353,7 @@ fn factors_of_pieces_are_pieces() {
     }
 }
 
-/// Bounds hold for the lists of positions, whatever the weights, and weights of one sign at the
-/// clip of i8 leave a margin for pieces.
+/// Bounds hold for any weights, and weights of one sign at the clip of i8 leave a margin.
 #[test]
 fn bounds_hold() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
@@ -380,8 +377,8 @@ fn bounds_hold() {
     }
 }
 
-/// All positions of two kings and two other pieces on nine squares, on both sides of the mirror
-/// line: bounds hold for weights of which few are not 0.
+/// Positions of two kings and two pieces on nine squares, on both sides of the mirror line: bounds
+/// hold for weights of which few are not 0.
 #[test]
 fn bounds_hold_on_a_small_board() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(8);

@@ -283,8 +283,7 @@ fn viriformat_skips_framed_games() {
         assert_eq!((samples.len(), faults), (10, 1));
     }
 }
-/// Random games from the starting positions of Chess960, castling and taking en passant whenever
-/// they can.
+/// Random games of Chess960, with castling and en passant whenever possible.
 pub fn chess960_games() -> Vec<Sample> {
     let mut samples = Vec::new();
     for start in (0..960).step_by(13) {

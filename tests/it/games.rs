@@ -89,8 +89,7 @@ pub fn weights(positions: usize) -> Vec<f32> {
     (0..positions).map(|i| [1.0, 0.25, 0.0, 2.5, 0.75, 1.5][i % 6]).collect()
 }
 
-/// Aims of a model besides plain targets: every loss, alone, with a base added to the logits,
-/// weighted, and both; and forces.
+/// Aims besides plain targets: losses alone, with a base, weighted, and both; and forces.
 pub fn aims<'a>(
     targets: &'a [f32],
     bases: &'a [f32],

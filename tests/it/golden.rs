@@ -1,5 +1,4 @@
-//! Ten losses that training must reproduce: the regression test that the trainer bullet publishes,
-//! reproduced by an independent program to six digits.
+//! Ten losses of bullet's regression test, also reproduced by an independent program.
 
 use std::sync::Mutex;
 

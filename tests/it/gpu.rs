@@ -84,8 +84,7 @@ pub fn batch(views: Views, positions: usize, seed: u64) -> Batch {
 #[test]
 fn gradients_and_logits_equal_plain_ones() {
     let Some(gpu) = gpu() else { return };
-    // One perspective or two, fewer units than columns and more, unused columns, too many columns
-    // to be unrolled, partly filled tiles.
+    // One or two perspectives, few and many columns, unused columns, partly filled tiles.
     for (i, hidden) in [33, 1, 300, 2100].into_iter().enumerate() {
         for views in Views::ALL {
             for activation in Activation::of_accumulators() {
@@ -129,8 +128,7 @@ fn gradients_and_logits_equal_plain_ones() {
     }
 }
 
-/// In tests all memory is filled with NaN before it is written, so that reading it early would
-/// show.
+/// In tests new memory is NaN, so that reading it before a write shows.
 #[test]
 fn memory_of_tests_is_spoilt() {
     const { assert!(cfg!(debug_assertions)) };
@@ -236,8 +234,7 @@ fn slopes_of_inputs() {
         };
         let mut weights = initial(&net, 4);
         for (name, array) in &mut weights.0 {
-            // All accumulators are above zero, and gradients are forces times the number of the
-            // perspective.
+            // Accumulators are positive, and gradients are forces times the perspective's number.
             let value = |i: usize| match &name[..] {
                 "accumulator.bias" => 1.0,
                 "output.weight" => (1 + i / hidden) as f32,

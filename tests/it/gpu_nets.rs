@@ -1,5 +1,4 @@
-//! Nets of every kind on a GPU against the plain modules on the CPU: gradients, losses of training,
-//! bits.
+//! Nets of every kind on a GPU against plain modules on the CPU: gradients, losses, bits.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +13,7 @@ use crate::gpu::{GPU, bits, check_within, flex, gpu, room, with_room};
 use crate::largest::distance;
 use crate::{drawn, games, layers, optimizers};
 
-/// A net with the number of its draw: with and without output buckets, a factoriser, and something
-/// between accumulators and output.
+/// A net with the number of its draw: with and without buckets, a factoriser, and a head.
 fn nets() -> Vec<(Architecture, u64)> {
     let mut kinds = BTreeSet::new();
     let drawn = (0..200).map(|seed| (drawn::net(seed, 40), seed));

@@ -1,5 +1,4 @@
-//! The ten losses of bullet's deeper nets, and of a net with threats, on a GPU; where that is software,
-//! they take a minute.
+//! Ten losses of bullet's deeper nets, and of a net with threats, on a GPU.
 
 use nnuance::model::Backend;
 

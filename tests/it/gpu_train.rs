@@ -95,8 +95,7 @@ fn runs_continue_on_another_device() {
         let end = run(then.0, then.1, 8, half, 4);
         assert_eq!(end.state.positions, whole.state.positions);
         for (name, array) in &whole.weights.0 {
-            // Where a gradient is all but zero, its rounding decides the sign of a whole step of
-            // Adam.
+            // Rounding of tiny gradients decides the sign of Adam's whole step.
             let apart = distance(&end.weights.0[name].values, &array.values);
             assert!(apart < 1e-4, "{name} is {apart:e} off");
         }

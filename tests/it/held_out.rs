@@ -317,8 +317,7 @@ fn unscored_positions_are_skipped() {
     }
 }
 
-/// If held-out positions exceed memory, the games with the smallest hashes are kept, in any order
-/// of the files.
+/// If held-out positions exceed memory, the games with the smallest hashes stay.
 #[test]
 fn some_held_out_games_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -58,8 +58,7 @@ struct Right {
 }
 
 impl Right {
-    /// If rounding decides the side of a kink, it decides a gradient; and if the evaluations nearly
-    /// equal the targets, it dominates the rest.
+    /// Rounding decides gradients at a kink, and dominates if evaluations nearly equal targets.
     fn can_be_told(&self) -> bool {
         self.nearest > 5e-7 && self.size > 0.02
     }
@@ -78,8 +77,7 @@ impl Case {
             output_bias: [0.3],
         };
         if seed % 2 == 1 || kernel.precision == Precision::Mixed {
-            // Weights that fixed point represents exactly, sums without rounding that often end on
-            // a kink.
+            // Weights exact in fixed point; their sums often end on a kink.
             for weight in weights.accumulator.iter_mut().chain(&mut weights.bias) {
                 *weight = (*weight * 64.0).round() / 64.0;
             }
@@ -221,8 +219,8 @@ impl Case {
     }
 }
 
-/// Largest error of an element, and the error of the whole, over the norm of the expected one. The
-/// floor of this norm is for sums of terms that cancel.
+/// Largest error of an element, and error of the whole, over the expected norm, with a floor for
+/// sums of terms that cancel.
 fn errors(got: &[f32], right: &[f64], floor: f64) -> (f64, f64) {
     assert_eq!(got.len(), right.len());
     let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();

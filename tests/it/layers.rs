@@ -116,8 +116,7 @@ pub const OPTIMIZERS: [&str; 8] = [
     "name = \"sgd\"\nbeta1 = 0.0",
 ];
 
-/// Each array takes the steps that it takes if all have its clip, rate and decay, bit by bit; and a
-/// state that was written and read continues them.
+/// Each array steps as if all had its clip, rate and decay, bit by bit; and so does a reread state.
 pub fn check(device: &Device, compute: Compute) {
     for optimizer in OPTIMIZERS {
         let rate = if optimizer.contains("sgd") { 4.0 } else { 0.02 };

@@ -25,8 +25,7 @@ fn slopes_of_losses_are_differences() {
     }
 }
 
-/// If the expected result exceeds the target an error costs more by the factor, and otherwise the
-/// same.
+/// Above the target an error costs more by the factor, below it the same.
 #[test]
 fn asymmetric_errors() {
     for plain in [Loss::SQUARED, Loss::power(2.5), Loss::CROSS_ENTROPY] {
@@ -37,8 +36,7 @@ fn asymmetric_errors() {
     assert_eq!(Loss::power(2.0).of(0.7, 0.1), Loss::SQUARED.of(0.7, 0.1));
 }
 
-/// Without an offset a score's expected result is its sigmoid; with one, wins and losses follow a
-/// model with draws.
+/// Without an offset the expected result is a sigmoid; with one, a model with draws.
 #[test]
 fn win_rates_of_scores() {
     let plain = WinRateModel::scale(130.0);

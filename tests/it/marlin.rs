@@ -23,8 +23,7 @@ fn golden_bytes() {
 }
 #[test]
 fn contradicted_castling_rights_are_dropped() {
-    // A rook that may castle without its king, one in the middle of the board, two on one side,
-    // and en passant without a pawn.
+    // Castling rooks without a king, in mid-board, two on one side; en passant without a pawn.
     let plain = samples("4k3/8/8/8/8/8/8/R3K2R w - - 0 1 | 0 | 0.5")[0];
     let bytes = write(&marlinformat::FORMAT, &[plain]).unwrap();
     let changed = |changes: &[(usize, u8)]| {
@@ -96,8 +95,7 @@ fn unsound_records_are_refused() {
 
 #[test]
 fn quick_rules_equal_slow_rules() {
-    // Random nibbles and squares, close to valid positions: whatever is accepted is legal, with the
-    // rights of the slow path.
+    // Near valid positions: accepted ones are legal, with the rights of the slow path.
     let real: Vec<_> = real().into_iter().filter(|sample| sample.score.is_some()).collect();
     let bytes = write(&marlinformat::FORMAT, &real[..5000]).unwrap();
     let mut passed = 0;

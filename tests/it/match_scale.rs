@@ -13,8 +13,8 @@ struct Data {
     games: Vec<u64>,
 }
 
-/// Games of ten positions with values around one that decides the result; the new evaluation is
-/// 1.7 times an old one, each with noise of its own.
+/// Games of ten positions around a value that decides the result; the new evaluation is 1.7 times
+/// the old one, with noise.
 fn data(games: u64, noise: f64, seed: u64) -> Data {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut bell = |width: f64| -> f64 {
@@ -49,8 +49,7 @@ fn a_multiple_is_divided_out() {
     assert!((low * 1.7 - 1.0).abs() < 1e-6 && (high * 1.7 - 1.0).abs() < 1e-6);
 }
 
-/// The interval from one Newton step for each omitted game, against drawing games and fitting
-/// again.
+/// The interval from Newton steps per omitted game, against resampled fits.
 #[test]
 fn interval_equals_the_bootstrap() {
     let games = 200;

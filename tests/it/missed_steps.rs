@@ -1,5 +1,4 @@
-//! Rows that take their steps when they are next touched, against rows that take each at once: the
-//! same bits.
+//! Rows that step when they are next touched have the bits of rows that step at once.
 
 use burn::tensor::{Tensor, TensorData};
 use nnuance::loader::Encoder;

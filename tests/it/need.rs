@@ -56,8 +56,7 @@ pub fn engine(name: &'static str) -> Option<String> {
     found(name, name, there.is_some()).then(|| there.expect("it is there"))
 }
 
-/// Whether a requirement is met. If not, the test is counted as skipped, wholly or in part; it
-/// fails if the requirement is mandatory.
+/// Whether a requirement is met; if not, the test counts as skipped, or fails if it is mandatory.
 #[track_caller]
 pub fn found(name: &'static str, what: &str, there: bool) -> bool {
     assert!(NAMES.contains(&name), "{name} is not in NAMES");

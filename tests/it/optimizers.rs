@@ -1,7 +1,6 @@
 //! Optimisers against steps of other programs.
 //!
-//! The figures come from PyTorch 2.15 (AdamW, Adam, RAdam, SGD) in 64 bits; Ranger is PyTorch's
-//! RAdam with Lookahead written around it from its paper.
+//! Figures of PyTorch 2.15 in 64 bits; Ranger is its RAdam with the paper's Lookahead.
 
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;

@@ -95,8 +95,7 @@ fn pass_resumes_from_any_place() {
     assert!(on.collect::<Result<Vec<_>, _>>().expect("good data") == all[70..90]);
 }
 
-/// Neighbours in a file are moved far apart: by two thirds of the positions in memory on average,
-/// and as many as expected are in the same batch.
+/// Neighbours in a file move by two thirds of the memory on average, and few meet in a batch.
 #[test]
 fn neighbours_come_far_apart() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,4 @@
-//! Random games from a seed, with every kind of move, for evaluations along games and for other
-//! programs.
+//! Random games from a seed, with every kind of move.
 
 use std::sync::LazyLock;
 
@@ -41,8 +40,7 @@ pub fn part(i: usize) -> impl Iterator<Item = &'static Game> {
     GAMES.iter().skip(i).step_by(20)
 }
 
-/// Random games of up to 160 half-moves; every other one is Chess960, with castling as the king
-/// takes the rook.
+/// Random games of up to 160 half-moves, every other one of Chess960.
 fn games(count: usize, seed: u64) -> Vec<Game> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..count)

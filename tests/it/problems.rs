@@ -60,8 +60,7 @@ impl Dice {
     }
 }
 
-/// Positions in blocks of uneven sizes, one of them empty. Terms are unsorted and some occur twice
-/// in a row.
+/// Positions in uneven blocks, one empty. Terms are unsorted and some occur twice in a row.
 pub fn pieces(shape: Shape, positions: usize, seed: u64) -> Vec<Arc<Terms>> {
     let mut dice = Dice::new(seed);
     let mut pieces = vec![Arc::new(Terms::default())];

@@ -1,5 +1,4 @@
-//! The quickstart as a whole, with the README's table; and each config of `configs/`, trained
-//! briefly.
+//! The quickstart, with the README's table; and each config of `configs/`, trained briefly.
 
 use std::fs;
 use std::path::Path;

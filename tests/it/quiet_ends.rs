@@ -45,8 +45,7 @@ fn positions() -> Vec<Position> {
     real.chain(playouts::positions(2000, 9).into_iter().step_by(5)).collect()
 }
 
-/// Without futility pruning the search equals the definition; and its score is always the
-/// evaluation of its end.
+/// Without futility pruning the search equals the definition, as its score does its end's.
 fn ends_are_right(evaluation: &mut dyn Evaluate, value: &mut dyn FnMut(&Position) -> i32) {
     let (mut compared, mut moved, mut decided) = (0, 0, 0);
     for (scale, position) in positions().iter().flat_map(|it| [(1e6, it), (160.0, it)]) {

@@ -89,8 +89,7 @@ fn mesh(count: usize) -> Mesh {
     Mesh { count, slots, met: Mutex::new(0), changed: Condvar::new() }
 }
 
-/// Results of `work` by rank. Each rank has a pool of its own, as processes do: a waiting rank
-/// keeps its thread.
+/// Results of `work` by rank, each in a pool of its own, as processes have.
 fn each<T: Send>(size: usize, work: impl Fn(&dyn Ranks) -> T + Sync) -> Vec<T> {
     let mesh = mesh(size);
     std::thread::scope(|scope| {
@@ -200,8 +199,7 @@ fn losses(out: &Path) -> Vec<[f64; 2]> {
     rows.iter().map(loss).collect()
 }
 
-/// Difference of the losses of two runs, relative to them: in all rows, which have eight decimals,
-/// and in the last ones to the last bit.
+/// Relative difference of the losses of two runs, in all rows and at the end.
 pub fn apart(one: &Path, other: &Path) -> f64 {
     let exact = [one, other].map(|out| {
         let state = Checkpoint::read(&out.join("last.safetensors")).unwrap().state;
@@ -278,8 +276,7 @@ fn ranks_equal_one_process() {
     }
 }
 
-/// Any of them stops a run, which continues with another number of ranks, with the end of a single
-/// process.
+/// Any rank stops a run, which other numbers of ranks resume to the same end.
 #[test]
 fn resumed_with_other_ranks() {
     for (name, text) in kinds().into_iter().filter(|(name, _)| !name.contains("terms")) {

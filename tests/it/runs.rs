@@ -1,5 +1,4 @@
-//! Unusual runs: permanent checkpoints, runs made longer, runs from other runs' weights, and
-//! failures.
+//! Unusual runs: permanent checkpoints, longer runs, other starts, failures.
 
 use std::path::Path;
 

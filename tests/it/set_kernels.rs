@@ -32,8 +32,7 @@ fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
     Architecture { inputs, ..Architecture::simple(Views::Perspective, 20, Activation::SCReLU) }
 }
 
-/// Nets with rows that repeat, with a factor of threats, with king buckets, and with more rows than
-/// 16 bits can name.
+/// Nets with repeated rows, a factor of threats, king buckets, and more rows than 16 bits.
 fn nets() -> Vec<Architecture> {
     let layer = Layer { size: 4, activation: Activation::ReLU };
     let deep = |net| Architecture { head: vec![layer], buckets: 3, ..net };
@@ -182,8 +181,7 @@ fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<V
     (loss, gradients)
 }
 
-/// The gradients of touched rows equal those of all rows, bit by bit if the shards are the same,
-/// and all others are zero.
+/// Gradients of touched rows equal those of all rows, and all others are zero.
 #[test]
 fn touched_rows_have_all_gradients() {
     let mut scratch = Scratch::default();

@@ -1,5 +1,4 @@
-//! The code for engines, compiled and compared with this program's own evaluation. A language whose
-//! compiler is absent is skipped.
+//! Engine code, compiled and compared with this program's own evaluation.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -211,8 +210,7 @@ impl Program {
         said
     }
 
-    /// The centipawns of the lines must be found, to the bit also with floats, which are added in
-    /// the same order.
+    /// The lines' centipawns must be found, to the bit also with floats.
     fn agrees(&self, i: usize, lines: &[(String, i32)]) {
         let input: Vec<&str> = lines.iter().map(|(line, _)| line.as_str()).collect();
         let arguments: &[&str] = if self.about.starts_with("C") { &[] } else { &[&i.to_string()] };
@@ -275,8 +273,7 @@ fn quickstart_agrees(language: Language) {
     program.failure(&["absent.bin"]);
 }
 
-/// A golden number that is off by one is found, and strange names do no harm: line ends, ends of
-/// literals, stars, trigraphs, formats, variables.
+/// A golden number that is off by one is found, and names with special characters do no harm.
 fn wrong_golden_fails(language: Language) {
     let net = random_net(Views::Perspective, Activation::SCReLU, 100, 7);
     let mut golden = golden_evaluations(&net);
@@ -468,8 +465,7 @@ fn drawn() -> Vec<Case> {
     cases
 }
 
-/// A net for White whose maps are larger by these powers of ten: the output exceeds 32 bits, or is
-/// NaN.
+/// A net for White with maps scaled by powers of ten: the output exceeds 32 bits, or is NaN.
 fn extreme(powers: [i32; 3]) -> Net {
     let head = [3, 4].map(|size| Layer { size, activation: Activation::ReLU });
     let architecture = Architecture {
@@ -487,8 +483,7 @@ fn extreme(powers: [i32; 3]) -> Net {
     Net::of(&architecture, Scales::default(), numbers).unwrap()
 }
 
-/// Random weights with which no legal position overflows. Output weights go up to `most`: 127 times
-/// QA still fits an i16.
+/// Random weights without overflow. Output weights go up to `most`: 127 times QA fits an i16.
 fn random_net(views: Views, activation: Activation, most: i16, seed: u64) -> Net {
     let hidden = if seed.is_multiple_of(3) { 9 } else { 16 };
     random(&Architecture::simple(views, hidden, activation), Scales::default(), most, seed)

@@ -121,8 +121,7 @@ fn filtered_games_stay_games() {
     assert!(filtered["games_known"] == true && filtered["pairs"][0]["decided"] == true);
 }
 
-/// Compares material on samples as a binpack with each sample of `alone` behind them as a separate
-/// chain.
+/// Compares material on a binpack of samples, with each of `alone` as a separate chain behind.
 fn with_chains_of_one(samples: &[Sample], alone: &[Sample]) -> Value {
     let mut bytes = write(&binpack::FORMAT, samples).expect("games");
     for sample in alone {

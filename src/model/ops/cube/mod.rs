@@ -5,7 +5,7 @@
 #![allow(
     clippy::needless_range_loop,
     clippy::manual_range_contains,
-    reason = "kernels know neither iterators nor ranges that contain"
+    reason = "kernels support neither iterators nor ranges that contain"
 )]
 
 mod chunks;
