@@ -64,7 +64,7 @@ pub struct Config {
     /// Centipawns per logit of the model.
     pub scale: f64,
     /// The win-rate model of the data's scores.
-    pub promise: WinRateModel,
+    pub win_rate: WinRateModel,
     pub loss: Loss,
     /// Format of all files; none: it is detected for each.
     pub format: Option<&'static Format>,
@@ -165,12 +165,12 @@ impl Config {
 
     /// Targets of positions: first without a source, then of each source.
     pub fn source_targets(&self) -> Vec<SourceTarget> {
-        let promise = self.promise;
+        let win_rate = self.win_rate;
         let own = |source: &Source| {
-            let scale = source.score_scale.unwrap_or(promise.scale);
-            SourceTarget::new(WinRateModel { scale, ..promise }, source.wdl)
+            let scale = source.score_scale.unwrap_or(win_rate.scale);
+            SourceTarget::new(WinRateModel { scale, ..win_rate }, source.wdl)
         };
-        [promise.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
+        [win_rate.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
     }
 
     /// Whether there are validation positions; else there is no validation loss.

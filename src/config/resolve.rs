@@ -73,7 +73,7 @@ impl Config {
         let test = file.data.test.map_or(if separate { Test(1.0) } else { Test::DEFAULT }, Test);
         let of_scores = file.target.score_scale.filter(|_| is_net).map(f64::round);
         let scale = file.target.scale.or(of_scores).unwrap_or(Scales::default().scale.into());
-        let promise = WinRateModel {
+        let win_rate = WinRateModel {
             scale: file.target.score_scale.unwrap_or(scale),
             offset: file.target.score_offset.unwrap_or(0.0),
         };
@@ -94,7 +94,7 @@ impl Config {
                     "expected a whole number from 1 to 32767, the \
                      net's SCALE",
                 )?;
-                let is_near = (scale / promise.scale - 1.0).abs() <= NEARLY;
+                let is_near = (scale / win_rate.scale - 1.0).abs() <= NEARLY;
                 require(
                     file.target.scale.is_some() || is_near,
                     "target.score_scale",
@@ -134,7 +134,7 @@ impl Config {
             (None, None, None) => unreachable!("one model is there"),
         };
         if file.target.scale.is_some() {
-            file.target.score_scale = Some(promise.scale);
+            file.target.score_scale = Some(win_rate.scale);
         }
         file.data.test = Some(test.0);
         let text = toml::to_string(&file).expect("a config has a TOML form");
@@ -152,7 +152,7 @@ impl Config {
             batch,
             test,
             scale,
-            promise,
+            win_rate,
             loss,
             format,
             sources,

@@ -16,7 +16,11 @@ pub trait Player {
     fn search(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault>;
 
     /// Searches without memory of earlier searches, so that the result depends on the line alone.
-    fn search_anew(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault>;
+    fn search_without_memory(
+        &mut self,
+        line: &GameLine,
+        limit: Limit,
+    ) -> Result<MoveResult, EngineFault>;
 }
 
 /// A participant that can start players for several boards.

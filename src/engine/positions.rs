@@ -97,7 +97,7 @@ fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sampl
         .map_err(|error| ItemError::Item { fen: position.fen(), reason: error.to_string() })?;
     let line = GameLine::new(chess);
     let score = if !line.chess().legal_moves().is_empty() {
-        player.search_anew(&line, limit)?.score
+        player.search_without_memory(&line, limit)?.score
     } else if line.chess().is_check() {
         Score::Mate(0)
     } else {

@@ -78,7 +78,7 @@ fn play(
     let mut last = String::new();
     for start in opener.openings(number) {
         let line = GameLine::new(start.clone());
-        let searched = player.search_anew(&line, job.limit)?;
+        let searched = player.search_without_memory(&line, job.limit)?;
         if searched.score.centipawns().unsigned_abs() > bound.unsigned_abs() {
             last = line.fen();
             continue;

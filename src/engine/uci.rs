@@ -314,7 +314,11 @@ fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
 }
 
 impl Player for Uci {
-    fn search_anew(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
+    fn search_without_memory(
+        &mut self,
+        line: &GameLine,
+        limit: Limit,
+    ) -> Result<MoveResult, EngineFault> {
         self.send("ucinewgame", &line.fen())?;
         self.ready("ucinewgame", &line.fen())?;
         self.search(line, limit)

@@ -151,7 +151,7 @@ pub fn read_traces(
     own: &EngineTerms,
     encoder: &TermsEncoder,
 ) -> Result<([Store; 2], TermCounts), LoadError> {
-    let mut tally = TermCounts::new(own.list.len());
+    let mut term_counts = TermCounts::new(own.list.len());
     let mut found: [EncodedTerms; 2] = Default::default();
     for (plan, trains) in [(Some(plan.clone()), true), (plan.validating(), false)] {
         let Some(plan) = plan else { continue };
@@ -163,11 +163,11 @@ pub fn read_traces(
             found[1] = take(&mut found[1]).join(validation.found);
             if trains {
                 found[0] = take(&mut found[0]).join(train.found);
-                tally.join(&of_file);
+                term_counts.join(&of_file);
             }
         }
     }
-    Ok((found.map(Store::new), tally))
+    Ok((found.map(Store::new), term_counts))
 }
 
 /// Positions that are collected for a store.
@@ -202,7 +202,7 @@ fn read(
     encoder: &TermsEncoder,
 ) -> Result<([Side; 2], TermCounts), LoadError> {
     let mut sides: [Side; 2] = Default::default();
-    let mut tally = TermCounts::new(own.list.len());
+    let mut term_counts = TermCounts::new(own.list.len());
     let mut left = plan.reading.limit.unwrap_or(u64::MAX);
     trace::read(path, own, plan.bad_records, |traced| {
         let unscored = plan.reading.scores && traced.sample.score.is_none();
@@ -214,10 +214,10 @@ fn read(
             Subset::Train => {
                 for Entry { term, white, black } in &traced.entries {
                     let times = u64::from(white.unsigned_abs()) + u64::from(black.unsigned_abs());
-                    tally.times[usize::from(*term)] += times;
+                    term_counts.times[usize::from(*term)] += times;
                 }
-                tally.middlegame += own.shares(traced.phase, traced.scale)[0];
-                tally.positions += 1;
+                term_counts.middlegame += own.shares(traced.phase, traced.scale)[0];
+                term_counts.positions += 1;
                 sides[0].push(traced, own, encoder);
             }
             Subset::Validation => sides[1].push(traced, own, encoder),
@@ -225,7 +225,7 @@ fn read(
         }
     })?;
     sides.iter_mut().for_each(|side| side.close(encoder));
-    Ok((sides, tally))
+    Ok((sides, term_counts))
 }
 
 /// Adds a position to the rows.

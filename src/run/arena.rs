@@ -223,7 +223,7 @@ fn opening(
         let line = GameLine::new(start.clone());
         if opener.has_choice() {
             for side in &mut *sides {
-                let seen = side.search_anew(&line, limit)?.score;
+                let seen = side.search_without_memory(&line, limit)?.score;
                 if seen.centipawns().unsigned_abs() > bound {
                     continue 'next;
                 }
@@ -262,7 +262,7 @@ fn game<'a>(
         let watch = Stopwatch::start();
         let answer = match begun {
             true => sides[side].search(line, limit),
-            false => sides[side].search_anew(line, limit),
+            false => sides[side].search_without_memory(line, limit),
         };
         let (took, clock) = (watch.milliseconds(), &mut clocks[side]);
         let in_time = took <= clock.left + GRACE;

@@ -219,11 +219,11 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
     let source_targets = config.source_targets();
     if source_targets[1..]
         .iter()
-        .any(|own| own.promise != source_targets[0].promise || own.wdl.is_some())
+        .any(|own| own.win_rate != source_targets[0].win_rate || own.wdl.is_some())
     {
         return None;
     }
-    let (wdl, scale) = (config.final_wdl(), config.promise.scale);
+    let (wdl, scale) = (config.final_wdl(), config.win_rate.scale);
     let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
     let note = format!("the target is {wdl} * result + {rest} * sigmoid(score / {scale})");
     Some((targets_of(samples, config)?, note))
@@ -231,9 +231,9 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
 
 /// Target of each position at the end of a run with this config; none if a score is missing.
 pub fn targets_of(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
-    let (wdl, promise) = (config.final_wdl(), config.promise);
+    let (wdl, win_rate) = (config.final_wdl(), config.win_rate);
     let target = |sample: &Sample| {
-        let expected = promise.of(sample.score?.into());
+        let expected = win_rate.of(sample.score?.into());
         Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)
     };
     samples.iter().map(target).collect()

@@ -109,7 +109,11 @@ impl Player for AtBoard<'_> {
         Ok(MoveResult { best, score: found.score, depth: found.depth })
     }
 
-    fn search_anew(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
+    fn search_without_memory(
+        &mut self,
+        line: &GameLine,
+        limit: Limit,
+    ) -> Result<MoveResult, EngineFault> {
         self.searcher.clear();
         self.search(line, limit)
     }

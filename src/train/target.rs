@@ -1,4 +1,4 @@
-//! Training targets, `wdl * result + (1 - wdl) * promise(score)`, and the losses against them.
+//! Training targets, `wdl * result + (1 - wdl) * win_rate(score)`, and the losses against them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl WinRateModel {
 
 #[derive(Clone, Debug)]
 pub struct SourceTarget {
-    pub(crate) promise: WinRateModel,
+    pub(crate) win_rate: WinRateModel,
     /// Weight of the result in the target; none: the run's.
     pub(crate) wdl: Option<f64>,
     /// Expected results of whole centipawns from `-NEAR` to `NEAR`: computing them for each
@@ -56,9 +56,9 @@ pub struct SourceTarget {
 const NEAR: i32 = 4096;
 
 impl SourceTarget {
-    pub fn new(promise: WinRateModel, wdl: Option<f64>) -> Self {
-        let near = (-NEAR..=NEAR).map(|score| promise.of(score.into())).collect();
-        Self { promise, wdl, near }
+    pub fn new(win_rate: WinRateModel, wdl: Option<f64>) -> Self {
+        let near = (-NEAR..=NEAR).map(|score| win_rate.of(score.into())).collect();
+        Self { win_rate, wdl, near }
     }
 
     /// The expected result of a score in centipawns, 0 to 1.
@@ -66,14 +66,14 @@ impl SourceTarget {
         let whole = score as i32;
         match self.near.get(whole.saturating_add(NEAR) as usize) {
             Some(&expected) if whole as f32 == score => expected,
-            _ => self.promise.of(score.into()),
+            _ => self.win_rate.of(score.into()),
         }
     }
 }
 
 impl From<WinRateModel> for SourceTarget {
-    fn from(promise: WinRateModel) -> Self {
-        Self::new(promise, None)
+    fn from(win_rate: WinRateModel) -> Self {
+        Self::new(win_rate, None)
     }
 }
 

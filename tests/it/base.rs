@@ -84,7 +84,7 @@ fn sum_learns_evaluates_and_plays() {
     for (path, out, scale, below) in cases {
         said(&mut train(&written(&folder, &config(path, "wdl = 0.3", 6)), out));
         let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
-        assert_eq!((recipe.config.scale, recipe.config.promise.scale), (scale, 126.0));
+        assert_eq!((recipe.config.scale, recipe.config.win_rate.scale), (scale, 126.0));
         let samples =
             collect(&nnuance::run::recipe::plan(&recipe.config), Part::Validation, &|_| ())
                 .unwrap();

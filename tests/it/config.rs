@@ -264,7 +264,7 @@ fn stages_with_lengths() {
 fn scale_follows_the_scores() {
     let scales = |overrides: &[&str]| {
         let config = set(overrides).expect("a config");
-        (config.scale, config.promise.scale)
+        (config.scale, config.win_rate.scale)
     };
     assert_eq!(scales(&[]), (400.0, 400.0));
     assert_eq!(scales(&["target.score_scale=126.4"]), (126.0, 126.4));

@@ -59,7 +59,7 @@ pub struct TermData {
     /// Number of positions with each term; none for streamed data.
     pub counts: Option<Vec<u64>>,
     /// Number of occurrences of each term in some of the positions.
-    pub tally: TermCounts,
+    pub term_counts: TermCounts,
 }
 
 /// Most positions in memory as handcrafted terms, of some 250 bytes each.
@@ -387,9 +387,9 @@ fn positions(
     }
     let encoder = encoder(&terms);
     let weights = begin(config, &terms, &start, &fitted, place, listener)?;
-    let tally = TermCounts::of(&scan.some);
+    let term_counts = TermCounts::of(&scan.some);
     let validation = validation(config, &encoder, &scan.validation.samples);
-    let terms = Some(TermData { terms, start, counts, tally });
+    let terms = Some(TermData { terms, start, counts, term_counts });
     Ok((Data { scan, validation, encoder: Some(encoder), source, terms }, weights))
 }
 
@@ -404,13 +404,13 @@ fn traces(
     let own = terms.own.clone().context("an engine's terms")?;
     let plan = recipe::plan(config);
     let mut scan = read(&plan, u64::MAX, None, listener)?;
-    let ([store, mut validation], tally) = read_traces(&plan, &own, &terms.encoder(&start))?;
+    let ([store, mut validation], term_counts) = read_traces(&plan, &own, &terms.encoder(&start))?;
     let store = frozen_store(store, &mut terms, &start, listener);
     validation.freeze(&terms.encoder(&start));
     let weights = begin(config, &terms, &start, &store.subsample(FIT_ON), place, listener)?;
     scan.train = store.len() as u64;
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
-    let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), tally });
+    let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), term_counts });
     let source = stored(store, config, place);
     Ok((Data { scan, validation, encoder: None, source, terms }, weights))
 }

@@ -138,10 +138,10 @@ fn terms(
     let results = results(recipe, tuned, &errors, &exact)?;
     let times = |result: &TermResult| {
         let term = tuned.terms.list.terms.iter().position(|term| term.name == result.name);
-        term.and_then(|term| tuned.tally.times.get(term)).copied().unwrap_or(0) as f64
+        term.and_then(|term| tuned.term_counts.times.get(term)).copied().unwrap_or(0) as f64
     };
     let counted = results.iter().map(|result| (result, times(result)));
-    let effective = EffectiveValues::of(counted, tuned.tally.phase());
+    let effective = EffectiveValues::of(counted, tuned.term_counts.phase());
     write(folder::TERMS_CSV, csv(&results))?;
     Ok(effective)
 }
