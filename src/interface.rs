@@ -18,7 +18,7 @@ pub enum Command {
         value: String,
     },
     Position(Box<Game>),
-    Go(Go),
+    Go(GoCommand),
     Stop,
     Quit,
     /// Extension: prints the value of the evaluation.
@@ -29,7 +29,7 @@ pub enum Command {
 
 /// Arguments of the command `go`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Go {
+pub struct GoCommand {
     pub limits: Limits,
     /// Milliseconds for this move.
     pub movetime: Option<u64>,
@@ -39,7 +39,7 @@ pub struct Go {
     pub infinite: bool,
 }
 
-impl Go {
+impl GoCommand {
     /// Time for the side to move, less `overhead` milliseconds; none without a limit.
     pub fn budget(&self, turn: Color, overhead: u64) -> Option<Budget> {
         if self.infinite {
@@ -125,8 +125,8 @@ fn position<'a>(
     Ok(game)
 }
 
-fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Go, String> {
-    let mut go = Go::default();
+fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<GoCommand, String> {
+    let mut go = GoCommand::default();
     let (mut times, mut increments, mut to_go) = ([None; 2], [0; 2], None);
     while let Some(word) = words.next() {
         let mut number = || -> Result<u64, String> {

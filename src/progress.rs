@@ -29,9 +29,9 @@ pub trait Progress: Sync {
 }
 
 /// Shows no progress and never stops.
-pub struct Silent;
+pub struct SilentProgress;
 
-impl Progress for Silent {}
+impl Progress for SilentProgress {}
 
 /// Work in progress; it ends when this is dropped.
 pub struct WorkGuard<'a>(&'a dyn Progress);

@@ -11,7 +11,7 @@ use super::{cluster, export, out};
 use crate::config::Config;
 use crate::report::Table;
 use crate::run::folder::{self, RunFolder};
-use crate::run::train::{Finished, RunContext, RunResult, begin, join, resume};
+use crate::run::train::{FinishedRun, RunContext, RunResult, begin, join, resume};
 use crate::train::End;
 
 /// Train a net, or handcrafted terms, as a config says
@@ -84,8 +84,8 @@ pub fn default_folder(config: &Path) -> PathBuf {
 }
 
 /// The losses and files of a run, and what changed.
-fn text(finished: &Finished) -> String {
-    let Finished { folder, what, training_loss, made, page } = finished;
+fn text(finished: &FinishedRun) -> String {
+    let FinishedRun { folder, what, training_loss, made, page } = finished;
     let file = |name: &str| folder.join(name).display().to_string();
     let (mut table, mut after) = (Table::facts(), Vec::new());
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);

@@ -14,7 +14,7 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _};
 use super::options::Place;
 use super::terminal::Terminal;
 use crate::engine::{PlayerFactory as _, clock::Alarm};
-use crate::interface::{self, Command, Go};
+use crate::interface::{self, Command, GoCommand};
 use crate::model::Precision;
 use crate::run::SearchPlayer;
 use crate::sample::Position;
@@ -190,7 +190,7 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn go(&mut self, go: Go) {
+    fn go(&mut self, go: GoCommand) {
         // The alarm is for one search.
         if self.is_endless || self.is_timed {
             self.halt();

@@ -14,7 +14,7 @@ use crate::model::Precision;
 use crate::net;
 use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
-use crate::train::optimizer::{Name, Settings, stands_for};
+use crate::train::optimizer::{OptimizerName, Settings, stands_for};
 use crate::train::schedule::Stages;
 use crate::train::target::WinRateModel;
 
@@ -221,11 +221,15 @@ impl Optimizer {
     /// Resolves the optimiser with defaults that fit the model: weights of nets are clipped so that
     /// they quantise; handcrafted weights are centipawns without bounds. Used keys are completed.
     fn resolve(&mut self, is_net: bool) -> Settings {
-        let name = *self.name.get_or_insert(if is_net { Name::AdamW } else { Name::Adam });
+        let name = *self.name.get_or_insert(if is_net {
+            OptimizerName::AdamW
+        } else {
+            OptimizerName::Adam
+        });
         let usual = Settings::usual(name);
         match name {
-            Name::GaussNewton => _ = self.prior.get_or_insert(usual.prior),
-            Name::LocalSearch => _ = self.step.get_or_insert(usual.step),
+            OptimizerName::GaussNewton => _ = self.prior.get_or_insert(usual.prior),
+            OptimizerName::LocalSearch => _ = self.step.get_or_insert(usual.step),
             _ => {}
         }
         Settings {
@@ -248,7 +252,7 @@ impl Optimizer {
 /// positions, end by themselves and have no learning rate.
 fn check_method(file: &ConfigFile) -> Checked {
     let ConfigFile { data, optimizer, schedule, .. } = file;
-    let usual = if file.net.is_some() { Name::AdamW } else { Name::Adam };
+    let usual = if file.net.is_some() { OptimizerName::AdamW } else { OptimizerName::Adam };
     let name = optimizer.name.unwrap_or(usual);
     let direct = name.is_direct();
     require(
@@ -276,11 +280,11 @@ fn check_method(file: &ConfigFile) -> Checked {
         (
             "optimizer.bias_correction",
             optimizer.bias_correction == Some(false),
-            name == Name::AdamW,
+            name == OptimizerName::AdamW,
         ),
         ("optimizer.average_decay", optimizer.average_decay.is_some(), !direct),
-        ("optimizer.prior", optimizer.prior.is_some(), name == Name::GaussNewton),
-        ("optimizer.step", optimizer.step.is_some(), name == Name::LocalSearch),
+        ("optimizer.prior", optimizer.prior.is_some(), name == OptimizerName::GaussNewton),
+        ("optimizer.step", optimizer.step.is_some(), name == OptimizerName::LocalSearch),
     ] {
         let reason = format!("{} does not have it; remove the key", name.text());
         require(!is_given || fits, key, &reason)?;
@@ -438,7 +442,7 @@ fn check_schedule(file: &ConfigFile, direct: bool) -> Checked {
 }
 
 /// Checks the loss, the weights of positions and the objective.
-fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
+fn check_target(file: &ConfigFile, name: OptimizerName) -> Checked<Loss> {
     let ConfigFile { target, net, traces, .. } = file;
     let (shape, asymmetry) = (target.loss, target.asymmetry.unwrap_or(0.0));
     let loss = Loss { shape, power: target.power.unwrap_or(Loss::SQUARED.power), asymmetry };
@@ -449,7 +453,7 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
     }
     let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
     let level = target.weights.is_level();
-    let gauss = name == Name::GaussNewton;
+    let gauss = name == OptimizerName::GaussNewton;
     let sees_as_mover =
         net.as_ref().is_some_and(|net| net.inputs.point_of_view() == PointOfView::SideToMove);
     for (holds, key, reason) in [
@@ -483,7 +487,7 @@ fn check_target(file: &ConfigFile, name: Name) -> Checked<Loss> {
             "traces cannot be searched; use `learn = \"values\"`",
         ),
         (
-            !(moves && name == Name::LocalSearch),
+            !(moves && name == OptimizerName::LocalSearch),
             "optimizer.name",
             "local-search cannot learn moves; gauss-newton can",
         ),

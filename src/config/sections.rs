@@ -11,7 +11,7 @@ use crate::loss::LossShape;
 use crate::model::Precision;
 use crate::point_of_view::PointOfView;
 use crate::scales::{HeadFormat, Scales};
-use crate::train::optimizer::{Layers, Name};
+use crate::train::optimizer::{Layers, OptimizerName};
 use crate::train::schedule::{Length, Stages};
 
 /// A config as written in a file; exactly one of `net`, `terms` and `traces` is given.
@@ -217,7 +217,7 @@ pub enum Objective {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Optimizer {
-    pub name: Option<Name>,
+    pub name: Option<OptimizerName>,
     pub beta1: Option<f64>,
     pub beta2: Option<f64>,
     pub epsilon: Option<f64>,

@@ -68,7 +68,7 @@ struct Entry<N> {
 #[derive(Debug)]
 pub struct Journal<N> {
     path: PathBuf,
-    file: Locked,
+    file: LockedFile,
     output_path: PathBuf,
     output: File,
     progress: Progress,
@@ -104,7 +104,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
             TryLockError::WouldBlock => JournalError::Busy(output_path.to_path_buf()),
             TryLockError::Error(error) => failed(error).into(),
         })?;
-        let mut file = Locked(file);
+        let mut file = LockedFile(file);
         let mut bytes = Vec::new();
         file.0.read_to_end(&mut bytes).map_err(failed)?;
         let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
@@ -207,9 +207,9 @@ fn difference(
 
 /// The journal's file, locked until it is dropped.
 #[derive(Debug)]
-struct Locked(File);
+struct LockedFile(File);
 
-impl Drop for Locked {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         // A starting engine may still inherit it, so it is unlocked.
         let _ = self.0.unlock();

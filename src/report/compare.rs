@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::elo::{Elo, Meeting, Verdict, ratings};
 use super::estimate::{Estimate, FEW_GROUPS, Groups, Means};
-use super::fitted::Fitted;
+use super::fitted::FittedEvaluation;
 use super::table::{UNKNOWN, amount, between, interval, loss, wrap};
 use super::{Table, chance};
 use crate::digits::grouped;
@@ -75,7 +75,7 @@ pub struct Pair {
 /// Measures evaluations, each at its own best scale, fitted on other groups.
 pub fn compare(evaluations: &[Predictions], truth: &Truth) -> Result<Comparison, CompareError> {
     let groups = truth.grouped();
-    let fitted = Fitted::all(evaluations, truth, &groups)?;
+    let fitted = FittedEvaluation::all(evaluations, truth, &groups)?;
     Ok(measure(evaluations, truth, &groups, &fitted))
 }
 
@@ -84,7 +84,7 @@ pub(super) fn measure(
     evaluations: &[Predictions],
     truth: &Truth,
     groups: &Groups,
-    fitted: &[Fitted],
+    fitted: &[FittedEvaluation],
 ) -> Comparison {
     // Columns: losses against the results, then against the targets.
     let count = evaluations.len();

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Table;
 use super::compare::{self, CompareError, Comparison, Predictions, Truth};
 use super::estimate::{Estimate, Groups, Means};
-use super::fitted::Fitted;
+use super::fitted::FittedEvaluation;
 use super::table::{interval, loss, wrap};
 use crate::digits::grouped;
 
@@ -121,7 +121,7 @@ pub fn deep(
     depth: &ComparisonInputs,
 ) -> Result<DeepComparison, CompareError> {
     let groups = truth.grouped();
-    let fitted = Fitted::all(evaluations, truth, &groups)?;
+    let fitted = FittedEvaluation::all(evaluations, truth, &groups)?;
     let comparison = compare::measure(evaluations, truth, &groups, &fitted);
     let results = &truth.results;
     let expected: Vec<Vec<f64>> =
@@ -203,7 +203,7 @@ fn by_phase(
 pub fn quantising(pair: [&Predictions; 2], truth: &Truth) -> Result<Quantising, CompareError> {
     let groups = truth.grouped();
     let both = pair.map(Predictions::clone);
-    let fitted = Fitted::all(&both, truth, &groups)?;
+    let fitted = FittedEvaluation::all(&both, truth, &groups)?;
     let columns =
         [0, 1].map(|i| groups.sums(squares(&fitted[i].expected(&both[i], truth), &truth.results)));
     let [floats, integers] = pair.map(|one| one.centipawns().unwrap_or_default());

@@ -21,12 +21,12 @@ pub struct Sums {
 /// Sums the losses of each group.
 pub fn sums(evaluation: &Predictions, truth: &Truth) -> Result<Sums, CompareError> {
     let groups = truth.grouped();
-    let fitted = Fitted::all(std::slice::from_ref(evaluation), truth, &groups)?.remove(0);
+    let fitted = FittedEvaluation::all(std::slice::from_ref(evaluation), truth, &groups)?.remove(0);
     let against = |numbers: &Vec<f64>| fitted.errors(evaluation, truth, &groups, numbers);
     Ok(Sums { results: against(&truth.results), targets: truth.targets.as_ref().map(against) })
 }
 
-pub(super) struct Fitted {
+pub(super) struct FittedEvaluation {
     folds: [Fold; PARTS],
     /// Effect of each group's weight on the fit of each part.
     moves: Vec<[f64; PARTS]>,
@@ -42,7 +42,7 @@ pub(super) struct Fold {
     constant: f64,
 }
 
-impl Fitted {
+impl FittedEvaluation {
     pub fn all(
         evaluations: &[Predictions],
         truth: &Truth,

@@ -18,7 +18,7 @@ use crate::engine::player::MoveResult;
 use crate::engine::pool::{self, AttemptedItem, ItemError, Workers};
 use crate::engine::uci::{EngineFault, GameLine};
 use crate::engine::{Clock, EngineError, JobPart, Limit, Player, PlayerFactory};
-use crate::format::pgn::Annotated;
+use crate::format::pgn::AnnotatedGame;
 use crate::progress::Progress;
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
 
@@ -341,7 +341,7 @@ impl Recorder {
             let digests = DIGESTS.into_iter().zip(players);
             let digests = digests.filter_map(|(tag, player)| Some((tag, player.digest.clone()?)));
             let end = ("Termination", termination(game.ending).to_string());
-            let annotated = Annotated {
+            let annotated = AnnotatedGame {
                 event: "nnuance match",
                 round: format!("{}.{}", number + 1, which + 1),
                 players: players.map(|player| &player.name[..]),

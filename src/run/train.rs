@@ -26,7 +26,7 @@ use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
 use crate::weights::Weights;
 use data::Data;
-pub use finish::{Finished, NothingLearnt, RunResult};
+pub use finish::{FinishedRun, NothingLearnt, RunResult};
 pub use join::join;
 pub use resume::resume;
 
@@ -42,7 +42,11 @@ pub struct RunContext<'a> {
 }
 
 /// Starts a run; returns its result, or none if it was interrupted.
-pub fn begin(config: Config, folder: &RunFolder, means: &RunContext) -> Result<Option<Finished>> {
+pub fn begin(
+    config: Config,
+    folder: &RunFolder,
+    means: &RunContext,
+) -> Result<Option<FinishedRun>> {
     let place = means.place.open_for(&config)?;
     let (recipe, began) = start::recipe(config, &place, means.listener)?;
     join::broadcast_recipe(&recipe, None, &place, means.ranks)?;
@@ -135,7 +139,7 @@ impl Run {
         settings: &Settings,
         folder: &RunFolder,
         means: &RunContext,
-    ) -> Result<Option<Finished>> {
+    ) -> Result<Option<FinishedRun>> {
         let &RunContext { listener, page, ranks, .. } = means;
         if !ranks.is_alone() {
             ranks.broadcast(&mut checkpoint.to_bytes());

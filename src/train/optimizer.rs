@@ -23,14 +23,14 @@ const PRIOR: f64 = 50.0;
 /// The `[optimizer]` section of a config, complete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    pub name: Name,
+    pub name: OptimizerName,
     /// Decay of the mean of gradients, or the momentum (SGD).
     pub beta1: f64,
     /// Decay of the mean of squared gradients.
     pub beta2: f64,
     /// Keeps divisors away from zero.
     pub epsilon: f64,
-    /// Multiplied by the learning rate, or added to the gradient: see [`Name::decays_apart`].
+    /// Multiplied by the learning rate, or added to the gradient: see [`OptimizerName::decays_apart`].
     pub weight_decay: f64,
     /// Whether Adam corrects its means for their start at zero.
     pub bias_correction: bool,
@@ -48,7 +48,7 @@ pub struct Settings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Name {
+pub enum OptimizerName {
     /// Adam with weight decay outside of the means; the usual one for nets.
     AdamW,
     /// Steps by the running means of gradients and of their squares.
@@ -69,7 +69,7 @@ pub enum Name {
     LocalSearch,
 }
 
-impl Name {
+impl OptimizerName {
     /// The name in configs.
     pub fn text(self) -> String {
         let name = serde_json::to_value(self).expect("a name is text");
@@ -78,21 +78,21 @@ impl Name {
 
     /// Whether it uses all positions at once and ends by itself, without gradient steps.
     pub fn is_direct(self) -> bool {
-        matches!(self, Name::GaussNewton | Name::LocalSearch)
+        matches!(self, OptimizerName::GaussNewton | OptimizerName::LocalSearch)
     }
 
     /// Whether weights decay by the learning rate, outside of the gradients.
     pub fn decays_apart(self) -> bool {
-        matches!(self, Name::AdamW | Name::RAdam | Name::Ranger)
+        matches!(self, OptimizerName::AdamW | OptimizerName::RAdam | OptimizerName::Ranger)
     }
 }
 
 impl Settings {
     /// Usual values of the method, without clips.
-    pub fn usual(name: Name) -> Self {
+    pub fn usual(name: OptimizerName) -> Self {
         Self {
             name,
-            beta1: if name == Name::Ranger { 0.95 } else { 0.9 },
+            beta1: if name == OptimizerName::Ranger { 0.95 } else { 0.9 },
             beta2: 0.999,
             epsilon: 1e-8,
             weight_decay: if name.decays_apart() { 0.01 } else { 0.0 },
@@ -117,8 +117,8 @@ impl Settings {
     /// Number of state arrays per parameter.
     fn states(&self) -> usize {
         match self.name {
-            Name::Ranger => 3,
-            Name::Sgd | Name::AdaGrad => 1,
+            OptimizerName::Ranger => 3,
+            OptimizerName::Sgd | OptimizerName::AdaGrad => 1,
             _ => 2,
         }
     }
@@ -130,14 +130,14 @@ impl Settings {
         let clip = layer.clip.unwrap_or(self.clip);
         let weight_decay = layer.decay.unwrap_or(self.weight_decay);
         match name {
-            Name::AdaGrad => AdaGrad::at(rate, epsilon, weight_decay, clip),
-            Name::Sgd => Sgd::at(rate, beta1, weight_decay, clip),
+            OptimizerName::AdaGrad => AdaGrad::at(rate, epsilon, weight_decay, clip),
+            OptimizerName::Sgd => Sgd::at(rate, beta1, weight_decay, clip),
             _ => {
                 let (decay, coupled_decay) = match name.decays_apart() {
                     true => (weight_decay, 0.0),
                     false => (0.0, weight_decay),
                 };
-                let rectified = matches!(name, Name::RAdam | Name::Ranger);
+                let rectified = matches!(name, OptimizerName::RAdam | OptimizerName::Ranger);
                 let rule = Adam {
                     beta1,
                     beta2,
@@ -245,7 +245,7 @@ impl Optimizer {
     /// The instructions by which rows take missed steps with gradient 0, if allowed.
     fn can_wait(&self, device: &Device) -> Option<Level> {
         let Settings { name, average_decay, .. } = &self.settings;
-        let waits = *name != Name::Ranger && average_decay.is_none() && !is_gpu(device);
+        let waits = *name != OptimizerName::Ranger && average_decay.is_none() && !is_gpu(device);
         self.level.filter(|_| waits)
     }
 
@@ -300,7 +300,7 @@ impl Optimizer {
         mut touched: Option<&[u32]>,
     ) -> Tensor<D> {
         let mut state = self.states.remove(&id).unwrap_or_default();
-        let (shape, is_ranger) = (parameter.shape(), self.settings.name == Name::Ranger);
+        let (shape, is_ranger) = (parameter.shape(), self.settings.name == OptimizerName::Ranger);
         let waits = self.can_wait(&parameter.device());
         if let (Some(rows), None) = (touched, waits) {
             gradient = dense_rows(gradient, rows, shape.clone());

@@ -11,7 +11,7 @@ use nnuance::hce::{HceEvaluator, HceWeights, terms};
 use nnuance::loader::{Base, Below, Encoder, Part, Plan, Stream, collect};
 use nnuance::loss::sigmoid;
 use nnuance::model::{Compute, Device};
-use nnuance::progress::Silent;
+use nnuance::progress::SilentProgress;
 use nnuance::report::Values;
 use nnuance::run::objective::Searcher;
 use nnuance::run::{Evaluator, recipe};
@@ -54,7 +54,7 @@ fn terms_in(folder: &TempDir) -> String {
 
 fn open(path: &Path) -> Evaluator {
     let place = (Device::flex(), Compute::Plain);
-    Evaluator::open(&path.to_string_lossy(), &place, &Silent).unwrap()
+    Evaluator::open(&path.to_string_lossy(), &place, &SilentProgress).unwrap()
 }
 
 fn cp(evaluator: &Evaluator, samples: &[Sample]) -> Vec<f64> {

@@ -3,7 +3,7 @@
 use assert_cmd::Command;
 use nnuance::loader::{Part, Plan, collect};
 use nnuance::model::{Compute, Device};
-use nnuance::progress::Silent;
+use nnuance::progress::SilentProgress;
 use nnuance::report::Values;
 use nnuance::report::fit::{fit, loss};
 use nnuance::run::Evaluator;
@@ -42,7 +42,7 @@ fn figures_of_known_evaluations() {
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let place = (Device::flex(), Compute::Plain);
     for name in &names {
-        let evaluator = Evaluator::open(name, &place, &Silent).unwrap();
+        let evaluator = Evaluator::open(name, &place, &SilentProgress).unwrap();
         let figures = FIGURES.iter().find(|it| it.0 == evaluator.name);
         let (_, fixed, fitted, scale) = figures.expect("a figure");
         let digits = |loss: f64| format!("{loss:.6}")[1..].to_string();

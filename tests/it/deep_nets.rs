@@ -11,7 +11,7 @@ use nnuance::loader::Encoder;
 use nnuance::loss::sigmoid;
 use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, SetRows, to_host};
 use nnuance::sample::Sample;
-use nnuance::train::optimizer::{Name, Settings};
+use nnuance::train::optimizer::{OptimizerName, Settings};
 use nnuance::train::target::{WinRateModel, targets};
 use nnuance::weights::Weights;
 
@@ -284,7 +284,9 @@ fn steps_of_adam() {
         }
         model.weights()
     };
-    for (name, bias_correction) in [(Name::AdamW, true), (Name::AdamW, false), (Name::Adam, true)] {
+    for (name, bias_correction) in
+        [(OptimizerName::AdamW, true), (OptimizerName::AdamW, false), (OptimizerName::Adam, true)]
+    {
         for clip in [0.0, 0.3] {
             let usual = Settings::usual(name);
             let settings = Settings { bias_correction, clip, weight_decay: 0.02, ..usual };

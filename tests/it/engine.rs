@@ -140,7 +140,7 @@ pub fn stockfish() -> Option<EngineSettings> {
     need::engine("stockfish").map(EngineSettings::new)
 }
 
-pub use nnuance::progress::Silent as Quiet;
+pub use nnuance::progress::SilentProgress as Quiet;
 
 pub fn read(path: &Path) -> Vec<Sample> {
     formats::read(path).unwrap()

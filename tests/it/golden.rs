@@ -9,7 +9,7 @@ use nnuance::loss::Loss;
 use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
 use nnuance::progress::Progress;
 use nnuance::train::checkpoint::Checkpoint;
-use nnuance::train::optimizer::{self, Name};
+use nnuance::train::optimizer::{self, OptimizerName};
 use nnuance::train::ranks::SingleRank;
 use nnuance::train::schedule::Schedule;
 use nnuance::train::target::WinRateModel;
@@ -73,7 +73,7 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
         optimizer: optimizer::Settings {
             bias_correction,
             clip: 1.98,
-            ..optimizer::Settings::usual(Name::AdamW)
+            ..optimizer::Settings::usual(OptimizerName::AdamW)
         },
         validate_every: 1,
         checkpoint_every: 100,

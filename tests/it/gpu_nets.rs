@@ -6,7 +6,7 @@ use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
 use nnuance::batch::Batch;
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Compute, Device, Kind, LossGradients, Model, to_host};
-use nnuance::train::optimizer::{Name, Settings};
+use nnuance::train::optimizer::{OptimizerName, Settings};
 use nnuance::weights::Weights;
 
 use crate::gpu::{GPU, bits, check_within, flex, gpu, room, with_room};
@@ -91,7 +91,7 @@ fn arrays_have_clips_and_rates() {
 #[test]
 fn ten_steps_of_every_net() {
     let Some(gpu) = gpu() else { return };
-    let settings = Settings { clip: 1.98, ..Settings::usual(Name::AdamW) };
+    let settings = Settings { clip: 1.98, ..Settings::usual(OptimizerName::AdamW) };
     for (net, seed) in nets().into_iter().filter(|(net, _)| net.buckets > 1) {
         let train = |device: &Device, compute| {
             let mut model = model(&net, &drawn::weights(&net, seed), device, compute);

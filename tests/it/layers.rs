@@ -4,7 +4,7 @@ use nnuance::architecture::Architecture;
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Backend, Compute, Device, Kind, Level, Model, Precision};
-use nnuance::train::optimizer::{Name, Optimizer, Settings};
+use nnuance::train::optimizer::{Optimizer, OptimizerName, Settings};
 use nnuance::weights::Weights;
 
 use crate::largest::largest;
@@ -65,7 +65,7 @@ pub fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
 
 /// Ranger's lookahead comes after six.
 fn steps(settings: &Settings) -> u64 {
-    if settings.name == Name::Ranger { 8 } else { 4 }
+    if settings.name == OptimizerName::Ranger { 8 } else { 4 }
 }
 
 /// A net, and gradients for some steps that do not depend on the steps.

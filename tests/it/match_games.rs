@@ -8,7 +8,7 @@ use std::time::Duration;
 use nnuance::digest;
 use nnuance::engine::journal::path_of;
 
-use nnuance::format::pgn::{Annotated, Ply, scoresheets};
+use nnuance::format::pgn::{AnnotatedGame, Ply, scoresheets};
 use nnuance::run::played;
 use nnuance::sample::{PlayedMove, Position, mix};
 use nnuance::score::Score;
@@ -43,7 +43,7 @@ fn written_games_are_read_back() {
             Ply { played, score, depth: 7 }
         })
         .collect();
-    let game = Annotated {
+    let game = AnnotatedGame {
         event: "a \"quoted\\ match",
         round: "3.1".into(),
         players: ["one", "two"],
@@ -78,7 +78,7 @@ fn written_games_are_read_back() {
     ] {
         let mut bytes = Vec::new();
         let plies = [Ply { score, ..plies[0] }];
-        Annotated { plies: &plies, ..game.clone() }.write(&mut bytes).unwrap();
+        AnnotatedGame { plies: &plies, ..game.clone() }.write(&mut bytes).unwrap();
         assert!(String::from_utf8(bytes).unwrap().contains(text), "{text}");
     }
 }

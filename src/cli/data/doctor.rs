@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Examined {
+struct ExaminedFile {
     file: PathBuf,
     format: &'static str,
     /// Point of view of scores and results in the file.
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
     }
     let examine = |path| examine(path, &args.reading, args.limit, others.as_ref());
-    let files: Vec<Examined> =
+    let files: Vec<ExaminedFile> =
         args.files.iter().map(|path| examine(path)).collect::<Result<_>>()?;
     match args.json {
         true => out::line(serde_json::to_string_pretty(&files)?)?,
@@ -75,7 +75,7 @@ fn examine(
     options: &Options,
     limit: Option<u64>,
     others: Option<&Keys>,
-) -> Result<Examined> {
+) -> Result<ExaminedFile> {
     let mut source = options.open(path, u64::MAX)?;
     let (format, view) = (source.format(), source.view());
     let mut exam = Exam::new(&format.facts);
@@ -86,7 +86,7 @@ fn examine(
         Some((fit.scale?, fit.at_border))
     };
     let diagnosis = exam.diagnose(&ReadCounts { view, bad, unfinished, ended }, scale, others);
-    Ok(Examined {
+    Ok(ExaminedFile {
         file: path.to_path_buf(),
         format: format.name,
         seen_by: view.name(),
@@ -126,7 +126,7 @@ fn read(
     Ok(stopped)
 }
 
-fn table(file: &Examined) -> Table {
+fn table(file: &ExaminedFile) -> Table {
     let mut table = Table::titled(&["<", "<check", "<finding"]).width(usize::MAX);
     for Finding { grade, about, says, cure, .. } in &file.diagnosis.findings {
         let grade = match grade {
@@ -141,8 +141,8 @@ fn table(file: &Examined) -> Table {
 }
 
 /// Formats a file's table and its first bad records.
-fn text(file: &Examined) -> String {
-    let Examined { format, seen_by, fit, diagnosis, .. } = file;
+fn text(file: &ExaminedFile) -> String {
+    let ExaminedFile { format, seen_by, fit, diagnosis, .. } = file;
     let first = if file.limited { ", the first positions" } else { "" };
     let verdict = if *fit { "fit to train on" } else { "NOT FIT TO TRAIN ON" };
     let name = file.file.display();

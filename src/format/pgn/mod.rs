@@ -7,7 +7,7 @@ pub mod comment;
 mod text;
 mod write;
 
-pub use write::{Annotated, Ply};
+pub use write::{AnnotatedGame, Ply};
 
 use comment::CommentScore;
 use shakmaty::{

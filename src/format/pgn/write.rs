@@ -163,7 +163,7 @@ pub struct Ply {
 }
 
 #[derive(Clone, Debug)]
-pub struct Annotated<'a> {
+pub struct AnnotatedGame<'a> {
     pub event: &'a str,
     pub round: String,
     pub players: [&'a str; 2],
@@ -176,7 +176,7 @@ pub struct Annotated<'a> {
     pub white_result: f32,
 }
 
-impl Annotated<'_> {
+impl AnnotatedGame<'_> {
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
         let outcome = Outcome::Won(fields::result_byte(self.white_result)?).text();
         let [white, black] = self.players;

@@ -354,7 +354,7 @@ fn pass_missed<F: Formula<N>, const N: usize>(
     let mut pieces = Vec::with_capacity(rows.len() / many + 1);
     for (i, rows) in rows.chunks(many).enumerate() {
         let count = rows[rows.len() - 1] as usize + 1 - first;
-        pieces.push(Missed {
+        pieces.push(MissedSteps {
             formulas,
             zeros: &zeros,
             first,
@@ -370,7 +370,7 @@ fn pass_missed<F: Formula<N>, const N: usize>(
 }
 
 /// Some rows of an array, and all between them.
-struct Missed<'a, F, const N: usize> {
+struct MissedSteps<'a, F, const N: usize> {
     formulas: &'a [F],
     /// A gradient of zeros.
     zeros: &'a [f32],
@@ -383,12 +383,12 @@ struct Missed<'a, F, const N: usize> {
     states: [&'a mut [f32]; N],
 }
 
-impl<F: Formula<N>, const N: usize> Task for Missed<'_, F, N> {
+impl<F: Formula<N>, const N: usize> Task for MissedSteps<'_, F, N> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Missed { formulas, zeros, first, rows, taken, parameters, gradients, mut states } =
+        let MissedSteps { formulas, zeros, first, rows, taken, parameters, gradients, mut states } =
             self;
         let (width, last) = (zeros.len(), formulas.len() - 1);
         let place = |row: u32| (row as usize - first) * width;

@@ -19,14 +19,14 @@ use crate::run::recipe::{self, Recipe};
 use crate::run::report;
 use crate::train::checkpoint::{Best, Checkpoint, State};
 use crate::train::direct;
-use crate::train::optimizer::Name;
+use crate::train::optimizer::OptimizerName;
 use crate::train::target::targets;
 
 /// Approximate number of test positions in the report.
 const SHOWN: usize = 100_000;
 
 /// Result of a run: the files in its folder, and how it ended.
-pub struct Finished {
+pub struct FinishedRun {
     pub folder: PathBuf,
     /// Description of the best weights.
     pub what: String,
@@ -69,7 +69,7 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
 }
 
 /// Writes the net or the terms.
-pub fn finish(run: &Run, folder: &RunFolder) -> Result<Finished> {
+pub fn finish(run: &Run, folder: &RunFolder) -> Result<FinishedRun> {
     let (recipe, path) = (&run.recipe, folder.file(folder::BEST));
     let best = Checkpoint::read(&path)?;
     let State { step, best: lowest, .. } = best.state;
@@ -101,7 +101,7 @@ pub fn finish(run: &Run, folder: &RunFolder) -> Result<Finished> {
     };
     let rows = log::read(&folder.file(folder::LOG))?;
     let training_loss = rows.iter().find(|row| row.step == step).and_then(|row| row.train_loss);
-    Ok(Finished { folder: folder.path.clone(), what, training_loss, made, page: None })
+    Ok(FinishedRun { folder: folder.path.clone(), what, training_loss, made, page: None })
 }
 
 /// Writes a page about the run; returns its path. The run is complete even without it.
@@ -193,7 +193,7 @@ fn standard_errors(
     }
     let targets = targets(all, config.final_wdl(), &config.source_targets());
     let optimizer = &config.optimizer;
-    let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
+    let prior = (optimizer.name == OptimizerName::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);
     Ok(direct::standard_errors(shape, &best.weights, pieces, &targets, loss, prior)?)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Finished, Run, RunContext, join};
+use super::{FinishedRun, Run, RunContext, join};
 use crate::config::{Config, EarlierLength};
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe;
@@ -20,7 +20,11 @@ const SETTABLE: [&str; 4] =
 const EDITED: &str = "config.edited.toml";
 
 /// Resumes a run; returns its result, or none if it was interrupted again.
-pub fn resume(path: &Path, overrides: &[String], means: &RunContext) -> Result<Option<Finished>> {
+pub fn resume(
+    path: &Path,
+    overrides: &[String],
+    means: &RunContext,
+) -> Result<Option<FinishedRun>> {
     let folder = RunFolder::of_run(path, means.listener)?;
     let last = folder.file(folder::LAST);
     let (mut checkpoint, recipe) = recipe::open(&last)?;

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
-use super::optimizer::{Name, Settings};
+use super::optimizer::{OptimizerName, Settings};
 use crate::batch::{Choices, Inputs, Terms};
 use crate::loss::Loss;
 use crate::model::{HceShape, Kind};
@@ -55,7 +55,7 @@ impl Direct {
     /// `state` comes from [`Direct::to_bytes`], or is empty at the beginning.
     pub fn new(settings: &Settings, state: &[u8]) -> Result<Self, String> {
         let state = match (state, settings.name) {
-            ([], Name::GaussNewton) => State::GaussNewton { damping: FIRST_DAMPING },
+            ([], OptimizerName::GaussNewton) => State::GaussNewton { damping: FIRST_DAMPING },
             ([], _) => State::LocalSearch { step: settings.step as u16 },
             (bytes, _) => serde_json::from_slice(bytes).map_err(|error| error.to_string())?,
         };
