@@ -118,7 +118,7 @@ pub fn select_positions(
         }
         ensure!(
             split.share > 0.0,
-            "{name} was trained on all of these games: no loss on them would be honest. OptimizerName other \
+            "{name} was trained on all of these games: no loss on them would be honest. Name other \
              data with --data, or measure on them all the same with --all"
         );
         // The smallest test is a part of all the others.
