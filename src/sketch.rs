@@ -26,8 +26,22 @@ impl Sketch {
 
     /// Bound of the sketch: larger hashes are not among the smallest.
     pub fn bound(&self) -> u64 {
-        let is_full = self.0.len() == Self::SIZE;
-        self.0.last().copied().filter(|_| is_full).unwrap_or(u64::MAX)
+        self.0.last().copied().filter(|_| !self.is_whole()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether it has all games.
+    pub fn is_whole(&self) -> bool {
+        self.0.len() < Self::SIZE
+    }
+
+    /// The share of some games that are in the data, as far as those with small hashes tell.
+    pub fn share_of(&self, groups: impl Iterator<Item = u64>) -> f64 {
+        let (mut known, mut all) = (0_u64, 0_u64);
+        for group in groups.filter(|group| *group <= self.bound()) {
+            known += u64::from(self.contains(group));
+            all += 1;
+        }
+        known as f64 / all.max(1) as f64
     }
 
     /// Merges two sketches.

@@ -9,7 +9,7 @@ use super::options::{DataFiles, Place};
 use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
-use crate::run::evaluator::{Evaluator, require_distinct_evaluations};
+use crate::run::evaluator::{Evaluator, name_apart, require_distinct_evaluations};
 use crate::run::honest::select_positions;
 use crate::run::measure::{self, Measurement, read};
 use crate::run::{moves, played};
@@ -50,6 +50,9 @@ pub struct Args {
     /// cost of quantising
     #[arg(long)]
     deep: bool,
+    /// Add all pairs, losses against the targets of training, and notes
+    #[arg(short, long)]
+    verbose: bool,
     /// The comparison as JSON
     #[arg(long)]
     json: bool,
@@ -70,11 +73,12 @@ pub fn run(args: Args) -> Result<()> {
     require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
     let place = args.place.open(Precision::F32)?;
-    let evaluators: Vec<Evaluator> = args
+    let mut evaluators: Vec<Evaluator> = args
         .evaluations
         .iter()
         .map(|name| Evaluator::open(name, &place, &terminal))
         .collect::<Result<_>>()?;
+    name_apart(&mut evaluators);
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
     let filter = args.filter.given();
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
@@ -102,12 +106,14 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(games) = &games {
         measurement.play(games, &evaluators)?;
     }
-    measurement.notes.iter().for_each(|note| eprintln!("{note}"));
+    if !args.verbose {
+        measurement.notes.iter().for_each(|note| eprintln!("{note}"));
+    }
     if args.deep {
         let mut deep = measurement.deep(BOARDS)?;
         deep.quantising = measurement.quantising()?;
-        return out::result(args.json, &deep, deep.text());
+        return out::result(args.json, &deep, deep.text(args.verbose));
     }
     let comparison = measurement.compare()?;
-    out::result(args.json, &comparison, comparison.text())
+    out::result(args.json, &comparison, comparison.text(args.verbose))
 }

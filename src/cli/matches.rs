@@ -14,8 +14,10 @@ use crate::engine::{Clock, EngineSettings, JobPart, PlayerFactory, journal};
 use crate::model::Precision;
 use crate::progress::Progress as _;
 use crate::report::elo::{Sprt, Verdict, ratings, table};
+use crate::report::wrap_all;
 use crate::run::SearchPlayer;
 use crate::run::arena::{MatchResult, MatchRules, Recorder, TimeControl, play};
+use crate::run::evaluator::shortened;
 use crate::run::played::{self, Match};
 
 /// Let evaluations play against each other: which one is stronger, and by how many Elo
@@ -78,6 +80,9 @@ pub struct Args {
     /// Replace a file that is there already. One that is under way is resumed all the same
     #[arg(long, requires = "pgn")]
     overwrite: bool,
+    /// Add the games of each two players
+    #[arg(short, long)]
+    verbose: bool,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -115,7 +120,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let Match { played, notes, .. } = played::read(&args.from)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
         let meetings = MatchResult { meetings: played.meetings, ..MatchResult::default() };
-        print(args.json, &played.names, &meetings, None)?;
+        print(&played.names, &meetings, None, (args.json, args.verbose))?;
         return Ok(ExitCode::SUCCESS);
     }
     let count = args.evaluations.len() + args.engines.len();
@@ -168,44 +173,52 @@ pub fn run(args: Args) -> Result<ExitCode> {
     {
         eprintln!("stopped; the same command goes on with {}", path.display());
     }
-    print(args.json, &all, &played, args.sprt.as_ref())?;
+    print(&all, &played, args.sprt.as_ref(), (args.json, args.verbose))?;
     if stopped && !args.json {
         out::line("Stopped early: the intervals hold only if the results did not decide when.")?;
     }
     Ok(if stopped { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }
 
-fn print(json: bool, names: &[String], played: &MatchResult, sprt: Option<&Sprt>) -> Result<()> {
+/// Prints the results of a match.
+fn print(
+    names: &[String],
+    played: &MatchResult,
+    sprt: Option<&Sprt>,
+    (json, verbose): (bool, bool),
+) -> Result<()> {
     let meetings = &played.meetings;
-    let rated = match names.len() {
-        2 => None,
-        _ => Some(ratings(names, meetings, None)),
-    };
-    let verdicts = match &rated {
-        Some(rated) => rated.verdicts.clone(),
-        None => vec![Verdict::of_match([&names[0], &names[1]], &meetings[0].pairs)],
-    };
+    let verdict = |names: &[String]| Verdict::of_match([&names[0], &names[1]], &meetings[0].pairs);
+    let rated = |names: &[String]| (names.len() > 2).then(|| ratings(names, meetings, None));
     let sentence = sprt.map(|sprt| sprt.sentence(&meetings[0].pairs));
     if json {
+        let rated = rated(names);
         let value = json!({
             "players": names,
             "forfeits": played.forfeits,
             "meetings": meetings,
-            // With more than two players.
+            "verdicts": rated.as_ref().map_or_else(|| vec![verdict(names)], |it| it.verdicts.clone()),
+            // Where more than two have played.
             "ratings": rated,
-            "verdicts": verdicts,
             "sprt": sentence,
         });
         return out::result(true, &value, "");
     }
-    // A match that ended by its test had no length fixed beforehand.
-    match &sentence {
-        Some(sentence) => out::line(sentence)?,
-        None => verdicts.iter().try_for_each(|verdict| out::line(verdict.sentence()))?,
-    }
-    out::line("")?;
-    if let Some(rated) = &rated {
+    let names = &shortened(names)[..];
+    if let Some(rated) = rated(names) {
         out::line(rated.table())?;
+        out::line(wrap_all(rated.legend()).trim_end())?;
+    } else {
+        let mut verdict = verdict(names);
+        // A match that ended by its test has no length that was fixed beforehand.
+        if let Some(sentence) = &sentence {
+            out::line(sentence)?;
+            (verdict.decided, verdict.why) = (false, None);
+        }
+        out::line(wrap_all([verdict.line(&meetings[0].pairs)]).trim_end())?;
     }
-    out::line(table(names, meetings))
+    if verbose {
+        out::line(format!("\n{}", table(names, meetings)).trim_end())?;
+    }
+    Ok(())
 }

@@ -95,6 +95,9 @@ pub fn neighbours(count: usize) -> Vec<usize> {
     runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()
 }
 
+/// Reasons why a difference is undecided by its numbers alone.
+pub const OPEN: [&str; 2] = ["the interval contains zero", "one of many, so maybe random (Holm)"];
+
 /// Reason why each difference of a ranking's pairs is undecided, if it is. The input has its
 /// probability, none if it is undecided anyway, and whether its interval contains zero. Neighbours
 /// are tested among themselves, others among all.
@@ -107,8 +110,8 @@ pub fn open(differences: &[(Option<f64>, bool)], count: usize) -> Vec<Option<&'s
         stand[place] = stands;
     }
     let why = |(stands, contains_zero): (bool, bool)| match (stands, contains_zero) {
-        (_, true) => Some("the interval contains zero"),
-        (false, _) => Some("among so many differences such a one may be random (Holm)"),
+        (_, true) => Some(OPEN[0]),
+        (false, _) => Some(OPEN[1]),
         (true, false) => None,
     };
     stand.into_iter().zip(differences.iter().map(|it| it.1)).map(why).collect()

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::elo::{Elo, Meeting, Verdict, ratings};
 use super::estimate::{Estimate, FEW_GROUPS, Groups, Means};
 use super::fitted::FittedEvaluation;
-use super::table::{UNKNOWN, amount, between, interval, loss, wrap};
+use super::table::{four, legend, with_half_width, wrap_all};
 use super::{Table, chance};
 use crate::digits::grouped;
 
@@ -21,11 +21,25 @@ pub struct Comparison {
     pub evaluations: Vec<MeasuredEvaluation>,
     /// All pairs, the one with the smaller loss first.
     pub pairs: Vec<Pair>,
-    /// On games between some of them: how they were played, and which is stronger.
-    pub games: Vec<String>,
-    pub sentences: Vec<String>,
-    /// The positions that were measured, and open questions about them.
+    /// Games between some of them.
+    pub games: Option<Games>,
+    /// Whether no evaluation was trained or chosen on the positions. Filled by the caller, as the
+    /// notes are.
+    pub unseen: bool,
+    /// Facts about the positions, and doubts about evaluations.
     pub notes: Vec<String>,
+}
+
+/// A match in which some of the evaluations played.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Games {
+    pub count: u64,
+    /// Nodes of a move; None where games differ or do not say.
+    pub nodes: Option<u64>,
+    /// The player of 0 Elo; None for the mean of all.
+    pub zero: Option<String>,
+    /// On all pairs of players, in the order of their ranking.
+    pub verdicts: Vec<Verdict>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -131,12 +145,11 @@ pub(super) fn measure(
         games_known: truth.games_known,
         evaluations: order.iter().enumerate().map(measured).collect(),
         pairs,
-        games: Vec::new(),
-        sentences: Vec::new(),
+        games: None,
+        unseen: false,
         notes: Vec::new(),
     };
     comparison.decide(truth);
-    comparison.conclude();
     comparison
 }
 
@@ -174,7 +187,7 @@ impl Comparison {
             return Some("games unknown".to_string());
         }
         if groups < FEW_GROUPS {
-            return Some(format!("{groups} {}, fewer than {FEW_GROUPS}", self.noun));
+            return Some(format!("too few {} ({groups} of {FEW_GROUPS})", self.noun));
         }
         if truth.results.iter().all(|result| *result == first) {
             return Some(format!("every result is {first}"));
@@ -182,103 +195,109 @@ impl Comparison {
         truth.doubt.clone()
     }
 
-    /// Adds sentences about neighbours in the ranking.
-    fn conclude(&mut self) {
+    /// Positions, games, and whether training saw them.
+    pub fn head(&self) -> String {
         let [positions, groups] =
             [self.measured_on.positions, self.measured_on.groups].map(|it| grouped(it as u64));
-        let on = match self.noun.ends_with("positions") {
-            true => format!("{positions} {}", self.noun),
-            false => format!("{positions} positions of {groups} {}", self.noun),
-        };
-        if self.pairs.is_empty() {
-            self.sentences.push(format!("Measured on {on}; nothing to compare with."));
-        }
-        let mut lead = format!("On {on}, ");
-        for (rank, place) in chance::neighbours(self.evaluations.len()).into_iter().enumerate() {
-            let verdict = verdict(&self.pairs[place], &self.evaluations[rank]);
-            self.sentences.push(std::mem::take(&mut lead) + &verdict);
+        let unseen = if self.unseen { "; nothing was trained or chosen on them" } else { "" };
+        match self.games_known {
+            true => format!("{positions} positions of {groups} {}{unseen}", self.noun),
+            false => format!("{positions} {}, games unknown{unseen}", self.noun),
         }
     }
 
-    /// The table and the sentences, as printed.
-    pub fn text(&self) -> String {
-        let mut text = format!("{}\n", self.table());
-        self.basis().iter().for_each(|line| wrap(line, &mut text));
-        self.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
-        if !self.games.is_empty() {
-            text.push('\n');
-            self.games.iter().for_each(|sentence| wrap(sentence, &mut text));
+    /// The comparison as it is printed; `verbose` adds all pairs and all notes.
+    pub fn text(&self, verbose: bool) -> String {
+        let mut text = format!("{}\n{}", wrap_all([self.head()]), self.table(verbose));
+        let legend = wrap_all(self.legend(verbose));
+        if !legend.is_empty() {
+            text += &format!("\n{legend}");
+        }
+        if verbose && self.pairs.len() > 1 {
+            text += &format!("\n{}", self.pair_table());
         }
         text
     }
 
-    /// One line an evaluation, the smallest loss first.
-    pub fn table(&self) -> Table {
-        let targets = self.evaluations.iter().any(|one| one.loss_target.is_some());
-        let mut columns = vec!["<evaluation", "loss", "95 % interval"];
-        if !self.games.is_empty() {
-            columns.extend(["Elo", "its 95 % interval"]);
-        }
-        columns.push("scale, cp");
+    /// One line an evaluation, the smallest loss first; `verbose` adds the loss against targets.
+    pub fn table(&self, verbose: bool) -> Table {
+        let targets = verbose && self.evaluations.iter().any(|one| one.loss_target.is_some());
+        let elo = self.games.as_ref().map(|games| match games.nodes {
+            Some(nodes) => format!("Elo, {} nodes", grouped(nodes)),
+            None => "Elo".to_string(),
+        });
+        let mut columns = vec!["<evaluation", "loss", "± 95 %", "<vs next"];
+        columns.extend(elo.as_deref());
+        columns.push("scale");
         columns.extend(targets.then_some("to target"));
-        let mut table = Table::titled(&columns).width(120);
-        for one in &self.evaluations {
+        let mut table = Table::titled(&columns);
+        for (rank, one) in self.evaluations.iter().enumerate() {
             let scale = one.scale.map_or("-".to_string(), |scale| format!("{scale:.0}"));
             let mark = if one.at_border { " (border)" } else { "" };
-            let mut cells = vec![one.name.clone(), loss(one.loss.mean), interval(&one.loss)];
-            if !self.games.is_empty() {
-                cells.extend(one.elo.map_or(["-", "-"].map(str::to_string), |elo| elo.cells()));
-            }
+            let half = one.loss.half_width().map_or("-".to_string(), four);
+            let mut cells = vec![one.name.clone(), four(one.loss.mean), half];
+            cells.push(self.vs_next(rank).to_string());
+            cells.extend(elo.as_ref().map(|_| one.elo.map_or("-".to_string(), |elo| elo.cell())));
             cells.push(scale + mark);
-            cells.extend(one.loss_target.map(|estimate| loss(estimate.mean)));
+            cells.extend(one.loss_target.filter(|_| targets).map(|it| four(it.mean)));
             table.row(cells);
         }
         table
     }
 
+    /// Neighbours in the ranking, the first of each pair in order.
+    fn neighbours(&self) -> impl Iterator<Item = &Pair> {
+        chance::neighbours(self.evaluations.len()).into_iter().map(|place| &self.pairs[place])
+    }
+
+    /// The verdict on an evaluation and the next one.
+    fn vs_next(&self, rank: usize) -> &'static str {
+        let MeasuredEvaluation { bound, doubt, .. } = &self.evaluations[rank];
+        match self.neighbours().nth(rank) {
+            None => "",
+            Some(_) if *bound => "(search)",
+            Some(pair) if pair.rounding => "rounding",
+            Some(pair) if pair.decided && doubt.is_none() => BETTER,
+            Some(_) => "unclear",
+        }
+    }
+
+    /// The meaning of verdicts, and why some are open.
+    pub fn legend(&self, verbose: bool) -> Vec<String> {
+        let count = self.pairs.len().min(self.evaluations.len() - 1);
+        let has_better = (0..count).any(|rank| self.vs_next(rank) == BETTER);
+        let meaning = "lower loss than the next line, 95 % over games";
+        let mut lines = legend(
+            has_better.then_some((meaning, count)),
+            self.neighbours().filter(|it| !it.rounding).map(|it| &it.why),
+        );
+        let doubts: Vec<&String> =
+            self.evaluations.iter().filter_map(|it| it.doubt.as_ref()).collect();
+        lines.extend(doubts.iter().map(|doubt| format!("unclear: {doubt}")));
+        if verbose {
+            lines.extend(self.notes.iter().filter(|note| !doubts.contains(note)).cloned());
+            lines.push(
+                "loss: mean squared error of sigmoid(cp / scale) against the results".to_string(),
+            );
+            lines.push(format!("scale: for each fifth of the {}, fitted on the others", self.noun));
+        }
+        lines
+    }
+
     pub fn pair_table(&self) -> Table {
-        let mut table = Table::titled(&[
-            "<lower loss",
-            "<higher loss",
-            "difference",
-            "95 % interval",
-            "<decided",
-        ]);
-        for pair in &self.pairs {
-            let decided = pair.why.as_ref().map_or("yes".to_string(), |why| format!("no: {why}"));
-            let (mean, between) = (loss(pair.difference.mean), interval(&pair.difference));
-            table.row([&pair.better[..], &pair.worse, &mean, &between, &decided]);
+        let mut table =
+            Table::titled(&["<lower loss", "<higher loss", "difference", "± 95 %", "<decided"]);
+        for Pair { better, worse, difference, decided, .. } in &self.pairs {
+            let [mean, half] = with_half_width(difference);
+            let decided = if *decided { "yes" } else { "no" };
+            table.row([&better[..], worse, &mean, &half, decided]);
         }
         table
     }
-
-    pub(super) fn basis(&self) -> Vec<String> {
-        let mut lines = vec![format!(
-            "Loss: mean squared error of sigmoid(cp / scale) against the results; scale: for each \
-             fifth of the {}, fitted on the others.",
-            self.noun
-        )];
-        lines.extend((!self.games_known).then(|| UNKNOWN.to_string()));
-        lines
-    }
 }
 
-/// The winner of a pair, with doubts about it; or why there is none.
-fn verdict(pair: &Pair, first: &MeasuredEvaluation) -> String {
-    let Pair { better, worse, difference, .. } = pair;
-    if difference.mean == 0.0 && difference.interval == Some([0.0; 2]) {
-        return format!("{better} and {worse} have the same loss.");
-    }
-    let by = amount(difference.mean) + &between(difference);
-    let lead = format!("{better}'s loss is lower than {worse}'s by {by}");
-    match (&pair.why, &first.doubt) {
-        (Some(why), _) if pair.rounding => format!("{lead}; {why}: no contest."),
-        (Some(why), _) => format!("{lead}; {why}: these data cannot tell."),
-        (None, _) if first.bound => format!("{lead}; it is a bound, from a search, and no rival."),
-        (None, Some(doubt)) => format!("{lead}: {better} wins, but {doubt}."),
-        (None, None) => format!("{lead}: {better} wins."),
-    }
-}
+/// The verdict that there is a winner.
+pub(super) const BETTER: &str = "better";
 
 /// An evaluation's values, one a position.
 #[derive(Clone, Debug, PartialEq)]
@@ -387,6 +406,8 @@ pub struct PlayedGames {
     /// The players; no two have the same name.
     pub names: Vec<String>,
     pub meetings: Vec<Meeting>,
+    /// Nodes of a move; None where games differ or do not say.
+    pub nodes: Option<u64>,
 }
 
 impl Comparison {
@@ -415,21 +436,17 @@ impl Comparison {
                 None => rated.elo(player),
             });
         }
-        let zero = match zero {
-            Some(zero) => format!("that of {} is 0", names[zero]),
-            None => "the mean of the players is 0".to_string(),
-        };
-        let games = 2 * played.meetings.iter().map(|it| it.pairs.len()).sum::<u64>();
-        self.games = vec![format!("Elo over {} games: {zero}.", grouped(games))];
-        match alone {
+        let verdicts = match alone {
             Some(Meeting { players, pairs }) => {
-                let names = players.map(|player| &names[player][..]);
-                self.games.push(Verdict::of_match(names, pairs).sentence());
+                vec![Verdict::of_match(players.map(|player| &names[player][..]), pairs)]
             }
-            None => self.games.extend(rated.players.windows(2).filter_map(|two| {
-                let is = |it: &&Verdict| it.stronger == two[0].name && it.weaker == two[1].name;
-                rated.verdicts.iter().find(is).map(Verdict::sentence)
-            })),
-        }
+            None => rated.verdicts,
+        };
+        self.games = Some(Games {
+            count: 2 * played.meetings.iter().map(|it| it.pairs.len()).sum::<u64>(),
+            nodes: played.nodes,
+            zero: zero.map(|zero| names[zero].clone()),
+            verdicts,
+        });
     }
 }

@@ -7,7 +7,7 @@ use super::Table;
 use super::compare::{self, CompareError, Comparison, Predictions, Truth};
 use super::estimate::{Estimate, Groups, Means};
 use super::fitted::FittedEvaluation;
-use super::table::{interval, loss, wrap};
+use super::table::{loss, with_half_width, wrap_all};
 use crate::digits::grouped;
 
 /// Facts about positions besides values and results.
@@ -321,22 +321,22 @@ fn widest(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -> Vec<usi
 }
 
 impl DeepComparison {
-    pub fn text(&self) -> String {
-        let mut text = self.comparison.text();
+    pub fn text(&self, verbose: bool) -> String {
+        let mut text = self.comparison.text(verbose);
         let mut add = |about: &str, table: Table| {
             if !table.is_empty() {
-                text += &format!("\n{table}");
-                wrap(about, &mut text);
+                text += &format!("\n{}\n{table}", wrap_all([about]));
             }
         };
         add(&self.phase_legend(), self.phase_table());
         for one in &self.calibrations {
             add(&format!("{}: {}", one.name, one.summary()), one.table());
         }
-        for one in &self.disagreements {
-            add(&one.summary(), one.table());
-        }
         add("Loss: that of the integers less that of the floats.", self.quantising_table());
+        for one in &self.disagreements {
+            text += &format!("\n{}\n", wrap_all([one.summary()]));
+            one.positions.iter().for_each(|apart| text += &apart.text(&one.names));
+        }
         text
     }
 
@@ -345,18 +345,12 @@ impl DeepComparison {
     }
 
     pub fn phase_table(&self) -> Table {
-        let mut table = Table::titled(&[
-            "<phase",
-            "positions",
-            "<evaluation",
-            "loss",
-            "difference",
-            "95 % interval",
-        ]);
+        let mut table =
+            Table::titled(&["<phase", "positions", "<evaluation", "loss", "difference", "± 95 %"]);
         for one in &self.phases {
             let mut cells = vec![one.phase.to_string(), grouped(one.positions as u64)];
             cells.extend([one.name.clone(), loss(one.loss.mean)]);
-            cells.extend(one.difference.iter().flat_map(|it| [loss(it.mean), interval(it)]));
+            cells.extend(one.difference.iter().flat_map(with_half_width));
             table.row(cells);
         }
         table
@@ -369,11 +363,11 @@ impl DeepComparison {
             "99.9 %",
             "largest",
             "loss",
-            "95 % interval",
+            "± 95 %",
         ]);
         for one in &self.quantising {
             let cp = [one.mean, one.most_999, one.largest].map(|cp| format!("{cp:.2}"));
-            let loss = [loss(one.cost.mean), interval(&one.cost)];
+            let loss = with_half_width(&one.cost);
             table.row([one.names[1].clone()].into_iter().chain(cp).chain(loss));
         }
         table
@@ -382,13 +376,13 @@ impl DeepComparison {
 
 impl Calibration {
     fn table(&self) -> Table {
-        let mut table =
-            Table::titled(&["expected", "observed", "95 % interval", "off", "positions"]);
+        let mut table = Table::titled(&["expected", "observed", "± 95 %", "off", "positions"]);
         for bin in &self.bins {
+            let [observed, half] = with_half_width(&bin.observed);
             table.row([
                 format!("{:.3}", bin.expected),
-                format!("{:.3}", bin.observed.mean),
-                interval(&bin.observed),
+                observed,
+                half,
                 format!("{:+.3}", bin.off.mean),
                 grouped(bin.positions as u64),
             ]);
@@ -403,6 +397,15 @@ impl Calibration {
             loss(self.error),
             by_chance.unwrap_or_default()
         )
+    }
+}
+
+impl DisputedPosition {
+    /// The position, and below it both values.
+    fn text(&self, names: &[String; 2]) -> String {
+        let Self { fen, result, cp, expected, .. } = self;
+        let of = |i: usize| format!("{} {:.2} ({:+.0} cp)", names[i], expected[i], cp[i]);
+        format!("{fen}\n  result {result}, {}, {}\n", of(0), of(1))
     }
 }
 

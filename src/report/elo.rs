@@ -9,7 +9,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::chance;
-use super::table::Table;
+use super::compare::BETTER;
+use super::table::{Table, legend};
 use crate::digits::counted;
 use crate::linear::{Cholesky, Matrix};
 use crate::loss::sigmoid;
@@ -139,11 +140,13 @@ impl Elo {
         self.low.is_none_or(|low| low <= 0.0) && self.high.is_none_or(|high| 0.0 <= high)
     }
 
-    /// Value and interval as cells of a table; the zero of a rating has no interval.
-    pub fn cells(&self) -> [String; 2] {
-        match self.half_width() {
-            Some(0.0) => ["0".to_string(), "-".to_string()],
-            _ => [self.value.map_or("-".to_string(), signed), self.between()],
+    /// Formats as "+15 ± 49", with a decimal if it is narrow; the zero of a rating has no interval.
+    pub fn cell(&self) -> String {
+        match (self.value, self.half_width()) {
+            (_, Some(0.0)) => "0".to_string(),
+            (Some(value), Some(half)) if half < 10.0 => format!("{} ± {half:.1}", signed(value)),
+            (Some(value), Some(half)) => format!("{:+.0} ± {half:.0}", value.round() + 0.0),
+            _ => self.between(),
         }
     }
 
@@ -158,12 +161,12 @@ impl Elo {
     }
 }
 
-/// Formats as "+26.6 (95 % interval -7.1 to +60.8)", or "above +120.3" without a value.
+/// Formats as "+26.6 Elo (95 %: -7.1 to +60.8)", or "above +120.3 Elo" without a value.
 impl fmt::Display for Elo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.value {
-            Some(value) => write!(f, "{} (95 % interval {})", signed(value), self.between()),
-            None => write!(f, "{}", self.between()),
+            Some(value) => write!(f, "{} Elo (95 %: {})", signed(value), self.between()),
+            None => write!(f, "{} Elo", self.between()),
         }
     }
 }
@@ -185,17 +188,15 @@ pub fn expected(elo: f64) -> f64 {
     1.0 / (1.0 + 10_f64.powf(-elo / 400.0))
 }
 
-/// Pairs of any two players by their score, the mean score of a game, Elo and its interval.
+/// Pairs of any two players by their score, the mean score of a game, and Elo.
 pub fn table(names: &[String], meetings: &[Meeting]) -> Table {
-    let columns =
-        ["<player", "<against", "pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo", "95 % interval"];
-    // Cut names would be ambiguous.
-    let mut table = Table::titled(&columns).width(160);
+    let columns = ["<player", "<against", "pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo, ± 95 %"];
+    let mut table = Table::titled(&columns);
     for Meeting { players, pairs } in meetings {
         let [first, second] = players.map(|player| names[player].clone());
         let counts = pairs.0.map(|count| count.to_string()).join(", ");
-        let cells = [first, second, pairs.len().to_string(), counts, percent(pairs.score())];
-        table.row(cells.into_iter().chain(pairs.elo().cells()));
+        let (count, score) = (pairs.len().to_string(), percent(pairs.score()));
+        table.row([first, second, count, counts, score, pairs.elo().cell()]);
     }
     table
 }
@@ -234,18 +235,21 @@ impl Verdict {
         let why = match pairs {
             0 => Some("no games measure them with each other".to_string()),
             FEW_PAIRS.. => None,
-            _ => Some(format!("{}, fewer than {FEW_PAIRS}", counted(pairs, "pair"))),
+            _ => Some(format!("too few pairs ({pairs} of {FEW_PAIRS})")),
         };
         Self { stronger, weaker, difference, p, decided: false, why }
     }
 
-    /// The stronger player and its lead, or why these games do not decide.
-    pub fn sentence(&self) -> String {
+    /// The result of a match of two in a line, such as
+    /// "a beats b: +59.6 Elo (95 %: +7.4 to +131.4), 50 pairs".
+    pub fn line(&self, pairs: &Pairs) -> String {
         let Self { stronger, weaker, difference, .. } = self;
-        let lead = format!("{stronger}'s Elo is higher than {weaker}'s: {difference}");
+        let verb = if self.decided { "beats" } else { "against" };
+        let result =
+            format!("{stronger} {verb} {weaker}: {difference}, {}", counted(pairs.len(), "pair"));
         match &self.why {
-            Some(why) => format!("{lead}; {why}: these games cannot tell."),
-            None => format!("{lead}: {stronger} is stronger."),
+            None => result,
+            Some(why) => format!("{result}; unclear: {why}"),
         }
     }
 }
@@ -441,17 +445,41 @@ impl Ratings {
         found.map_or(Elo::UNKNOWN, |player| player.elo)
     }
 
-    /// Rank, player, Elo, its interval, pairs and score.
+    /// Rank, player, Elo, score, pairs, and the verdict on it and the next one.
     pub fn table(&self) -> Table {
         let mut table =
-            Table::titled(&["rank", "<player", "Elo", "95 % interval", "pairs", "score"]);
-        for (rank, Rating { name, pairs, score, elo, .. }) in (1..).zip(&self.players) {
-            let [elo, interval] = elo.cells();
-            let rank: u32 = rank;
-            let (pairs, score) = (pairs.to_string(), percent(*score));
-            table.row([rank.to_string(), name.clone(), elo, interval, pairs, score]);
+            Table::titled(&["rank", "<player", "Elo, ± 95 %", "score", "pairs", "<vs next"]);
+        let mut neighbours = self.neighbours();
+        for (rank, Rating { name, pairs, score, elo, .. }) in self.players.iter().enumerate() {
+            let verdict = match neighbours.next() {
+                None => "",
+                Some(Verdict { decided: true, .. }) => BETTER,
+                Some(_) => "unclear",
+            };
+            let (rank, pairs) = ((rank + 1).to_string(), pairs.to_string());
+            table.row([
+                rank,
+                name.clone(),
+                elo.cell(),
+                percent(*score),
+                pairs,
+                verdict.to_string(),
+            ]);
         }
         table
+    }
+
+    /// Neighbours in the ranking, the first of each pair in order.
+    fn neighbours(&self) -> impl Iterator<Item = &Verdict> {
+        chance::neighbours(self.players.len()).into_iter().map(|place| &self.verdicts[place])
+    }
+
+    /// The meaning of verdicts, and why some are open.
+    pub fn legend(&self) -> Vec<String> {
+        let has_better = self.neighbours().any(|verdict| verdict.decided);
+        let meaning = has_better
+            .then_some(("more Elo than the next line, 95 % over pairs", self.players.len() - 1));
+        legend(meaning, self.neighbours().map(|it| &it.why))
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::chance;
+use super::{Table, chance};
 use crate::digits::grouped;
 
 /// Fewest groups for which a winner is named.
@@ -37,6 +37,11 @@ impl Estimate {
     /// The mean in standard errors; None if undefined.
     pub fn z(&self) -> Option<f64> {
         self.standard_error.filter(|error| *error > 0.0).map(|error| self.mean / error)
+    }
+
+    /// Half of the interval.
+    pub fn half_width(&self) -> Option<f64> {
+        self.interval.map(|[low, high]| (high - low) / 2.0)
     }
 
     /// Whether the interval contains both signs.
@@ -242,13 +247,12 @@ pub fn compare_moves(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> MoveCom
 impl MoveComparison {
     pub fn text(&self) -> String {
         let [positions, groups] = [self.positions, self.groups].map(|count| grouped(count as u64));
-        let mut text = format!("Moves put first, of {positions} in {groups} games:\n");
+        let mut table = Table::titled(&["<evaluation", "moves put first", "± 95 %"]);
         for MoveFinder { name, first } in &self.evaluations {
-            let interval = first.interval.map_or_else(String::new, |[low, high]| {
-                format!(" (95 % interval {:.2} to {:.2})", 100.0 * low, 100.0 * high)
-            });
-            text += &format!("{:>8.2} %{interval}  {name}\n", 100.0 * first.mean);
+            let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+            let half = first.half_width().map_or("-".to_string(), percent);
+            table.row([name.clone(), percent(first.mean), half]);
         }
-        text
+        format!("{positions} moves of {groups} games\n\n{table}")
     }
 }

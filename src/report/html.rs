@@ -24,17 +24,12 @@ pub struct Run {
     pub state: String,
 }
 
-/// The comparison with full names; `notes` describe the origin of the positions.
-pub fn comparison(
-    comparison: &Comparison,
-    names: &[(String, &'static str)],
-    notes: &[String],
-) -> Section {
+/// The comparison with full names.
+pub fn comparison(comparison: &Comparison, names: &[(String, &'static str)]) -> Section {
     let body = html! {
-        (comparison.table().markup())
+        (comparison.table(true).markup())
         ul.names { @for (name, what) in names { li.soft { b { (name) } ": " (what) } } }
-        p.soft { @for line in comparison.basis() { (line) " " } }
-        @for note in notes { p.soft { (note) } }
+        @for line in comparison.legend(true) { p.soft { (line) } }
         @if comparison.pairs.len() > 1 {
             details { summary { "All pairs" } (comparison.pair_table().markup()) }
         }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use maud::{Markup, html};
 
+use super::chance;
 use super::estimate::Estimate;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +13,7 @@ enum Align {
     Right,
 }
 
-/// A table; its [`Display`](fmt::Display) form has a header line, a rule, and a line a row.
+/// A table; its [`Display`](fmt::Display) form has a header line and a line a row.
 #[derive(Clone, Debug)]
 pub struct Table {
     header: Vec<(String, Align)>,
@@ -103,10 +104,8 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.widths();
         let titles: Vec<String> = self.header.iter().map(|(title, _)| title.clone()).collect();
-        let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        let has_header = titles.iter().any(|title| !title.is_empty());
-        let header = [&titles, &rules].into_iter().filter(|_| has_header);
-        for row in header.chain(&self.rows) {
+        let header = titles.iter().any(|title| !title.is_empty()).then_some(&titles);
+        for row in header.into_iter().chain(&self.rows) {
             let cells = row.iter().zip(&widths).zip(&self.header);
             let cells = cells.map(|((cell, width), (_, align))| match align {
                 Align::Left => format!("{:<width$}", cut(cell, *width)),
@@ -120,43 +119,43 @@ impl fmt::Display for Table {
 
 pub const WIDTH: usize = 80;
 
-/// Note on intervals that are lower bounds.
-pub(super) const UNKNOWN: &str = "Games are unknown: positions of one game count as independent, so an interval is at least as wide \
-                                  as it says.";
-
 /// Formats with five decimals: a million positions can resolve the last one.
 pub(super) fn loss(value: f64) -> String {
     // Adding zero removes the sign of a negative zero.
     format!("{:.5}", (value * 1e5).round() / 1e5 + 0.0)
 }
 
-/// Formats the size of a difference; only zero is printed as zero.
-pub(super) fn amount(value: f64) -> String {
-    match value.abs() {
-        size if size != 0.0 && size < 5e-6 => "less than 0.00001".to_string(),
-        size => loss(size),
-    }
+/// Formats a number from 0 to 1 as `.0859`.
+pub(super) fn four(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.strip_prefix('0').map_or(text.clone(), str::to_string)
 }
 
-/// Formats as `0.08123 to 0.08456`; a dash without an interval.
-pub(super) fn interval(estimate: &Estimate) -> String {
-    match estimate.interval {
-        Some([low, high]) => format!("{}{} to {}", least(estimate), loss(low), loss(high)),
-        None => "-".to_string(),
-    }
+/// Formats a loss and half of its 95 % interval; a dash without one.
+pub(super) fn with_half_width(estimate: &Estimate) -> [String; 2] {
+    [loss(estimate.mean), estimate.half_width().map_or("-".to_string(), loss)]
 }
 
-/// Formats an interval in brackets behind a number; empty without one.
-pub(super) fn between(estimate: &Estimate) -> String {
-    match estimate.interval {
-        None => String::new(),
-        Some(_) => format!(" (95 % interval {})", interval(estimate)),
+/// Lines below a table: the meaning of "better" with the number of pairs it was tested on, and
+/// reasons for "unclear" other than the numbers.
+pub(super) fn legend<'a>(
+    better: Option<(&str, usize)>,
+    whys: impl Iterator<Item = &'a Option<String>>,
+) -> Vec<String> {
+    let mut lines: Vec<String> = better
+        .iter()
+        .map(|(meaning, pairs)| match pairs {
+            1 => format!("better: {meaning}"),
+            _ => format!("better: {meaning}, Holm over {pairs} pairs"),
+        })
+        .collect();
+    for why in whys.flatten().filter(|why| !chance::OPEN.contains(&&why[..])) {
+        let line = format!("unclear: {why}");
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
     }
-}
-
-/// Words before an interval that is a lower bound.
-fn least(estimate: &Estimate) -> &'static str {
-    if estimate.interval_is_lower_bound { "at least " } else { "" }
+    lines
 }
 
 /// Formats with one decimal; a value that rounds to zero has no sign.
@@ -177,6 +176,13 @@ pub fn cut(cell: &str, width: usize) -> String {
         return cell.to_string();
     }
     cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Lines of text, each wrapped.
+pub fn wrap_all(all: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let mut text = String::new();
+    all.into_iter().for_each(|line| wrap(line.as_ref(), &mut text));
+    text
 }
 
 /// Adds a sentence in lines of at most [`WIDTH`] characters, later ones indented.

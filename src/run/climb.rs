@@ -122,9 +122,7 @@ impl<'a> Climb<'a> {
             let elo = generation.pairs().elo();
             let kept = if generation.is_kept() { "kept" } else { "dropped" };
             let met = self.named(generation.best);
-            self.means
-                .listener
-                .remark(&format!("generation {number}: {kept}, Elo {elo} above {met}"));
+            self.means.listener.remark(&format!("generation {number}: {kept}, {elo} above {met}"));
             self.generations.push(generation);
         }
         Ok(true)
@@ -244,14 +242,12 @@ impl<'a> Climb<'a> {
         let meetings: Vec<Meeting> = (1..).zip(&self.generations).map(meeting).collect();
         let rated = ratings(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
-        let right = ["generation", "met", "Elo", "95 % interval", "", &above, "95 % interval"];
-        let mut table = Table::titled(&right).width(160);
+        let right = ["generation", "met", "Elo, ± 95 %", "", &above];
+        let mut table = Table::titled(&right);
         for (number, it) in (1..).zip(&self.generations) {
-            let [alone, alone_interval] = it.pairs().elo().cells();
-            let [elo, interval] = rated.elo(number).cells();
+            let [alone, elo] = [it.pairs().elo(), rated.elo(number)].map(|elo| elo.cell());
             let kept = if it.is_kept() { "kept" } else { "dropped" }.to_string();
-            let row = [number.to_string(), it.best.to_string()];
-            table.row(row.into_iter().chain([alone, alone_interval, kept, elo, interval]));
+            table.row([number.to_string(), it.best.to_string(), alone, kept, elo]);
         }
         table
     }

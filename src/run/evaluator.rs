@@ -331,6 +331,29 @@ pub fn require_distinct_evaluations(given: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Gives evaluations the shortest names that differ: that of a run alone, or with its file; those
+/// that are still equal are called as they were given.
+pub fn name_apart(evaluators: &mut [Evaluator]) {
+    let names: Vec<String> = evaluators.iter().map(|it| it.name.clone()).collect();
+    for (place, name) in shortened(&names).into_iter().enumerate() {
+        let equal = names.iter().filter(|other| **other == names[place]).count() > 1;
+        let evaluator = &mut evaluators[place];
+        evaluator.name = if equal { evaluator.given.clone() } else { name };
+    }
+}
+
+/// Names of runs without their file, where they stay different: `first` for `first/net`.
+pub fn shortened(names: &[String]) -> Vec<String> {
+    let run = |name: &str| {
+        let files = ["/net", "/best", "/terms"].iter();
+        files.filter_map(|file| name.strip_suffix(file)).next().unwrap_or(name).to_string()
+    };
+    let runs: Vec<String> = names.iter().map(|name| run(name)).collect();
+    let is_alone = |short: &String| runs.iter().filter(|other| *other == short).count() == 1;
+    let pairs = names.iter().zip(&runs);
+    pairs.map(|(name, short)| if is_alone(short) { short } else { name }.clone()).collect()
+}
+
 type Opened = (Option<Recipe>, Form, Option<f64>);
 
 impl Form {

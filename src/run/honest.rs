@@ -7,6 +7,7 @@ use super::recipe::Recipe;
 use crate::digits::grouped;
 use crate::loader::Test;
 use crate::sample::{Sample, games_known};
+use crate::sketch::Sketch;
 
 /// Positions for a comparison, with notes and doubts about them.
 #[derive(Debug)]
@@ -14,19 +15,48 @@ pub struct Selection {
     pub samples: Vec<Sample>,
     /// Whether they are test games; else all positions are used.
     pub is_test: bool,
+    /// Positions that are left out.
     pub notes: Vec<String>,
+    /// All doubts, and which games are measured.
+    pub details: Vec<String>,
     /// By evaluation, another explanation of a low loss.
     pub doubts: Vec<Option<String>>,
+    /// Whether a few games may be left that an evaluation was trained on.
+    is_shared: bool,
 }
 
 impl Selection {
-    /// Adds a doubt about an evaluation; its verdict has the first one.
+    /// Adds a doubt about an evaluation; the first one leaves its verdict open.
     pub fn doubt(&mut self, place: usize, why: String) {
-        self.notes.push(why.clone());
+        self.details.push(why.clone());
         self.doubts[place].get_or_insert(why);
     }
 
-    /// Leaves out positions without a score, which `who` needs. Fails if none is left.
+    /// Whether no evaluation was trained or chosen on these positions.
+    pub fn is_unseen(&self) -> bool {
+        !self.is_shared && self.doubts.iter().all(Option::is_none)
+    }
+
+    /// Leaves out the positions known to be in the data of an evaluation, if they are few.
+    fn drop_few(&mut self, name: &str, sketch: &Sketch) {
+        let share = sketch.share_of(self.samples.iter().map(Sample::group));
+        if share == 0.0 || share >= FEW {
+            return;
+        }
+        let all = self.samples.len();
+        self.samples.retain(|sample| !sketch.contains(sample.group()));
+        let counts = [all - self.samples.len(), all].map(|count| grouped(count as u64));
+        let [left_out, all] = counts;
+        let known = if sketch.is_whole() { "" } else { " that are known" };
+        self.notes.push(format!(
+            "{name} was trained on {:.2} % of {all} positions: the {left_out}{known} are left out",
+            100.0 * share
+        ));
+        self.is_shared |= !sketch.is_whole();
+    }
+
+    /// Leaves out positions without a score, for all evaluations alike. Fails if none is left,
+    /// which `who` needs.
     pub fn skip_unscored(&mut self, who: &str) -> Result<()> {
         let all = self.samples.len();
         self.samples.retain(|sample| sample.score.is_some());
@@ -45,6 +75,9 @@ impl Selection {
     }
 }
 
+/// Smallest share of known positions with which the others count as the data of training.
+const FEW: f64 = 0.01;
+
 /// The doubt about an evaluation whose checkpoint was chosen on the measured games.
 pub fn chosen_on_these(name: &str) -> String {
     format!("{name} chose its checkpoint on these games too")
@@ -53,10 +86,10 @@ pub fn chosen_on_these(name: &str) -> String {
 /// Leaves out games that an evaluation was trained on, unless `all`.
 ///
 /// Games are recognised by their content, whatever file they are in. If an evaluation was trained
-/// on some of these, the filter of its training is applied, and its test games are left. Runs
-/// without a test chose their checkpoints on all held-out games; they are measured on the same
-/// games as others, with a doubt. `chosen` positions passed a filter of the user, which replaces
-/// that of the training.
+/// on a few of these, those that are known are left out. If it was trained on more, the filter of
+/// its training is applied, and its test games are left. Runs without a test chose their
+/// checkpoints on all held-out games; they are measured on the same games as others, with a doubt.
+/// `chosen` positions passed a filter of the user, which replaces that of the training.
 ///
 /// # Errors
 /// If two evaluations held out different games, or one held out none.
@@ -67,8 +100,14 @@ pub fn select_positions(
     chosen: bool,
 ) -> Result<Selection> {
     let games = games_known(&samples);
-    let (notes, doubts) = (Vec::new(), vec![None; evaluators.len()]);
-    let mut found = Selection { samples, is_test: false, notes, doubts };
+    let mut found = Selection {
+        samples,
+        is_test: false,
+        notes: Vec::new(),
+        details: Vec::new(),
+        doubts: vec![None; evaluators.len()],
+        is_shared: false,
+    };
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (place, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];
@@ -77,17 +116,28 @@ pub fn select_positions(
             None => found.doubt(place, format!("the training data of {name} are unknown")),
         }
     }
+    if !all {
+        for (_, name, recipe) in &known {
+            found.drop_few(name, &recipe.sketch);
+            found.drop_few(name, &recipe.validation_sketch);
+        }
+    }
     let mut seen = known.clone();
     seen.retain(|(.., recipe)| found.samples.iter().any(|it| recipe.sketch.contains(it.group())));
     let is_seen = |place: usize| seen.iter().any(|it| it.0 == place);
     for &(place, name, recipe) in &known {
         if is_seen(place) {
             if all {
-                found.doubt(place, format!("{name} was trained on some of these"));
+                let share = recipe.sketch.share_of(found.samples.iter().map(Sample::group));
+                let share = 100.0 * share;
+                found.doubt(
+                    place,
+                    format!("the training data of {name} have {share:.1} % of these"),
+                );
             }
         } else if recipe.data.iter().any(|file| file.games > 0) != games {
-            let why = "cannot be told (games are known on one side only)";
-            found.doubt(place, format!("whether {name} was trained on these {why}"));
+            let why = "games are known on one side only";
+            found.doubt(place, format!("whether {name} was trained on these: {why}"));
         }
         let start = recipe.start.as_ref().and_then(|start| start.doubt.as_ref());
         let base = recipe.base.as_ref().and_then(|base| base.doubt.as_ref());
@@ -137,11 +187,9 @@ pub fn select_positions(
             split.share,
             test.0
         );
-        found.notes.push(format!(
-            "{name} was trained on some of these games: measured are those of its test, {} of the \
-             {} that it held out",
-            test.0, split.share
-        ));
+        found
+            .details
+            .push(format!("test games: {} of the {} that {name} held out", test.0, split.share));
         // Training has skipped positions that its target cannot use; they are skipped for all.
         if let Some((_, name, _)) = seen.iter().find(|(_, _, it)| it.config.needs_scores()) {
             found.skip_unscored(&format!("the target of {name}"))?;

@@ -11,6 +11,7 @@ use super::honest::Selection;
 use super::played::Match;
 use super::recipe::{Recipe, collect};
 use crate::config::Config;
+use crate::digits::grouped;
 use crate::format::{ReadError, view};
 use crate::hce;
 use crate::loader::{LoadError, Part, Plan};
@@ -26,8 +27,12 @@ const PROBE: usize = 50_000;
 pub struct Measurement {
     pub samples: Vec<Sample>,
     pub evaluations: Vec<Predictions>,
-    /// The measured positions, and open questions about them.
+    /// Positions and games that are left out.
     pub notes: Vec<String>,
+    /// Doubts about evaluations, and facts about the positions.
+    details: Vec<String>,
+    /// Whether no evaluation was trained or chosen on the positions.
+    unseen: bool,
     truth: Truth,
     trained: Vec<bool>,
     /// Floats and integers of one net, as places among the evaluations.
@@ -110,7 +115,7 @@ fn net_of(given: &str) -> String {
 }
 
 impl Measurement {
-    /// Evaluates positions of these files. Equal short names stay as they were given.
+    /// Evaluates positions of these files.
     pub fn of(
         evaluators: &[Evaluator],
         mut selection: Selection,
@@ -120,14 +125,11 @@ impl Measurement {
         if evaluators.iter().any(Evaluator::needs_scores) {
             selection.skip_unscored("`score`")?;
         }
-        let Selection { samples, is_test, mut notes, doubts } = selection;
+        let unseen = selection.is_unseen();
+        let Selection { samples, is_test, notes, mut details, doubts, .. } = selection;
         let mut evaluations = Vec::new();
         for (evaluator, doubt) in evaluators.iter().zip(doubts) {
-            let mut evaluation = evaluator.evaluate(&samples, files)?;
-            if evaluators.iter().filter(|other| other.name == evaluator.name).count() > 1 {
-                evaluation.name.clone_from(&evaluator.given);
-            }
-            evaluations.push(Predictions { doubt, ..evaluation });
+            evaluations.push(Predictions { doubt, ..evaluator.evaluate(&samples, files)? });
         }
         let nets = nets(evaluators);
         for &[floats, integers] in &nets {
@@ -135,7 +137,7 @@ impl Measurement {
             evaluations[integers].net = Some(floats);
         }
         let targets = targets(&samples, evaluators).map(|(targets, note)| {
-            notes.push(note);
+            details.push(note);
             targets
         });
         let noun = match (games_known(&samples), is_test) {
@@ -147,14 +149,24 @@ impl Measurement {
         let truth = Truth { targets, doubt, ..truth(&samples, noun) };
         if !truth.games_known {
             let lacking = samples.iter().filter(|sample| sample.game.is_none()).count();
-            notes.push(format!(
-                "the games of {lacking} of {} positions are unknown: intervals are lower bounds, and \
-                 no winner is named",
-                samples.len()
+            details.push(format!(
+                "games unknown: of {} of {} positions, so intervals are lower bounds",
+                grouped(lacking as u64),
+                grouped(samples.len() as u64)
             ));
         }
         let trained = evaluators.iter().map(Evaluator::is_trained).collect();
-        Ok(Self { samples, evaluations, notes, truth, trained, nets, played: None })
+        Ok(Self {
+            samples,
+            evaluations,
+            notes,
+            details,
+            unseen,
+            truth,
+            trained,
+            nets,
+            played: None,
+        })
     }
 
     /// Adds the games of a match in which some of the evaluations played.
@@ -204,7 +216,8 @@ impl Measurement {
     }
 
     fn finished(&self, mut comparison: Comparison) -> Comparison {
-        comparison.notes.clone_from(&self.notes);
+        comparison.notes = self.notes.iter().chain(&self.details).cloned().collect();
+        comparison.unseen = self.unseen;
         if let Some(played) = &self.played {
             comparison.add_games(played);
         }
@@ -225,7 +238,7 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
     }
     let (wdl, scale) = (config.final_wdl(), config.win_rate.scale);
     let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
-    let note = format!("the target is {wdl} * result + {rest} * sigmoid(score / {scale})");
+    let note = format!("to target: {wdl} * result + {rest} * sigmoid(score / {scale})");
     Some((targets_of(samples, config)?, note))
 }
 

@@ -1,6 +1,6 @@
 //! A match read from its games, by any program: players, and pairs of games of one opening.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ struct Game {
 /// # Errors
 /// If a file cannot be read, a game lacks its players, or no two games are a pair.
 pub fn read(files: &[PathBuf]) -> Result<Match> {
-    let (mut players, mut notes) = (Vec::new(), Vec::new());
+    let (mut players, mut notes, mut paces) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut meetings: BTreeMap<[usize; 2], Pairs> = BTreeMap::new();
     for file in files {
         let games = games(file, &mut players)?;
@@ -55,6 +55,7 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
         for (place, Game { players: [white, black], .. }) in games.iter().enumerate() {
             places.entry([*white.min(black), *white.max(black)]).or_default().push(place);
         }
+        paces.extend(games.iter().map(|game| game.sheet.tag("Nodes").map(str::to_string)));
         let mut paired = 0;
         for (two, places) in places {
             for [one, other] in pairs(&games, &places) {
@@ -83,7 +84,9 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
     let names = (0..players.len()).map(|place| called(&players, place)).collect();
     let meetings = meetings.into_iter().map(|(players, pairs)| Meeting { players, pairs });
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let played = PlayedGames { names, meetings: meetings.collect() };
+    let nodes = paces.pop_first().flatten().filter(|_| paces.is_empty());
+    let nodes = nodes.and_then(|nodes| nodes.parse().ok());
+    let played = PlayedGames { names, meetings: meetings.collect(), nodes };
     Ok(Match { played, notes, players, files: shown.join(", ") })
 }
 

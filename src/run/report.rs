@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use maud::{Markup, html};
 
-use super::evaluator::{Evaluator, require_distinct_evaluations};
+use super::evaluator::{Evaluator, name_apart, require_distinct_evaluations};
 use super::honest::{chosen_on_these, select_positions};
 use super::measure::{self, Measurement};
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
@@ -102,7 +102,7 @@ impl Page {
         drop(counter);
         let pages: Vec<Run> = runs.iter().map(|run| run.page.clone()).collect();
         let mut sections = vec![
-            page::comparison(&deep.comparison, &names, &measured.notes),
+            page::comparison(&deep.comparison, &names),
             page::curves(&pages),
             page::phases(&deep),
             page::calibration(&deep.calibrations, deep.comparison.noun),
@@ -118,7 +118,7 @@ impl Page {
             }
         }
         sections.push(page::settings(&pages));
-        let lead = html! { @for sentence in &deep.comparison.sentences { p { (sentence) } } };
+        let lead = html! { p { (deep.comparison.head()) } };
         Ok(Self { title: title(runs), lead, sections })
     }
 
@@ -202,6 +202,7 @@ fn open(
     }
     let given: Vec<String> = evaluators.iter().map(|it| it.given.clone()).collect();
     require_distinct_evaluations(&given)?;
+    name_apart(&mut evaluators);
     Ok(evaluators)
 }
 

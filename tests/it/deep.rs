@@ -95,7 +95,7 @@ impl World {
 #[test]
 fn text_and_page_are_whole() {
     let deep = World::new(700, 5, 900.0).deep(Some(1));
-    let text = deep.text();
+    let text = deep.text(true);
     let is_fen = |line: &&str| line.contains("8/8");
     let narrow = |line: &str| line.chars().count() <= 80;
     assert!(text.lines().filter(|it| !is_fen(it)).all(narrow), "{text}");
@@ -119,7 +119,7 @@ fn text_and_page_are_whole() {
     let runs = [run("a & b", "8"), run("other", "16")];
     let names = [("good".to_string(), "a net in floats")];
     let sections = [
-        html::comparison(&deep.comparison, &names, &["a note".to_string()]),
+        html::comparison(&deep.comparison, &names),
         html::curves(&runs),
         html::phases(&deep),
         html::calibration(&deep.calibrations[..1], "games"),
