@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::input::regular;
 
-const PIECE: usize = 1 << 20;
+const BLOCK: usize = 1 << 20;
 
 /// Digits of a digest that names a file, where no forgery is expected.
 pub const SHORT: usize = 16;
@@ -27,15 +27,15 @@ pub fn digest(bytes: &[u8]) -> String {
 /// The length of a file, and its SHA-256.
 pub fn of_file(path: &Path) -> Result<(u64, String)> {
     regular(path)?;
-    let mut input = BufReader::with_capacity(PIECE, File::open(path)?);
-    let (mut hash, mut piece) = (Sha256::new(), vec![0; PIECE]);
+    let mut input = BufReader::with_capacity(BLOCK, File::open(path)?);
+    let (mut hash, mut block) = (Sha256::new(), vec![0; BLOCK]);
     let mut bytes = 0;
     loop {
-        let count = input.read(&mut piece)?;
+        let count = input.read(&mut block)?;
         if count == 0 {
             return Ok((bytes, hexadecimal(hash)));
         }
-        hash.update(&piece[..count]);
+        hash.update(&block[..count]);
         bytes += count as u64;
     }
 }
@@ -52,7 +52,7 @@ pub struct DataDigest {
 const WHOLE: u64 = 16 << 20;
 
 /// Blocks in the sample of a larger file, spread from its beginning to its end.
-const PIECES: u64 = 16;
+const BLOCKS: u64 = 16;
 
 /// Hashes a file of positions, or a sample of it: to read a large one would take minutes.
 pub fn of_data(path: &Path) -> Result<DataDigest> {
@@ -62,13 +62,13 @@ pub fn of_data(path: &Path) -> Result<DataDigest> {
         return Ok(DataDigest { bytes, sha256, is_sampled: false });
     }
     let (mut file, mut hash) = (File::open(path)?, Sha256::new());
-    let size = WHOLE / PIECES / 16;
-    let mut piece = vec![0; size as usize];
-    for number in 0..PIECES {
-        let place = u128::from(bytes - size) * u128::from(number) / u128::from(PIECES - 1);
+    let size = WHOLE / BLOCKS / 16;
+    let mut block = vec![0; size as usize];
+    for number in 0..BLOCKS {
+        let place = u128::from(bytes - size) * u128::from(number) / u128::from(BLOCKS - 1);
         file.seek(SeekFrom::Start(place as u64))?;
-        file.read_exact(&mut piece)?;
-        hash.update(&piece);
+        file.read_exact(&mut block)?;
+        hash.update(&block);
     }
     Ok(DataDigest { bytes, sha256: hexadecimal(hash), is_sampled: true })
 }

@@ -10,7 +10,7 @@ use crate::output::{Output, OutputError};
 use crate::sample::Sample;
 
 /// Approximate size of the blocks that are written.
-const PIECE: usize = 1 << 16;
+const BLOCK: usize = 1 << 16;
 
 /// Reason why samples cannot be written. No file is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,7 @@ impl Sink {
             number: self.samples,
             reason,
         })?;
-        if self.bytes.len() >= PIECE {
+        if self.bytes.len() >= BLOCK {
             self.hand_on()?;
         }
         Ok(())

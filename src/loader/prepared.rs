@@ -44,7 +44,7 @@ pub struct PreparedRows {
 }
 
 /// Positions that a thread searches at a time.
-const PIECE: usize = 64;
+const BLOCK: usize = 64;
 
 impl Preparation {
     /// Searches samples; `seen` receives the numbers of finished ones.
@@ -62,7 +62,7 @@ impl Preparation {
             seen(samples.len() as u64);
             prepared
         };
-        let pieces: Vec<PreparedRows> = samples.chunks(PIECE).map(piece).collect();
+        let pieces: Vec<PreparedRows> = samples.chunks(BLOCK).map(piece).collect();
         let mut all = self.none();
         pieces.into_iter().for_each(|piece| all.take(&piece, 0..piece.len()));
         all

@@ -14,7 +14,7 @@ use crate::sample::{Sample, games_known};
 use crate::search::{Evaluate, Quiescence};
 
 /// Positions that a thread searches at a time.
-const PIECE: usize = 64;
+const BLOCK: usize = 64;
 
 /// Searches the winners' moves in some positions with a choice.
 ///
@@ -44,7 +44,7 @@ pub fn find(
             counter(samples.len() as u64);
             firsts
         };
-        samples.par_chunks(PIECE).flat_map_iter(of).collect()
+        samples.par_chunks(BLOCK).flat_map_iter(of).collect()
     };
     let firsts: Vec<Vec<Option<f64>>> = evaluators.iter().map(firsts_of).collect();
     // A position that one of them cannot search is dropped for all.

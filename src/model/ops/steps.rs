@@ -259,13 +259,13 @@ fn bound(clip: f64) -> f32 {
 }
 
 /// Numbers of a block, which fits the second-level cache with its states.
-const PIECE: usize = 1 << 14;
+const BLOCK: usize = 1 << 14;
 
 /// Splits off the front.
 fn cut<'a, T>(all: &mut &'a mut [T], len: usize) -> &'a mut [T] {
-    let (piece, rest) = take(all).split_at_mut(len);
+    let (block, rest) = take(all).split_at_mut(len);
     *all = rest;
-    piece
+    block
 }
 
 /// Applies a formula to all parameters.
@@ -278,20 +278,20 @@ fn pass<F: Formula<N>, const N: usize>(
 ) {
     assert_eq!(gradients.len(), parameters.len(), "gradients");
     assert!(states.iter().all(|it| it.len() == gradients.len()), "states");
-    let mut pieces = Vec::with_capacity(parameters.len() / PIECE + 1);
-    while parameters.len() > PIECE {
-        let (piece, rest) = gradients.split_at(PIECE);
+    let mut blocks = Vec::with_capacity(parameters.len() / BLOCK + 1);
+    while parameters.len() > BLOCK {
+        let (block, rest) = gradients.split_at(BLOCK);
         gradients = rest;
-        let states = states.each_mut().map(|it| cut(it, PIECE));
-        let parameters = cut(&mut parameters, PIECE);
-        pieces.push(Piece { formula, parameters, gradients: piece, states });
+        let states = states.each_mut().map(|it| cut(it, BLOCK));
+        let parameters = cut(&mut parameters, BLOCK);
+        blocks.push(Piece { formula, parameters, gradients: block, states });
     }
     let last = Piece { formula, parameters, gradients, states };
-    if pieces.is_empty() {
+    if blocks.is_empty() {
         return level.run(last);
     }
-    pieces.push(last);
-    pieces.into_par_iter().for_each(|piece| level.run(piece));
+    blocks.push(last);
+    blocks.into_par_iter().for_each(|block| level.run(block));
 }
 
 struct Piece<'a, F, const N: usize> {
@@ -349,12 +349,12 @@ fn pass_missed<F: Formula<N>, const N: usize>(
     assert_eq!(len, width * taken.len(), "parameters");
     assert!(states.iter().all(|it| it.len() == len), "states");
     assert!(gradients.is_none_or(|it| it.len() == width * rows.len()), "gradients");
-    let (zeros, many) = (vec![0.0; width], (PIECE / width.max(1)).max(1));
+    let (zeros, many) = (vec![0.0; width], (BLOCK / width.max(1)).max(1));
     let mut first = 0;
-    let mut pieces = Vec::with_capacity(rows.len() / many + 1);
+    let mut blocks = Vec::with_capacity(rows.len() / many + 1);
     for (i, rows) in rows.chunks(many).enumerate() {
         let count = rows[rows.len() - 1] as usize + 1 - first;
-        pieces.push(MissedSteps {
+        blocks.push(MissedSteps {
             formulas,
             zeros: &zeros,
             first,
@@ -366,7 +366,7 @@ fn pass_missed<F: Formula<N>, const N: usize>(
         });
         first += count;
     }
-    pieces.into_par_iter().for_each(|piece| level.run(piece));
+    blocks.into_par_iter().for_each(|block| level.run(block));
 }
 
 /// Some rows of an array, and all between them.

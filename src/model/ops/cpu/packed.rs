@@ -104,7 +104,7 @@ impl<F: Number> PackedWeights<F> {
 
         let neurons: Vec<_> = (0..blocks).map(|block| columns.neurons(block)).collect();
         let mut left: Vec<_> = self.rows.get_mut().chunks_exact_mut(self.block).collect();
-        let (many, mut pieces) = ((PIECE / hidden).max(1), Vec::new());
+        let (many, mut pieces) = ((BLOCK / hidden).max(1), Vec::new());
         for (set, of) in kernel.sets.iter().enumerate() {
             let touched = touched.map(|touched| touched.within(of.rows.clone()));
             let count = touched.map_or(of.rows.len(), |touched| touched.len());
@@ -201,7 +201,7 @@ fn part<T>(all: &[T], size: usize, index: usize) -> &[T] {
     &all[index * size..][..size]
 }
 
-const PIECE: usize = 1 << 15;
+const BLOCK: usize = 1 << 15;
 
 /// Rows whose blocks are packed in turn, while the next weights are prefetched.
 const TILE: usize = 8;
