@@ -32,41 +32,41 @@ use crate::train::ranks::SingleRank;
 use crate::train::schedule::{Span, Stages};
 use crate::train::{self, Settings, Training};
 
-/// Measure the speed of reading, encoding, training steps and whole runs
-///
-/// Figures are positions per second. The stages in front of training come by themselves, with all
-/// threads at work, and in nanoseconds of one thread. A step is loss, gradients and optimiser on
-/// batches that are there already; a whole run is what `nnuance train` does with a net, without
-/// held-out positions: with data that are kept in memory, where they fit, and with data that stream by.
+/// Measure the speed of reading, encoding, steps and runs
 #[derive(clap::Args)]
-#[command(after_help = "\
-Example:
+#[command(before_help = "\
+Examples:
   nnuance bench --hidden 32,1024 --precision f32 --seconds 6
   nnuance bench --net configs/net-5-deep.toml
-  nnuance bench --hidden 256 --json --threads 1 > one-thread.json
-  nnuance bench --device auto --hidden 256,512,768,1024,1536 --batch 16384,65536")]
+  nnuance bench --device auto --hidden 256,1024 --batch 16384,65536")]
+#[command(after_help = "\
+Figures are positions per second. Stages before training are measured alone.
+A step is loss, gradients and optimiser on batches in memory. A run is what
+`nnuance train` does, without held-out positions, on data that are kept in
+memory and on data that stream by. Files keep the filter of the quickstart if
+they have what it needs.")]
 pub struct Args {
-    /// Files of positions, through the filter of the quickstart where they serve it
+    /// Files of positions
     #[arg(long, value_name = "FILE", num_args = 1.., default_value = "data/selfplay-sf15.vf")]
     data: Vec<PathBuf>,
-    /// Sizes of the hidden layer [default: 32,128,256,512,1024, or that of --net]
+    /// Sizes of the hidden layer [default: 32,128,256,512,1024; that of --net]
     #[arg(long, value_name = "N,...")]
     #[arg(value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hidden: Vec<u32>,
-    /// The net of this config, whatever its data, instead of a simple one
+    /// Config of the net to measure [default: a simple net]
     #[arg(long, value_name = "CONFIG")]
     net: Option<PathBuf>,
-    /// f32, mixed or both [default: f32,mixed; f32 on GPUs and without fused operations]
+    /// f32, mixed or both [default: both; f32 on GPUs and with --plain]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = among(PRECISIONS))]
     precision: Vec<Precision>,
-    /// Positions a step
+    /// Positions of a step
     #[arg(long, value_name = "POSITIONS,...", default_value = "16384")]
     #[arg(value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
     batch: Vec<u32>,
-    /// Seconds a figure, in three laps, after a warm-up of up to a second
+    /// Seconds of a figure, in three laps, after a warm-up of a second at most
     #[arg(long, default_value = "3", value_parser = seconds)]
     seconds: f64,
-    /// The figures as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

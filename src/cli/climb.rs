@@ -15,41 +15,40 @@ use crate::run::climb::{Climb, Settings};
 use crate::run::train::RunContext;
 use crate::train::ranks::SingleRank;
 
-/// Make a first evaluation without any data: games of the best so far, training, a match, again
-///
-/// Each generation plays games against itself with the best evaluation so far (material at first),
-/// trains on the games of the last generations, and meets the best: it is kept where it scores more
-/// than a half. The same command again goes on with a loop that was stopped.
+/// Train a first net without data, by self-play
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
   nnuance climb configs/climb.toml
-  nnuance climb configs/climb.toml --start nets/quickstart-32.bin --out runs/higher
-
-The config is that of a run; its data.files stand for the games. The folder has for each generation, \
-001, 002 and so on, its games (games.vf), its training (run) and its match (match.json).")]
+  nnuance climb configs/climb.toml --start nets/quickstart-32.bin --out runs/b")]
+#[command(after_help = "\
+A generation plays games with the best evaluation so far, trains on the games
+of the last generations, and meets the best in a match. It is kept if it scores
+more than a half. The same command resumes a loop that was stopped. The folder
+has a folder for each generation (001, 002, ...) with games.vf, run and
+match.json. data.files of the config are these games.")]
 pub struct Args {
-    /// The config of each training (TOML)
+    /// Config of each training (TOML)
     config: PathBuf,
-    /// Change a key of the config; may be repeated
+    /// Set a key of the config; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// The folder [default: runs/ and the config's name]
+    /// Folder [default: runs/ and the config's name]
     #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// The evaluation that plays the first games, any that can play
+    /// Evaluation that plays the first games
     #[arg(long, default_value = "material", value_name = "EVALUATION")]
     start: String,
-    /// Generations in all; more go on where fewer ended
+    /// Generations in all; a larger number continues a loop that ended
     #[arg(long, default_value = "40", value_name = "N", value_parser = value_parser!(u64).range(1..1000))]
     generations: u64,
     /// Games of a generation
     #[arg(long, default_value = "4000", value_name = "N", value_parser = value_parser!(u64).range(10..))]
     games: u64,
-    /// Nodes of a move in these games: no iteration begins beyond as many
+    /// Nodes of a move in these games after which no iteration begins
     #[arg(long, default_value = "200", value_name = "N", value_parser = value_parser!(u64).range(1..))]
     soft_nodes: u64,
-    /// Generations whose games are trained on; the first ones were played worst
+    /// Generations whose games are trained on
     #[arg(long, default_value = "6", value_name = "N", value_parser = value_parser!(u64).range(1..))]
     window: u64,
     /// Pairs of games of a match

@@ -14,46 +14,44 @@ use crate::run::honest::select_positions;
 use crate::run::measure::{self, Measurement, read};
 use crate::run::{moves, played};
 
-/// Compare evaluations on the same games: handcrafted terms, checkpoints, nets, references
-///
-/// Each evaluation gets the scale that fits it best: each fifth of the games is measured with the
-/// scale that fits the others. Games that an evaluation was trained on are known again by their
-/// content and left out, whatever file they lie in, and what the filter of its training skips.
-/// Keys of a filter given here take the place of that filter; games stay games, so that nobody
-/// needs to filter files to compare. `score` is measured where there are scores, and so are all
-/// others with it.
+/// Compare evaluations by their loss on the results of games
 #[derive(clap::Args)]
-#[command(after_help = "\
-Example:
+#[command(before_help = "\
+Examples:
   nnuance compare material runs/quickstart-hce runs/quickstart-net score
-  nnuance compare material nets/quickstart-32.bin --data games.vf --min-ply 16 --skip-captures
-  nnuance compare material runs/a runs/b --pgn match.pgn
-  nnuance compare --moves material runs/a runs/b --data games.pgn
-  nnuance compare --deep runs/quickstart-net runs/quickstart-net/net.bin")]
+  nnuance compare material nets/quickstart-32.bin --data games.vf --min-ply 16
+  nnuance compare material runs/a runs/b --pgn match.pgn")]
+#[command(after_help = "\
+Each evaluation has the scale that fits it best, fitted on other games.
+Games that an evaluation was trained on are recognised by their content and
+left out, and what the filter of its training skips. Filter options replace
+that filter. `score` needs positions with scores.")]
 pub struct Args {
-    /// Run folders, checkpoints, nets, handcrafted weights (JSON); or the built-in constant,
+    /// Run folders, checkpoints, nets, handcrafted weights (JSON), or the built-in constant,
     /// material, score
     #[arg(required = true, value_name = "EVALUATION")]
     evaluations: Vec<String>,
-    /// Files of games in PGN that some of them played: Elo beside the loss
+    /// Games in PGN between some of them, for a column of Elo
+    #[arg(help_heading = "What to measure")]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pgn: Vec<PathBuf>,
-    /// Measure how many of the moves that the winners played each evaluation puts first, by the
-    /// quiescence scores of all legal moves; the first 16 half-moves of a game do not count, unless a
-    /// filter is given
+    /// Measure how many moves of winners each evaluation puts first, by quiescence; without a
+    /// filter from half-move 16 on
+    #[arg(help_heading = "What to measure")]
     #[arg(long, conflicts_with_all = ["deep", "pgn"])]
     moves: bool,
-    /// Measure on all positions of the files, those seen in training too
+    /// Measure positions that were seen in training, too
+    #[arg(help_heading = "What to measure")]
     #[arg(long)]
     all: bool,
-    /// Look deeper: losses by game phase, calibration, the positions where two disagree most, the
-    /// cost of quantising
+    /// Add losses by game phase, calibration, disagreements and the cost of quantising
+    #[arg(help_heading = "What to measure")]
     #[arg(long)]
     deep: bool,
     /// Add all pairs, losses against the targets of training, and notes
     #[arg(short, long)]
     verbose: bool,
-    /// The comparison as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

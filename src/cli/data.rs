@@ -16,8 +16,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-/// Convert, check and make files of positions
+/// Convert, check, filter and make files of positions
 #[derive(clap::Args)]
+#[command(before_help = "\
+Examples:
+  nnuance data doctor games.pgn
+  nnuance data shuffle a.bf b.bf -o shuffled.bf")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -25,15 +29,15 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    Convert(select::Convert),
-    Shuffle(shuffle::Args),
-    Dedup(select::Dedup),
-    Filter(select::FilterArgs),
-    Sample(select::SampleArgs),
-    Stats(stats::Args),
     Doctor(doctor::Args),
-    Label(positions::Label),
+    Stats(stats::Args),
+    Convert(select::Convert),
+    Filter(select::FilterArgs),
+    Dedup(select::Dedup),
+    Sample(select::SampleArgs),
+    Shuffle(shuffle::Args),
     Selfplay(positions::Selfplay),
+    Label(positions::Label),
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {

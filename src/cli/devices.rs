@@ -8,7 +8,7 @@ use crate::report::Table;
 
 /// List what `--device` can name on this machine
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Example:
   nnuance devices
   nnuance train configs/quickstart-net.toml --device wgpu:0")]

@@ -15,29 +15,26 @@ use crate::run::Evaluator;
 use crate::run::path::evaluated_file;
 use crate::sample::{Position, Sample};
 
-/// Evaluate positions, one line `FEN;cp` each: nets in integers as engines do, and all else
-///
-/// Centipawns are seen by the side to move. Of nets they are exact; of floats (checkpoints,
-/// handcrafted terms) they are rounded to the nearest whole number, halves away from zero. A net's
-/// shape comes from the manifest beside it (NAME.json for NAME.bin), from a description
-/// (NAME.toml), or from its size.
+/// Evaluate positions, one line `FEN;cp` each
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
   nnuance eval nets/quickstart-32.bin '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
   nnuance eval runs/quickstart-hce --fens positions.epd.zst
   grep 'w - -' positions.txt | nnuance eval nets/quickstart-32.bin --fens -")]
+#[command(after_help = "\
+Centipawns are those of the side to move: exact for nets, which are computed
+in integers as engines do, and rounded for floats. A run folder stands for its
+net.bin, else for its best checkpoint. The architecture of a net is in NAME.json
+or NAME.toml, or follows from its size. The first four fields of a position are
+read, and both counters if they are numbers.")]
 pub struct Args {
-    /// A net, a checkpoint, handcrafted weights (JSON), material; or a run folder: its net.bin, or
-    /// the best checkpoint where there is none
+    /// Net, checkpoint, handcrafted weights (JSON), material, or run folder
     evaluation: String,
-    /// Positions, written as in the file of --fens
+    /// Positions
     #[arg(value_name = "FEN", required_unless_present = "fens", conflicts_with = "fens")]
     positions: Vec<String>,
-    /// File of lines `FEN`, `FEN;anything`, `FEN | anything` or EPD, packed or not; `-` is standard
-    /// input.
-    ///
-    /// The first four fields are read, and the two counters if both are numbers.
+    /// File of lines `FEN`, `FEN;...`, `FEN | ...` or EPD, packed or not; - is standard input
     #[arg(long, value_name = "FILE")]
     fens: Option<PathBuf>,
     #[command(flatten)]

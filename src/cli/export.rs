@@ -20,59 +20,58 @@ use crate::run::path::{FileKind, holds_terms, in_folder, kind_of};
 use crate::run::terms::read_weights;
 use crate::scales::{HeadFormat, Scales};
 
-/// Quantise a checkpoint, prove that it cannot overflow, and write net, floats and manifest
-///
-/// Reads the trainer's own checkpoints (safetensors), bullet's weights.bin and raw.bin, and
-/// quantised nets. What a file does not say about itself comes from the manifest or the description
-/// beside it (NAME.json, NAME.toml). Handcrafted terms, from a run or a JSON file, become source code with rounded integers: the ending of the
-/// output names the language, .h or .rs; .json is there too.
+/// Quantise a net, prove that it cannot overflow, write its files
 #[derive(clap::Args)]
-#[command(after_help = "\
-Example:
+#[command(before_help = "\
+Examples:
   nnuance export runs/quickstart-net -o nets/mine.bin --licence CC0-1.0
   nnuance export runs/quickstart-net -o nets/mine.bin --match-scale nets/old.bin
   nnuance export nets/mine.bin --snippet rust -o src/nnue.rs
   nnuance export runs/hce-pst -o terms.h")]
+#[command(after_help = "\
+Beside NAME.bin come its manifest NAME.json and its floats NAME.safetensors.
+weights.bin and raw.bin of bullet can be exported, too; NAME.toml describes what
+a file does not say.")]
 pub struct Args {
-    /// The checkpoint, or a run folder for its best.safetensors; with --snippet the net, or a run
-    /// folder for its net.bin
+    /// Checkpoint, quantised net, handcrafted weights (JSON), or run folder
     checkpoint: PathBuf,
-    /// The net to write, NAME.bin; beside it come its manifest, NAME.json, and its floats,
-    /// NAME.safetensors. With --snippet the file of code
+    /// File to write: NAME.bin for a net; .h, .rs or .json for terms; code with --snippet
     #[arg(short, long = "out", value_name = "FILE", required_unless_present = "snippet")]
     output: Option<PathBuf>,
-    /// Write a net's inference code instead, one file with its own test: rust, or c, a header that
-    /// C++ takes, too
+    /// Write inference code of a net with its own test: rust, or c for C and C++
     #[arg(long, value_name = "LANGUAGE", value_parser = among(LANGUAGES))]
     #[arg(conflicts_with_all = ["match_scale", "largest_scales", "licence"])]
     #[arg(conflicts_with_all = ["qa", "qb", "scale", "head"])]
     snippet: Option<Language>,
-    /// Set SCALE so that centipawns mean what they mean in this older evaluation, and the margins
-    /// of a search stay right; measured on --data, or on the run's validation
-    /// games
+    /// Set SCALE so that centipawns mean what they mean in this evaluation
+    #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "OLD", conflicts_with = "scale")]
     match_scale: Option<String>,
-    /// Set QA and QB to the largest that are safe, up to --qa (255, which a square in 16 bits bears)
-    /// and --qb (4096)
+    /// Use the largest safe QA and QB, up to --qa (255) and --qb (4096)
+    #[arg(help_heading = "Integers")]
     #[arg(long)]
     largest_scales: bool,
-    /// Factor of the accumulator's weights [default: the checkpoint's, else 255]
+    /// Factor of accumulator weights [default: the checkpoint's or 255]
+    #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "INTEGER")]
     qa: Option<i32>,
-    /// Factor of the weights behind the accumulators [default: the checkpoint's, else 64]
+    /// Factor of the weights behind the accumulators [default: the checkpoint's or 64]
+    #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "INTEGER")]
     qb: Option<i32>,
-    /// Centipawns of one unit of the output [default: the checkpoint's, else 400]
+    /// Centipawns of one unit of the output [default: the checkpoint's or 400]
+    #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "INTEGER")]
     scale: Option<i32>,
-    /// Numbers behind the accumulators of nets with more layers: float, or int8 for weights of the
-    /// first layer in 8 bits [default: the checkpoint's, else float]
+    /// First layer behind the accumulators of deep nets: float, or int8 [default: the checkpoint's
+    /// or float]
+    #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "FORMAT", value_parser = among(HEADS))]
     head: Option<HeadFormat>,
     /// Licence of the net, for the manifest
     #[arg(long, value_name = "NAME", value_parser = licence)]
     licence: Option<String>,
-    /// Replace what is there by the names of the output, the manifest's and the floats' too
+    /// Replace existing files
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]

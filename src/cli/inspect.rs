@@ -15,26 +15,26 @@ use crate::run::inspect::{inspect_net, positions};
 use crate::run::path::in_folder;
 use crate::run::{Recipe, export};
 
-/// Show the contents of a net: dead neurons, piece values, squares, and handcrafted terms in it
-///
-/// Positions are those of the run's validation games, or those of --data.
+/// Show what a net holds: dead neurons, piece values, squares
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
   nnuance inspect runs/quickstart-net
   nnuance inspect runs/quickstart-net -o net.html
   nnuance inspect nets/quickstart-32.bin --data data/selfplay-sf15.vf")]
+#[command(after_help = "\
+Positions are the validation games of the run, or those of --data.")]
 pub struct Args {
-    /// The net or checkpoint, or a run folder for its best.safetensors
+    /// Net, checkpoint, or run folder
     net: PathBuf,
-    /// Positions to inspect, at most
+    /// Positions to inspect at most
     #[arg(long, default_value = "100000", value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     positions: u64,
-    /// A page with pictures (.html)
+    /// Write a page with pictures (.html)
     #[arg(short, long = "out", value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Everything as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

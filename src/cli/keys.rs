@@ -4,15 +4,15 @@ use anyhow::{Result, ensure};
 
 use super::out;
 
-/// Show the keys of a config: what they do, their units, ranges and defaults
+/// Show the keys of a config: meaning, units, ranges, defaults
 #[derive(clap::Args)]
-#[command(after_help = "\
-Example:
+#[command(before_help = "\
+Examples:
   nnuance keys
   nnuance keys learning_rate
   nnuance keys data.filter")]
 pub struct Args {
-    /// Only the keys and sections that this is a part of
+    /// Part of the name of keys or sections [default: all]
     pattern: Option<String>,
 }
 

@@ -20,70 +20,80 @@ use crate::run::arena::{MatchResult, MatchRules, Recorder, TimeControl, play};
 use crate::run::evaluator::shortened;
 use crate::run::played::{self, Match};
 
-/// Let evaluations play against each other: which one is stronger, and by how many Elo
-///
-/// All play with the same search, in pairs of games: each opening twice, with the colours
-/// exchanged. With equal nodes for a move it is the evaluations that are compared; with equal time
-/// what they cost is charged, too. At a pace of nodes the same games come for any number of
-/// threads. Programs that speak UCI may take part.
+/// Play games between evaluations and measure Elo
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
   nnuance match nets/quickstart-32.bin material
-  nnuance match runs/a runs/b runs/c --pairs 1000 --nodes 5000
-  nnuance match runs/new runs/old --pgn match.pgn
-  nnuance match --from match-1.pgn match-2.pgn
+  nnuance match runs/a runs/b runs/c --pairs 1000 --nodes 5000 --pgn match.pgn
   nnuance match runs/new runs/old --sprt 0,5 --pairs 20000
   nnuance match runs/new --engine stockfish --option UCI_LimitStrength=true \\
-                --option UCI_Elo=2200 --time 1+0.01")]
+      --option UCI_Elo=2200 --time 1+0.01
+  nnuance match --from match-1.pgn match-2.pgn")]
+#[command(after_help = "\
+All evaluations play with the same search, each opening twice with colours
+exchanged. Equal nodes compare evaluations; equal time charges their cost, too.
+Games by nodes do not depend on the number of threads.")]
 pub struct Args {
-    /// Nets, handcrafted weights (JSON or a run), material; run folders, checkpoints: two or more,
-    /// programs counted
+    /// Nets, handcrafted weights (JSON), material, run folders or checkpoints; two players or more,
+    /// engines included
     evaluations: Vec<String>,
-    /// A program that speaks UCI and takes part; may be given several times
+    /// Program that plays and speaks UCI; may be repeated
+    #[arg(help_heading = "Players")]
     #[arg(long = "engine", value_name = "PATH")]
     engines: Vec<PathBuf>,
-    /// An option of these programs; may be given several times
+    /// UCI option of these programs; may be repeated
+    #[arg(help_heading = "Players")]
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option)]
     options: Vec<(String, String)>,
-    /// Hash table of each player in MB [default: 16 for programs, and 4 for our own search]
+    /// Hash table of each player in MB [default: 16 for programs, 4 for evaluations]
+    #[arg(help_heading = "Players")]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     hash: Option<u32>,
-    /// Pairs of games between each two
+    /// Pairs of games between each two players; with --sprt at most
+    #[arg(help_heading = "Games")]
     #[arg(long, default_value_t = 200, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pairs: u64,
-    /// Nodes a move [default: 1000]
+    /// Nodes of a move [default: 1000]
+    #[arg(help_heading = "Games")]
     #[arg(long, value_name = "N", conflicts_with = "time")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     nodes: Option<u64>,
-    /// A clock for each side, in place of nodes: seconds for the game, and those that each move
-    /// brings back, such as 10+0.1
+    /// Clock of each side: seconds and seconds per move, such as 10+0.1
+    #[arg(help_heading = "Games")]
     #[arg(long, value_name = "SECONDS+SECONDS", value_parser = clock)]
     time: Option<Clock>,
-    /// Stop as soon as it is clear that the first is stronger than the second by ELO1 rather than
-    /// by ELO0, or the other way round, each with 5 % of error; --pairs is the most then
+    /// Stop when the first player is found stronger by ELO1 or by ELO0, with 5 % of error each
+    #[arg(help_heading = "Games")]
     #[arg(long, value_name = "ELO0,ELO1", value_parser = sprt, allow_hyphen_values = true)]
     sprt: Option<Sprt>,
+    /// Seed of the openings
+    #[arg(help_heading = "Games")]
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Write the games to a file, in PGN; a match that was stopped or killed goes on with it
+    /// Write the games in PGN; the same command resumes a match that was stopped
+    #[arg(help_heading = "Output")]
     #[arg(long, value_name = "FILE")]
     pgn: Option<PathBuf>,
-    /// Play a part of the pairs alone, such as 2/3: several machines share a match so, and --from
-    /// tells what all have played
+    /// Play part I of N of the pairs; --from rates all parts together
+    #[arg(help_heading = "Games")]
     #[arg(long, value_name = "I/N", default_value = "1/1", conflicts_with = "sprt")]
     part: JobPart,
-    /// Play nothing, and tell what was played in these files of games, in PGN
+    /// Rate games that were played, in PGN
+    #[arg(help_heading = "Games")]
     #[arg(long, value_name = "GAMES", num_args = 1.., conflicts_with_all = ["evaluations", "engines", "pgn"])]
     from: Vec<PathBuf>,
-    /// Replace a file that is there already. One that is under way is resumed all the same
+    /// Replace the file of a complete match
+    #[arg(help_heading = "Output")]
     #[arg(long, requires = "pgn")]
     overwrite: bool,
-    /// Add the games of each two players
+    /// Add the results of each two players
+    #[arg(help_heading = "Output")]
     #[arg(short, long)]
     verbose: bool,
-    /// Print JSON instead of tables
+    /// Print JSON
+    #[arg(help_heading = "Output")]
     #[arg(long)]
     json: bool,
     #[command(flatten)]

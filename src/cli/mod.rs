@@ -29,14 +29,18 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Train the evaluation of a chess engine: NNUE nets and handcrafted terms, on the same data,
-/// with the same loss.
+/// Train evaluations of chess engines: NNUE nets and handcrafted terms
 #[derive(Parser)]
-#[command(version, max_term_width = 100, arg_required_else_help = true)]
+#[command(version, term_width = 80, arg_required_else_help = true)]
+#[command(before_help = "\
+Examples:
+  nnuance quickstart
+  nnuance train configs/quickstart-net.toml
+  nnuance compare material runs/quickstart-net")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Threads to compute with [default: all]. The result does not depend on it.
+    /// Threads to compute with; results do not depend on it [default: all]
     #[arg(long, global = true, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -45,20 +49,20 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Quickstart(quickstart::Args),
+    Data(data::Args),
+    Keys(keys::Args),
     Train(train::Args),
+    Compare(compare::Args),
+    Match(matches::Args),
+    Report(report::Args),
+    Inspect(inspect::Args),
     Export(export::Args),
     Verify(verify::Args),
     Eval(eval::Args),
-    Compare(compare::Args),
-    Report(report::Args),
-    Inspect(inspect::Args),
     Rows(rows::Args),
-    Keys(keys::Args),
-    Sweep(sweep::Args),
-    Match(matches::Args),
-    Climb(climb::Args),
     Uci(uci::Args),
-    Data(data::Args),
+    Sweep(sweep::Args),
+    Climb(climb::Args),
     Bench(bench::Args),
     Devices(devices::Args),
 }

@@ -16,14 +16,14 @@ use crate::run;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Where to compute")]
 pub struct Place {
-    /// flex (CPU), ndarray (CPU, slow), wgpu or vulkan (GPUs, wgpu:1 the second one), or auto: the
-    /// first graphics card, else flex
+    /// flex (CPU), ndarray (slow CPU), wgpu or vulkan (GPU; wgpu:1 is the second one), or auto (a
+    /// graphics card, else flex)
     #[arg(long, default_value = "flex", value_name = "NAME")]
     device: String,
-    /// Vector instructions: avx512, avx2, neon or portable [default: the best that is there]
+    /// Vector instructions: avx512, avx2, neon or portable [default: the best available]
     #[arg(long, env = "NNUANCE_SIMD", value_name = "LEVEL")]
     simd: Option<String>,
-    /// Burn's plain tensor operations instead of the fused ones
+    /// Compute by Burn's plain tensor operations
     #[arg(long)]
     plain: bool,
 }
@@ -48,7 +48,7 @@ pub struct DataFiles {
     data: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-    /// Bad records to skip, a file
+    /// Bad records to skip in each file
     #[arg(long, value_name = "N", default_value = "0")]
     bad_records: u64,
 }
@@ -67,19 +67,16 @@ impl DataFiles {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Openings")]
 pub struct Beginning {
-    /// Random half-moves before a game, as many as that or a range [default: 8..9, or 0 with a
-    /// book]
+    /// Random half-moves before a game, a number or a range [default: 8..9; 0 with --book]
     #[arg(long, value_name = "FROM..TO", value_parser = range)]
     random_plies: Option<(u32, u32)>,
-    /// Start positions, packed or not: a FEN or EPD a line, or games in PGN, of which the position
-    /// after their moves counts; each serves once before any serves twice
+    /// Start positions, packed or not: FEN, EPD, or the last positions of games in PGN
     #[arg(long, value_name = "FILE", conflicts_with = "chess960")]
     pub book: Option<PathBuf>,
-    /// Begin with one array of Chess960 for both sides, or with one for each
+    /// Start arrays of Chess960: one for both sides (single) or one for each (double)
     #[arg(long, value_name = "KIND", value_enum, default_value_t = Chess960::None)]
     chess960: Chess960,
-    /// Openings that a first search scores higher than this for either side, in centipawns, are
-    /// not played
+    /// Skip openings that a first search scores above this for a side, in centipawns
     #[arg(long, value_name = "CP", default_value_t = Openings::default().bound)]
     #[arg(value_parser = score(0))]
     bound: i16,
@@ -95,26 +92,26 @@ enum Chess960 {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Adjudication")]
 pub struct Rules {
-    /// Won where every score of the last moves is at least this, in centipawns, for the same side
+    /// Win when all last scores are at least this for one side, in centipawns
     #[arg(long, value_name = "CP", default_value_t = Adjudication::default().win_score)]
     #[arg(value_parser = score(1))]
     win_score: i16,
-    /// ... of so many half-moves
+    /// Half-moves that --win-score looks at
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().win_plies)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     win_plies: u32,
-    /// Drawn where no score of the last moves is more than this, in centipawns, for either side
+    /// Draw when no last score exceeds this for a side, in centipawns
     #[arg(long, value_name = "CP", default_value_t = Adjudication::default().draw_score)]
     #[arg(value_parser = score(0))]
     draw_score: i16,
-    /// ... of so many half-moves
+    /// Half-moves that --draw-score looks at
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().draw_plies)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     draw_plies: u32,
-    /// ... but not before this half-move, counted from move number 1
+    /// First half-move at which --draw-score applies, counted from move number 1
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().draw_from)]
     draw_from: u32,
-    /// Drawn after so many half-moves, those of the opening not counted
+    /// Draw after this many half-moves behind the opening
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().max_plies)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     max_plies: u32,

@@ -11,13 +11,14 @@ use super::Cli;
 use crate::input;
 use crate::output;
 
-/// Train handcrafted terms, a net and a net on top of the terms on games that come with it, export
-/// the nets, let all of them play, compare them
-///
-/// Each step shows the command that does it. The games and configs are those of the repository;
-/// elsewhere they are written to the folder nnuance-quickstart first.
+/// Train terms and nets on the games in data/, and compare them
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  nnuance quickstart")]
+#[command(before_help = "\
+Example:
+  nnuance quickstart")]
+#[command(after_help = "\
+Each step shows its command. Outside of the repository the games and configs
+are first written to the folder nnuance-quickstart.")]
 pub struct Args {
     /// Where to train, see `nnuance devices`
     #[arg(long, default_value = "flex", value_name = "NAME")]

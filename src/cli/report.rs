@@ -10,22 +10,22 @@ use super::terminal::Terminal;
 use crate::model::Precision;
 use crate::run::report::{Page, ShownRun};
 
-/// Show runs on one page: curves, settings, comparison, what is inside the nets
-///
-/// The page is one HTML file that needs no network. `train` leaves one of its own run in its
-/// folder; this one takes several runs.
+/// Show runs on one page: curves, settings, comparison
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Example:
   nnuance report runs/quickstart-net runs/quickstart-hce -o report.html")]
+#[command(after_help = "\
+The page is one HTML file that needs no network. `train` writes one for each
+run; this page has several.")]
 pub struct Args {
-    /// Folders of runs
+    /// Run folders
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// The page to write
+    /// Page to write
     #[arg(short, long = "out", default_value = "report.html", value_name = "FILE")]
     output: PathBuf,
-    /// More evaluations to compare with: nets, handcrafted weights, checkpoints
+    /// Other evaluations to compare: nets, handcrafted weights, checkpoints
     #[arg(long, value_name = "EVALUATION", num_args = 1..)]
     with: Vec<String>,
     #[command(flatten)]

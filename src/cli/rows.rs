@@ -14,27 +14,27 @@ use crate::run::folder::CONFIG;
 use crate::run::path::in_folder;
 use crate::sample::Position;
 
-/// Show the rows of weights that positions activate, to check the indices of an engine
-///
-/// Each feature set has a list for each perspective: its rows, numbered from 0 within the set,
-/// sorted. A row that is active more than once is listed as often. A net of plain inputs has White's
-/// perspective alone.
+/// Show the rows of weights that positions activate
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
   nnuance rows nets/quickstart-32.bin '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
   nnuance rows net.toml --words '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
   nnuance rows runs/quickstart-net --fens positions.epd")]
+#[command(after_help = "\
+Compare them with the indices of an engine. Each feature set has a sorted list
+for each perspective, numbered from 0 within the set; a row that is active
+twice is listed twice. Nets of plain inputs have White's perspective alone.")]
 pub struct Args {
-    /// A net, a checkpoint, a config (.toml), or a run folder
+    /// Net, checkpoint, config (.toml), or run folder
     net: PathBuf,
     /// Positions
     #[arg(value_name = "FEN", required_unless_present = "fens", conflicts_with = "fens")]
     positions: Vec<String>,
-    /// File of positions, one a line, as `nnuance eval` reads it; `-` is standard input
+    /// File of positions as `nnuance eval` reads it; - is standard input
     #[arg(long, value_name = "FILE")]
     fens: Option<PathBuf>,
-    /// A line for each row, with its meaning
+    /// Explain each row on a line
     #[arg(long)]
     words: bool,
 }

@@ -14,36 +14,34 @@ use crate::run::train::RunContext;
 use crate::train::ranks::SingleRank;
 
 /// Train all combinations of some values, and find the best
-///
-/// Members are chosen by their loss on the validation games, mean of the seeds, and measured on the
-/// test games. Each run is what `nnuance train` makes of the same config. The same command again
-/// goes on with a sweep that was stopped; finished runs are not trained again.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
-  nnuance sweep configs/quickstart-net.toml --over net.hidden=16,32 --over target.wdl=0,0.1,0.3 --seeds 3
+  nnuance sweep configs/quickstart-net.toml --over net.hidden=16,32 --seeds 3
   nnuance sweep configs/quickstart-net.toml --over 'net.head=[],[16],[16, 32]'
-  nnuance sweep configs/quickstart-net.toml --over data.share=0.25,0.5,1 --set schedule.positions=2000000
-
-`nnuance keys` has all keys. The last example tells how much more data improves a net.")]
+  nnuance sweep configs/quickstart-net.toml --over data.share=0.25,0.5,1 \\
+      --set schedule.positions=2000000")]
+#[command(after_help = "\
+Members are chosen by their validation loss, the mean over seeds, and measured
+on the test games. The same command resumes a sweep that was stopped. The last
+example measures what more data are worth. `nnuance keys` lists all keys.")]
 pub struct Args {
-    /// The config of all members (TOML)
+    /// Config of all members (TOML)
     config: PathBuf,
-    /// A key and its values, for example net.hidden=16,32; may be repeated, and all combinations
-    /// are trained
+    /// Key and values, such as net.hidden=16,32; may be repeated for all combinations
     #[arg(long, required = true, value_name = "KEY=VALUES")]
     over: Vec<String>,
-    /// Change a key of the config for all members, for example schedule.epochs=4; may be repeated
+    /// Set a key of all members, such as schedule.epochs=4; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Seeds of each member, from the config's on; their losses are averaged
+    /// Seeds of each member, whose losses are averaged
     #[arg(long, default_value = "1", value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
-    /// The folder of the runs [default: runs/sweep- and the config's name]
+    /// Folder of the runs [default: runs/sweep- and the config's name]
     #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// The outcome as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -14,38 +14,36 @@ use crate::run::folder::{self, RunFolder};
 use crate::run::train::{FinishedRun, RunContext, RunResult, begin, join, resume};
 use crate::train::End;
 
-/// Train a net, or handcrafted terms, as a config says
+/// Train a net or handcrafted terms, as a config says
 #[derive(clap::Args)]
-#[command(after_help = "\
-Example:
+#[command(before_help = "\
+Examples:
   nnuance train configs/quickstart-net.toml --set net.hidden=64 --out runs/net-64
   nnuance train --resume runs/net-64
   nnuance train --resume runs/net-64 --set schedule.epochs=20
-  nnuance train configs/hce-pst.toml --set 'data.files=[\"positions.epd\"]'
-
-The run folder gets config.toml (complete), log.csv, last.safetensors (to resume), \
-best.safetensors (lowest validation loss), and the finished evaluation: net.bin with its manifest \
-net.json; or terms.json, and what changed in terms.csv. report.html \
-shows all of it on one page.")]
+  nnuance train configs/hce-pst.toml --set 'data.files=[\"positions.epd\"]'")]
+#[command(after_help = "\
+The run folder has config.toml (complete), log.csv, report.html,
+last.safetensors (to resume), best.safetensors (lowest validation loss), and
+net.bin with its manifest net.json, or terms.json with terms.csv.")]
 pub struct Args {
-    /// The run's config (TOML)
+    /// Config of the run (TOML)
     #[arg(required_unless_present = "resume")]
     config: Option<PathBuf>,
-    /// Change a key of the config, for example schedule.epochs=4; may be repeated. With --resume
-    /// only the length, which makes the run longer, and schedule.patience
+    /// Set a key, such as schedule.epochs=4; may be repeated; with --resume only the length and
+    /// schedule.patience
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// The run folder [default: runs/ and the config's name]
+    /// Run folder [default: runs/ and the config's name]
     #[arg(short, long, value_name = "FOLDER", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with the run in this folder
+    /// Resume the run in this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "config")]
     resume: Option<PathBuf>,
-    /// Begin anew in a folder that holds a run already
+    /// Replace a run that is in the folder
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
-    /// Under `mpirun`: the seconds that another process may be late, beside four times what a step
-    /// takes, before the run is given up
+    /// Seconds that another process of `mpirun` may be late, beside four times a step
     #[arg(long, value_name = "SECONDS", default_value_t = 45)]
     silence: u16,
     #[command(flatten)]

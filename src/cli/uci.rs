@@ -20,22 +20,21 @@ use crate::run::SearchPlayer;
 use crate::sample::Position;
 use crate::search::{Evaluate, Game, SearchSettings, Searcher};
 
-/// Be a chess engine that plays with an evaluation, for graphical interfaces and for matches
-///
-/// It speaks UCI on standard input and output. All evaluations play with the same search, on one
-/// thread; with `go nodes` or `go depth` the same question gets the same answer.
+/// Play as a UCI engine, for graphical interfaces and matches
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
   nnuance uci nets/quickstart-32.bin
-  nnuance uci runs/quickstart-hce
   fastchess -engine cmd=nnuance args='uci nets/quickstart-32.bin' name=net \\
-            -engine cmd=nnuance args='uci material' name=material -each tc=1+0.01 -rounds 100")]
+      -engine cmd=nnuance args='uci material' name=material \\
+      -each tc=1+0.01 -rounds 100")]
+#[command(after_help = "\
+All evaluations play with the same search on one thread. `go nodes` and
+`go depth` give the same answer to the same question.")]
 pub struct Args {
-    /// A net, handcrafted weights (JSON or a run), material; a run folder, or a checkpoint
+    /// Net, handcrafted weights (JSON), material, run folder or checkpoint
     evaluation: String,
-    /// Scale of the evaluation: sigmoid(cp / CP) is the expected result. Margins of the search are
-    /// multiples of it [default: the scale fitted to results, else 200]
+    /// Centipawns of one logit, for the margins of the search [default: the fitted scale or 200]
     #[arg(long, value_name = "CP")]
     fitted_scale: Option<f64>,
     #[command(flatten)]

@@ -9,14 +9,16 @@ use crate::export::{self, Check};
 use crate::run::folder::NET;
 use crate::run::path::in_folder;
 
-/// Check a net against the manifest beside it: hash, golden evaluations, overflow
-///
-/// Where the floats stand beside the net too, they are quantised again and compared. What nothing
-/// here can bear out, such as losses and the hashes of data, is named as not checked.
+/// Check nets against their manifests
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  nnuance verify nets/quickstart-32.bin")]
+#[command(before_help = "\
+Example:
+  nnuance verify nets/quickstart-32.bin")]
+#[command(after_help = "\
+Hash, golden evaluations and the bounds of all sums are computed again. Floats
+beside a net are quantised again. Losses and hashes of data are not checked.")]
 pub struct Args {
-    /// The nets, or run folders for their net.bin
+    /// Nets or run folders
     #[arg(required = true, value_name = "NET")]
     nets: Vec<PathBuf>,
 }

@@ -14,27 +14,28 @@ use crate::format::Source;
 use crate::report::{Table, fit};
 use crate::sample::Sample;
 
-/// Check whether files are fit to train on: records, results, scores, point of view, repeats, leaks
-///
-/// Each finding is ok, a note, or a problem with its remedy. The exit status is 1 if training on
-/// one of the files would be a mistake.
+/// Check whether files are fit to train on
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Example:
   nnuance data doctor data/selfplay-sf15.vf --against held-out.vf")]
+#[command(after_help = "\
+Records, results, scores, point of view, repeats and leaks are checked. Each
+finding is ok, a note, or a problem with its remedy. The exit status is 1 if
+training on one of the files would be a mistake.")]
 pub struct Args {
     /// Files of positions; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     reading: Options,
-    /// Files that must not hold the same games or positions, such as those to measure on
+    /// Files that must not share games or positions, such as those to measure on
     #[arg(long, value_name = "FILE", num_args = 1..)]
     against: Vec<PathBuf>,
-    /// Check so many positions of each file, the first [default: all]
+    /// Check the first positions of each file alone [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Print the diagnosis as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -28,28 +28,27 @@ const SHOWN: usize = 5;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub struct Engines {
-    /// An evaluation that plays by our own search, in place of an engine: a net, handcrafted weights
-    /// (JSON or a run), material; a run folder, or a checkpoint
+    /// Evaluation that plays by the search of nnuance: a net, handcrafted weights (JSON), material,
+    /// a run folder or a checkpoint
     #[arg(long, value_name = "EVALUATION", conflicts_with_all = ["engine", "arguments", "options"])]
     with: Option<String>,
-    /// The engine, a program that speaks UCI [default: stockfish]
+    /// Engine that speaks UCI [default: stockfish]
     #[arg(long, value_name = "PATH")]
     engine: Option<PathBuf>,
-    /// An argument of the engine's command line; may be given several times
+    /// Argument of the engine's command line; may be repeated
     #[arg(long = "argument", value_name = "TEXT", allow_hyphen_values = true)]
     arguments: Vec<String>,
-    /// Engines, or searches of our own, side by side [default: one a core]. The result does not
-    /// depend on it
+    /// Engines or searches at a time; results do not depend on it [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     engines: Option<u16>,
-    /// An option of the engine; may be given several times
+    /// UCI option of the engine; may be repeated
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option)]
     options: Vec<(String, String)>,
-    /// Hash table of each engine in MB [default: 16, and 4 for our own search]. It is cleared for
-    /// every position or game, so a large one costs time
+    /// Hash table of each engine in MB, cleared for each position or game [default: 16; 4 with
+    /// --with]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     hash: Option<u32>,
-    /// Seconds until an engine that does not answer is given up
+    /// Seconds after which a silent engine is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     patience: u64,
@@ -59,19 +58,22 @@ pub struct Engines {
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
 pub struct Search {
-    /// Nodes of each search; with --soft-nodes, the most that it may take [default there: ten
-    /// times as many]
+    /// Nodes of each search; with --soft-nodes its limit [default there: ten times as many]
+    #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
-    /// No iteration begins beyond so many nodes, and one that has begun is finished; with --with
+    /// Nodes after which no iteration begins; needs --with
+    #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     #[arg(conflicts_with_all = ["depth", "movetime"])]
     soft_nodes: Option<u64>,
-    /// Depth of each search in half-moves
+    /// Half-moves of depth
+    #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(conflicts_with_all = ["nodes", "movetime"])]
     depth: Option<u32>,
-    /// Milliseconds of each search; not the same from run to run
+    /// Milliseconds; scores then differ from run to run
+    #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     #[arg(conflicts_with_all = ["nodes", "depth"])]
     movetime: Option<u64>,

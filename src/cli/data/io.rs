@@ -18,11 +18,10 @@ use crate::{data, output};
 /// How files of positions are read.
 #[derive(clap::Args)]
 pub struct Reading {
-    /// Format of the files [default: by their content]
+    /// Format of the files [default: recognised by content]
     #[arg(long, value_name = "NAME", value_parser = Format::named)]
     pub format: Option<&'static Format>,
-    /// Point of view of scores and results in the files, white or side-to-move [default: that of
-    /// the format]
+    /// Point of view of scores and results: white or side-to-move [default: the format's]
     #[arg(long, value_name = "VIEW", value_parser = point_of_view)]
     pub point_of_view: Option<PointOfView>,
 }
@@ -35,7 +34,7 @@ pub struct Inputs {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: Reading,
-    /// Bad records to skip, a file
+    /// Bad records to skip in each file
     #[arg(long, value_name = "N", default_value = "0")]
     pub bad_records: u64,
 }
@@ -43,13 +42,16 @@ pub struct Inputs {
 /// The file to write, and how.
 #[derive(clap::Args)]
 pub struct Writing {
-    /// The file to write; .gz or .zst at its end packs it, - is standard output
+    /// File to write; .gz and .zst pack it, - is standard output
+    #[arg(help_heading = "Output")]
     #[arg(short, long = "out", value_name = "FILE")]
     pub output: PathBuf,
-    /// Format to write [default: by the ending of the output; -, standard output, needs it]
+    /// Format to write [default: by the ending of the output]
+    #[arg(help_heading = "Output")]
     #[arg(long, value_name = "NAME", value_parser = Format::named)]
     to: Option<&'static Format>,
-    /// Replace an output that exists
+    /// Replace an existing output
+    #[arg(help_heading = "Output")]
     #[arg(long)]
     pub overwrite: bool,
 }

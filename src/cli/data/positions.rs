@@ -12,15 +12,15 @@ use crate::engine::{JobPart, PositionsJob, SelfplayJob, positions, selfplay};
 use crate::format::Source;
 use crate::input;
 
-/// Let an engine, or an evaluation of your own, score positions
-///
-/// Each position gets the score that it finds; results and order are kept. A run that was
-/// stopped or killed goes on where it was when the same command is given again.
+/// Score positions with an engine or an evaluation
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
   nnuance data label data/selfplay_sf151_quiet.epd --nodes 5000 -o labelled.txt
-  nnuance data label games.vf --with nets/quickstart-32.bin --nodes 5000 -o labelled.vf")]
+  nnuance data label games.vf --with nets/quickstart-32.bin --nodes 5000 \\
+      -o labelled.vf")]
+#[command(after_help = "\
+Results and order are kept. The same command resumes a job that was stopped.")]
 pub struct Label {
     /// Positions in any format, with results
     #[arg(value_name = "FILE")]
@@ -29,11 +29,10 @@ pub struct Label {
     writing: Writing,
     #[command(flatten)]
     search: Search,
-    /// Search a part of the positions alone, such as 2/3; the files of all parts, one after the other,
-    /// are those of the whole
+    /// Score part I of N; the parts one after the other are the whole
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     part: JobPart,
-    /// So many bad records of the input may be left out
+    /// Bad records of the input to skip
     #[arg(long, value_name = "N", default_value_t = 0)]
     bad_records: u64,
     #[command(flatten)]
@@ -64,29 +63,29 @@ pub fn label(args: Label) -> Result<ExitCode> {
     make(&args.writing, (total, "positions"), Some(&job.input), |watch| positions(&job, watch))
 }
 
-/// Let an engine, or an evaluation of your own, play games against itself
-///
-/// Every move is written with its score, and every game with its result. Games are functions of
-/// the seed and their number. A run that was stopped or killed goes on where it was when the same
-/// command is given again.
+/// Play games of an engine or an evaluation against itself
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
   nnuance data selfplay --games 10000 --nodes 5000 -o games.vf
-  nnuance data selfplay --with runs/first --games 10000 --soft-nodes 5000 -o games.vf")]
+  nnuance data selfplay --with runs/first --games 10000 --soft-nodes 5000 \\
+      -o games.vf")]
+#[command(after_help = "\
+Every move is written with its score, every game with its result. Games
+depend on the seed and their number. The same command resumes a job that was
+stopped.")]
 pub struct Selfplay {
-    /// How many games
+    /// Games to play
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     games: u64,
-    /// Play a part of the games alone, such as 2/3; the files of all parts, one after the other, are
-    /// those of the whole
+    /// Play part I of N; the parts one after the other are the whole
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     part: JobPart,
     #[command(flatten)]
     writing: Writing,
     #[command(flatten)]
     search: Search,
-    /// Other seeds give other games
+    /// Seed of the games
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]

@@ -15,18 +15,19 @@ use crate::registry::NamedValue;
 use crate::sample::{Sample, mix};
 
 /// Write positions in another format
-///
-/// Scores and results are converted to the point of view of the format. A line says which facts it
-/// does not hold.
 #[derive(clap::Args)]
-#[command(after_help = "\
-Example:
+#[command(before_help = "\
+Examples:
   nnuance data convert games.pgn -o games.vf.zst
-  nnuance data convert lines.epd --point-of-view side-to-move -o lines.bf --skip-unfit")]
+  nnuance data convert lines.epd --point-of-view side-to-move -o lines.bf \\
+      --skip-unfit")]
+#[command(after_help = "\
+Scores and results are converted to the point of view of the format. A line
+names the facts that the format does not hold.")]
 pub struct Convert {
     #[command(flatten)]
     files: Files,
-    /// Skip positions that the format cannot hold, such as those without a score; not with formats
+    /// Skip positions that the format cannot hold, such as those without a score; not for formats
     /// of games
     #[arg(long)]
     skip_unfit: bool,
@@ -50,21 +51,20 @@ pub fn convert(Convert { files, skip_unfit }: Convert) -> Result<ExitCode> {
     written.finish(tally)
 }
 
-/// Leave out positions, by the keys of [data.filter] in configs
-///
-/// A key that needs a fact which the format does not hold is refused. Neighbouring positions of a
-/// game share its result and are nearly the same, so a few of each (--per-game) teach about as much
-/// as all. The output is a format of single positions; .epd holds those without a score.
+/// Skip positions, by the keys of [data.filter] in configs
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Examples:
-  nnuance data filter games.vf -o quiet.bf --min-ply 16 --min-pieces 4 --skip-in-check \\
-      --skip-captures --skip-promotions --max-score 10000
-  nnuance data filter games.pgn -o positions.epd --min-ply 16 --per-game 10 --skip-in-check")]
+  nnuance data filter games.vf -o quiet.bf --min-ply 16 --skip-captures
+  nnuance data filter games.pgn -o positions.epd --per-game 10 --skip-in-check")]
+#[command(after_help = "\
+A key that needs a fact which the format does not hold is refused.
+Positions of a game share its result, so a few of each teach about as much as
+all. The output is a format of single positions; .epd holds unscored ones.")]
 pub struct FilterArgs {
     #[command(flatten)]
     files: Files,
-    /// Positions of each game at most, spread over it, by its moves and the seed [default: all]
+    /// Positions of each game at most, spread over it [default: all]
     #[arg(long, value_name = "N", value_parser = count)]
     per_game: Option<u64>,
     /// Seed of --per-game
@@ -78,28 +78,28 @@ pub struct FilterArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Positions to skip")]
 pub struct FilterKeys {
-    /// Half-moves since the start of the game, at least
+    /// Skip half-moves of a game before this one
     #[arg(long, value_name = "N")]
     min_ply: Option<u16>,
-    /// Pieces at least, kings included
+    /// Skip positions with fewer pieces, kings included
     #[arg(long, value_name = "N")]
     min_pieces: Option<usize>,
-    /// Pieces at most, kings included
+    /// Skip positions with more pieces, kings included
     #[arg(long, value_name = "N")]
     max_pieces: Option<usize>,
-    /// The largest |score| in centipawns
+    /// Skip positions whose |score| is larger, in centipawns
     #[arg(long, value_name = "CP")]
     max_score: Option<u16>,
-    /// Leave out positions whose side to move is in check
+    /// Skip positions whose side to move is in check
     #[arg(long)]
     skip_in_check: bool,
-    /// Leave out positions in which a capture was played
+    /// Skip positions in which a capture was played
     #[arg(long)]
     skip_captures: bool,
-    /// Leave out positions in which a promotion was played
+    /// Skip positions in which a promotion was played
     #[arg(long)]
     skip_promotions: bool,
-    /// Leave out positions that a filter of this program's own does not pass; may be repeated
+    /// Skip positions that a filter of this program rejects; may be repeated
     #[arg(long, value_name = "NAME")]
     own: Vec<NamedValue<CustomFilter>>,
 }
@@ -154,14 +154,15 @@ pub fn filter(FilterArgs { files, per_game, seed, keys }: FilterArgs) -> Result<
     written.finish(tally)
 }
 
-/// Draw games at random, or positions where games are unknown
-///
-/// A game is known by its moves, so the same game is drawn whichever file it lies in; with the share
-/// and seed of data.held_out and data.held_out_seed, those are drawn that training holds out.
+/// Draw games at random, or positions if games are unknown
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Example:
   nnuance data sample games.vf -o test.vf --share 0.1 --rest train.vf")]
+#[command(after_help = "\
+The same game is drawn in whichever file it is. With the share and seed of
+data.held_out and data.held_out_seed, the games are those that training holds
+out.")]
 pub struct SampleArgs {
     #[command(flatten)]
     files: Files,
@@ -169,8 +170,10 @@ pub struct SampleArgs {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     share: f64,
     /// File for the games that are not drawn
+    #[arg(help_heading = "Output")]
     #[arg(long, value_name = "FILE")]
     rest: Option<PathBuf>,
+    /// Seed of the draw
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 }
@@ -205,15 +208,15 @@ pub fn sample(SampleArgs { files, share, rest, seed }: SampleArgs) -> Result<Exi
     written.finish(tally)
 }
 
-/// Keep every position once, the first
-///
-/// Positions are the same if pieces, side to move, castling rights and en passant square are. They
-/// are known by hashes of 64 bits, which take 10 to 20 bytes of memory a position. The output is a
-/// format of single positions.
+/// Keep the first of equal positions
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Example:
   nnuance data dedup a.bf b.bf -o once.bf")]
+#[command(after_help = "\
+Positions are equal in pieces, side to move, castling rights and en passant
+square. Each takes 10 to 20 bytes of memory. The output is a format of single
+positions.")]
 pub struct Dedup {
     #[command(flatten)]
     files: Files,

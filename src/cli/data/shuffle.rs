@@ -10,17 +10,19 @@ use crate::data::shuffle::Shuffle;
 use crate::format::Presence;
 use crate::output::{folder, is_device, is_standard};
 
-/// Shuffle positions, of files larger than memory too
-///
-/// The order depends on the data, the order of the files and the seed alone, not on --memory.
-/// Positions beyond it go to a temporary file in the folder of the output, 40 bytes each. Formats of games must be converted first.
+/// Shuffle positions, also of files larger than memory
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Example:
   nnuance data shuffle a.bf b.bf -o shuffled.bf --seed 7 --memory 2048")]
+#[command(after_help = "\
+The order depends on the data, the order of the files and the seed.
+Positions beyond --memory go to a temporary file beside the output, 40 bytes
+each. Formats of games must be converted first.")]
 pub struct Args {
     #[command(flatten)]
     files: Files,
+    /// Seed of the order
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
     /// Memory to use, about

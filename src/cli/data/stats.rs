@@ -12,13 +12,13 @@ use crate::report::Table;
 
 /// Count positions, games, results, scores and pieces
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(before_help = "\
 Example:
   nnuance data stats data/selfplay-sf15.vf")]
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// The counts as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
