@@ -84,7 +84,7 @@ fn threat_kinds(board: &Board, view: usize, rows: &mut Rows) {
             }
             Language::C => {
                 r"
-/* Who attacks whom, by kinds of pieces. */
+/* Attacks between pieces, by their kinds. */
 static inline void nnue_threat_kinds(const NnueBoard *board, int view, NnueRows *rows) {
     for (uint64_t men = board->occupied; men;) {
         int from = nnue_pop(&men), attacker = nnue_kind(board, view, from);

@@ -207,11 +207,11 @@ static const int nnue_threats_first[12][12] = {
 FIRST};
 
 /* By kind of attacker and its square, how many squares it attacks from lower squares on an empty
- * board; in the place of the king an enemy pawn. */
+ * board; the last row is for enemy pawns, as kings are not listed. */
 static const uint16_t nnue_threats_before[6][64] = {
 STEPS};
 
-/* Who attacks whom, from where to where. */
+/* Attacks between pieces, by kinds and squares. */
 static inline void nnue_threats(const NnueBoard *board, int view, NnueRows *rows) {
     int flip = nnue_flip(board, view);
     for (uint64_t men = board->occupied; men;) {
