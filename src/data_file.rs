@@ -4,6 +4,19 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+/// Whether so many games, or positions where games are unknown, are too few for a net to learn what
+/// the pieces are worth. With 330 games of self-play a knight is less than a pawn, with 700 two.
+pub fn few_for_nets(positions: u64, games: Option<u64>) -> bool {
+    games.map_or(positions < 100_000, |games| games < 1000)
+}
+
+/// The same of the files of a run, where their positions are counted.
+pub fn are_few_for_nets(files: &[DataFile]) -> bool {
+    let positions: Option<u64> = files.iter().map(|file| file.positions).sum();
+    let games: u64 = files.iter().map(|file| file.games).sum();
+    positions.is_some_and(|positions| few_for_nets(positions, Some(games).filter(|it| *it > 0)))
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
     pub path: PathBuf,

@@ -82,6 +82,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return Ok(ExitCode::from(130));
     }
     out::line(climb.table())?;
-    out::line(format!("best     {}", climb.evaluation(climb.best()).display()))?;
+    out::line(match climb.best() {
+        0 => format!("next  more generations: --generations {}", 2 * args.generations),
+        best => format!("next  nnuance compare material {}", climb.evaluation(best).display()),
+    })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -68,6 +68,9 @@ pub struct Args {
     #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "FORMAT", value_parser = among(HEADS))]
     head: Option<HeadFormat>,
+    /// Export a net that does not know what the pieces are worth
+    #[arg(long)]
+    force: bool,
     /// Licence of the net, for the manifest
     #[arg(long, value_name = "NAME", value_parser = licence)]
     licence: Option<String>,
@@ -130,7 +133,7 @@ pub fn run(args: Args) -> Result<()> {
         add_matched(&mut table, &name, &found);
         matched = Some(to);
     }
-    let written = write(&source, origin.provenance, &basis, matched, &output)
+    let written = write(&source, origin.provenance, &basis, matched, args.force, &output)
         .with_context(|| name.to_string())?;
     add_written(&mut table, &written);
     out::line(table.to_string().trim_end())
@@ -152,9 +155,9 @@ fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
     table.row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
 }
 
-/// Adds rows about an exported net.
-pub fn add_written(table: &mut Table, written: &WrittenNet) {
-    let WrittenNet { exported, kind, paths: [floats, net, manifest], measured } = written;
+/// Adds what a net that was written is.
+fn add_written(table: &mut Table, written: &WrittenNet) {
+    let WrittenNet { exported, kind, paths: [floats, net, manifest], measured, .. } = written;
     let found = &exported.manifest;
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("exported", format!("{} from a {kind}, {}", exported.architecture, found.scales));

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
 use serde::Serialize;
@@ -12,6 +13,7 @@ use serde::Serialize;
 use crate::draw::page::MARK;
 use crate::input;
 use crate::output::{self, Output};
+use crate::report::WIDTH;
 
 /// Replaces the standard macro, which panics on a closed pipe: a long run must not end because
 /// `tee` did.
@@ -20,8 +22,25 @@ macro_rules! eprintln {
     ($($text:tt)*) => { $crate::cli::out::note(format_args!($($text)*)) };
 }
 
+/// Results of the command that another command runs; none otherwise.
+static CAPTURED: Mutex<Option<String>> = Mutex::new(None);
+
+fn captured() -> MutexGuard<'static, Option<String>> {
+    CAPTURED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a command; returns what it would print as results. Remarks are dropped.
+pub fn capture<T>(run: impl FnOnce() -> T) -> (T, String) {
+    *captured() = Some(String::new());
+    let ended = run();
+    (ended, captured().take().unwrap_or_default())
+}
+
 /// Writes a line to standard error; failures are ignored.
 pub fn note(text: Arguments) {
+    if captured().is_some() {
+        return;
+    }
     // A single write, so that output of other processes cannot interleave.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
@@ -72,6 +91,22 @@ pub fn usage(usage: &clap::Error) -> Result<ExitCode> {
     Ok(ExitCode::from(usage.exit_code() as u8))
 }
 
+/// A command in lines that a shell takes, to stand behind five characters.
+pub fn command<S: AsRef<str>>(words: &[S]) -> String {
+    const INDENT: usize = 5;
+    let (mut text, mut column) = (String::new(), INDENT);
+    for word in words.iter().map(AsRef::as_ref) {
+        let word = if word.contains([' ', '"']) { format!("'{word}'") } else { word.to_string() };
+        if column + word.len() > WIDTH - " \\".len() {
+            text += "\\\n     ";
+            column = INDENT;
+        }
+        column += word.len() + 1;
+        text += &(word + " ");
+    }
+    text.trim_end().to_string()
+}
+
 pub fn result(json: bool, value: &impl Serialize, text: impl Display) -> Result<()> {
     match json {
         true => line(serde_json::to_string_pretty(value)?),
@@ -90,7 +125,13 @@ pub fn lines<T: Display>(lines: impl IntoIterator<Item = Result<T>>) -> Result<(
     let mut failed = Ok(());
     for line in lines {
         let written = match line {
-            Ok(line) => writeln!(out, "{line}"),
+            Ok(line) => match &mut *captured() {
+                Some(text) => {
+                    *text += &format!("{line}\n");
+                    Ok(())
+                }
+                None => writeln!(out, "{line}"),
+            },
             Err(error) => {
                 failed = Err(error);
                 break;

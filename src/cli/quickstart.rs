@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 
-use super::Cli;
+use super::{Cli, out};
 use crate::input;
 use crate::output;
 
@@ -25,71 +25,91 @@ pub struct Args {
     device: String,
 }
 
+/// A title, and a command.
 const STEPS: [(&str, &str); 9] = [
     (
-        "Tapered piece-square tables, from material alone, tuned on the games' results.",
+        "piece-square tables, tuned on the results of games",
         "train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite",
     ),
     (
-        "All handcrafted terms: mobility, pawns, threats, king safety and more.",
+        "all handcrafted terms: mobility, pawns, threats, king safety and more",
         "train configs/quickstart-hce.toml --out runs/quickstart/quickstart-hce --overwrite",
     ),
     (
-        "A net on the same games, mirrored by its king; it ends in a quantised file for engines.",
+        "a net on the same games, mirrored by its king",
         "train configs/net-2-mirrored.toml --out runs/quickstart/mirrored-net --overwrite",
     ),
     (
-        "A net that also sees who attacks whom, how far pieces move, and pairs of pawns.",
+        "a net that also sees attacks, mobility and pairs of pawns",
         "train configs/net-6-threats.toml --out runs/quickstart/threats-net --overwrite",
     ),
     (
-        "A net on top of the terms: it learns what they leave over, and an engine adds both.",
+        "a net that is added to the handcrafted terms",
         "train configs/net-on-terms.toml --set net.base=runs/quickstart/quickstart-hce \
          --out runs/quickstart/net-on-terms --overwrite",
     ),
     (
-        "Does the file hold what its manifest says, down to the last digit?",
+        "the file of a net holds what its manifest says",
         "verify runs/quickstart/mirrored-net/net.bin",
     ),
     (
-        "What the engine will say of the start position, and of it without White's queen.",
+        "the start position, and the same without White's queen",
         "eval runs/quickstart/mirrored-net/net.bin \
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1' \
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'",
     ),
     (
-        "Which one plays best? Short games between each two, all with the same search.",
+        "games of each with each, by the same search",
         "match runs/quickstart/net-on-terms runs/quickstart/quickstart-hce \
-         runs/quickstart/threats-net runs/quickstart/mirrored-net runs/quickstart/hce-pst material --pairs 50 --nodes 200 \
-         --pgn runs/quickstart/match.pgn --overwrite",
+         runs/quickstart/threats-net runs/quickstart/mirrored-net runs/quickstart/hce-pst material \
+         --pairs 50 --nodes 200 --pgn runs/quickstart/match.pgn --overwrite",
     ),
     (
-        "Which one predicts best how games end that none of them has seen? With its Elo beside it.",
+        "loss on games that none has seen, and Elo",
         "compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
          runs/quickstart/mirrored-net/net.bin runs/quickstart/threats-net/net.bin \
          runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn",
     ),
 ];
 
+/// The end of the story.
+const NEXT: &str = "
+pages  runs/quickstart/*/report.html
+nets   runs/quickstart/*/net.bin, terms.json
+next   nnuance export runs/quickstart/mirrored-net --snippet c -o nnue.h
+       nnuance data doctor YOURS.pgn
+       nnuance train configs/net-2-mirrored.toml --set 'data.files=[\"YOURS.pgn\"]'";
+
 pub fn run(args: Args) -> Result<ExitCode> {
     write_kit()?;
     prepare_folder()?;
-    let start = Instant::now();
-    for (number, (why, command)) in STEPS.iter().enumerate() {
+    for (number, (title, command)) in (1..).zip(&STEPS) {
         let command = match (command.starts_with("train "), &args.device[..]) {
             (true, device) if device != "flex" => format!("{command} --device {device}"),
             _ => command.to_string(),
         };
-        eprintln!("\n{}. {why}\n   $ nnuance {command}\n", number + 1);
-        let code = Cli::parse_from(words(&command)).run()?;
-        if code != ExitCode::SUCCESS {
-            return Ok(code);
+        eprintln!("{number}  {title}\n   $ {}", out::command(&words(&command)));
+        let start = Instant::now();
+        let (code, printed) = out::capture(|| Cli::parse_from(words(&command)).run());
+        if code? != ExitCode::SUCCESS {
+            return Ok(ExitCode::from(130));
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let fact = match command.split(' ').next() {
+            Some("train") => printed.lines().next().unwrap_or_default().to_string(),
+            Some("verify") => "it does".to_string(),
+            Some("eval") => {
+                let each = printed.lines().filter_map(|line| line.rsplit(';').next());
+                format!("{} centipawns", each.collect::<Vec<_>>().join(" and "))
+            }
+            Some("match") => "runs/quickstart/match.pgn".to_string(),
+            _ => String::new(),
+        };
+        eprintln!("   {seconds:.1} s  {fact}\n");
+        if number == STEPS.len() {
+            out::line(printed + NEXT)?;
         }
     }
-    eprintln!(
-        "\n{:.0} seconds in all. Each run has a page to look at: {FOLDER}/*/report.html",
-        start.elapsed().as_secs_f64()
-    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -152,6 +172,6 @@ fn write_kit() -> Result<()> {
         }
     }
     std::env::set_current_dir(KIT).with_context(|| format!("cannot go to {KIT}"))?;
-    eprintln!("The games and configs lie in the folder {KIT}; the commands below run there.");
+    eprintln!("all of it lies in the folder {KIT}, where the commands below run\n");
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::options::Place;
 use super::out;
 use super::terminal::Terminal;
 use crate::digits::grouped;
+use crate::report::wrap;
 use crate::run::sweep::{Axis, Loss, Outcome, Sweep};
 use crate::run::train::RunContext;
 use crate::train::ranks::SingleRank;
@@ -57,32 +58,39 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let name = args.config.file_stem().unwrap_or(args.config.as_os_str()).to_string_lossy();
         Path::new("runs").join(format!("sweep-{name}"))
     });
-    let sweep = Sweep::new(&args.config, &args.overrides, &axes, args.seeds, out, &means)?;
+    let sweep = Sweep::new(&args.config, &args.overrides, &axes, args.seeds, out.clone(), &means)?;
     let Some(outcome) = sweep.run()? else {
         eprintln!("or go on with the sweep: the same command again");
         return Ok(ExitCode::from(130));
     };
-    out::result(args.json, &outcome, text(&outcome))?;
+    let (best, seed) = (&outcome.members[0].name, sweep.members[0].config.seed);
+    let best = out.join(format!("{best}-seed-{seed}"));
+    out::result(args.json, &outcome, text(&outcome, &best))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(outcome: &Outcome) -> String {
+/// The table of the members, how to read it, and what to do with the `best` run.
+fn text(outcome: &Outcome, best: &Path) -> String {
     let against = match outcome.loss {
         Loss::Target => "target",
         Loss::Results => "results",
     };
-    let mut text = format!(
-        "{}\nTest: mean squared error against the {against} of {} positions. Above first: test loss \
-         less that of the first row,\nwith 95 % intervals over games and over seeds. Sure: both leave \
-         zero out (Holm).\n",
-        outcome.table(),
-        grouped(outcome.positions as u64)
+    let mut text = format!("{}\n", outcome.table());
+    let positions = grouped(outcome.positions as u64);
+    wrap(
+        &format!(
+            "test: squared error against the {against} of {positions} positions, with 95 % \
+             intervals; better, worse: over games and seeds, Holm"
+        ),
+        &mut text,
     );
     if let Some(doubt) = &outcome.doubt {
-        text += &format!("Nothing is sure: {doubt}.\n");
+        wrap(&format!("unclear, all of it: {doubt}"), &mut text);
     }
-    if outcome.seeds == 1 {
-        text += "One seed a member says nothing of the variation between seeds; give --seeds 3.\n";
-    }
+    text += &match outcome.seeds {
+        1 => "next  the same command with --seeds 3: one seed does not say how far seeds vary\n"
+            .into(),
+        _ => format!("next  nnuance compare material {}\n", best.display()),
+    };
     text
 }

@@ -132,6 +132,10 @@ impl Progress for Terminal {
         self.start.elapsed().as_secs_f64()
     }
 
+    fn opening(&self, table: &str) {
+        self.remark(&format!("{table}\n"));
+    }
+
     fn remark(&self, text: &str) {
         if self.silent {
             return;

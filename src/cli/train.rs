@@ -7,9 +7,10 @@ use anyhow::{Context as _, Result, bail};
 
 use super::options::Place;
 use super::terminal::Terminal;
-use super::{cluster, export, out};
+use super::{cluster, out};
 use crate::config::Config;
-use crate::report::Table;
+use crate::digits::grouped;
+use crate::report::{Table, wrap};
 use crate::run::folder::{self, RunFolder};
 use crate::run::train::{FinishedRun, RunContext, RunResult, begin, join, resume};
 use crate::train::End;
@@ -71,7 +72,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         (None, None) => bail!("name a config, or a run folder with --resume"),
     };
     let Some(finished) = finished else { return Ok(ExitCode::from(130)) };
-    out::line(text(&finished).trim_end())?;
+    eprintln!();
+    out::line(text(&finished))?;
     finished.page.transpose().context("the run is complete, but its report cannot be written")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -81,34 +83,79 @@ pub fn default_folder(config: &Path) -> PathBuf {
     Path::new("runs").join(config.file_stem().unwrap_or(config.as_os_str()))
 }
 
-/// The losses and files of a run, and what changed.
+/// The losses and files of a run, and what to do next; before them why a net is worthless.
 fn text(finished: &FinishedRun) -> String {
-    let FinishedRun { folder, what, training_loss, made, page } = finished;
+    let FinishedRun { folder, steps, validation_loss, training_loss, end, made, page } = finished;
+    let (mut table, mut text, run) = (Table::facts(), String::new(), folder.display().to_string());
     let file = |name: &str| folder.join(name).display().to_string();
-    let (mut table, mut after) = (Table::facts(), Vec::new());
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
-    row("weights", format!("{what}: {}", file(folder::BEST)));
+    let [step, steps] = steps.map(grouped);
+    let ended = match end {
+        End::Converged => ", converged",
+        End::Early => ", stopped early",
+        _ => "",
+    };
+    let at = match &step[..] {
+        "0" => format!("of the start: nothing was gained in {steps} steps{ended}"),
+        _ => format!("at step {step} of {steps}{ended}"),
+    };
+    match validation_loss {
+        Some(loss) => row("validation loss", format!("{loss:.6} {at}")),
+        None => row("weights", at),
+    }
     if let Some(loss) = training_loss {
-        row("training loss", format!("{loss:.6} at that step"));
+        row("training loss", format!("{loss:.6} there"));
     }
     match made {
         RunResult::Net(written, terms) => {
-            export::add_written(&mut table, written);
-            if let Some(terms) = terms {
-                table.row(["terms", &format!("{}, as they learnt with the net", terms.display())]);
+            if let Some(why) = &written.unlearnt {
+                wrap(&format!("WARNING: {why}"), &mut text);
+                text.push('\n');
+            }
+            let found = &written.exported.manifest;
+            if let Some(error) = &found.float_error {
+                let (mean, most) = (error.mean_cp, error.max_cp);
+                row("integers", format!("{mean:.2} cp off on average, {most:.2} at most"));
+            }
+            row("net", format!("{}, {}", file(folder::NET), found.scales));
+            if terms.is_some() {
+                row("terms", format!("{}, as they learnt with the net", file(folder::BASE)));
             }
         }
-        RunResult::Terms(values) => {
-            row("tables", file(folder::TERMS));
-            row("changes", file(folder::TERMS_CSV));
-            row("source", format!("nnuance export {} -o terms.h (or .rs)", folder.display()));
-            if !values.pieces.is_empty() {
-                after.push(values.table().to_string());
+        RunResult::Terms(values, _) => {
+            for (phase, name) in ["pieces, mg", "pieces, eg"].into_iter().enumerate() {
+                let each = values.iter().map(|it| format!("{} {:.0}", it.role, it.tuned[phase]));
+                if !values.is_empty() {
+                    row(name, each.collect::<Vec<_>>().join(", "));
+                }
             }
+            row("terms", format!("{}, changes in {}", file(folder::TERMS), folder::TERMS_CSV));
         }
     }
     if let Some(Ok(page)) = page {
-        table.row(["report", &page.display().to_string()]);
+        row("report", page.display().to_string());
     }
-    after.into_iter().fold(table.to_string(), |text, part| format!("{text}\n{part}"))
+    let mut next = vec![
+        vec!["compare", "material", &run],
+        vec!["match", &run, "material"],
+        vec!["export", &run, "-o", "terms.h"],
+    ];
+    let (config, more) = (file(folder::CONFIG), format!("{run}-more"));
+    match made {
+        RunResult::Net(written, _) if written.unlearnt.is_some() => {
+            let play = "data selfplay --engine stockfish --games 1500 --nodes 2000 -o more.vf";
+            let train = ["train", &config, "--set", "data.files=[\"more.vf\"]", "--out", &more];
+            next = vec![play.split(' ').collect(), train.to_vec()];
+        }
+        RunResult::Net(..) => next[2] = vec!["export", &run, "--snippet", "c", "-o", "nnue.h"],
+        // Nothing but the engine can play with its terms.
+        RunResult::Terms(_, true) => drop(next.remove(1)),
+        RunResult::Terms(_, false) => {}
+    }
+    text += &table.to_string();
+    for (place, command) in next.into_iter().enumerate() {
+        let words = [vec!["nnuance"], command].concat();
+        text += &format!("{:<6}{}\n", if place == 0 { "next" } else { "" }, out::command(&words));
+    }
+    text.trim_end().to_string()
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use toml::Table;
 
 use super::{Config, ConfigFile};
+use crate::format::Source;
 use crate::input;
 
 /// Largest config in bytes; a larger file is something else.
@@ -31,8 +32,16 @@ impl Config {
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
         let text = input::text(path, MOST_BYTES)
-            .map_err(|error| ConfigError(format!("cannot read {name}: {error}")))?;
-        Self::parse(&text, &name, overrides)
+            .map_err(|error| ConfigError(format!("cannot read {name}: {error}")));
+        let read = text.and_then(|text| Self::parse(&text, &name, overrides));
+        read.map_err(|error| match Source::open(path, None, 0) {
+            Ok(source) => ConfigError(format!(
+                "{name} holds positions ({}), and a config was expected; name a config, and them \
+                 with --set 'data.files=[\"{name}\"]'",
+                source.format().name
+            )),
+            Err(_) => error,
+        })
     }
 
     /// Parses a text; `name` names it in errors.

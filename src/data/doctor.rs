@@ -7,6 +7,7 @@ use std::num::NonZeroU64;
 
 use serde::Serialize;
 
+use crate::data_file::few_for_nets;
 use crate::digits::{counted, percent, share};
 use crate::format::{
     BadRecords, Facts, Presence,
@@ -28,8 +29,6 @@ const MOST_LEAKED: f64 = 0.01;
 const MOST_NOISE: f64 = 0.01;
 /// Share of repeats from which on they are noted.
 const MOST_REPEATS: f64 = 0.05;
-/// Fewer positions train only the smallest evaluations.
-const FEW: u64 = 10_000;
 const FEWEST_SCORED: usize = 2000;
 
 /// Games by their end, from one side's point of view.
@@ -187,6 +186,19 @@ pub struct ReadCounts {
     pub unfinished: u64,
     /// Reason why reading stopped before the end of the file.
     pub ended: Option<String>,
+    /// Whether the file holds more than was read.
+    pub limited: bool,
+}
+
+/// Models that positions are enough to train.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fitness {
+    #[default]
+    Nothing,
+    /// Handcrafted terms; there are too few for nets.
+    Terms,
+    Nets,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -236,13 +248,8 @@ pub struct Diagnosis {
     /// None if too few positions have scores.
     pub scale: Option<Scale>,
     pub against: Option<Overlap>,
+    pub fit_for: Fitness,
     pub findings: Vec<Finding>,
-}
-
-impl Diagnosis {
-    pub fn is_fit(&self) -> bool {
-        self.findings.iter().all(|finding| finding.grade != Grade::Problem)
-    }
 }
 
 pub struct Exam {
@@ -309,14 +316,21 @@ impl Exam {
         it.against = against.map(|other| self.keys.overlap(other));
         let drawn: Vec<Sample> = self.draw.samples().copied().collect();
         it.scale = scale(&drawn, fit);
+        let few = !reading.limited && few_for_nets(it.positions, it.games);
         it.findings.push(records(&it, reading));
         if it.positions > 0 {
             let views = views(&drawn, reading.view, self.colours);
-            let checks = [amount(&it), results(&it), scores(&it), noise(&it), repeats(&it)];
+            let checks = [amount(&it, few), results(&it), scores(&it), noise(&it), repeats(&it)];
             it.findings.extend(checks.into_iter().chain(views));
             it.findings.extend(calibration(&it));
             it.findings.extend(it.against.map(leakage));
         }
+        let is_problem = it.findings.iter().any(|finding| finding.grade == Grade::Problem);
+        it.fit_for = match (is_problem, few) {
+            (true, _) => Fitness::Nothing,
+            (false, true) => Fitness::Terms,
+            (false, false) => Fitness::Nets,
+        };
         it
     }
 }
@@ -371,11 +385,11 @@ fn records(it: &Diagnosis, reading: &ReadCounts) -> Finding {
     }
 }
 
-fn amount(it: &Diagnosis) -> Finding {
+fn amount(it: &Diagnosis, few: bool) -> Finding {
     let games = it.games.map_or("unknown games".to_string(), |games| counted(games, "game"));
     let says = format!("{} of {games}", counted(it.positions, "position"));
-    let cure = "small nets need a million positions, handcrafted terms a hundred thousand";
-    note(it.positions < FEW, "amount", says, cure)
+    let cure = "for a net play 1,000 games or more (nnuance data selfplay)";
+    note(few, "amount", says, cure)
 }
 
 fn results(it: &Diagnosis) -> Finding {

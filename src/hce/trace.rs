@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use shakmaty::{Bitboard, Color};
 
 use super::terms::{EvaluationPart, EvaluationParts, TERMS};
-use super::{Phase, Term, evaluate};
+use super::{Term, evaluate};
 use crate::sample::Sample;
 
 const WORDS: usize = TERMS.div_ceil(64);
@@ -74,14 +74,11 @@ pub trait Sink {
 pub struct TermCounts {
     /// Sums by term of White's counts and Black's, without signs.
     pub times: Vec<u64>,
-    /// Sum of the middlegame shares.
-    pub middlegame: f64,
-    pub positions: u64,
 }
 
 impl TermCounts {
     pub fn new(terms: usize) -> Self {
-        Self { times: vec![0; terms], middlegame: 0.0, positions: 0 }
+        Self { times: vec![0; terms] }
     }
 
     /// Counts of the built-in terms in some positions.
@@ -90,8 +87,6 @@ impl TermCounts {
             let mut tally = Self::new(TERMS);
             for Sample { position, .. } in samples {
                 evaluate(position, &mut tally);
-                tally.middlegame += Phase::of(position).middlegame();
-                tally.positions += 1;
             }
             tally
         };
@@ -104,13 +99,6 @@ impl TermCounts {
     /// Adds other counts of the same terms.
     pub fn join(&mut self, other: &Self) {
         self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += times);
-        self.middlegame += other.middlegame;
-        self.positions += other.positions;
-    }
-
-    /// The mean share of the middlegame; one half without positions.
-    pub fn phase(&self) -> f64 {
-        if self.positions == 0 { 0.5 } else { self.middlegame / self.positions as f64 }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 pub use neurons::{Layer, Map, Neuron};
-pub use pieces::{BANDS, ROLES, Squares, Value, Values};
+pub use pieces::{BANDS, ROLES, Squares, Value, Values, listed, ordinary, unsound};
 pub use rows::RowValue;
 pub use terms::ExplainedTerms;
 

@@ -96,7 +96,48 @@ fn of_position(
     });
 }
 
-/// The board without the piece number `place` of [`Position::pieces`].
+/// Ordinary positions of openings, middlegames and endgames, in which a sound evaluation misses any
+/// piece.
+const ORDINARY: [&str; 7] = [
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    "r1b2rk1/2q1b1pp/p2ppn2/1p6/3QP3/1BN1B3/PPP3PP/R4RK1 b - - 2 13",
+    "r2qkb1r/p1pb2pp/1p3n2/3p1p2/Pn3P2/4PN2/1P1PB1PP/RNBQK2R b KQkq - 3 10",
+    "r4r1k/6pp/1p1b1q2/p2p1p2/Pn1PnP2/2N3P1/1P1BB2P/2RQ1RK1 w - - 1 20",
+    "3r2k1/1q3ppp/p1n1p3/1p6/8/1P2PN2/PQ3PPP/3R2K1 w - - 0 24",
+    "8/5pk1/p2b2p1/1p6/3N2P1/1P6/P3rPK1/3R4 w - - 0 35",
+];
+
+/// Mean values of the pieces over ordinary positions, by role of [`ROLES`]. `value` is an evaluation
+/// for the side to move.
+pub fn ordinary(value: impl Fn(&Position) -> f64) -> [f64; 5] {
+    let (mut worths, mut sums) = (Vec::new(), [(0.0, 0.0); 5]);
+    for fen in ORDINARY {
+        let position = Position::from_fen(fen).expect("the positions are legal");
+        let with = value(&position);
+        removed(&position, &mut worths, |place| with - value(&without(&position, place)));
+    }
+    for it in worths {
+        let (sum, count) = &mut sums[it.role];
+        (*sum, *count) = (*sum + it.value, *count + 1.0);
+    }
+    sums.map(|(sum, count)| sum / count)
+}
+
+/// "pawn 42, knight -4, ..." where these values are not those of pieces: sound evaluations take
+/// every other piece for two pawns or more.
+pub fn unsound(values: &[f64; 5]) -> Option<String> {
+    let is_sound = values[0] > 0.0 && values[1..].iter().all(|value| *value >= 1.5 * values[0]);
+    (!is_sound).then(|| listed(values))
+}
+
+/// "pawn 98, knight 331, ...".
+pub fn listed(values: &[f64; 5]) -> String {
+    let each = ROLES.iter().zip(values).map(|(role, value)| format!("{role} {value:.0}"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// The board without the piece at a place of [`Position::pieces`].
 fn without(position: &Position, place: usize) -> Position {
     let nibbles = u128::from_le_bytes(position.nibbles());
     let below = (1 << (4 * place)) - 1;
@@ -133,7 +174,7 @@ fn removed(
     }
 }
 
-/// Means and standard deviations by role and band.
+/// RunContext and standard deviations by role and band.
 pub(super) fn values(removed_pieces: &[RemovedPiece]) -> Values {
     let mut sums = [[(0, 0.0, 0.0); 3]; 5];
     for it in removed_pieces {

@@ -216,8 +216,6 @@ fn read(
                     let times = u64::from(white.unsigned_abs()) + u64::from(black.unsigned_abs());
                     term_counts.times[usize::from(*term)] += times;
                 }
-                term_counts.middlegame += own.shares(traced.phase, traced.scale)[0];
-                term_counts.positions += 1;
                 sides[0].push(traced, own, encoder);
             }
             Subset::Validation => sides[1].push(traced, own, encoder),

@@ -96,6 +96,20 @@ pub fn quantising(deep: &DeepComparison) -> Section {
 }
 
 impl Run {
+    /// The validation loss and the training loss at its best row.
+    fn losses(&self) -> Vec<(String, String)> {
+        let best = self.best();
+        let cell = |of: fn(&Row) -> Option<f64>| {
+            let row = best?;
+            Some(format!("{} at step {}", loss(of(row)?), grouped(row.step)))
+        };
+        let losses = [
+            ("validation loss", cell(|row| row.held_out_loss)),
+            ("training loss", cell(|row| row.train_loss)),
+        ];
+        losses.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
+    }
+
     /// The row with the lowest validation loss.
     fn best(&self) -> Option<&Row> {
         let known = self.rows.iter().filter(|row| row.held_out_loss.is_some());
@@ -174,7 +188,21 @@ pub fn curves(runs: &[Run]) -> Section {
     Section::new("Training", body)
 }
 
-/// Facts of each run; then the keys of their configs, those that differ first.
+/// Facts of each run.
+pub fn head(runs: &[Run]) -> Markup {
+    html! {
+        @for run in runs {
+            @if runs.len() > 1 { h3 { (run.name) } }
+            div.wide { table.facts {
+                @for (fact, value) in run.about.iter().chain(&run.losses()) {
+                    tr { td.left.soft { (fact) } td.left { (value) } }
+                }
+            } }
+        }
+    }
+}
+
+/// The keys of the configs, those that differ first.
 pub fn settings(runs: &[Run]) -> Section {
     let mut keys: Vec<&str> =
         runs.iter().flat_map(|run| run.settings.iter().map(|(key, _)| &key[..])).collect();
@@ -199,14 +227,6 @@ pub fn settings(runs: &[Run]) -> Section {
         table.markup()
     };
     let body = html! {
-        @for run in runs {
-            @if runs.len() > 1 { h3 { (run.name) } }
-            div.wide { table.facts {
-                @for (fact, value) in &run.about {
-                    tr { td.left.soft { (fact) } td.left { (value) } }
-                }
-            } }
-        }
         @if !differ.is_empty() { h3 { "Differences" } (keyed(runs, &differ)) }
         details { summary { "Equal keys of the configs" } (keyed(&runs[..1], &same)) }
     };

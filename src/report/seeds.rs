@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::chance;
 use super::compare::Truth;
 use super::estimate::{Estimate, FEW_GROUPS, Means};
-use super::table::loss;
 
 /// Statistics of a number over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -52,13 +51,6 @@ impl SeedSpread {
         let width = chance::critical(chance::LEVEL, freedom) * error;
         let p = chance::two_sided(mean / error, freedom);
         Some(SeedDifference { interval: [mean - width, mean + width], p })
-    }
-
-    pub fn range(&self) -> String {
-        match self.seeds {
-            1 => "-".to_string(),
-            _ => format!("{} to {}", loss(self.lowest), loss(self.highest)),
-        }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Table {
     header: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
     width: usize,
+    /// Whether the last column continues on more lines in place of being cut.
+    wraps: bool,
 }
 
 /// Space between two columns.
@@ -33,12 +35,23 @@ impl Table {
             Some(title) => (title.to_string(), Align::Left),
             None => (title.to_string(), Align::Right),
         };
-        Self { header: titles.iter().map(column).collect(), rows: Vec::new(), width: WIDTH }
+        Self {
+            header: titles.iter().map(column).collect(),
+            rows: Vec::new(),
+            width: WIDTH,
+            wraps: false,
+        }
     }
 
     /// A table of facts without header, a name and a value a row.
     pub fn facts() -> Self {
-        Self::titled(&["<"; 2]).width(usize::MAX)
+        Self::titled(&["<"; 2]).wrapped()
+    }
+
+    /// Continues the last column on more lines where it is too wide.
+    pub fn wrapped(mut self) -> Self {
+        self.wraps = true;
+        self
     }
 
     /// Sets the widest line in characters; left-aligned cells are cut to fit.
@@ -89,8 +102,9 @@ impl Table {
         let gaps = GAP.len() * widths.len().saturating_sub(1);
         let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(self.width);
         // Names can be cut, numbers cannot.
-        for (width, (_, align)) in widths.iter_mut().zip(&self.header) {
-            if *align == Align::Left {
+        let last = widths.len() - 1;
+        for (column, (width, (_, align))) in widths.iter_mut().zip(&self.header).enumerate() {
+            if *align == Align::Left && (!self.wraps || column == last) {
                 let cut = excess.min(width.saturating_sub(NARROWEST));
                 *width -= cut;
                 excess -= cut;
@@ -105,16 +119,45 @@ impl fmt::Display for Table {
         let widths = self.widths();
         let titles: Vec<String> = self.header.iter().map(|(title, _)| title.clone()).collect();
         let header = titles.iter().any(|title| !title.is_empty()).then_some(&titles);
-        for row in header.into_iter().chain(&self.rows) {
+        let write = |f: &mut fmt::Formatter<'_>, row: &[String]| {
             let cells = row.iter().zip(&widths).zip(&self.header);
             let cells = cells.map(|((cell, width), (_, align))| match align {
+                Align::Left if self.wraps => format!("{cell:<width$}"),
                 Align::Left => format!("{:<width$}", cut(cell, *width)),
                 Align::Right => format!("{:>width$}", cut(cell, *width)),
             });
-            writeln!(f, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())?;
+            writeln!(f, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())
+        };
+        for row in header.into_iter().chain(&self.rows) {
+            let (Some((last, first)), true) = (row.split_last(), self.wraps) else {
+                write(f, row)?;
+                continue;
+            };
+            let mut row = first.to_vec();
+            for line in lines(last, widths[first.len()]) {
+                row.push(line);
+                write(f, &row)?;
+                row = vec![String::new(); first.len()];
+            }
         }
         Ok(())
     }
+}
+
+/// The words of a text in lines of at most so many characters; a longer word has its own line.
+fn lines(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a first line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.to_string());
+        } else {
+            *line += &format!(" {word}");
+        }
+    }
+    lines
 }
 
 pub const WIDTH: usize = 80;

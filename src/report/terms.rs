@@ -1,7 +1,5 @@
 //! Handcrafted terms before and after training: each term, and values of pieces.
 
-use super::Table;
-use super::table::{signed, tenths};
 use crate::terms::Kind;
 
 /// Result of training for one term: middlegame and endgame, in centipawns.
@@ -55,69 +53,32 @@ pub fn csv(results: &[TermResult]) -> String {
     out
 }
 
-/// Effective values of pieces: material plus the mean of the role's other terms.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EffectiveValues {
-    /// Mean share of the middlegame over the positions.
-    pub middlegame: f64,
-    /// Empty if the terms have no material.
-    pub pieces: Vec<EffectiveValue>,
-}
-
-/// Middlegame and endgame, in centipawns.
+/// Effective value of a role: material plus the mean of its other terms, in centipawns of middlegame
+/// and endgame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EffectiveValue {
     pub role: &'static str,
-    pub start: [f64; 2],
     pub tuned: [f64; 2],
 }
 
 const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 
-impl EffectiveValues {
-    /// Computes them from terms, with the counts of both sides together.
-    pub fn of<'a>(
-        terms: impl Iterator<Item = (&'a TermResult, f64)> + Clone,
-        middlegame: f64,
-    ) -> Self {
-        let normal = terms.filter(|(term, _)| term.kind == Kind::Normal);
-        let value = |(number, role): (usize, &'static str)| {
-            let name = format!("material.{role}");
-            let (_, pieces) = normal.clone().find(|(term, _)| term.name == name)?;
-            let mut value = EffectiveValue { role, start: [0.0; 2], tuned: [0.0; 2] };
-            for (term, times) in
-                normal.clone().filter(|(term, _)| role_of(&term.name) == Some(number))
-            {
-                for phase in 0..2 {
-                    value.start[phase] += term.start[phase] * times / pieces;
-                    value.tuned[phase] += term.tuned[phase] * times / pieces;
-                }
-            }
-            (pieces > 0.0).then_some(value)
-        };
-        let pieces = ROLES.into_iter().enumerate().filter_map(value).collect();
-        Self { middlegame, pieces }
-    }
-
-    pub fn table(&self) -> Table {
-        let mean =
-            |value: [f64; 2]| self.middlegame * value[0] + (1.0 - self.middlegame) * value[1];
-        let mut table =
-            Table::titled(&["<effective value", "mg", "eg", "mean", "change", "in pawns"]);
-        let pawn = self.pieces.first().map_or(f64::NAN, |pawn| mean(pawn.tuned));
-        for EffectiveValue { role, start, tuned } in &self.pieces {
-            let pawns = mean(*tuned) / pawn;
-            table.row([
-                role.to_string(),
-                tenths(tuned[0]),
-                tenths(tuned[1]),
-                tenths(mean(*tuned)),
-                signed(mean(*tuned) - mean(*start)),
-                if pawns.is_finite() { format!("{pawns:.2}") } else { String::new() },
-            ]);
+/// Effective values of the roles that have material, from terms with how often each was counted, for
+/// both sides together.
+pub fn effective_values<'a>(
+    terms: impl Iterator<Item = (&'a TermResult, f64)> + Clone,
+) -> Vec<EffectiveValue> {
+    let normal = terms.filter(|(term, _)| term.kind == Kind::Normal);
+    let value = |(number, role): (usize, &'static str)| {
+        let name = format!("material.{role}");
+        let (_, pieces) = normal.clone().find(|(term, _)| term.name == name)?;
+        let mut tuned = [0.0; 2];
+        for (term, times) in normal.clone().filter(|(it, _)| role_of(&it.name) == Some(number)) {
+            tuned = [0, 1].map(|phase| tuned[phase] + term.tuned[phase] * times / pieces);
         }
-        table
-    }
+        (pieces > 0.0).then_some(EffectiveValue { role, tuned })
+    };
+    ROLES.into_iter().enumerate().filter_map(value).collect()
 }
 
 /// The role that a term belongs to: one of the first two words of its name is the role, or the

@@ -29,6 +29,7 @@ use crate::format::viriformat;
 use crate::input;
 use crate::model::{Compute, Device};
 use crate::output;
+use crate::progress::Brief;
 use crate::report::Table;
 use crate::report::elo::{Meeting, Pairs, ratings};
 use crate::sample::mix;
@@ -122,7 +123,9 @@ impl<'a> Climb<'a> {
             let elo = generation.pairs().elo();
             let kept = if generation.is_kept() { "kept" } else { "dropped" };
             let met = self.named(generation.best);
-            self.means.listener.remark(&format!("generation {number}: {kept}, {elo} above {met}"));
+            let of = self.settings.generations;
+            let line = format!("generation {number} of {of}: {kept}, {elo} above {met}");
+            self.means.listener.remark(&line);
             self.generations.push(generation);
         }
         Ok(true)
@@ -171,12 +174,8 @@ impl<'a> Climb<'a> {
         if output.exists() && !journal::path_of(&output).exists() {
             return Ok(true);
         }
-        let &Settings { games, soft_nodes, generations, .. } = self.settings;
+        let &Settings { games, soft_nodes, .. } = self.settings;
         let best = self.best();
-        self.means.listener.remark(&format!(
-            "\ngeneration {number} of {generations}: {games} games of {}",
-            self.named(best)
-        ));
         let job = SelfplayJob {
             output,
             format: &viriformat::FORMAT,
@@ -200,21 +199,20 @@ impl<'a> Climb<'a> {
         if is_finished(&path) {
             return Ok(true);
         }
+        let means = RunContext { listener: &Brief(self.means.listener), ..*self.means };
         if path.join(LAST).exists() {
-            return Ok(resume(&path, &[], self.means)?.is_some());
+            return Ok(resume(&path, &[], &means)?.is_some());
         }
         let first = number.saturating_sub(self.settings.window - 1).max(1);
         let files = (first..=number).map(|it| self.games(it)).collect();
         let config = self.config.with(|file| file.data.files = files)?;
         let folder = RunFolder::take(&path, false, self.means.listener)?;
-        Ok(begin(config, &folder, self.means)?.is_some())
+        Ok(begin(config, &folder, &means)?.is_some())
     }
 
     /// Plays a generation against the best; none if interrupted.
     fn meet(&self, number: u64, other: u64) -> Result<Option<[u64; 5]>> {
         let &Settings { pairs, nodes, .. } = self.settings;
-        let named = self.named(other);
-        self.means.listener.remark(&format!("generation {number} meets {named}: {pairs} pairs"));
         let players: [Box<dyn PlayerFactory>; 2] =
             [Box::new(self.player(number)?), Box::new(self.player(other)?)];
         let manner = MatchRules {

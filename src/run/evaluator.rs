@@ -11,12 +11,14 @@ use rayon::prelude::*;
 use super::folder::{BEST, NET};
 use super::path::{FileKind, kind_of};
 use super::recipe::{self, Recipe};
+use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digest::digest;
 use crate::export::{self, ImportedWeights, prove, quantise};
 use crate::format::Source;
 use crate::format::trace::{self, FORMAT};
 use crate::hce::{self, HceEvaluator, HceWeights};
 use crate::input;
+use crate::inspect::{ordinary, unsound};
 use crate::loader::{Base, Below, Encoder};
 use crate::model::{Compute, Device, DeviceError, Kind, Model, outputs};
 use crate::net::Net;
@@ -67,7 +69,17 @@ struct Floats {
 pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330, 500, 900), \
                             score (the data's own)";
 
-/// Value of a net and its base evaluation, in centipawns for the side to move.
+/// Reason why a net with these values of pieces is worthless, with the cure; `data` trained it.
+pub fn unlearnt(values: &[f64; 5], data: &[DataFile]) -> Option<String> {
+    let values = unsound(values)?;
+    let cure = match are_few_for_nets(data) {
+        true => "Its games are too few: play more, or tune handcrafted terms on them",
+        false => "Train it longer, or at another rate",
+    };
+    Some(format!("this net does not know the pieces ({values}). {cure}."))
+}
+
+/// The value of a net and its base evaluation, in centipawns for the side to move.
 pub fn sum(net: &Net, base: Option<&Base>, position: &Position) -> i32 {
     net.evaluate(position).saturating_add(base.map_or(0, |base| base.value(position)))
 }
@@ -221,6 +233,23 @@ impl Evaluator {
             Form::Net(net, base) => Some((net, base.as_ref())),
             _ => None,
         })
+    }
+
+    /// Values of the pieces in ordinary positions, by role of [`ROLES`](crate::inspect::ROLES); none
+    /// where a position alone cannot be evaluated.
+    pub fn piece_values(&self) -> Option<[f64; 5]> {
+        self.require_bare_positions().ok()?;
+        let value = |position: &Position| match self.evaluate(&[Sample::of(*position)], &[]) {
+            Ok(Predictions { values: Values::Cp(cp), .. }) => cp[0],
+            _ => f64::NAN,
+        };
+        Some(ordinary(value))
+    }
+
+    /// Reason why the net of a run is worthless, if it has not learnt the pieces.
+    pub fn unlearnt(&self) -> Option<String> {
+        let recipe = self.recipe.as_ref().filter(|recipe| recipe.config.is_net())?;
+        unlearnt(&self.piece_values()?, &recipe.data)
     }
 
     /// Centipawns for the side to move, of samples from these files.

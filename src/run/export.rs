@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::evaluator::{Evaluator, sum};
+use super::evaluator::{Evaluator, sum, unlearnt};
 use super::inspect;
 use super::measure::truth;
 use super::recipe::{self, Recipe};
@@ -14,6 +14,7 @@ use crate::export::{
     self, ExportedNet, ImportedWeights, Losses, Provenance, ScaleReference, Sidecar, fitted_scale,
     largest_scales, round_counts,
 };
+use crate::inspect::ordinary;
 use crate::loader::Plan;
 use crate::model::{Compute, Device};
 use crate::progress::Progress;
@@ -30,6 +31,8 @@ pub struct WrittenNet {
     pub paths: [PathBuf; 3],
     /// Whether there were positions to measure it on.
     pub measured: bool,
+    /// See [`unlearnt`].
+    pub unlearnt: Option<String>,
 }
 
 /// Exports a checkpoint of a finished run.
@@ -49,7 +52,7 @@ pub fn checkpoint(
     let origin = Origin::of(&source)?;
     let samples = validation[..validation.len().min(MEASURED)].to_vec();
     let basis = ExportPositions { samples, on: origin.on(None) };
-    write(&source, origin.provenance, &basis, None, net)
+    write(&source, origin.provenance, &basis, None, true, net)
 }
 
 /// Reads a file of weights, or dequantises a net, as the file or its sidecar describes it.
@@ -175,11 +178,15 @@ impl Origin {
 }
 
 /// Quantises, proves, measures and writes a net with its floats and its manifest.
+///
+/// # Errors
+/// If a run here made a net that does not know the pieces, unless `force`.
 pub fn write(
     source: &ImportedWeights,
     provenance: Provenance,
     ExportPositions { samples, on }: &ExportPositions,
     matched: Option<ScaleReference>,
+    force: bool,
     path: &Path,
 ) -> Result<WrittenNet> {
     let ImportedWeights { weights, architecture, scales, padding, facts, kind, .. } = source;
@@ -195,13 +202,19 @@ pub fn write(
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let rounded = round_counts(weights, architecture, *scales, samples)?;
     let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
+    let data = provenance.recipe.as_ref().map(|_| provenance.data.clone());
     let mut exported = ExportedNet::of(quantised, weights, architecture, provenance, &positions)?;
     let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
+    let values = ordinary(|position| value(position).into());
+    let unlearnt = data.and_then(|data| unlearnt(&values, &data));
+    if let Some(why) = unlearnt.as_ref().filter(|_| !force) {
+        bail!("{why} To write it all the same, add --force");
+    }
     exported.manifest.fitted_scale = fitted_scale(value, samples, on);
     exported.manifest.matched = matched;
     let paths = exported.write(path, &rounded, facts)?;
     let measured = !samples.is_empty();
-    Ok(WrittenNet { exported, kind, paths, measured })
+    Ok(WrittenNet { exported, kind, paths, measured, unlearnt })
 }
 
 /// Sets SCALE so that centipawns mean the same as in an old evaluation; returns its name, too.

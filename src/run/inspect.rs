@@ -11,7 +11,7 @@ use crate::export::ImportedWeights;
 use crate::hce::{self, HceWeights};
 use crate::inspect::{Inspection, inspect};
 use crate::loader::{Part, Plan};
-use crate::progress::Progress;
+use crate::progress::{Progress, SilentProgress};
 use crate::sample::Sample;
 
 /// Sections of a report about the net of a run.
@@ -23,11 +23,17 @@ pub fn sections(
     listener: &dyn Progress,
 ) -> Result<Vec<Section>> {
     let source = export::read(Path::new(net))?;
-    let inspection =
-        inspect_net(&source, samples, explained, listener).with_context(|| net.to_string())?;
+    let counter = listener.count(None, "inspecting");
+    let inspection = inspect_net(&source, samples, explained, &SilentProgress)
+        .with_context(|| net.to_string())?;
+    drop(counter);
+    let alone = match recipe::base(&source.facts)? {
+        Some(_) => ", without its base",
+        None => "",
+    };
     let mut sections = inspection.pictures();
     for section in &mut sections {
-        section.title = format!("{} of {name}", section.title);
+        section.title = format!("{} of {name}{alone}", section.title);
     }
     Ok(sections)
 }

@@ -14,6 +14,7 @@ use crate::config::Model;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::draw::{self, Section};
+use crate::inspect::listed;
 use crate::loader::{Plan, Test};
 use crate::log;
 use crate::model::{Compute, Device};
@@ -77,6 +78,7 @@ impl Page {
         listener: &dyn Progress,
     ) -> Result<Self> {
         ensure!(!samples.is_empty(), "no game was held out");
+        let head = head(runs, &evaluators);
         if samples.iter().all(|sample| sample.score.is_some())
             && !evaluators.iter().any(Evaluator::needs_scores)
         {
@@ -118,7 +120,7 @@ impl Page {
             }
         }
         sections.push(page::settings(&pages));
-        let lead = html! { p { (deep.comparison.head()) } };
+        let lead = html! { (head) p { (deep.comparison.head()) } };
         Ok(Self { title: title(runs), lead, sections })
     }
 
@@ -162,12 +164,33 @@ pub fn of_ended(
     };
     let page = compared().unwrap_or_else(|error| {
         let pages = [runs[0].page.clone()];
-        let lead = html! { p { "There is no comparison: " (format!("{error:#}")) "." } };
+        let evaluators = open(&runs, &[], place, listener).unwrap_or_default();
+        let lead = html! {
+            (head(&runs, &evaluators))
+            p { "There is no comparison: " (format!("{error:#}")) "." }
+        };
         let sections = vec![page::curves(&pages), page::settings(&pages)];
         Page { title: title(&runs), lead, sections }
     });
     page.write(&output)?;
     Ok(output)
+}
+
+/// Facts about runs and the values of pieces in their evaluations; before them why one is worthless.
+fn head(runs: &[ShownRun], evaluators: &[Evaluator]) -> Markup {
+    let (mut pages, mut warnings) = (Vec::new(), Vec::new());
+    for run in runs {
+        let mut page = run.page.clone();
+        let file = [folder::NET, folder::BEST].into_iter().find_map(|name| run.file(name));
+        let evaluator = evaluators.iter().find(|it| Some(&it.given) == file.as_ref());
+        if let Some(values) = evaluator.and_then(Evaluator::piece_values) {
+            page.about.insert(1, ("pieces".to_string(), listed(&values)));
+        }
+        let why = evaluator.and_then(Evaluator::unlearnt);
+        warnings.extend(why.map(|why| format!("{}: {why}", page.name)));
+        pages.push(page);
+    }
+    html! { @for warning in warnings { p { b { (warning) } } } (page::head(&pages)) }
 }
 
 fn title(runs: &[ShownRun]) -> String {

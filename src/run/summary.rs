@@ -1,103 +1,24 @@
-//! Summaries of a run before its first step and after its last one.
+//! Facts of a run before its first step, and doubts about its data.
 
-use std::path::Path;
+use anyhow::Result;
 
-use super::folder::LAST;
-use crate::config::Config;
-use crate::data_file::DataFile;
-use crate::digits::{grouped, short};
-use crate::loader::{Plan, Scan};
+use super::recipe::{self, Recipe};
+use super::terms::RunTerms;
+use crate::config::{Config, NetModel, Objective};
+use crate::data_file::{DataFile, are_few_for_nets};
+use crate::digits::{counted, grouped};
+use crate::loader::{RejectCounts, Scan};
 use crate::model::{Adapter, Compute, Device};
 use crate::report::Table;
 use crate::sample::Sample;
+use crate::train::Settings;
 use crate::train::schedule::{Schedule, Span};
-use crate::train::{End, Settings};
 
 /// Fewest games that are enough to measure on.
 const FEW: usize = 60;
 
-/// Describes the positions of each file and their uses, doubts about them, and some of them.
-pub fn data(plan: &Plan, scan: &Scan) -> String {
-    let mut table = Table::titled(&["", "<"]).width(usize::MAX);
-    let mut row = |count: u64, what: String| table.row([grouped(count), what]);
-    let own = &scan.validating;
-    for file in scan.files.iter().chain(&own.files) {
-        if let (Some(format), Some(positions)) = (&file.format, file.positions) {
-            let (path, digest) = (file.path.display(), &file.sha256[..16]);
-            row(positions, format!("positions in {path}: {format}, sha256 {digest}"));
-        }
-    }
-    for (of, rejected) in [("", &scan.rejected), ("of data.validation ", &own.rejected)] {
-        rejected.counts().for_each(|(key, count)| row(count, format!("{of}skipped by {key}")));
-    }
-    if scan.is_whole {
-        row(scan.train, "to train on".into());
-    } else {
-        row(
-            scan.read,
-            "positions read for a start, from all over the files; what follows is of these".into(),
-        );
-        row(scan.train, "to train on in all files, an estimate; the first pass counts them".into());
-    }
-    let mut lines = Vec::new();
-    let holds = plan.split.share > 0.0;
-    let of = if scan.games + own.games > 0 { "games" } else { "positions" };
-    for (held, what, expected) in [
-        (&scan.validation, "to validate with", plan.validates()),
-        (&scan.test, "kept for the test", holds && plan.test.0 > 0.0),
-    ] {
-        let (groups, used) = (held.groups(), held.samples.len() as u64);
-        let some = match used < held.total {
-            true => format!("; {} of them are used, of whole games", grouped(used)),
-            false => String::new(),
-        };
-        row(held.total, format!("{what}, of {} {of}{some}", grouped(groups as u64)));
-        if expected && groups < FEW {
-            lines.push(format!("caution: {groups} {of} {what} are few: losses on them hardly tell evaluations apart"));
-        }
-    }
-    if scan.left_out > 0 {
-        row(scan.left_out, format!("left out: data.share takes {} of the games", plan.share.0));
-    }
-    lines.insert(0, table.to_string().trim_end().to_string());
-    lines.extend(doubts(&scan.files, holds.then_some(scan.games)));
-    lines.extend(doubts(&own.files, None));
-    let shared = own.sketch.shared(&scan.sketch);
-    if shared > 0 {
-        lines.push(format!(
-            "caution: `data.validation` and `data.files` share games or positions ({shared} or \
-             more): the validation loss looks better than it is; take them out of one of the two"
-        ));
-    }
-    lines.extend(scan.some.iter().take(3).map(|Sample { position, score, result, .. }| {
-        let score = score.map_or("no score".into(), |score| format!("{score:+} cp"));
-        format!("  {}  {score}, result {result} for the side to move", position.fen())
-    }));
-    lines.join("\n")
-}
-
-/// Doubts about files; `held_out` is the number of games seen in any, if some are held out.
-fn doubts(files: &[DataFile], held_out: Option<u64>) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (i, file) in files.iter().enumerate() {
-        let path = file.path.display();
-        if let Some(bad @ 1..) = file.bad_records {
-            lines.push(format!("{path}: {bad} bad records left out"));
-        }
-        let seen = held_out.filter(|_| file.games == 0);
-        if seen.is_some_and(|games| file.positions.is_some() || games == 0) {
-            lines.push(format!(
-                "{path}: its games are unknown, so single positions are held out, and losses look \
-                 better than they are"
-            ));
-        }
-        if let Some(same) = files[..i].iter().find(|other| other.sha256 == file.sha256) {
-            let other = same.path.display();
-            lines.push(format!("{path} is the same file as {other}: its positions count twice"));
-        }
-    }
-    lines
-}
+/// Files with a row each; more of them share one.
+const MOST_FILES: usize = 8;
 
 /// Describes how a model is computed.
 pub fn compute(compute: &Compute) -> String {
@@ -110,71 +31,222 @@ pub fn compute(compute: &Compute) -> String {
     }
 }
 
-/// Describes model, device, length and rates of a run before its first step.
+/// Data, model, length, target and device of a run. `terms` are those that move.
 pub fn opening(
-    config: &Config,
-    positions: u64,
+    recipe: &Recipe,
+    scan: &Scan,
+    terms: Option<&RunTerms>,
     settings: &Settings,
     (device, how): &(Device, Compute),
-) -> Table {
-    let mut table = Table::facts();
-    let net = config.architecture();
-    table.row(["model", &net.map_or("handcrafted terms".into(), |net| net.to_string())]);
+) -> Result<Table> {
+    let config = &recipe.config;
+    let mut table = data(config, scan);
+    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    if let Some(net) = config.architecture() {
+        let weights: usize = net.arrays().iter().map(|array| array.len()).sum();
+        row("net", format!("{net}, {} weights", grouped(weights as u64)));
+    }
+    if let (Some(terms), Some(asked)) = (terms, recipe.terms()?) {
+        let count = |chosen: &[bool]| chosen.iter().filter(|it| **it).count();
+        let [present, moving, asked] =
+            [&terms.present.terms, &terms.chosen.terms, &asked.chosen.terms].map(|it| count(it));
+        let rare = match asked - moving {
+            0 => String::new(),
+            rare => format!("; {rare} held, in fewer than {} positions", terms.rare),
+        };
+        row("terms", format!("{moving} of {present} tuned{rare}"));
+    }
+    if let Some(base) = &recipe.base {
+        row("added to", base.name.clone());
+    }
+    let optimizer = &settings.optimizer;
+    let Span { steps, batch, superbatch, epoch } = config.span(scan.train);
+    if optimizer.name.is_direct() {
+        row("length", format!("at most {}, each over all positions", counted(steps, "step")));
+        row("optimiser", optimizer.name.text());
+    } else {
+        let superbatches = match config.schedule.superbatches {
+            Some(_) => format!(", {:.1} superbatches", steps as f64 / superbatch as f64),
+            None => String::new(),
+        };
+        let epochs = (steps * batch) as f64 / epoch as f64;
+        row(
+            "length",
+            format!("{} steps of {batch}: {epochs:.1} epochs{superbatches}", grouped(steps)),
+        );
+        let rates = values(&settings.learning_rate, steps);
+        row("optimiser", format!("{}, rate {rates}", optimizer.name.text()));
+    }
+    row("target", target(config, settings, steps));
+    if terms.is_some() && config.target.learn != Objective::Moves {
+        let k = 400.0 / (std::f64::consts::LN_10 * config.scale);
+        row("scale", format!("{} centipawns a logit (Texel's K {k:.4})", config.scale));
+    }
     let adapter = Adapter::of(device).map_or(String::new(), |adapter| format!("{adapter}, "));
     let threads = rayon::current_num_threads();
-    table.row(["computed by", &format!("{}, {adapter}{threads} threads", compute(how))]);
-    let name = settings.optimizer.name.text();
-    let Span { steps, batch, superbatch, epoch } = config.span(positions);
-    if settings.optimizer.name.is_direct() {
-        table.row(["optimiser", &name]);
-        let length = format!("at most {steps} steps over {} positions", short(epoch as f64));
-        table.row(["length", &length]);
-    } else {
-        table.row(["optimiser", &format!("{name}, {}", settings.loss)]);
-        let all = (steps * batch) as f64;
-        table.row([
-            "length",
-            &format!(
-                "{steps} steps of {batch} = {} positions = {:.2} passes over {} = {:.3} superbatches",
-                short(all),
-                all / epoch as f64,
-                short(epoch as f64),
-                steps as f64 / superbatch as f64,
-            ),
-        ]);
-        let Settings { learning_rate, wdl, .. } = settings;
-        for (name, schedule) in [("learning rate", learning_rate), ("wdl", wdl)] {
-            table.row([name, &values(schedule, steps)]);
+    row("device", format!("{adapter}{threads} threads, {}", compute(how)));
+    Ok(table)
+}
+
+/// The files and the uses of their positions.
+fn data(config: &Config, scan: &Scan) -> Table {
+    let (plan, own) = (recipe::plan(config), &scan.validating);
+    let mut table = Table::facts();
+    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    let mut of = |name: &str, files: &[DataFile], rejected: &RejectCounts| {
+        if files.len() > MOST_FILES {
+            let sum = |of: fn(&DataFile) -> u64| files.iter().map(of).sum::<u64>();
+            let (positions, games) = (sum(|it| it.positions.unwrap_or(0)), sum(|it| it.games));
+            row(name, format!("{}{} files", amounts(positions, games), files.len()));
+        } else {
+            for it in files {
+                let amounts = amounts(it.positions.unwrap_or(0), it.games);
+                let format = it.format.as_deref().unwrap_or("unknown");
+                row(name, format!("{amounts}{format}: {}", it.path.display()));
+            }
         }
+        let counts: Vec<_> = rejected.counts().collect();
+        if !counts.is_empty() {
+            let all = grouped(counts.iter().map(|(_, count)| count).sum());
+            let each = counts.iter().map(|(key, count)| format!("{key} {}", grouped(*count)));
+            row("skipped", format!("{all}: {}", each.collect::<Vec<_>>().join(", ")));
+        }
+    };
+    of("data", &scan.files, &scan.rejected);
+    of("for validation", &own.files, &own.rejected);
+    let (estimate, sample) = match scan.is_whole {
+        true => (String::new(), ""),
+        false => (
+            format!(", estimated from {}; the first epoch counts them", grouped(scan.read)),
+            " of those read",
+        ),
+    };
+    row("training", format!("{} positions{estimate}", grouped(scan.train)));
+    let noun = if scan.games + own.games > 0 { "games" } else { "positions" };
+    for (name, held) in [("validation", &scan.validation), ("test", &scan.test)] {
+        let used = held.samples.len() as u64;
+        let used = match used < held.total {
+            true => format!("; {} used, of whole games", grouped(used)),
+            false => String::new(),
+        };
+        let of = match noun {
+            "games" => format!(" of {}", counted(held.groups() as u64, "game")),
+            _ => String::new(),
+        };
+        row(name, format!("{} positions{of}{sample}{used}", grouped(held.total)));
+    }
+    if scan.left_out > 0 {
+        let why = format!("data.share is {}", plan.share.0);
+        row("left out", format!("{} positions, {why}", grouped(scan.left_out)));
     }
     table
 }
 
-/// Describes a schedule from the first step to the last.
+/// "1,554,109 positions, 12,453 games, ", of what is known.
+fn amounts(positions: u64, games: u64) -> String {
+    let known = [(positions, "position"), (games, "game")].into_iter().filter(|it| it.0 > 0);
+    known.map(|(count, noun)| counted(count, noun) + ", ").collect()
+}
+
+/// Formula of the training target.
+fn target(config: &Config, settings: &Settings, steps: u64) -> String {
+    let score = format!("sigmoid(score / {})", config.win_rate.scale);
+    let (low, high) = settings.wdl.range();
+    let target = match (config.target.learn, low == high, low) {
+        (Objective::Moves, ..) => return "the moves played".to_string(),
+        (_, true, 0.0) => score,
+        (_, true, 1.0) => "result".to_string(),
+        (_, true, wdl) => {
+            let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
+            format!("{wdl} result + {rest} {score}")
+        }
+        (_, false, _) => {
+            format!("wdl result + (1 - wdl) {score}, wdl {}", values(&settings.wdl, steps))
+        }
+    };
+    let quiet = match config.target.learn {
+        Objective::Quiescence => " at the end of captures",
+        _ => "",
+    };
+    format!("{target}{quiet}, {}", settings.loss)
+}
+
+/// Values of a schedule from the first step to the last.
 fn values(schedule: &Schedule, steps: u64) -> String {
-    const POINTS: u64 = 10;
+    const POINTS: u64 = 5;
     let (low, high) = schedule.range();
     if low == high {
         return format!("{low}");
     }
     let at = |point: u64| (point * (steps - 1) / (POINTS - 1)) as f64 / steps as f64;
-    let values = (0..POINTS).map(|point| format!("{:.2e}", schedule.at(at(point))));
+    let values = (0..POINTS).map(|point| format!("{:.1e}", schedule.at(at(point))));
     values.collect::<Vec<_>>().join(" ")
 }
 
-/// Describes an unusual end of training.
-pub fn ending(end: End, [step, steps]: [u64; 2], folder: &Path) -> Option<String> {
-    Some(match end {
-        End::Interrupted => format!(
-            "stopped at step {step} of {steps}; {} holds everything. Go on with\n  \
-             nnuance train --resume {}",
-            folder.join(LAST).display(),
-            folder.display()
-        ),
-        End::Early => {
-            format!("stopped at step {step} of {steps}: the validation loss no longer fell")
+/// Reasons why losses of a run may mislead, a clause each.
+pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
+    let (plan, own) = (recipe::plan(config), &scan.validating);
+    let holds = plan.split.share > 0.0;
+    let mut lines = Vec::new();
+    let is_new = |net: &NetModel| net.base.is_none() && net.start.is_none();
+    if config.net().is_some_and(is_new) && are_few_for_nets(&scan.files) {
+        let positions = scan.files.iter().filter_map(|file| file.positions).sum();
+        let amounts = amounts(positions, scan.games);
+        lines.push(format!("{amounts}too few for a net: tune handcrafted terms, or play more"));
+    }
+    let noun = if scan.games + own.games > 0 { "game" } else { "position" };
+    for (held, what, expected) in [
+        (&scan.validation, "validate", plan.validates()),
+        (&scan.test, "are the test", holds && plan.test.0 > 0.0),
+    ] {
+        let groups = held.groups();
+        if expected && groups < FEW {
+            lines.push(format!(
+                "{} {what}, too few to tell evaluations apart",
+                counted(groups as u64, noun)
+            ));
         }
-        End::Converged => format!("converged at step {step}: no step makes the loss fall"),
-        End::Finished | End::Round => return None,
-    })
+    }
+    for (files, seen) in [(&scan.files, holds.then_some(scan.games)), (&own.files, None)] {
+        for (i, file) in files.iter().enumerate() {
+            let path = file.path.display();
+            if let Some(bad @ 1..) = file.bad_records {
+                lines.push(format!("{path}: {} left out", counted(bad, "bad record")));
+            }
+            let seen = seen.filter(|_| file.games == 0);
+            if seen.is_some_and(|games| file.positions.is_some() || games == 0) {
+                lines.push(format!(
+                    "{path}: games unknown, so positions of one game train and validate"
+                ));
+            }
+            if files[..i].iter().any(|other| other.sha256 == file.sha256) {
+                lines.push(format!("{path}: named twice, so its positions count twice"));
+            }
+        }
+    }
+    let shared = own.sketch.shared(&scan.sketch);
+    if shared > 0 {
+        lines.push(format!(
+            "`data.validation` and `data.files` share games or positions, {} or more: take them \
+             out of one",
+            grouped(shared as u64)
+        ));
+    }
+    lines.extend(sameness(config, scan).map(String::from));
+    lines
+}
+
+/// A doubt where all scores, or all results, are the same: their share of the target teaches
+/// nothing.
+fn sameness(config: &Config, Scan { some, .. }: &Scan) -> Option<&'static str> {
+    let wdl = config.final_wdl();
+    let is_same = |same: fn(&[Sample]) -> bool| some.len() > 1 && some.windows(2).all(same);
+    if wdl < 1.0 && is_same(|pair| pair[0].score.is_some() && pair[0].score == pair[1].score) {
+        return Some(
+            "all scores are the same: train on results (target.wdl = 1), or label the positions",
+        );
+    }
+    (wdl > 0.0 && is_same(|pair| pair[0].result == pair[1].result)).then_some(
+        "all results are the same: train on scores (target.wdl = 0), or take other games as well",
+    )
 }

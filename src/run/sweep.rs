@@ -17,6 +17,7 @@ use super::train::{NothingLearnt, RunContext, begin, check, resume};
 use crate::config::{Config, Target};
 use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
+use crate::progress::Brief;
 use crate::report::seeds::{MemberLoss, SeedSpread, contest};
 use crate::report::{Predictions, Table, Truth, sums};
 use crate::sample::Sample;
@@ -279,32 +280,28 @@ impl<'a> Sweep<'a> {
     fn train(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
         let (config, path) = self.run_of(member, seed)?;
         let (listener, name) = (self.means.listener, path.display());
+        let means = RunContext { listener: &Brief(listener), ..*self.means };
         let ended = match (self.has_begun(&config, &path)?, is_finished(&path)) {
-            (true, true) => {
-                listener.remark(&format!("{name} ({turn}) is trained already"));
-                true
-            }
-            (true, false) => {
-                listener.remark(&format!("\n{name} ({turn}) goes on"));
-                resume(&path, &[], self.means)?.is_some()
-            }
+            (true, true) => true,
+            (true, false) => resume(&path, &[], &means)?.is_some(),
             (false, _) => {
-                listener.remark(&format!("\n{name} ({turn})"));
                 let folder = RunFolder::take(&path, false, listener)?;
-                begin(config.clone(), &folder, self.means)?.is_some()
+                begin(config.clone(), &folder, &means)?.is_some()
             }
         };
         if !ended {
             return Ok(None);
         }
-        if self.loss == Loss::Results {
+        let loss = if self.loss == Loss::Results {
             let samples = &self.scan.validation.samples;
             let sums = self.sums(&truth(samples, "validation games"), samples, &path, &config)?;
-            return Ok(Some(sums.iter().sum::<f64>() / samples.len() as f64));
-        }
-        let best = recipe::open(&path.join(LAST))?.0.state.best;
-        let best = best.with_context(|| format!("no position validated {name}"))?;
-        Ok(Some(best.loss))
+            sums.iter().sum::<f64>() / samples.len() as f64
+        } else {
+            let best = recipe::open(&path.join(LAST))?.0.state.best;
+            best.with_context(|| format!("no position validated {name}"))?.loss
+        };
+        listener.remark(&format!("{turn}  validation loss {loss:.6}  {name}"));
+        Ok(Some(loss))
     }
 
     /// Squared errors of a run's best weights by game, against the targets or else the results.
@@ -396,12 +393,12 @@ pub struct MemberResult {
 
 impl Outcome {
     pub fn table(&self) -> Table {
-        let columns = ["validation", "of seeds", "test", "95 % interval"];
-        let above = ["above first", "games", "seeds", "sure"];
-        let columns = self.titles.iter().map(String::as_str).chain(columns).chain(above);
-        let mut table = Table::titled(&columns.collect::<Vec<_>>()).width(usize::MAX);
-        let ends = |ends: Option<[f64; 2]>| {
-            ends.map_or("-".to_string(), |[low, high]| format!("{low:.5} to {high:.5}"))
+        let titles = self.titles.iter().map(|title| format!("<{title}"));
+        let columns = ["validation", "test", "± games", "vs first", "± games", "± seeds", ""];
+        let columns: Vec<String> = titles.chain(columns.map(String::from)).collect();
+        let mut table = Table::titled(&columns.iter().map(String::as_str).collect::<Vec<_>>());
+        let half = |ends: Option<[f64; 2]>| {
+            ends.map_or("-".to_string(), |[low, high]| format!("{:.5}", (high - low) / 2.0))
         };
         for MemberResult { values, validation, test, .. } in &self.members {
             let mut cells = values.clone();
@@ -412,16 +409,20 @@ impl Outcome {
             };
             cells.extend([
                 format!("{:.6}", validation.mean),
-                validation.range(),
                 format!("{:.5}", test.loss.mean),
-                ends(test.loss.interval),
+                half(test.loss.interval),
             ]);
             cells.extend(test.above_first.iter().flat_map(|it| {
                 [
                     format!("{:+.5}", it.games.mean),
-                    ends(it.games.interval),
-                    ends(it.seeds.map(|seeds| seeds.interval)),
-                    if it.decided { "yes" } else { "-" }.to_string(),
+                    half(it.games.interval),
+                    half(it.seeds.map(|seeds| seeds.interval)),
+                    match (it.decided, it.games.mean > 0.0) {
+                        (false, _) => "unclear",
+                        (true, true) => "worse",
+                        (true, false) => "better",
+                    }
+                    .to_string(),
                 ]
             }));
             table.row(cells);

@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::model::{Compute, Device};
 use crate::output;
 use crate::progress::Progress;
+use crate::report::wrap;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
@@ -146,24 +147,31 @@ impl Run {
         }
         let config = &self.recipe.config;
         let positions = self.data.scan.train;
-        let opening = summary::opening(config, positions, settings, &self.place);
-        listener.remark(opening.to_string().trim_end());
-        if let Some(caution) = data::sameness(config, &self.data.scan.some) {
-            listener.remark(&format!("caution: {caution}"));
+        let (scan, terms) = (&self.data.scan, self.data.terms.as_ref().map(|it| &it.terms));
+        let opening = summary::opening(&self.recipe, scan, terms, settings, &self.place)?;
+        listener.opening(opening.to_string().trim_end());
+        for doubt in summary::doubts(config, scan) {
+            let mut text = String::new();
+            wrap(&format!("caution: {doubt}"), &mut text);
+            listener.remark(text.trim_end());
         }
+        // A direct method ends long before its last step.
         let all = settings.steps * config.span(positions).batch;
-        let begun = listener.begun("training", Some(all), checkpoint.state.positions);
+        let all = (!settings.optimizer.name.is_direct()).then_some(all);
+        let begun = listener.begun("training", all, checkpoint.state.positions);
         let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path, means)?;
         drop(begun);
-        let steps = [checkpoint.state.step, settings.steps];
-        if let Some(ending) = summary::ending(end, steps, &folder.path) {
-            listener.remark(&ending);
-        }
         if end == End::Interrupted {
+            listener.remark(&format!(
+                "stopped at step {} of {}; go on with\n  nnuance train --resume {}",
+                checkpoint.state.step,
+                settings.steps,
+                folder.path.display()
+            ));
             return Ok(None);
         }
         finish::require_trained(&self.recipe, &checkpoint)?;
-        let mut finished = finish::finish(&self, folder)?;
+        let mut finished = finish::finish(&self, folder, end, checkpoint.state.step)?;
         finished.page = page.then(|| finish::page(&self, folder, listener));
         Ok(Some(finished))
     }

@@ -390,7 +390,7 @@ fn export_keeps_its_provenance() {
     std::fs::write(folder.path().join("other.epd"), fens).unwrap();
     run_in(
         folder.path(),
-        &["export", ".", "-o", "out/net-0.5", "--data", "other.epd", "--scale", "300"],
+        &["export", ".", "-o", "out/net-0.5", "--data", "other.epd", "--scale", "300", "--force"],
     )
     .success();
     let text = std::fs::read_to_string(folder.path().join("out/net-0.5.json")).unwrap();
@@ -417,7 +417,7 @@ fn export_overwrites_no_source() {
     }
     assert_eq!(std::fs::read(path.join("best.safetensors")).unwrap(), before);
     assert_eq!(std::fs::read_dir(path).unwrap().count(), 1);
-    run_in(path, &["export", ".", "-o", "x.bin"]).success();
+    run_in(path, &["export", ".", "-o", "x.bin", "--force"]).success();
     run_in(path, &["export", "x.bin", "-o", "x.bin"]).failure();
     let verified = run_in(path, &["verify", "absent.bin", "x.bin"]).failure();
     let lines = String::from_utf8(verified.get_output().stdout.clone()).unwrap();

@@ -41,7 +41,7 @@ fn plan(path: &Path) -> Plan {
 }
 
 /// The first games of the data, as bytes, and the positions in them.
-fn games(count: usize) -> Vec<Vec<u8>> {
+pub fn games(count: usize) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(GAMES).expect("the games");
     let (mut games, mut at) = (Vec::new(), 0);
     while games.len() < count {

@@ -31,6 +31,7 @@ mod export_scales;
 mod extract;
 mod features_sets;
 mod fen;
+mod few_games;
 mod first_views;
 mod forged;
 mod formats;

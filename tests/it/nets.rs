@@ -403,7 +403,7 @@ learning_rate = 0.001
     nnuance(&["train", &at("deep.toml"), "--out", &run]);
     let net = at("run/net.bin");
     for (format, out) in [("float", at("float.bin")), ("int8", at("int8.bin"))] {
-        nnuance(&["export", &run, "-o", &out, "--head", format]);
+        nnuance(&["export", &run, "-o", &out, "--head", format, "--force"]);
         nnuance(&["verify", &out]);
         let loaded = export::load(Path::new(&out)).unwrap();
         let Manifest { float_error, golden, .. } = loaded.manifest.unwrap();
@@ -413,10 +413,10 @@ learning_rate = 0.001
         assert!(said.trim_end().ends_with(&format!(";{}", golden[3].cp)), "{said}");
         // An export of an export, in the other format too.
         let again = at(&format!("again-{format}.bin"));
-        nnuance(&["export", &out, "-o", &again]);
+        nnuance(&["export", &out, "-o", &again, "--force"]);
         assert!(fs::read(&again).unwrap() == fs::read(&out).unwrap());
     }
-    nnuance(&["export", &at("int8.bin"), "-o", &at("back.bin"), "--head", "float"]);
+    nnuance(&["export", &at("int8.bin"), "-o", &at("back.bin"), "--head", "float", "--force"]);
     assert!(fs::read(at("float.bin")).unwrap() == fs::read(&net).unwrap());
     nnuance(&["compare", &run, &net, &at("int8.bin"), "material"]);
     // A run may start from the net, from its floats, and from another with a factoriser.

@@ -7,9 +7,10 @@ use anyhow::{Result, anyhow};
 use serde::Serialize;
 
 use super::io::{Reading as Options, interrupted};
+use super::select::FilterKeys;
 use crate::cli::out;
 use crate::cli::terminal::bar;
-use crate::data::doctor::{Diagnosis, Exam, Finding, Grade, Keys, ReadCounts};
+use crate::data::doctor::{Diagnosis, Exam, Finding, Fitness, Grade, Keys, ReadCounts};
 use crate::format::Source;
 use crate::report::{Table, fit};
 use crate::sample::Sample;
@@ -20,9 +21,8 @@ use crate::sample::Sample;
 Example:
   nnuance data doctor data/selfplay-sf15.vf --against held-out.vf")]
 #[command(after_help = "\
-Records, results, scores, point of view, repeats and leaks are checked. Each
-finding is ok, a note, or a problem with its remedy. The exit status is 1 if
-training on one of the files would be a mistake.")]
+Records, results, scores, point of view, repeats and leaks are checked. A file
+is fit, fit for handcrafted terms only, or not fit; then the exit status is 1.")]
 pub struct Args {
     /// Files of positions; - is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -38,6 +38,8 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    keys: FilterKeys,
 }
 
 #[derive(Serialize)]
@@ -57,13 +59,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     for path in &args.against {
         if let Some(keys) = &mut others {
             let mut source = args.reading.open(path, u64::MAX)?;
-            let (_, ended) = read(&mut source, None, "read the other set", |it| keys.add(it))?;
+            let (_, ended) = read(&mut source, None, "other set", |it| keys.add(it))?;
             ended.map_or(Ok(()), |ended| Err(anyhow!(ended)))?;
         }
     }
-    let examine = |path| examine(path, &args.reading, args.limit, others.as_ref());
-    let files: Vec<ExaminedFile> =
-        args.files.iter().map(|path| examine(path)).collect::<Result<_>>()?;
+    let files = args.files.iter().map(|path| examine(path, &args, others.as_ref()));
+    let files: Vec<ExaminedFile> = files.collect::<Result<_>>()?;
     match args.json {
         true => out::line(serde_json::to_string_pretty(&files)?)?,
         false => files.iter().try_for_each(|file| out::line(text(file)))?,
@@ -71,28 +72,31 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(if files.iter().all(|file| file.fit) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn examine(
-    path: &Path,
-    options: &Options,
-    limit: Option<u64>,
-    others: Option<&Keys>,
-) -> Result<ExaminedFile> {
-    let mut source = options.open(path, u64::MAX)?;
-    let (format, view) = (source.format(), source.view());
+fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<ExaminedFile> {
+    let mut source = args.reading.open(path, u64::MAX)?;
+    let (format, view, filter) = (source.format(), source.view(), args.keys.given());
+    filter.as_ref().map_or(Ok(()), |filter| filter.check(path, format))?;
+    let passes = |sample: &Sample| filter.as_ref().is_none_or(|it| it.rejects(sample).is_none());
     let mut exam = Exam::new(&format.facts);
-    let (limited, ended) = read(&mut source, limit, "examine", |sample| exam.add(sample))?;
+    let each = |sample: &Sample| {
+        if passes(sample) {
+            exam.add(sample)
+        }
+    };
+    let (limited, ended) = read(&mut source, args.limit, "examine", each)?;
     let (bad, unfinished) = (source.bad_records().clone(), source.unfinished());
     let scale = |scores: &[f64], results: &[f64]| {
         let fit = fit::fit(scores, results);
         Some((fit.scale?, fit.at_border))
     };
-    let diagnosis = exam.diagnose(&ReadCounts { view, bad, unfinished, ended }, scale, others);
+    let reading = ReadCounts { view, bad, unfinished, ended, limited };
+    let diagnosis = exam.diagnose(&reading, scale, others);
     Ok(ExaminedFile {
         file: path.to_path_buf(),
         format: format.name,
         seen_by: view.name(),
         limited,
-        fit: diagnosis.is_fit(),
+        fit: diagnosis.fit_for != Fitness::Nothing,
         diagnosis,
     })
 }
@@ -127,28 +131,30 @@ fn read(
     Ok(stopped)
 }
 
-fn table(file: &ExaminedFile) -> Table {
-    let mut table = Table::titled(&["<", "<check", "<finding"]).width(usize::MAX);
-    for Finding { grade, about, says, cure, .. } in &file.diagnosis.findings {
+/// The verdict on a file, its findings, and the cures.
+fn text(file: &ExaminedFile) -> String {
+    let ExaminedFile { format, diagnosis, .. } = file;
+    let verdict = match diagnosis.fit_for {
+        Fitness::Nets => "fit to train on",
+        Fitness::Terms => "fit for handcrafted terms only, too few for a net",
+        Fitness::Nothing => "NOT FIT to train on",
+    };
+    let first = if file.limited { ", the first positions" } else { "" };
+    let mut table = Table::titled(&["<", "<check", "<finding"]).wrapped();
+    let mut cures = Table::facts();
+    for Finding { grade, about, says, cure, .. } in &diagnosis.findings {
         let grade = match grade {
             Grade::Ok => "ok",
             Grade::Note => "note",
             Grade::Problem => "PROBLEM",
         };
         table.row([grade, about, &says[..]]);
-        cure.iter().for_each(|remedy| table.row(["", "", &format!("-> {remedy}")]));
+        cure.iter().for_each(|cure| cures.row([about, &cure[..]]));
     }
-    table
-}
-
-/// Formats a file's table and its first bad records.
-fn text(file: &ExaminedFile) -> String {
-    let ExaminedFile { format, seen_by, fit, diagnosis, .. } = file;
-    let first = if file.limited { ", the first positions" } else { "" };
-    let verdict = if *fit { "fit to train on" } else { "NOT FIT TO TRAIN ON" };
-    let name = file.file.display();
-    let mut text =
-        format!("{name}: {format}, seen by {seen_by}{first}: {verdict}\n{}", table(file));
+    let mut text = format!("{} ({format}{first}): {verdict}\n\n{table}", file.file.display());
     diagnosis.bad_examples.iter().for_each(|bad| text += &format!("  {bad}\n"));
+    if !cures.is_empty() {
+        text += &format!("\nto mend\n{cures}");
+    }
     text
 }

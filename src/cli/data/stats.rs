@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::io::Inputs;
 use crate::cli::out;
 use crate::data::stats::{SCORES, Stats};
-use crate::digits::grouped;
+use crate::digits::{counted, grouped};
 use crate::report::Table;
 
 /// Count positions, games, results, scores and pieces
@@ -32,12 +32,23 @@ pub fn run(args: Args) -> Result<ExitCode> {
     for (reason, count) in &tally.left_out {
         eprintln!("{} {reason} left out", grouped(*count));
     }
-    out::result(args.json, &stats, table(&stats))?;
+    out::result(args.json, &stats, text(&stats))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Width of the longest bar.
 const BAR: f64 = 30.0;
+
+/// The amounts, and the shares of kinds of positions.
+fn text(stats: &Stats) -> String {
+    let games = stats.games.map_or("unknown games".to_string(), |games| counted(games, "game"));
+    let mut amounts = format!("{} of {games}", counted(stats.positions, "position"));
+    if stats.scored > 0 {
+        let mean = stats.score_sum as f64 / stats.scored as f64;
+        amounts += &format!(", mean score {mean:+.1} cp");
+    }
+    format!("{amounts}\n\n{}", table(stats))
+}
 
 fn table(stats: &Stats) -> Table {
     let mut table = Table::titled(&["<what", "positions", "share", "<"]);
@@ -47,7 +58,6 @@ fn table(stats: &Stats) -> Table {
         let bar = if bar { "#".repeat((share * BAR).round() as usize) } else { String::new() };
         table.row([what, grouped(count), format!("{:.1} %", 100.0 * share), bar]);
     };
-    row("positions".into(), stats.positions, false);
     row("White to move".into(), stats.white_to_move, false);
     row("in check".into(), stats.in_check, false);
     row("lost for the side to move".into(), stats.losses, true);
@@ -69,11 +79,5 @@ fn table(stats: &Stats) -> Table {
             row(format!("{pieces} pieces"), count, true);
         }
     }
-    if stats.scored > 0 {
-        let mean = stats.score_sum as f64 / stats.scored as f64;
-        table.row(["mean score, cp".to_string(), format!("{mean:+.1}")]);
-    }
-    let games = stats.games.map_or("unknown".to_string(), grouped);
-    table.row(["games".to_string(), games]);
     table
 }

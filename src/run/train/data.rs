@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use crate::architecture::ArrayKind;
 use crate::batch::{Batch, Choices, RankShare};
 use crate::config::{Config, LEAST_SCALE, MOST_SCALE, Objective};
-use crate::digits::grouped;
 use crate::export;
 use crate::hce::{HceWeights, TermCounts};
 use crate::loader::{
@@ -18,9 +17,9 @@ use crate::loader::{
 use crate::model::{Compute, Device, HceShape, Kind, Model, initial_of_size, try_to_host};
 use crate::progress::Progress;
 use crate::report::fit::fit;
+use crate::run::objective;
 use crate::run::recipe::{self, Recipe};
 use crate::run::terms::RunTerms;
-use crate::run::{objective, summary};
 use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
@@ -96,7 +95,6 @@ fn read(
     if !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
         return Err(LoadError::NothingCounts);
     }
-    listener.remark(&summary::data(plan, &scan));
     Ok(scan)
 }
 
@@ -143,24 +141,6 @@ fn keep(config: &Config) -> u64 {
         (_, Some(_)) => 0,
         (_, None) => KEPT,
     }
-}
-
-/// A warning if the scores, or the results, of these positions are all equal: their share of the
-/// target teaches nothing, and the loss looks good.
-pub fn sameness(config: &Config, some: &[Sample]) -> Option<&'static str> {
-    let (wdl, is_same) = (config.final_wdl(), |same: &dyn Fn(&[Sample]) -> bool| {
-        some.len() > 1 && some.windows(2).all(same)
-    });
-    if wdl < 1.0 && is_same(&|pair| pair[0].score.is_some() && pair[0].score == pair[1].score) {
-        return Some(
-            "all scores are the same and teach nothing; train on results (target.wdl = 1), or label \
-             the positions with an engine",
-        );
-    }
-    (wdl > 0.0 && is_same(&|pair| pair[0].result == pair[1].result)).then_some(
-        "all results are the same and teach nothing; train on scores (target.wdl = 0), or take other \
-         games as well",
-    )
 }
 
 impl Data {
@@ -362,7 +342,7 @@ fn positions(
         _ if rounds => {
             let samples = to_prepare(&plan, config, listener)?;
             let seen = terms.encoder(&start).counts(&samples);
-            freeze_rare(&mut terms, &seen, listener);
+            freeze_rare(&mut terms, &seen);
             let some = match config.learns_moves() {
                 true => scan.some.clone(),
                 false => {
@@ -376,7 +356,7 @@ fn positions(
         }
         Some(records) => {
             let store = Store::encode(records, &terms.encoder(&start));
-            let store = frozen_store(store, &mut terms, &start, listener);
+            let store = frozen_store(store, &mut terms, &start);
             (fitted, counts) = (store.subsample(FIT_ON), Some(store.counts.clone()));
             source = stored(store, config, place);
         }
@@ -386,7 +366,7 @@ fn positions(
         }
     }
     let encoder = encoder(&terms);
-    let weights = begin(config, &terms, &start, &fitted, place, listener)?;
+    let weights = begin(config, &terms, &start, &fitted, place)?;
     let term_counts = TermCounts::of(&scan.some);
     let validation = validation(config, &encoder, &scan.validation.samples);
     let terms = Some(TermData { terms, start, counts, term_counts });
@@ -405,9 +385,9 @@ fn traces(
     let plan = recipe::plan(config);
     let mut scan = read(&plan, u64::MAX, None, listener)?;
     let ([store, mut validation], term_counts) = read_traces(&plan, &own, &terms.encoder(&start))?;
-    let store = frozen_store(store, &mut terms, &start, listener);
+    let store = frozen_store(store, &mut terms, &start);
     validation.freeze(&terms.encoder(&start));
-    let weights = begin(config, &terms, &start, &store.subsample(FIT_ON), place, listener)?;
+    let weights = begin(config, &terms, &start, &store.subsample(FIT_ON), place)?;
     scan.train = store.len() as u64;
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), term_counts });
@@ -425,32 +405,21 @@ fn stored(mut store: Store, config: &Config, (_, compute): &(Device, Compute)) -
 }
 
 /// A store without the entries of frozen terms, including those that too few positions have.
-fn frozen_store(
-    mut store: Store,
-    terms: &mut RunTerms,
-    start: &HceWeights,
-    listener: &dyn Progress,
-) -> Store {
-    if freeze_rare(terms, &store.counts, listener) {
+fn frozen_store(mut store: Store, terms: &mut RunTerms, start: &HceWeights) -> Store {
+    if freeze_rare(terms, &store.counts) {
         store.freeze(&terms.encoder(start));
     }
     store
 }
 
-/// Freezes and reports the terms that too few positions have; returns whether there are any.
-fn freeze_rare(terms: &mut RunTerms, seen: &[u64], listener: &dyn Progress) -> bool {
-    let (mut frozen_store, rare) = (0, terms.rare);
+/// Freezes the terms that too few positions have; returns whether there are any.
+fn freeze_rare(terms: &mut RunTerms, seen: &[u64]) -> bool {
+    let (mut has_rare, rare) = (false, terms.rare);
     for (chosen, seen) in terms.chosen.terms.iter_mut().zip(seen) {
-        frozen_store += u64::from(*chosen && *seen < rare);
+        has_rare |= *chosen && *seen < rare;
         *chosen &= *seen >= rare;
     }
-    if frozen_store > 0 {
-        listener.remark(&format!(
-            "{:>13} terms are held, seen in fewer than {rare} positions",
-            grouped(frozen_store)
-        ));
-    }
-    frozen_store > 0
+    has_rare
 }
 
 /// The starting weights. A config without a scale gets the one that fits the start best.
@@ -460,7 +429,6 @@ fn begin(
     start: &HceWeights,
     batch: &Batch,
     (device, compute): &(Device, Compute),
-    listener: &dyn Progress,
 ) -> Result<Weights> {
     let weights = start.to_weights();
     if config.target.scale.is_none() {
@@ -473,11 +441,6 @@ fn begin(
         let scale = fit(&cp, &results).scale.unwrap_or(config.scale);
         // Three digits are far finer than the data resolve.
         let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MOST_SCALE);
-        let k = 400.0 / (std::f64::consts::LN_10 * scale);
-        listener.remark(&format!(
-            "scale {scale} fits sigmoid(cp / scale) of the start weights to the results best (Texel's \
-             K is {k:.4})"
-        ));
         *config = config.with(|file| file.target.scale = Some(scale))?;
     }
     Ok(weights)

@@ -12,11 +12,12 @@ use crate::log;
 use crate::loss::Loss;
 use crate::output;
 use crate::progress::Progress;
-use crate::report::terms::{EffectiveValues, TermResult, csv};
+use crate::report::terms::{EffectiveValue, TermResult, csv, effective_values};
 use crate::run::export::{self, WrittenNet};
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::{self, Recipe};
 use crate::run::report;
+use crate::train::End;
 use crate::train::checkpoint::{Best, Checkpoint, State};
 use crate::train::direct;
 use crate::train::optimizer::OptimizerName;
@@ -28,10 +29,13 @@ const SHOWN: usize = 100_000;
 /// Result of a run: the files in its folder, and how it ended.
 pub struct FinishedRun {
     pub folder: PathBuf,
-    /// Description of the best weights.
-    pub what: String,
-    /// Training loss in the log at the step of the best weights.
+    /// The step of the best weights, and the last one.
+    pub steps: [u64; 2],
+    /// Their validation loss, if any position validates.
+    pub validation_loss: Option<f64>,
+    /// The training loss logged at that step.
     pub training_loss: Option<f64>,
+    pub end: End,
     pub made: RunResult,
     /// Path of the page about the run; none unless requested.
     pub page: Option<Result<PathBuf>>,
@@ -40,9 +44,12 @@ pub struct FinishedRun {
 pub enum RunResult {
     /// A net, and the file with the terms that were trained with it.
     Net(Box<WrittenNet>, Option<PathBuf>),
-    /// Terms, with the values of pieces.
-    Terms(EffectiveValues),
+    /// Terms, with the values of pieces; and whether they are those of another engine.
+    Terms(Vec<EffectiveValue>, bool),
 }
+
+/// In so few steps a net may learn nothing at any rate.
+const FEW_STEPS: u64 = 200;
 
 /// Reason why a run leaves no net.
 #[derive(Debug, thiserror::Error)]
@@ -58,18 +65,21 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     ensure!(
         !config.is_net() || config.start().is_some(),
         NothingLearnt(format!(
-            "nothing was learnt: after {} steps no validation loss was below that of the untrained net, \
-             {loss:.6}, and no net is written; the highest learning rate is {:e}, and most nets learn \
-             with 0.001",
+            "nothing was learnt: in {} steps, at rates up to {:e}, no validation loss was below the \
+             untrained net's, {loss:.6}, and no net is written; {}",
             last.state.step,
-            config.learning_rate.range().1
+            config.learning_rate.range().1,
+            match last.state.step {
+                ..FEW_STEPS => "so few steps teach little: raise schedule.epochs",
+                _ => "try a rate of 0.001",
+            }
         ))
     );
     Ok(())
 }
 
 /// Writes the net or the terms.
-pub fn finish(run: &Run, folder: &RunFolder) -> Result<FinishedRun> {
+pub fn finish(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
     let (recipe, path) = (&run.recipe, folder.file(folder::BEST));
     let best = Checkpoint::read(&path)?;
     let State { step, best: lowest, .. } = best.state;
@@ -81,7 +91,10 @@ pub fn finish(run: &Run, folder: &RunFolder) -> Result<FinishedRun> {
         None => format!("weights of step {step}"),
     };
     let made = match &run.data.terms {
-        Some(tuned) => RunResult::Terms(terms(run, tuned, &best, &what, folder)?),
+        Some(tuned) => {
+            let values = terms(run, tuned, &best, &what, folder)?;
+            RunResult::Terms(values, tuned.terms.own.is_some())
+        }
         None => {
             let net = folder.file(folder::NET);
             let validating = &run.data.scan.validation.samples;
@@ -101,7 +114,9 @@ pub fn finish(run: &Run, folder: &RunFolder) -> Result<FinishedRun> {
     };
     let rows = log::read(&folder.file(folder::LOG))?;
     let training_loss = rows.iter().find(|row| row.step == step).and_then(|row| row.train_loss);
-    Ok(FinishedRun { folder: folder.path.clone(), what, training_loss, made, page: None })
+    let validation_loss = lowest.map(|best| best.loss);
+    let (folder, steps) = (folder.path.clone(), [step, last]);
+    Ok(FinishedRun { folder, steps, validation_loss, training_loss, end, made, page: None })
 }
 
 /// Writes a page about the run; returns its path. The run is complete even without it.
@@ -119,7 +134,7 @@ fn terms(
     best: &Checkpoint,
     what: &str,
     folder: &RunFolder,
-) -> Result<EffectiveValues> {
+) -> Result<Vec<EffectiveValue>> {
     let recipe = &run.recipe;
     let scale = recipe.config.scale;
     let exact = tuned.terms.trained(&best.weights, scale)?;
@@ -141,7 +156,7 @@ fn terms(
         term.and_then(|term| tuned.term_counts.times.get(term)).copied().unwrap_or(0) as f64
     };
     let counted = results.iter().map(|result| (result, times(result)));
-    let effective = EffectiveValues::of(counted, tuned.term_counts.phase());
+    let effective = effective_values(counted);
     write(folder::TERMS_CSV, csv(&results))?;
     Ok(effective)
 }

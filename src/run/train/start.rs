@@ -144,7 +144,7 @@ fn doubt(
         }),
     };
     if let Some(doubt) = &doubt {
-        listener.remark(&format!("note: {doubt}: it may know games that are held out here"));
+        listener.remark(&format!("caution: {doubt}: it may know games that are held out here"));
     }
     doubt
 }
@@ -173,7 +173,6 @@ fn open_base(
     };
     // Centipawns are added up.
     let scale = config.target.scale.unwrap_or(usual.round().max(1.0));
-    listener.remark(&format!("added to {name}, at {scale} centipawns of both a logit"));
     let base = export::Base { name: name.to_string(), sha256, doubt, scale, below };
     Ok((base, origin))
 }

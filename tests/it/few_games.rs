@@ -1,0 +1,67 @@
+//! A net of too few games: every command that it passes through calls it worthless.
+
+use std::path::Path;
+
+use crate::held_out::games;
+use crate::program::{complaint, json, nnuance, said, train, written};
+
+const CONFIG: &str = r#"
+version = 3
+[data]
+files = ["GAMES"]
+[data.filter]
+min_ply = 16
+[net]
+inputs = "perspective"
+hidden = 32
+mirror = false
+[target]
+score_scale = 136.0
+wdl = 0.2
+[schedule]
+epochs = 8
+batch = 4096
+learning_rate = { shape = "cosine", from = 0.005, to = 0.00002 }
+"#;
+
+const WARNING: &str = "does not know the pieces";
+
+#[test]
+fn few_games_are_called_too_few() {
+    for (count, fit_for, is_few) in [(330, "terms", true), (1500, "nets", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("games.vf");
+        std::fs::write(&data, games(count).concat()).unwrap();
+        let doctor = json(nnuance().args(["data", "doctor", "--json"]).arg(&data));
+        assert_eq!(doctor[0]["diagnosis"]["fit_for"], fit_for);
+        // The first positions of a file say nothing of its size.
+        let limited = ["data", "doctor", "--json", "--limit", "20000"];
+        let doctor = json(nnuance().args(limited).arg(&data));
+        assert_eq!(doctor[0]["diagnosis"]["fit_for"], "nets");
+
+        let config = written(&folder, &CONFIG.replace("GAMES", data.to_str().unwrap()));
+        let run = folder.path().join("run");
+        let [printed, remarks] = said(&mut train(&config, &run));
+        assert_eq!(printed.lines().next().unwrap().contains(WARNING), is_few, "{printed}");
+        assert_eq!(remarks.contains("too few for a net"), is_few, "{remarks}");
+        let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+        let (_, body) = page.split_once("</h1>").unwrap();
+        assert_eq!(body.split("<table").next().unwrap().contains(WARNING), is_few);
+
+        let export = |out: &Path, force: &[&str]| {
+            let mut command = nnuance();
+            command.arg("export").arg(&run).arg("-o").arg(out).args(force);
+            command
+        };
+        let [net, forced] = ["net.bin", "forced.bin"].map(|name| folder.path().join(name));
+        if is_few {
+            assert!(complaint(&mut export(&net, &[])).contains("--force"));
+            assert!(!net.exists());
+        } else {
+            said(&mut export(&net, &[]));
+        }
+        said(&mut export(&forced, &["--force"]));
+        let [_, remarks] = said(nnuance().args(["compare", "material"]).arg(&forced));
+        assert_eq!(remarks.contains(WARNING), is_few, "{remarks}");
+    }
+}
