@@ -78,7 +78,7 @@ impl EncodedTerms {
 }
 
 /// Labels of a position.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Label {
     /// In the point of view of the model, as the score is.
     result: f32,
@@ -355,28 +355,32 @@ fn first_views(
     parts: &[RecordSlice],
     pairs: &Arc<Pairs>,
 ) -> (FirstViews, Vec<Label>) {
+    let positions = parts.iter().map(|part| part.order.len()).sum();
     let point_of_view = net.inputs.views.point_of_view();
-    let (mut all, mut all_labels, mut buckets) = (Vec::new(), Vec::new(), Vec::new());
+    let mut lists = vec![[0; MAX_ACTIVE]; positions];
+    let mut labels = vec![Label::default(); positions];
+    let mut buckets = vec![0; if net.buckets > 1 { positions } else { 0 }];
+    let mut start = 0;
     for RecordSlice { records, order, .. } in parts {
-        let encode = |place: &u32| {
-            let record = &records[*place as usize];
-            (net.inputs.first_view(&record.position()), Label::of(record, point_of_view))
-        };
-        let (mut lists, mut labels) = (Vec::new(), Vec::new());
-        let encoded = order.par_iter().with_min_len(LARGE_PIECE).map(encode);
-        encoded.unzip_into_vecs(&mut lists, &mut labels);
+        let here = start..start + order.len();
+        start = here.end;
+        let encoded = lists[here.clone()].par_chunks_mut(PIECE).zip(labels[here.clone()].par_chunks_mut(PIECE));
+        encoded.zip(order.par_chunks(PIECE)).with_min_len(LARGE_PIECE / PIECE).for_each(
+            |((lists, labels), order)| {
+                let near = gathered(records, order);
+                for ((list, label), record) in lists.iter_mut().zip(labels).zip(&near) {
+                    net.inputs.write_first(&record.position(), list);
+                    *label = Label::of(record, point_of_view);
+                }
+            },
+        );
         if net.buckets > 1 {
-            let bucket = |it: &u32| net.bucket_of(&records[*it as usize].position()) as u8;
-            buckets.extend(order.iter().map(bucket));
-        }
-        if all.is_empty() {
-            (all, all_labels) = (lists, labels);
-        } else {
-            all.extend(lists);
-            all_labels.extend(labels);
+            for (bucket, place) in buckets[here].iter_mut().zip(*order) {
+                *bucket = net.bucket_of(&records[*place as usize].position()) as u8;
+            }
         }
     }
-    (FirstViews { lists: all, buckets, pairs: pairs.clone() }, all_labels)
+    (FirstViews { lists, buckets, pairs: pairs.clone() }, labels)
 }
 
 /// Writes the lists of pieces, their king buckets and the output buckets of some positions.

@@ -123,7 +123,7 @@ fn cut_end_is_found_before_training() {
     let games = std::path::Path::new("data/selfplay-sf15.vf");
     for (format, source, times, place) in [
         (&bulletformat::FORMAT, start.as_path(), 3000, "record 2998273: the file ends after 5 of"),
-        (&viriformat::FORMAT, games, 3, "the file ends within the game"),
+        (&viriformat::FORMAT, games, 5, "the file ends within the game"),
     ] {
         let mut bytes = std::fs::read(source).expect("a file").repeat(times);
         let piece = format.cut.expect("a format that is cut").bytes as usize;
