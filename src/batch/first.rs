@@ -251,7 +251,7 @@ impl FirstPlanner {
 
     /// The holders of each row in all views.
     #[inline(always)]
-    fn join(&mut self, spans: usize, plan: &mut ChunkPlan) {
+    fn join<const SPANS: usize>(&mut self, plan: &mut ChunkPlan) {
         let Self { counts, starts, holders, unsorted, .. } = self;
         let (counts, starts, holders) = (&**counts, &**starts, &holders[..]);
         let blank = plan.rows as u16;
@@ -259,7 +259,7 @@ impl FirstPlanner {
         let mut found = 0;
         for row in 0..blank {
             let mut count = 0;
-            for [_, of_span] in &holder_spans(row, blank, starts, counts)[..spans] {
+            for [_, of_span] in holder_spans::<SPANS>(row, blank, starts, counts) {
                 count += of_span;
             }
             let fours = count.div_ceil(FOUR as u32) as u16;
@@ -275,8 +275,8 @@ impl FirstPlanner {
         let mut start = 0;
         for run in &plan.runs {
             let (row, mut next) = (run.input as u16, start);
-            let of_row = holder_spans(row, blank, starts, counts);
-            for (span, of_span) in of_row[..spans].iter().enumerate() {
+            let spans = holder_spans::<SPANS>(row, blank, starts, counts);
+            for (span, of_span) in spans.into_iter().enumerate() {
                 let [first, count] = of_span.map(|it| it as usize);
                 let (by, mut done) = (span.min(1) * UNITS, 0);
                 // Always once: what is written behind the last is overwritten.
@@ -301,19 +301,22 @@ impl FirstPlanner {
 /// First and number of the holders of a row: in first views, and in second views that are mirrored like
 /// the first, or otherwise.
 #[inline(always)]
-fn holder_spans(
+fn holder_spans<const SPANS: usize>(
     row: u16,
     blank: u16,
     starts: &[[u32; 2]; ROWS],
     counts: &[[u32; 2]; ROWS],
-) -> [[u32; 2]; 3] {
-    let [own, same, other] =
-        [row, image(row, false, blank), image(row, true, blank)].map(|row| usize::from(row) % ROWS);
-    [
-        [starts[own][0], counts[own][0] + counts[own][1]],
-        [starts[same][0], counts[same][0]],
-        [starts[other][1], counts[other][1]],
-    ]
+) -> [[u32; 2]; SPANS] {
+    let mut spans = [[0; 2]; SPANS];
+    for (span, found) in spans.iter_mut().enumerate() {
+        let row = if span == 0 { row } else { image(row, span == 2, blank) };
+        let (starts, counts) = (starts[usize::from(row) % ROWS], counts[usize::from(row) % ROWS]);
+        *found = match span {
+            0 => [starts[0], counts[0] + counts[1]],
+            _ => [starts[span - 1], counts[span - 1]],
+        };
+    }
+    spans
 }
 
 /// Adds so much to each offset.
@@ -385,7 +388,11 @@ impl pulp::NullaryFnOnce for Planning<'_> {
         plan.places.resize(slots, positions as u16);
 
         planner.invert(lists, views * UNITS);
-        planner.join(if mirrors { 3 } else { views }, plan);
+        match views {
+            1 => planner.join::<1>(plan),
+            _ if !mirrors => planner.join::<2>(plan),
+            _ => planner.join::<3>(plan),
+        }
         let mut entries = match std::mem::take(&mut plan.entries) {
             Entries::Near(entries) => entries,
             Entries::Far(_) => Vec::new(),

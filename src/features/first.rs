@@ -53,6 +53,7 @@ impl Inputs {
     ///
     /// # Panics
     /// If the inputs are not [uniform](Inputs::is_uniform).
+    #[inline]
     pub fn first_view(&self, position: &Position) -> FirstView {
         assert!(self.is_uniform(), "lists of pieces in one king bucket");
         let (_, kings) = self.pieces().expect("pieces are inputs");

@@ -364,12 +364,14 @@ fn first_views(
     for RecordSlice { records, order, .. } in parts {
         let here = start..start + order.len();
         start = here.end;
-        let encoded = lists[here.clone()].par_chunks_mut(PIECE).zip(labels[here.clone()].par_chunks_mut(PIECE));
+        let encoded = lists[here.clone()]
+            .par_chunks_mut(PIECE)
+            .zip(labels[here.clone()].par_chunks_mut(PIECE));
         encoded.zip(order.par_chunks(PIECE)).with_min_len(LARGE_PIECE / PIECE).for_each(
             |((lists, labels), order)| {
                 let near = gathered(records, order);
                 for ((list, label), record) in lists.iter_mut().zip(labels).zip(&near) {
-                    net.inputs.write_first(&record.position(), list);
+                    *list = net.inputs.first_view(&record.position());
                     *label = Label::of(record, point_of_view);
                 }
             },
