@@ -193,6 +193,7 @@ impl Figures<'_> {
         self.gpu.iter().for_each(|gpu| facts.row(["GPU", gpu]));
         let [read, kept] = [self.positions, self.kept].map(grouped);
         facts.row(["positions", &format!("{read}, of which the filter keeps {kept}")]);
+        facts.row(["net", &self.net]);
         let nets = self
             .nets
             .iter()
@@ -204,7 +205,7 @@ impl Figures<'_> {
             let thread = 1e9 * self.threads as f64 / figure.positions_per_second;
             stages.row([stage, &figure.text(), &format!("{thread:.1}")]);
         }
-        let nets = table_of_nets(&self.net, &self.nets);
+        let nets = table_of_nets(&self.nets);
         format!(
             "{facts}\n{stages}\n{nets}\nMedians of {LAPS} laps, which differ by {spread:.0} % at most."
         )
@@ -212,15 +213,9 @@ impl Figures<'_> {
 }
 
 /// The speeds of each net, and the stages of those on a GPU.
-fn table_of_nets(net: &str, nets: &[NetFigures]) -> String {
-    let mut speeds = Table::titled(&[
-        &format!("{net}, N ="),
-        "batch",
-        "<operations",
-        "step",
-        "run, kept",
-        "run, streamed",
-    ]);
+fn table_of_nets(nets: &[NetFigures]) -> String {
+    let titles = ["N", "batch", "<operations", "step", "run, in memory", "run, streamed"];
+    let mut speeds = Table::titled(&titles);
     let mut stages = Table::titled(&["N", "batch", "<stage on the GPU", "ms, with the wait"]);
     for net in nets {
         let [hidden, batch] = [net.hidden.to_string(), grouped(net.batch as u64)];

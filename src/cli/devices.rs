@@ -26,18 +26,18 @@ pub fn run(_args: Args) -> Result<()> {
     for (backend, programs) in cpus {
         table.row([backend.name(), &cpu, "processor", programs].map(str::to_string));
     }
-    let mut absent = Vec::new();
     for backend in [Backend::Wgpu, Backend::Vulkan] {
-        let devices = backend.devices().unwrap_or_else(|error| {
-            absent.push(error);
-            Vec::new()
-        });
-        for (index, adapter) in devices.iter().filter_map(Adapter::of).enumerate() {
-            let Adapter { name, kind, language } = adapter;
-            let place = format!("{}:{index}", backend.name());
-            table.row([place, name, kind.name().to_string(), language.to_string()]);
+        let name = backend.name();
+        let found = backend.devices();
+        match &found {
+            Err(_) => table.row([name, "not in this build", "", &format!("--features {name}")]),
+            Ok(devices) if devices.is_empty() => table.row([name, "no driver found"]),
+            Ok(_) => {}
+        }
+        let adapters = found.iter().flatten().filter_map(Adapter::of).enumerate();
+        for (index, Adapter { name: adapter, kind, language }) in adapters {
+            table.row([&format!("{name}:{index}"), &adapter, kind.name(), language]);
         }
     }
-    out::line(table)?;
-    absent.into_iter().try_for_each(out::line)
+    out::line(table.to_string().trim_end())
 }

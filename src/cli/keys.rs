@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 
 use super::out;
+use crate::report::wrap_all;
 
 /// Show the keys of a config: meaning, units, ranges, defaults
 #[derive(clap::Args)]
@@ -20,10 +21,24 @@ pub struct Args {
 const PAGE: &str = include_str!("../../docs/config.md");
 
 pub fn run(args: Args) -> Result<()> {
-    let Some(pattern) = args.pattern else { return out::line(PAGE.trim_end()) };
+    let Some(pattern) = args.pattern else { return out::line(wrapped(PAGE).trim_end()) };
     let entries = PAGE.split("\n##").skip(1).map(|entry| entry.trim_start_matches('#').trim());
     let fits = |entry: &&str| entry.lines().next().is_some_and(|name| name.contains(&pattern));
     let found: Vec<&str> = entries.filter(fits).collect();
     ensure!(!found.is_empty(), "no key has {pattern:?} in its name; `nnuance keys` shows all");
-    out::line(found.join("\n\n"))
+    out::line(wrapped(&found.join("\n\n")).trim_end())
+}
+
+/// Wraps paragraphs and lists; code stays as it is.
+fn wrapped(page: &str) -> String {
+    let (mut text, mut is_code) = (String::new(), false);
+    for line in page.lines() {
+        is_code ^= line.starts_with("```");
+        match is_code {
+            true => text += &format!("{line}\n"),
+            false if line.starts_with("- ") => text += &wrap_all([line]),
+            false => text += &wrap_all([line]).replace("\n  ", "\n"),
+        }
+    }
+    text
 }

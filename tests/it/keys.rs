@@ -123,7 +123,8 @@ fn in_source(name: &str, text: &str) -> bool {
 
 #[test]
 fn command_finds_keys_by_part() {
-    assert_eq!(said(nnuance().arg("keys"))[0], page());
+    let [all, _] = said(nnuance().arg("keys"));
+    assert!(all.split_whitespace().eq(page().split_whitespace()));
     let [some, _] = said(nnuance().args(["keys", "min_"]));
     assert!(some.contains("`data.filter.min_ply`\n") && some.contains("min_pieces`\n"));
     assert!(!some.contains("max_pieces"));

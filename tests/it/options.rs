@@ -16,7 +16,9 @@ fn leaves(command: &Command, name: &str, found: &mut Vec<(String, Command)>) {
 
 fn commands() -> Vec<(String, Command)> {
     let mut found = Vec::new();
-    leaves(&Cli::command(), "", &mut found);
+    let mut root = Cli::command();
+    root.build();
+    leaves(&root, "", &mut found);
     assert!(found.len() > 20);
     found
 }
@@ -28,11 +30,25 @@ fn options_have_one_spelling() {
             let long = arg.get_long().unwrap();
             let old = ["view", "output", "output-file", "force", "pov"];
             assert!(!old.contains(&long), "{name}: --{long}");
-            // Only outputs are named -o or --out.
-            assert_eq!(arg.get_short() == Some('o'), long == "out", "{name}: --{long}");
-            if let Some(short) = arg.get_short() {
-                assert_eq!(short, 'o', "{name}: --{long}");
-            }
+            let short = match long {
+                "out" => Some('o'),
+                "verbose" => Some('v'),
+                "help" => Some('h'),
+                _ => None,
+            };
+            assert_eq!(arg.get_short(), short, "{name}: --{long}");
+        }
+    }
+}
+
+#[test]
+fn helps_begin_with_an_example() {
+    for (name, mut command) in commands().into_iter().filter(|(name, _)| !name.contains("help")) {
+        let text = command.render_long_help().to_string();
+        assert!(text.starts_with("Example"), "{name}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}: {text}");
+        for arg in command.get_arguments() {
+            assert!(arg.get_help().is_some(), "{name}: {}", arg.get_id());
         }
     }
 }

@@ -1,13 +1,16 @@
 //! When a winner is named, and when not.
 
-use nnuance::format::binpack;
+use std::path::Path;
+
+use nnuance::format::{binpack, viriformat};
 use nnuance::report::{Comparison, Predictions, Truth, compare};
 use nnuance::sample::Sample;
+use nnuance::sketch::Sketch;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
-use crate::formats::{scratch, write};
+use crate::formats::{open, scratch, write};
 use crate::program::{json, nnuance};
 use crate::whole_games::games;
 
@@ -123,6 +126,38 @@ fn filtered_games_stay_games() {
     let [all, left] = [&plain, &filtered].map(|json| count(json, "groups"));
     assert!(left <= all && left > all * 9 / 10, "{left} of {all}");
     assert!(filtered["games_known"] == true && filtered["pairs"][0]["decided"] == true);
+}
+
+/// Games of a net's training among many others are left out alone; if they are many, its test games
+/// are measured.
+#[test]
+fn few_games_of_training_are_left_out() {
+    const NET: &str = "nets/quickstart-32.bin";
+    let manifest = std::fs::read_to_string("nets/quickstart-32.json").expect("a manifest");
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    let sketch = manifest["sketch"].as_str().expect("a sketch").to_string();
+    let sketch = Sketch::try_from(sketch).expect("hashes");
+    let mut samples = Vec::new();
+    let mut source = open(Path::new("data/selfplay-sf15.vf")).expect("games");
+    while source.next_block(&mut samples).expect("games") {}
+    let games: Vec<&[Sample]> = samples.chunk_by(|a, b| a.game == b.game).collect();
+    let (known, others): (Vec<&[Sample]>, Vec<&[Sample]>) =
+        games.into_iter().partition(|game| sketch.contains(game[0].group()));
+    // Without their last moves they are other games.
+    let others = others.iter().filter(|game| game.len() > 40);
+    let fresh: Vec<Sample> =
+        others.take(3000).flat_map(|game| &game[..game.len() - 8]).copied().collect();
+    for (count, is_few) in [(3, true), (500, false)] {
+        let games = known[..count].concat();
+        let bytes = write(&viriformat::FORMAT, &[&fresh[..], &games].concat()).expect("games");
+        let file = scratch("games.vf", &bytes);
+        let json = json(nnuance().args(["compare", "material", NET, "--json", "--data"]).arg(&file.path));
+        let measured = json["measured_on"]["positions"].as_u64().expect("a number") as usize;
+        assert_eq!(measured == fresh.len(), is_few, "{measured} of {}", fresh.len());
+        assert!(is_few || measured < fresh.len() / 5, "{measured}");
+        assert_eq!(json["noun"] == "test games", !is_few);
+        assert!(json["pairs"][0]["decided"] == true);
+    }
 }
 
 /// Compares material on a binpack of samples, with each of `alone` as a separate chain behind.
