@@ -10,6 +10,7 @@ use super::terminal::Terminal;
 use crate::export::snippet::{Language, snippet};
 use crate::export::tables::{Tapering, TunedTerms, source};
 use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
+use crate::digits::grouped;
 use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
@@ -136,7 +137,13 @@ pub fn run(args: Args) -> Result<()> {
     let written = write(&source, origin.provenance, &basis, matched, args.force, &output)
         .with_context(|| name.to_string())?;
     add_written(&mut table, &written);
-    out::line(table.to_string().trim_end())
+    let net = output.display().to_string();
+    let next = [
+        vec!["verify", &net],
+        vec!["match", &net, "material"],
+        vec!["export", &net, "--snippet", "c", "-o", "nnue.h"],
+    ];
+    out::line(format!("{table}{}", out::next(&next)))
 }
 
 const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];
@@ -145,28 +152,28 @@ const HEADS: &[(&str, HeadFormat)] = &[("float", HeadFormat::Float), ("int8", He
 /// Adds rows about the match of SCALE.
 fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
     let MatchedScale { factor, scale_before, scale_after, fitted: [old, new] } = matched;
-    let least = if factor.interval_is_lower_bound { "at least " } else { "" };
-    let interval = factor.interval.map_or(String::new(), |[low, high]| {
-        format!(" (95 % interval {least}{low:.3} to {high:.3})")
-    });
+    let half = factor.half_width().map_or(String::new(), |half| format!(" ± {half:.3}"));
     let scale =
-        format!("{scale_before} times {:.3}{interval} = {scale_after}, as {name}", factor.mean);
+        format!("{scale_before} times {:.3}{half} = {scale_after}, as {name}", factor.mean);
     table.row(["SCALE", &scale]);
     table.row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
 }
 
-/// Adds what a net that was written is.
+/// Adds rows about an exported net.
 fn add_written(table: &mut Table, written: &WrittenNet) {
     let WrittenNet { exported, kind, paths: [floats, net, manifest], measured, .. } = written;
-    let found = &exported.manifest;
+    let (found, size) = (&exported.manifest, exported.net.to_bytes().len() as u64);
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
-    row("exported", format!("{} from a {kind}, {}", exported.architecture, found.scales));
-    row("no overflow", found.proof.to_string());
+    row("net", format!("{} from a {kind}, {}", exported.architecture, found.scales));
     if let Some(base) = &found.provenance.base {
         row("added to", format!("{}; an engine's score is the sum of both", base.name));
     }
+    row("file", format!("{}, {} bytes", net.display(), grouped(size)));
+    row("beside it", format!("{}, {}", manifest.display(), floats.display()));
+    row("sha256", found.sha256.clone());
+    row("no overflow", found.proof.to_string());
     if let Some(error) = &found.float_error {
-        let (mean, most, positions) = (error.mean_cp, error.max_cp, error.positions);
+        let (mean, most, positions) = (error.mean_cp, error.max_cp, grouped(error.positions));
         row(
             "quantising",
             format!("{mean:.2} cp on average, {most:.2} at most, {positions} positions"),
@@ -174,21 +181,15 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
     }
     match &found.fitted_scale {
         Some(fitted) => {
-            let (scale, positions) = (fitted.centipawns, fitted.positions);
-            row("fitted scale", format!("sigmoid(cp / {scale:.0}), over {positions} positions"));
+            let (scale, positions) = (fitted.centipawns, grouped(fitted.positions));
+            row("fitted scale", format!("sigmoid(cp / {scale:.0}), {positions} positions"));
         }
         None if !measured => {}
         None => row(
             "fitted scale",
-            format!(
-                "none: that takes {LEAST_POSITIONS} positions of {LEAST_GAMES} games whose \
-                 results the net predicts"
-            ),
+            format!("unknown: too few positions or games ({LEAST_POSITIONS}, {LEAST_GAMES}), or no fit"),
         ),
     }
-    row("floats", floats.display().to_string());
-    row("manifest", manifest.display().to_string());
-    row("net", format!("{}, sha256 {}", net.display(), found.sha256));
 }
 
 /// Writes handcrafted terms in the language of the output's ending.
@@ -259,12 +260,12 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
     let code_file = output.file_name().unwrap_or_default().to_string_lossy();
     let code = snippet(language, &loaded.net, [&file, &code_file], &golden)?;
     output::write(&output, code.as_bytes())?;
-    out::line(format!(
-        "{}: {} for {}; put {file} beside it, the head of the file says how to compile and test it",
-        output.display(),
-        language.name(),
-        loaded.net.architecture()
-    ))?;
+    let mut table = Table::facts();
+    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    row("file", format!("{}, {}", output.display(), language.name()));
+    row("net", format!("{file}, {}", loaded.net.architecture()));
+    row("next", format!("put {file} beside it; its first lines compile and test it"));
+    out::line(table.to_string().trim_end())?;
     // Results on stdout are of the net alone.
     if let Some(base) = base {
         eprintln!(

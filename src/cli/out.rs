@@ -107,6 +107,15 @@ pub fn command<S: AsRef<str>>(words: &[S]) -> String {
     text.trim_end().to_string()
 }
 
+/// What to do next: commands of this program, one after the other.
+pub fn next(commands: &[Vec<&str>]) -> String {
+    let line = |(place, words): (usize, &Vec<&str>)| {
+        let title = if place == 0 { "next" } else { "" };
+        format!("{title:<6}{}", command(&[&["nnuance"], &words[..]].concat()))
+    };
+    commands.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
 pub fn result(json: bool, value: &impl Serialize, text: impl Display) -> Result<()> {
     match json {
         true => line(serde_json::to_string_pretty(value)?),

@@ -152,10 +152,5 @@ fn text(finished: &FinishedRun) -> String {
         RunResult::Terms(_, true) => drop(next.remove(1)),
         RunResult::Terms(_, false) => {}
     }
-    text += &table.to_string();
-    for (place, command) in next.into_iter().enumerate() {
-        let words = [vec!["nnuance"], command].concat();
-        text += &format!("{:<6}{}\n", if place == 0 { "next" } else { "" }, out::command(&words));
-    }
-    text.trim_end().to_string()
+    format!("{text}{table}{}", out::next(&next))
 }

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 
 use super::out;
 use crate::export::{self, Check};
+use crate::report::Table;
 use crate::run::folder::NET;
 use crate::run::path::in_folder;
 
@@ -26,15 +27,15 @@ pub struct Args {
 pub fn run(args: Args) -> Result<()> {
     let mut bad = Vec::new();
     for net in &args.nets {
-        out::line(net.display())?;
+        let mut table = Table::titled(&["<"; 3]).wrapped();
         // An unreadable net must not hide the checks of the others.
         let checks = checks(net).unwrap_or_else(|error| {
             vec![Check { name: "file", passed: false, found: format!("{error:#}") }]
         });
         for Check { name, passed, found } in &checks {
-            let word = if *passed { "ok  " } else { "FAIL" };
-            out::line(format_args!("  {word} {name}: {found}"))?;
+            table.row([if *passed { "ok" } else { "FAIL" }, name, found]);
         }
+        out::line(format!("{}\n{table}", net.display()))?;
         if checks.iter().any(|check| !check.passed) {
             bad.push(net.display().to_string());
         }

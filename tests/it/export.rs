@@ -421,5 +421,5 @@ fn export_overwrites_no_source() {
     run_in(path, &["export", "x.bin", "-o", "x.bin"]).failure();
     let verified = run_in(path, &["verify", "absent.bin", "x.bin"]).failure();
     let lines = String::from_utf8(verified.get_output().stdout.clone()).unwrap();
-    assert!(lines.starts_with("absent.bin\n  FAIL") && lines.contains("ok   no overflow"));
+    assert!(lines.starts_with("absent.bin\nFAIL") && lines.contains("ok  no overflow"));
 }
