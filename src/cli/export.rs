@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::options::{DataFiles, among};
 use super::out;
 use super::terminal::Terminal;
+use crate::digits::grouped;
 use crate::export::snippet::{Language, snippet};
 use crate::export::tables::{Tapering, TunedTerms, source};
 use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
-use crate::digits::grouped;
 use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
@@ -153,8 +153,7 @@ const HEADS: &[(&str, HeadFormat)] = &[("float", HeadFormat::Float), ("int8", He
 fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
     let MatchedScale { factor, scale_before, scale_after, fitted: [old, new] } = matched;
     let half = factor.half_width().map_or(String::new(), |half| format!(" ± {half:.3}"));
-    let scale =
-        format!("{scale_before} times {:.3}{half} = {scale_after}, as {name}", factor.mean);
+    let scale = format!("{scale_before} times {:.3}{half} = {scale_after}, as {name}", factor.mean);
     table.row(["SCALE", &scale]);
     table.row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
 }
@@ -187,7 +186,9 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
         None if !measured => {}
         None => row(
             "fitted scale",
-            format!("unknown: too few positions or games ({LEAST_POSITIONS}, {LEAST_GAMES}), or no fit"),
+            format!(
+                "unknown: too few positions or games ({LEAST_POSITIONS}, {LEAST_GAMES}), or no fit"
+            ),
         ),
     }
 }

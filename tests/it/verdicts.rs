@@ -151,7 +151,8 @@ fn few_games_of_training_are_left_out() {
         let games = known[..count].concat();
         let bytes = write(&viriformat::FORMAT, &[&fresh[..], &games].concat()).expect("games");
         let file = scratch("games.vf", &bytes);
-        let json = json(nnuance().args(["compare", "material", NET, "--json", "--data"]).arg(&file.path));
+        let json =
+            json(nnuance().args(["compare", "material", NET, "--json", "--data"]).arg(&file.path));
         let measured = json["measured_on"]["positions"].as_u64().expect("a number") as usize;
         assert_eq!(measured == fresh.len(), is_few, "{measured} of {}", fresh.len());
         assert!(is_few || measured < fresh.len() / 5, "{measured}");
