@@ -302,7 +302,7 @@ impl Architecture {
             ("hidden", format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}"))
         } else if let Some(again) = again {
             ("sets", format!("{:?} is listed twice", sets[again].name()))
-        } else if inputs.views == Views::Plain && kings.matter() {
+        } else if inputs.views == Views::Plain && kings.has_effect() {
             let key = if kings.mirror { "mirror" } else { "king_buckets" };
             let reason = "`inputs = \"plain\"` has no king buckets or mirroring; use \
                  \"perspective\" or \"side-to-move\"";

@@ -44,7 +44,7 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
 ///
 /// # Errors
 /// If the path does not exist.
-pub fn found(path: &Path) -> io::Result<Metadata> {
+pub fn metadata(path: &Path) -> io::Result<Metadata> {
     path.metadata().map_err(|error| match error.kind() {
         ErrorKind::NotFound if path == Path::new("-") => {
             let reason = "standard input cannot be read twice; write it to a file";
@@ -62,7 +62,7 @@ pub fn found(path: &Path) -> io::Result<Metadata> {
 /// # Errors
 /// If the path is not a regular file, which has to be read whole, or more than once.
 pub fn regular(path: &Path) -> io::Result<()> {
-    let found = found(path)?;
+    let found = metadata(path)?;
     if found.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }

@@ -172,7 +172,7 @@ pub fn is_device(path: &Path) -> bool {
 }
 
 /// Whether two paths lead to one file, by links or other spellings, even before it exists.
-pub fn same(one: &Path, other: &Path) -> bool {
+pub fn is_same(one: &Path, other: &Path) -> bool {
     let resolved = |path: &Path| {
         let whole = path.canonicalize();
         whole.or_else(|_| {

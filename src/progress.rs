@@ -72,13 +72,18 @@ pub struct WorkGuard<'a>(&'a dyn Progress);
 pub type Counter<'a> = Box<dyn Fn(u64) + Sync + 'a>;
 
 impl dyn Progress + '_ {
-    pub fn begun(&self, work: &'static str, total: Option<u64>, done: u64) -> WorkGuard<'_> {
+    pub fn begin_guarded(
+        &self,
+        work: &'static str,
+        total: Option<u64>,
+        done: u64,
+    ) -> WorkGuard<'_> {
         self.begin(work, total, done);
         WorkGuard(self)
     }
 
     pub fn count(&self, total: Option<u64>, work: &'static str) -> Counter<'_> {
-        let begun = self.begun(work, total, 0);
+        let begun = self.begin_guarded(work, total, 0);
         Box::new(move |count| begun.advance(count))
     }
 }

@@ -35,7 +35,7 @@ impl Sketch {
     }
 
     /// The share of some games that are in the data, as far as those with small hashes tell.
-    pub fn share_of(&self, groups: impl Iterator<Item = u64>) -> f64 {
+    pub fn known_share(&self, groups: impl Iterator<Item = u64>) -> f64 {
         let (mut known, mut all) = (0_u64, 0_u64);
         for group in groups.filter(|group| *group <= self.bound()) {
             known += u64::from(self.contains(group));

@@ -65,11 +65,11 @@ impl Choices {
     /// The divisor of losses: the number of differences, or of positions.
     pub fn count(&self) -> f64 {
         let of = |rows: Range<usize>| if self.force.is_some() { rows.len() - 1 } else { 1 };
-        self.iter().filter(Self::teaches).map(|rows| of(rows) as f64).sum()
+        self.iter().filter(Self::has_alternatives).map(|rows| of(rows) as f64).sum()
     }
 
     /// Whether the moves of a position teach something.
-    fn teaches(rows: &Range<usize>) -> bool {
+    fn has_alternatives(rows: &Range<usize>) -> bool {
         rows.len() > 2
     }
 
@@ -128,7 +128,9 @@ impl Choices {
     pub fn logit_gradients(&self, logits: &[f32]) -> Vec<f32> {
         let count = self.count();
         let mut forces = vec![0.0; logits.len()];
-        for (position, rows) in self.iter().enumerate().filter(|(_, rows)| Self::teaches(rows)) {
+        for (position, rows) in
+            self.iter().enumerate().filter(|(_, rows)| Self::has_alternatives(rows))
+        {
             let ChoiceLoss { slopes, .. } =
                 self.position_loss(position, &logits[rows.clone()], self.scale);
             let signed = slopes.iter().zip(&self.signs[rows.clone()]);
@@ -142,9 +144,11 @@ impl Choices {
     /// Loss to report, summed over positions, and their number: for softmax the loss; for least
     /// squares, whose targets change, 1 where the move that was played is not ranked first. Of
     /// equal moves each is first with the same probability.
-    pub fn reported(&self, logits: &[f32]) -> [f64; 2] {
+    pub fn sum_losses(&self, logits: &[f32]) -> [f64; 2] {
         let (mut sum, mut count) = (0.0, 0.0);
-        for (position, rows) in self.iter().enumerate().filter(|(_, rows)| Self::teaches(rows)) {
+        for (position, rows) in
+            self.iter().enumerate().filter(|(_, rows)| Self::has_alternatives(rows))
+        {
             let logits = &logits[rows.clone()];
             sum += match self.force {
                 Some(_) => {
@@ -161,7 +165,7 @@ impl Choices {
     /// Standard deviation of move values around those of their positions, in whole centipawns.
     pub fn spread(&self) -> Option<f64> {
         let [mut count, mut sum, mut squares] = [0.0; 3];
-        for rows in self.iter().filter(Self::teaches) {
+        for rows in self.iter().filter(Self::has_alternatives) {
             let before = &self.before[rows];
             let (root, moves) = before.split_last()?;
             for value in moves {

@@ -149,7 +149,7 @@ pub(crate) struct Run {
 
 impl ChunkPlan {
     /// Views processed side by side: all; one if king buckets must be neighbours.
-    pub(crate) fn together(net: &Architecture) -> usize {
+    pub(crate) fn parallel_views(net: &Architecture) -> usize {
         if net.inputs.kings().count() > 1 { 1 } else { net.views() }
     }
 
@@ -240,7 +240,7 @@ impl Planner {
         plan: &mut ChunkPlan,
     ) {
         let &Active { groups: ref kings_of, ref buckets, places, views, .. } = lists;
-        let (rows, together) = (pairs.rows(), ChunkPlan::together(net));
+        let (rows, together) = (pairs.rows(), ChunkPlan::parallel_views(net));
         assert_eq!(pairs.inputs(), net.rows(), "pairs of other inputs");
         assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());
         let most = u32::MAX as usize / UNITS;

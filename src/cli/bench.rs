@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use serde::Serialize;
 
-use super::options::{Place, among};
+use super::options::{Place, parse_choice};
 use super::out;
 use super::terminal::{bar, interrupts};
 use crate::architecture::Architecture;
@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long, value_name = "CONFIG")]
     net: Option<PathBuf>,
     /// f32, mixed or both [default: both; f32 on GPUs and with --plain]
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = among(PRECISIONS))]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = parse_choice(PRECISIONS))]
     precision: Vec<Precision>,
     /// Positions of a step
     #[arg(long, value_name = "POSITIONS,...", default_value = "16384")]

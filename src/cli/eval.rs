@@ -45,7 +45,7 @@ pub struct Args {
 const AT_ONCE: usize = 1024;
 
 /// A FEN as it was written, and its position.
-pub type Read = (String, Position);
+pub type GivenPosition = (String, Position);
 
 pub fn run(args: Args) -> Result<()> {
     let terminal = Terminal::default();
@@ -54,7 +54,7 @@ pub fn run(args: Args) -> Result<()> {
     evaluator.require_bare_positions()?;
     let mut positions = positions(args.fens.as_deref(), &args.positions)?;
     let blocks = std::iter::from_fn(|| {
-        let block: Vec<Result<Read>> = positions.by_ref().take(AT_ONCE).collect();
+        let block: Vec<Result<GivenPosition>> = positions.by_ref().take(AT_ONCE).collect();
         (!block.is_empty()).then(|| evaluated(&evaluator, block))
     });
     out::lines(blocks.flatten())
@@ -64,7 +64,7 @@ pub fn run(args: Args) -> Result<()> {
 pub fn positions<'a>(
     file: Option<&'a Path>,
     given: &'a [String],
-) -> Result<Box<dyn Iterator<Item = Result<Read>> + 'a>> {
+) -> Result<Box<dyn Iterator<Item = Result<GivenPosition>> + 'a>> {
     Ok(match file {
         Some(path) => Box::new(lines(path)?),
         None => Box::new(given.iter().map(|text| parse(text))),
@@ -72,7 +72,7 @@ pub fn positions<'a>(
 }
 
 /// Lines of positions up to the first error.
-fn evaluated(evaluator: &Evaluator, block: Vec<Result<Read>>) -> Vec<Result<String>> {
+fn evaluated(evaluator: &Evaluator, block: Vec<Result<GivenPosition>>) -> Vec<Result<String>> {
     let good = block.iter().map_while(|read| Some(Sample::of(read.as_ref().ok()?.1)));
     let values = match evaluator.evaluate(&good.collect::<Vec<Sample>>(), &[]) {
         Ok(found) => found.values,
@@ -84,13 +84,15 @@ fn evaluated(evaluator: &Evaluator, block: Vec<Result<Read>>) -> Vec<Result<Stri
     // The value behind the last good position belongs to the error.
     let values = values.into_iter().chain([f64::NAN]);
     // Adding zero removes the sign of a negative zero.
-    let line = |(read, cp): (Result<Read>, f64)| Ok(format!("{};{:.0}", read?.0, cp.round() + 0.0));
+    let line = |(read, cp): (Result<GivenPosition>, f64)| {
+        Ok(format!("{};{:.0}", read?.0, cp.round() + 0.0))
+    };
     block.into_iter().zip(values).map(line).collect()
 }
 
 /// The positions of a file, one a line, compressed or not; `-` is standard input. Errors name the
 /// line.
-fn lines(path: &Path) -> Result<impl Iterator<Item = Result<Read>>> {
+fn lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
     let name = match path.as_os_str() == "-" {
         true => "standard input".to_string(),
         false => path.display().to_string(),
@@ -121,7 +123,7 @@ fn next_line(input: &mut impl BufRead) -> Option<io::Result<String>> {
 
 /// Parses the FEN at the beginning of a line: four fields, and the two counters if both are
 /// numbers. The rest, such as the operations of EPD, is ignored.
-fn parse(text: &str) -> Result<Read> {
+fn parse(text: &str) -> Result<GivenPosition> {
     // Editors on Windows put a byte order mark before the first line.
     let text = text.trim_start_matches('\u{feff}');
     let head = text.split([';', '|']).next().unwrap_or_default();

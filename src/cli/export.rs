@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::options::{DataFiles, among};
+use super::options::{DataFiles, parse_choice};
 use super::out;
 use super::terminal::Terminal;
 use crate::digits::grouped;
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(short, long = "out", value_name = "FILE", required_unless_present = "snippet")]
     output: Option<PathBuf>,
     /// Write inference code of a net with its own test: rust, or c for C and C++
-    #[arg(long, value_name = "LANGUAGE", value_parser = among(LANGUAGES))]
+    #[arg(long, value_name = "LANGUAGE", value_parser = parse_choice(LANGUAGES))]
     #[arg(conflicts_with_all = ["match_scale", "largest_scales", "licence"])]
     #[arg(conflicts_with_all = ["qa", "qb", "scale", "head"])]
     snippet: Option<Language>,
@@ -67,7 +67,7 @@ pub struct Args {
     /// First layer behind the accumulators of deep nets: float, or int8 [default: the checkpoint's
     /// or float]
     #[arg(help_heading = "Integers")]
-    #[arg(long, value_name = "FORMAT", value_parser = among(HEADS))]
+    #[arg(long, value_name = "FORMAT", value_parser = parse_choice(HEADS))]
     head: Option<HeadFormat>,
     /// Export a net that does not know what the pieces are worth
     #[arg(long)]
@@ -198,7 +198,7 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
     let path = &args.checkpoint;
     let from = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
     ensure!(
-        !output::same(&from, output),
+        !output::is_same(&from, output),
         "the export would overwrite {}, which it is made from",
         from.display()
     );
@@ -245,7 +245,7 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
     let output = output.clone().unwrap_or_else(|| PathBuf::from(language.file_name()));
     for file in [path.clone(), export::manifest_path(&path), export::floats_path(&path)] {
         ensure!(
-            !output::same(&file, &output),
+            !output::is_same(&file, &output),
             "the code would overwrite {}; choose another name with -o",
             file.display()
         );

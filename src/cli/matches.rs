@@ -13,7 +13,7 @@ use super::terminal::Terminal;
 use crate::engine::{Clock, EngineSettings, JobPart, PlayerFactory, journal};
 use crate::model::Precision;
 use crate::progress::Progress as _;
-use crate::report::elo::{Sprt, Verdict, ratings, table};
+use crate::report::elo::{PlayerDifference, Sprt, ratings, table};
 use crate::report::wrap_all;
 use crate::run::SearchPlayer;
 use crate::run::arena::{MatchResult, MatchRules, Recorder, TimeControl, play};
@@ -198,7 +198,8 @@ fn print(
     (json, verbose): (bool, bool),
 ) -> Result<()> {
     let meetings = &played.meetings;
-    let verdict = |names: &[String]| Verdict::of_match([&names[0], &names[1]], &meetings[0].pairs);
+    let verdict =
+        |names: &[String]| PlayerDifference::of_match([&names[0], &names[1]], &meetings[0].pairs);
     let rated = |names: &[String]| (names.len() > 2).then(|| ratings(names, meetings, None));
     let sentence = sprt.map(|sprt| sprt.sentence(&meetings[0].pairs));
     if json {

@@ -150,7 +150,7 @@ impl Rules {
 }
 
 /// Parses one of several names.
-pub fn among<T: Copy + Send + Sync>(
+pub fn parse_choice<T: Copy + Send + Sync>(
     names: &'static [(&'static str, T)],
 ) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| match names.iter().find(|(name, _)| *name == text) {

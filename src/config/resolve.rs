@@ -226,7 +226,7 @@ impl Optimizer {
         } else {
             OptimizerName::Adam
         });
-        let usual = Settings::usual(name);
+        let usual = Settings::default_of(name);
         match name {
             OptimizerName::GaussNewton => _ = self.prior.get_or_insert(usual.prior),
             OptimizerName::LocalSearch => _ = self.step.get_or_insert(usual.step),

@@ -58,7 +58,7 @@ impl Record {
 }
 
 /// Facts that positions of `from` may have and `to` cannot store, in words.
-pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
+pub fn lost_facts(from: &Format, to: &Format) -> Vec<&'static str> {
     let (before, after) = (from.facts, to.facts);
     let mut lost = Vec::new();
     for (holds, carries, fact) in [

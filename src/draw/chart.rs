@@ -98,7 +98,7 @@ impl Chart<'_> {
         Some((wide, room(y, 0.05)))
     }
 
-    fn draw(&self, text: &mut String, size: (u32, u32), x: [f64; 2], y: [f64; 2]) -> Drawn {
+    fn draw(&self, text: &mut String, size: (u32, u32), x: [f64; 2], y: [f64; 2]) -> DrawResult {
         let area = SVGBackend::with_string(text, size).into_drawing_area();
         let mut builder = ChartBuilder::on(&area);
         // Marks with many decimals need space beside the name of the axis.
@@ -156,7 +156,7 @@ impl Line {
     }
 }
 
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
 fn rgb([red, green, blue]: Rgb) -> RGBColor {
     RGBColor(red, green, blue)

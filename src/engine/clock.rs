@@ -20,7 +20,7 @@ impl Deadline {
     }
 
     /// The time left; zero after the deadline.
-    pub fn left(&self) -> Duration {
+    pub fn time_left(&self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }
 

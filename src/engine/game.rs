@@ -36,7 +36,7 @@ impl Game {
                     plies.push(Ply { played, score, depth });
                     let mover = line.chess().turn();
                     line.play(played);
-                    referee.moved(score.centipawns(), mover, line.chess())
+                    referee.add_move(score.centipawns(), mover, line.chess())
                 }
             };
             if let Some(ending) = ending {
@@ -188,7 +188,7 @@ impl Referee {
     }
 
     /// Adds a move: its score, the side that played it, and the position after it.
-    pub fn moved(&mut self, score: i16, mover: Color, after: &Chess) -> Option<Ending> {
+    pub fn add_move(&mut self, score: i16, mover: Color, after: &Chess) -> Option<Ending> {
         self.plies += 1;
         let rules = self.rules;
         self.favours = (score.unsigned_abs() >= rules.win_score.unsigned_abs()).then(|| {

@@ -92,9 +92,9 @@ impl<I> Shared<I> {
 }
 
 /// Closes the queue when dropped, so that no worker waits for ever.
-struct Closing<'a, I>(&'a Shared<I>);
+struct CloseOnDrop<'a, I>(&'a Shared<I>);
 
-impl<I> Drop for Closing<'_, I> {
+impl<I> Drop for CloseOnDrop<'_, I> {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -114,12 +114,12 @@ pub fn run<W, I: Send, T: Send>(
     let shared = Shared(Mutex::new(queue), Condvar::new());
     let (results, tried) = channel();
     let kept = thread::scope(|scope| {
-        let _closing = Closing(&shared);
+        let _closing = CloseOnDrop(&shared);
         for _ in 0..count {
             let (shared, work, results) = (&shared, &work, results.clone());
             scope.spawn(move || {
                 // Even after a panic.
-                let _closing = Closing(shared);
+                let _closing = CloseOnDrop(shared);
                 let mut worker = None;
                 while let Some((number, item)) = shared.next(AHEAD * count as u64) {
                     let tried = attempt(workers, &mut worker, item, work);
@@ -203,7 +203,7 @@ pub fn drive<'a, I: Send, T: Send>(
     watch: &dyn Progress,
 ) -> Result<JobReport, EngineError> {
     let begun = journal.progress();
-    let _begun = watch.begun(noun, Some(total), begun.items);
+    let _begun = watch.begin_guarded(noun, Some(total), begun.items);
     let mut committed = watch.seconds();
     let (mut bytes, mut skips, mut progress) = (Vec::new(), Vec::new(), begun);
     // The part that may be committed.

@@ -246,8 +246,8 @@ impl Uci {
         command: &str,
         fen: &str,
     ) -> Result<String, EngineFault> {
-        let what = match self.lines.recv_timeout(deadline.left()) {
-            Ok(Ok(line)) if !deadline.left().is_zero() => return Ok(line),
+        let what = match self.lines.recv_timeout(deadline.time_left()) {
+            Ok(Ok(line)) if !deadline.time_left().is_zero() => return Ok(line),
             Ok(Err(error)) => format!("cannot be read ({error})"),
             Err(RecvTimeoutError::Disconnected) => self.ended(),
             Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {
@@ -261,7 +261,9 @@ impl Uci {
         let deadline = Deadline::after(EXIT_TIME);
         let how = loop {
             match self.child.try_wait() {
-                Ok(None) if !deadline.left().is_zero() => thread::sleep(Duration::from_millis(5)),
+                Ok(None) if !deadline.time_left().is_zero() => {
+                    thread::sleep(Duration::from_millis(5))
+                }
                 Ok(None) => break "it closed its output".to_string(),
                 Ok(Some(status)) => break status.to_string(),
                 Err(error) => break error.to_string(),

@@ -169,7 +169,7 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         // Inputs: the perspectives, how many of them count, whether they depend on kings.
         sides => if inputs.views == Views::Plain { 1 } else { 2 },
         views => architecture.views(),
-        kings => inputs.kings().matter(),
+        kings => inputs.kings().has_effect(),
         mirrored => inputs.kings().mirror,
         king_buckets => inputs.kings().count(),
         king_table => kings

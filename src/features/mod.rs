@@ -336,7 +336,7 @@ fn lists<const VIEWS: usize>(
     let tables = views.map(|view| &FIRST[usize::from(view.is_black())]);
     let mut flips = views.map(|view| if view.is_white() { 0 } else { 56 });
     let mut bases = [0; VIEWS];
-    if kings.matter() {
+    if kings.has_effect() {
         for (view, color) in views.into_iter().enumerate() {
             let own = king(position, color) as usize ^ usize::from(flips[view]);
             let (turned, bucket) = kings.seen(own);

@@ -86,7 +86,7 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
 "
             }
         };
-        let origin = match (self.0.matter(), language) {
+        let origin = match (self.0.has_effect(), language) {
             (false, _) => "56 * view",
             (true, Language::Rust) => "origin(view, board.kings[view])",
             (true, Language::C) => "nnue_origin(view, board->king[view])",
@@ -160,7 +160,7 @@ impl Kings {
 
     /// Whether the rows of a perspective depend on its king's square.
     #[inline(always)]
-    pub const fn matter(&self) -> bool {
+    pub const fn has_effect(&self) -> bool {
         self.mirror || self.count > 1
     }
 

@@ -104,7 +104,7 @@ impl Source {
         format: Option<&'static Format>,
         limit: u64,
     ) -> Result<Self, ReadError> {
-        let (format, input, file) = opened(path, format)?;
+        let (format, input, file) = open_format(path, format)?;
         Ok(Self { file, ..Self::new(path, format, (format.reader)(input), limit) })
     }
 
@@ -249,13 +249,13 @@ fn flip_black(samples: &mut [Sample]) {
 }
 
 /// Opens a file, decompresses it and detects its format, which is checked against the given one.
-pub(super) fn opened(
+pub(super) fn open_format(
     path: &Path,
     given: Option<&'static Format>,
 ) -> Result<(&'static Format, Input, Option<File>), ReadError> {
     let path_buf = || path.to_path_buf();
     let (input, file) =
-        unpack::opened(path).map_err(|error| ReadError::Open { path: path_buf(), error })?;
+        unpack::open_input(path).map_err(|error| ReadError::Open { path: path_buf(), error })?;
     let (head, input) =
         unpack::peek(input).map_err(|error| ReadError::Io { path: path_buf(), error })?;
     if head.is_empty() {

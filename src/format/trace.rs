@@ -25,7 +25,7 @@ use shakmaty::Color;
 
 use super::Presence::{Always, Never, Sometimes};
 use super::lines::{self, Text};
-use super::source::opened;
+use super::source::open_format;
 use super::{BadRecords, Facts, Fault, Format, Input, ReadError, Reader, View, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix};
@@ -220,7 +220,7 @@ pub fn read(
     limit: u64,
     mut each: impl FnMut(&TracedPosition),
 ) -> Result<(), ReadError> {
-    let (_, input, _) = opened(path, Some(&FORMAT))?;
+    let (_, input, _) = open_format(path, Some(&FORMAT))?;
     let (mut traces, mut bad) = (Traces::new(input, Some(own)), BadRecords::default());
     loop {
         match traces.read() {

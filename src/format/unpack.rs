@@ -25,15 +25,15 @@ pub fn is_packed(head: &[u8]) -> bool {
 
 /// Opens a file, `-` for standard input, and decompresses it.
 pub fn open(path: &Path) -> io::Result<Input> {
-    opened(path).map(|(input, _)| input)
+    open_input(path).map(|(input, _)| input)
 }
 
 /// As [`open`], with the file, whose position shows how far it was read.
-pub(super) fn opened(path: &Path) -> io::Result<(Input, Option<File>)> {
+pub(super) fn open_input(path: &Path) -> io::Result<(Input, Option<File>)> {
     if path == Path::new("-") {
         return Ok((unpacked(io::stdin())?, None));
     }
-    if input::found(path)?.is_dir() {
+    if input::metadata(path)?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let file = File::open(path)?;

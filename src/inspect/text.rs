@@ -157,7 +157,7 @@ impl Inspection {
                 "Weights of the neurons with the most use, a pixel a square, rank 8 at the top: \
                  pawn to king of the own side above, of the other side below. Blue is positive, \
                  orange negative, each neuron on its own scale."
-                @if self.architecture.inputs.kings().matter() {
+                @if self.architecture.inputs.kings().has_effect() {
                     " Squares are those of a perspective whose king stands on files a to d; means \
                      over king buckets."
                 }

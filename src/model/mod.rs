@@ -146,7 +146,8 @@ impl Model {
 
     /// The parameters, or their derivatives.
     fn collect(&self, gradients: Option<&GradientsParams>) -> Weights {
-        let mut collect = Collect { gradients, weights: Weights::default(), path: self.names() };
+        let mut collect =
+            CollectArrays { gradients, weights: Weights::default(), path: self.names() };
         self.visit(&mut collect);
         let mut weights = collect.weights;
         if let Some(net) = self.architecture() {
@@ -179,7 +180,7 @@ fn pieces(inputs: &Inputs) -> &[Arc<Terms>] {
     pieces
 }
 
-struct Collect<'a> {
+struct CollectArrays<'a> {
     gradients: Option<&'a GradientsParams>,
     weights: Weights,
     path: Names,
@@ -211,7 +212,7 @@ impl Names {
     }
 }
 
-impl ModuleVisitor for Collect<'_> {
+impl ModuleVisitor for CollectArrays<'_> {
     fn enter_module(&mut self, name: &str, container: &str) {
         self.path.enter(name, container);
     }
@@ -248,7 +249,7 @@ pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, Device
 /// Calls `see` with the values of a tensor, row-major; values on the host are not copied.
 pub fn on_host<const D: usize>(tensor: Tensor<D>, see: impl FnOnce(&[f32])) {
     let tensor = tensor.into_dispatch();
-    match ops::lent(&tensor) {
+    match ops::borrow(&tensor) {
         Some(values) => see(values),
         None => see(&to_host(Tensor::<D>::from_dispatch(tensor))),
     }

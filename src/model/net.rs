@@ -12,7 +12,7 @@ use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::lists::RowLists;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
-use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job, lent};
+use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job, borrow};
 use super::{Aim, Compute, LossGradients, TouchedRows, dense, head};
 use crate::architecture::{Architecture, Array, ArrayKind, Set};
 use crate::batch::{Active, Inputs, OneHot, Pairs, Touched};
@@ -354,7 +354,7 @@ impl NetModel {
 fn on_host(matrix: &Option<DispatchTensor>) -> Cow<'_, [f32]> {
     let Some(matrix) = matrix else { return Cow::default() };
     let copied = || super::to_host(Tensor::<2>::from_dispatch(matrix.clone()));
-    lent(matrix).map_or_else(|| Cow::Owned(copied()), Cow::Borrowed)
+    borrow(matrix).map_or_else(|| Cow::Owned(copied()), Cow::Borrowed)
 }
 
 /// Starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors zero.

@@ -80,7 +80,7 @@ fn ln_gamma(x: f64) -> f64 {
 }
 
 /// Which probabilities are significant together by S. Holm's test (1979); unknown ones never are.
-pub fn standing(all: &[Option<f64>]) -> Vec<bool> {
+pub fn are_significant(all: &[Option<f64>]) -> Vec<bool> {
     let mut sorted: Vec<f64> = all.iter().flatten().copied().collect();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len();
@@ -105,8 +105,8 @@ pub fn open(differences: &[(Option<f64>, bool)], count: usize) -> Vec<Option<&'s
     let all: Vec<Option<f64>> = differences.iter().map(|it| it.0).collect();
     let neighbours = neighbours(count);
     let near: Vec<Option<f64>> = neighbours.iter().map(|place| all[*place]).collect();
-    let mut stand = standing(&all);
-    for (place, stands) in neighbours.into_iter().zip(standing(&near)) {
+    let mut stand = are_significant(&all);
+    for (place, stands) in neighbours.into_iter().zip(are_significant(&near)) {
         stand[place] = stands;
     }
     let why = |(stands, contains_zero): (bool, bool)| match (stands, contains_zero) {

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::elo::{Elo, Meeting, Verdict, ratings};
+use super::elo::{Elo, PairedGames, PlayerDifference, ratings};
 use super::estimate::{Estimate, FEW_GROUPS, Groups, Means};
 use super::fitted::FittedEvaluation;
 use super::table::{four, legend, with_half_width, wrap_all};
@@ -39,7 +39,7 @@ pub struct Games {
     /// The player of 0 Elo; None for the mean of all.
     pub zero: Option<String>,
     /// On all pairs of players, in the order of their ranking.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<PlayerDifference>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -87,7 +87,10 @@ pub struct Pair {
 }
 
 /// Measures evaluations, each at its own best scale, fitted on other groups.
-pub fn compare(evaluations: &[Predictions], truth: &Truth) -> Result<Comparison, CompareError> {
+pub fn compare(
+    evaluations: &[Predictions],
+    truth: &PositionFacts,
+) -> Result<Comparison, CompareError> {
     let groups = truth.grouped();
     let fitted = FittedEvaluation::all(evaluations, truth, &groups)?;
     Ok(measure(evaluations, truth, &groups, &fitted))
@@ -96,7 +99,7 @@ pub fn compare(evaluations: &[Predictions], truth: &Truth) -> Result<Comparison,
 /// The comparison with fitted scales and groups.
 pub(super) fn measure(
     evaluations: &[Predictions],
-    truth: &Truth,
+    truth: &PositionFacts,
     groups: &Groups,
     fitted: &[FittedEvaluation],
 ) -> Comparison {
@@ -117,7 +120,7 @@ pub(super) fn measure(
         doubt: evaluations[*i].doubt.clone(),
         bound: evaluations[*i].bound,
         scale: fitted[*i].scale(),
-        at_border: fitted[*i].at_border(),
+        at_border: fitted[*i].is_at_border(),
         loss: means.mean(*i),
         loss_target: truth.targets.as_ref().map(|_| means.mean(count + i)),
         elo: None,
@@ -155,7 +158,7 @@ pub(super) fn measure(
 
 impl Comparison {
     /// Decides every pair, or states why it is undecided.
-    fn decide(&mut self, truth: &Truth) {
+    fn decide(&mut self, truth: &PositionFacts) {
         let general = self.against_all(truth);
         let border = |name: &str| self.evaluations.iter().any(|it| it.at_border && it.name == name);
         // The reasons against a verdict, whatever the numbers are.
@@ -181,7 +184,7 @@ impl Comparison {
     }
 
     /// Reason why these data name no winner at all, if any.
-    fn against_all(&self, truth: &Truth) -> Option<String> {
+    fn against_all(&self, truth: &PositionFacts) -> Option<String> {
         let (groups, first) = (self.measured_on.groups, truth.results[0]);
         if !truth.games_known {
             return Some("games unknown".to_string());
@@ -346,7 +349,7 @@ impl Predictions {
 
 /// Facts about the positions, one entry a position.
 #[derive(Clone, Debug)]
-pub struct Truth {
+pub struct PositionFacts {
     /// 0 to 1, from the side to move's point of view.
     pub results: Vec<f64>,
     /// Probabilities, 0 to 1, to measure a second loss against.
@@ -361,7 +364,7 @@ pub struct Truth {
     pub doubt: Option<String>,
 }
 
-impl Truth {
+impl PositionFacts {
     pub fn of_games(results: &[f64], groups: &[u64], noun: &'static str) -> Self {
         let (results, groups) = (results.to_vec(), groups.to_vec());
         Self { results, targets: None, groups, noun, games_known: true, doubt: None }
@@ -383,7 +386,10 @@ pub enum CompareError {
     Parts { groups: usize, noun: &'static str },
 }
 
-pub(super) fn check(evaluations: &[Predictions], truth: &Truth) -> Result<(), CompareError> {
+pub(super) fn check(
+    evaluations: &[Predictions],
+    truth: &PositionFacts,
+) -> Result<(), CompareError> {
     let positions = truth.results.len();
     if evaluations.is_empty() || positions == 0 {
         return Err(CompareError::Nothing);
@@ -405,7 +411,7 @@ pub(super) fn check(evaluations: &[Predictions], truth: &Truth) -> Result<(), Co
 pub struct PlayedGames {
     /// The players; no two have the same name.
     pub names: Vec<String>,
-    pub meetings: Vec<Meeting>,
+    pub meetings: Vec<PairedGames>,
     /// Nodes of a move; None where games differ or do not say.
     pub nodes: Option<u64>,
 }
@@ -431,14 +437,14 @@ impl Comparison {
         for one in &mut self.evaluations {
             one.elo = one.player.map(|player| match alone {
                 Some(_) if zero == Some(player) => rated.elo(player),
-                Some(Meeting { players, pairs }) if players[0] == player => pairs.elo(),
-                Some(Meeting { pairs, .. }) => pairs.reversed().elo(),
+                Some(PairedGames { players, pairs }) if players[0] == player => pairs.elo(),
+                Some(PairedGames { pairs, .. }) => pairs.reversed().elo(),
                 None => rated.elo(player),
             });
         }
         let verdicts = match alone {
-            Some(Meeting { players, pairs }) => {
-                vec![Verdict::of_match(players.map(|player| &names[player][..]), pairs)]
+            Some(PairedGames { players, pairs }) => {
+                vec![PlayerDifference::of_match(players.map(|player| &names[player][..]), pairs)]
             }
             None => rated.verdicts,
         };

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::Table;
-use super::compare::{self, CompareError, Comparison, Predictions, Truth};
+use super::compare::{self, CompareError, Comparison, PositionFacts, Predictions};
 use super::estimate::{Estimate, Groups, Means};
 use super::fitted::FittedEvaluation;
 use super::table::{loss, with_half_width, wrap_all};
@@ -117,7 +117,7 @@ pub const LARGE: f64 = 0.1;
 /// [Compares](compare::compare()) and adds details; scales are fitted once.
 pub fn deep(
     evaluations: &[Predictions],
-    truth: &Truth,
+    truth: &PositionFacts,
     depth: &ComparisonInputs,
 ) -> Result<DeepComparison, CompareError> {
     let groups = truth.grouped();
@@ -200,7 +200,10 @@ fn by_phase(
 }
 
 /// Floats and integers of one net, measured as [`compare`](compare::compare()) does.
-pub fn quantising(pair: [&Predictions; 2], truth: &Truth) -> Result<Quantising, CompareError> {
+pub fn quantising(
+    pair: [&Predictions; 2],
+    truth: &PositionFacts,
+) -> Result<Quantising, CompareError> {
     let groups = truth.grouped();
     let both = pair.map(Predictions::clone);
     let fitted = FittedEvaluation::all(&both, truth, &groups)?;

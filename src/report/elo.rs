@@ -189,10 +189,10 @@ pub fn expected(elo: f64) -> f64 {
 }
 
 /// Pairs of any two players by their score, the mean score of a game, and Elo.
-pub fn table(names: &[String], meetings: &[Meeting]) -> Table {
+pub fn table(names: &[String], meetings: &[PairedGames]) -> Table {
     let columns = ["<player", "<against", "pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo, ± 95 %"];
     let mut table = Table::titled(&columns);
-    for Meeting { players, pairs } in meetings {
+    for PairedGames { players, pairs } in meetings {
         let [first, second] = players.map(|player| names[player].clone());
         let counts = pairs.0.map(|count| count.to_string()).join(", ");
         let (count, score) = (pairs.len().to_string(), percent(pairs.score()));
@@ -207,7 +207,7 @@ fn percent(share: Option<f64>) -> String {
 
 /// Two players, the leading one first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct PlayerDifference {
     pub stronger: String,
     pub weaker: String,
     /// Logistic Elo of the stronger above the weaker.
@@ -218,8 +218,8 @@ pub struct Verdict {
     pub why: Option<String>,
 }
 
-impl Verdict {
-    /// Verdict on a match of two players with pairs from the first one's point of view.
+impl PlayerDifference {
+    /// Result of a match of two players with pairs from the first one's point of view.
     pub fn of_match(names: [&str; 2], pairs: &Pairs) -> Self {
         let ahead = pairs.score().is_none_or(|score| score >= 0.5);
         let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };
@@ -255,8 +255,8 @@ impl Verdict {
 }
 
 /// Decides verdicts on all pairs of a ranking of `players` players.
-fn decide(verdicts: &mut [Verdict], players: usize) {
-    let of = |Verdict { p, why, difference, .. }: &Verdict| {
+fn decide(verdicts: &mut [PlayerDifference], players: usize) {
+    let of = |PlayerDifference { p, why, difference, .. }: &PlayerDifference| {
         (p.filter(|_| why.is_none()), difference.contains_zero())
     };
     let differences: Vec<_> = verdicts.iter().map(of).collect();
@@ -362,7 +362,7 @@ const STEP: f64 = 400.0 / std::f64::consts::LN_10;
 
 /// Pairs of two players, given by place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Meeting {
+pub struct PairedGames {
     pub players: [usize; 2],
     /// From the first player's point of view.
     pub pairs: Pairs,
@@ -373,7 +373,7 @@ pub struct Meeting {
 pub struct Ratings {
     pub players: Vec<Rating>,
     /// Verdicts on all pairs of players, in the order of the ranking.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<PlayerDifference>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -388,10 +388,10 @@ pub struct Rating {
 }
 
 /// Rates players by their meetings. `zero` is the player of 0 Elo; None for the mean.
-pub fn ratings(names: &[String], meetings: &[Meeting], zero: Option<usize>) -> Ratings {
+pub fn ratings(names: &[String], meetings: &[PairedGames], zero: Option<usize>) -> Ratings {
     let count = names.len();
     let mut rows = vec![vec![Pairs::default(); count]; count];
-    for Meeting { players: [a, b], pairs } in meetings {
+    for PairedGames { players: [a, b], pairs } in meetings {
         rows[*a][*b].merge(pairs);
         rows[*b][*a].merge(&pairs.reversed());
     }
@@ -421,7 +421,7 @@ pub fn ratings(names: &[String], meetings: &[Meeting], zero: Option<usize>) -> R
                 [Some(a), Some(b)] => {
                     let least = stronger.pairs.min(weaker.pairs);
                     let (difference, p) = fit.difference(a, b, least);
-                    let mut verdict = Verdict::open(names, difference, p, least);
+                    let mut verdict = PlayerDifference::open(names, difference, p, least);
                     if own.score().is_some_and(|score| score < 0.5) {
                         let why = "their own games point the other way".to_string();
                         verdict.why = verdict.why.or(Some(why));
@@ -429,7 +429,7 @@ pub fn ratings(names: &[String], meetings: &[Meeting], zero: Option<usize>) -> R
                     verdict
                 }
                 // The ratings do not include both; their own games may still decide.
-                _ => Verdict::open(names, own.elo(), own.p(), own.len()),
+                _ => PlayerDifference::open(names, own.elo(), own.p(), own.len()),
             };
             verdicts.push(verdict);
         }
@@ -453,7 +453,7 @@ impl Ratings {
         for (rank, Rating { name, pairs, score, elo, .. }) in self.players.iter().enumerate() {
             let verdict = match neighbours.next() {
                 None => "",
-                Some(Verdict { decided: true, .. }) => BETTER,
+                Some(PlayerDifference { decided: true, .. }) => BETTER,
                 Some(_) => "unclear",
             };
             let (rank, pairs) = ((rank + 1).to_string(), pairs.to_string());
@@ -470,7 +470,7 @@ impl Ratings {
     }
 
     /// Neighbours in the ranking, the first of each pair in order.
-    fn neighbours(&self) -> impl Iterator<Item = &Verdict> {
+    fn neighbours(&self) -> impl Iterator<Item = &PlayerDifference> {
         chance::neighbours(self.players.len()).into_iter().map(|place| &self.verdicts[place])
     }
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::compare::Truth;
+use super::compare::PositionFacts;
 use super::estimate::{Estimate, Means};
 use crate::loss::sigmoid;
 
@@ -148,7 +148,7 @@ pub struct MatchError(&'static str);
 pub fn match_scale(
     old: &[f64],
     new: &[f64],
-    truth: &Truth,
+    truth: &PositionFacts,
     scale: i32,
 ) -> Result<MatchedScale, MatchError> {
     let groups = truth.grouped();

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::compare::{CompareError, Predictions, Truth, check};
+use super::compare::{CompareError, PositionFacts, Predictions, check};
 use super::estimate::Groups;
 use super::fit::{Fit, fit, near, slopes, sums as summed};
 use crate::loss::sigmoid;
@@ -19,7 +19,7 @@ pub struct Sums {
 }
 
 /// Sums the losses of each group.
-pub fn sums(evaluation: &Predictions, truth: &Truth) -> Result<Sums, CompareError> {
+pub fn sums(evaluation: &Predictions, truth: &PositionFacts) -> Result<Sums, CompareError> {
     let groups = truth.grouped();
     let fitted = FittedEvaluation::all(std::slice::from_ref(evaluation), truth, &groups)?.remove(0);
     let against = |numbers: &Vec<f64>| fitted.errors(evaluation, truth, &groups, numbers);
@@ -45,7 +45,7 @@ pub(super) struct Fold {
 impl FittedEvaluation {
     pub fn all(
         evaluations: &[Predictions],
-        truth: &Truth,
+        truth: &PositionFacts,
         groups: &Groups,
     ) -> Result<Vec<Self>, CompareError> {
         check(evaluations, truth)?;
@@ -58,7 +58,12 @@ impl FittedEvaluation {
     }
 
     /// Fits a scale for each part to the others.
-    fn new(evaluation: &Predictions, truth: &Truth, groups: &Groups, parts: &[usize]) -> Self {
+    fn new(
+        evaluation: &Predictions,
+        truth: &PositionFacts,
+        groups: &Groups,
+        parts: &[usize],
+    ) -> Self {
         let whole = evaluation.centipawns().map(|cp| fit(cp, &truth.results));
         let fitted = |part: usize| {
             let on: Vec<usize> = (0..parts.len()).filter(|i| parts[*i] != part).collect();
@@ -78,7 +83,7 @@ impl FittedEvaluation {
     }
 
     /// The expected result of every position.
-    pub fn expected(&self, evaluation: &Predictions, truth: &Truth) -> Vec<f64> {
+    pub fn expected(&self, evaluation: &Predictions, truth: &PositionFacts) -> Vec<f64> {
         let groups = truth.groups.par_iter().enumerate();
         groups.map(|(i, group)| self.fold(*group).predict(evaluation, i)).collect()
     }
@@ -89,7 +94,7 @@ impl FittedEvaluation {
     pub fn errors(
         &self,
         evaluation: &Predictions,
-        truth: &Truth,
+        truth: &PositionFacts,
         groups: &Groups,
         against: &[f64],
     ) -> Vec<f64> {
@@ -107,7 +112,7 @@ impl FittedEvaluation {
         sums
     }
 
-    pub fn at_border(&self) -> bool {
+    pub fn is_at_border(&self) -> bool {
         self.folds.iter().any(|fold| fold.at_border)
     }
 
@@ -119,7 +124,12 @@ impl FittedEvaluation {
 
 impl Fold {
     /// Fits to some positions; `whole` is the fit to all.
-    fn new(evaluation: &Predictions, truth: &Truth, on: &[usize], whole: Option<Fit>) -> Self {
+    fn new(
+        evaluation: &Predictions,
+        truth: &PositionFacts,
+        on: &[usize],
+        whole: Option<Fit>,
+    ) -> Self {
         let (Some(cp), Some(whole)) = (evaluation.centipawns(), whole) else {
             let sum: f64 = on.iter().map(|i| truth.results[*i]).sum();
             return Self { scale: None, at_border: false, constant: sum / on.len() as f64 };
@@ -157,7 +167,7 @@ impl Fold {
     fn moves(
         &self,
         evaluation: &Predictions,
-        truth: &Truth,
+        truth: &PositionFacts,
         groups: &Groups,
         on: &[usize],
     ) -> Vec<f64> {

@@ -14,9 +14,9 @@ pub mod seeds;
 mod table;
 pub mod terms;
 
-pub use compare::{Comparison, PlayedGames, Predictions, Truth, Values, compare};
+pub use compare::{Comparison, PlayedGames, PositionFacts, Predictions, Values, compare};
 pub use deep::{ComparisonInputs, DeepComparison, deep};
 pub use estimate::{MoveComparison, compare_moves};
 pub use fit::{MatchError, MatchedScale, match_scale};
 pub use fitted::{Sums, part, sums};
-pub use table::{Table, WIDTH, cut, signed, tenths, wrap, wrap_all};
+pub use table::{Table, WIDTH, signed, tenths, truncate, wrap, wrap_all};

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::chance;
-use super::compare::Truth;
+use super::compare::PositionFacts;
 use super::estimate::{Estimate, FEW_GROUPS, Means};
 
 /// Statistics of a number over seeds.
@@ -89,7 +89,7 @@ pub struct Difference {
 }
 
 /// Compares members with the first. `sums` holds losses by member, seed and group.
-pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<MemberLoss> {
+pub fn contest(sums: &[Vec<Vec<f64>>], truth: &PositionFacts) -> Vec<MemberLoss> {
     let groups = truth.grouped();
     let mean = |seeds: &Vec<Vec<f64>>| -> Vec<f64> {
         let of = |group| seeds.iter().map(|sums| sums[group]).sum::<f64>() / seeds.len() as f64;
@@ -110,7 +110,7 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<MemberLoss> {
     // Both must be unlikely: the larger probability is that of a false verdict.
     let p = |it: &Difference| Some(it.games.p?.max(it.seeds?.p));
     let mut differences: Vec<Difference> = (1..sums.len()).map(difference).collect();
-    let standing = chance::standing(&differences.iter().map(p).collect::<Vec<_>>());
+    let standing = chance::are_significant(&differences.iter().map(p).collect::<Vec<_>>());
     for (it, stands) in differences.iter_mut().zip(standing) {
         it.decided = is_conclusive && stands;
     }

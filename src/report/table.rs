@@ -123,8 +123,8 @@ impl fmt::Display for Table {
             let cells = row.iter().zip(&widths).zip(&self.header);
             let cells = cells.map(|((cell, width), (_, align))| match align {
                 Align::Left if self.wraps => format!("{cell:<width$}"),
-                Align::Left => format!("{:<width$}", cut(cell, *width)),
-                Align::Right => format!("{:>width$}", cut(cell, *width)),
+                Align::Left => format!("{:<width$}", truncate(cell, *width)),
+                Align::Right => format!("{:>width$}", truncate(cell, *width)),
             });
             writeln!(f, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())
         };
@@ -214,7 +214,7 @@ pub fn signed(value: f64) -> String {
 }
 
 /// Cuts a text to `width` characters.
-pub fn cut(cell: &str, width: usize) -> String {
+pub fn truncate(cell: &str, width: usize) -> String {
     if cell.chars().count() <= width {
         return cell.to_string();
     }

@@ -20,7 +20,7 @@ use crate::engine::uci::{EngineFault, GameLine};
 use crate::engine::{Clock, EngineError, JobPart, Limit, Player, PlayerFactory};
 use crate::format::pgn::AnnotatedGame;
 use crate::progress::Progress;
-use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
+use crate::report::elo::{Decision, PairedGames, Pairs, Sprt};
 
 #[derive(Clone, Debug)]
 pub struct MatchRules {
@@ -47,7 +47,7 @@ const GRACE: u64 = 20;
 #[derive(Debug, Default)]
 pub struct MatchResult {
     /// Pairs between any two players.
-    pub meetings: Vec<Meeting>,
+    pub meetings: Vec<PairedGames>,
     /// Games lost on time or by a failure.
     pub forfeits: u64,
     /// The first failure.
@@ -97,7 +97,7 @@ pub fn play<'a>(
     let opener = Opener::new(&manner.openings, manner.seed, pairs)?;
     let of = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
     let each: Vec<[usize; 2]> = (0..entrants.len()).flat_map(of).collect();
-    let meeting = |&players: &[usize; 2]| Meeting { players, pairs: Pairs::default() };
+    let meeting = |&players: &[usize; 2]| PairedGames { players, pairs: Pairs::default() };
     let mut played =
         MatchResult { meetings: each.iter().map(meeting).collect(), ..MatchResult::default() };
     let range = part.range(pairs * each.len() as u64);
@@ -108,7 +108,7 @@ pub fn play<'a>(
         played.add(place(next), pair);
         next += 1;
     }
-    let _begun = progress.begun("pairs", Some(total), next - range.start);
+    let _begun = progress.begin_guarded("pairs", Some(total), next - range.start);
     let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide(pairs) != Decision::GoOn);
     let decided = Cell::new(decides(&played.meetings[0].pairs));
     let workers = Workers {

@@ -31,7 +31,7 @@ use crate::model::{Compute, Device};
 use crate::output;
 use crate::progress::Brief;
 use crate::report::Table;
-use crate::report::elo::{Meeting, Pairs, ratings};
+use crate::report::elo::{PairedGames, Pairs, ratings};
 use crate::sample::mix;
 
 /// Half-moves of random openings, fewest and most.
@@ -233,11 +233,11 @@ impl<'a> Climb<'a> {
     pub fn table(&self) -> Table {
         let names: Vec<String> =
             (0..=self.generations.len()).map(|it| self.named(it as u64)).collect();
-        let meeting = |(number, it): (usize, &Generation)| Meeting {
+        let meeting = |(number, it): (usize, &Generation)| PairedGames {
             players: [number, it.best as usize],
             pairs: it.pairs(),
         };
-        let meetings: Vec<Meeting> = (1..).zip(&self.generations).map(meeting).collect();
+        let meetings: Vec<PairedGames> = (1..).zip(&self.generations).map(meeting).collect();
         let rated = ratings(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
         let right = ["generation", "met", "Elo, ± 95 %", "", &above];

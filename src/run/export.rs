@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::evaluator::{Evaluator, sum, unlearnt};
 use super::inspect;
-use super::measure::truth;
+use super::measure::position_facts;
 use super::recipe::{self, Recipe};
 use crate::config::Config;
 use crate::digest::digest;
@@ -83,7 +83,7 @@ pub fn require_distinct(checkpoint: &Path, net: &Path) -> Result<()> {
             path.display()
         );
         ensure!(
-            !output::same(checkpoint, &path),
+            !output::is_same(checkpoint, &path),
             "the export would overwrite {}, which it is made from; choose another name than {}",
             path.display(),
             net.display()
@@ -238,7 +238,7 @@ pub fn match_to(
     let base = base.as_ref().map(recipe::added).transpose()?;
     let value = |it: &Sample| f64::from(sum(&net, base.as_ref(), &it.position));
     let new: Vec<f64> = samples.iter().map(value).collect();
-    let truth = truth(samples, "positions");
+    let truth = position_facts(samples, "positions");
     let matched = match_scale(&old_cp, &new, &truth, source.scales.scale)?;
     source.scales.scale = matched.scale_after;
     let sha256 =

@@ -39,7 +39,7 @@ impl Selection {
 
     /// Leaves out the positions known to be in the data of an evaluation, if they are few.
     fn drop_few(&mut self, name: &str, sketch: &Sketch) {
-        let share = sketch.share_of(self.samples.iter().map(Sample::group));
+        let share = sketch.known_share(self.samples.iter().map(Sample::group));
         if share == 0.0 || share >= FEW {
             return;
         }
@@ -128,7 +128,7 @@ pub fn select_positions(
     for &(place, name, recipe) in &known {
         if is_seen(place) {
             if all {
-                let share = recipe.sketch.share_of(found.samples.iter().map(Sample::group));
+                let share = recipe.sketch.known_share(found.samples.iter().map(Sample::group));
                 let share = 100.0 * share;
                 found.doubt(
                     place,

@@ -17,7 +17,7 @@ use crate::hce;
 use crate::loader::{LoadError, Part, Plan};
 use crate::progress::Progress;
 use crate::report::deep::{ComparisonInputs, DeepComparison, Quantising, deep, quantising};
-use crate::report::{Comparison, PlayedGames, Predictions, Truth, compare};
+use crate::report::{Comparison, PlayedGames, PositionFacts, Predictions, compare};
 use crate::sample::{Sample, games_known};
 
 /// Positions per file whose results are compared with material, as in training.
@@ -33,7 +33,7 @@ pub struct Measurement {
     details: Vec<String>,
     /// Whether no evaluation was trained or chosen on the positions.
     unseen: bool,
-    truth: Truth,
+    truth: PositionFacts,
     trained: Vec<bool>,
     /// Floats and integers of one net, as places among the evaluations.
     nets: Vec<[usize; 2]>,
@@ -42,8 +42,8 @@ pub struct Measurement {
 }
 
 /// Facts about positions; `noun` names their games.
-pub fn truth(samples: &[Sample], noun: &'static str) -> Truth {
-    Truth {
+pub fn position_facts(samples: &[Sample], noun: &'static str) -> PositionFacts {
+    PositionFacts {
         results: samples.iter().map(|sample| sample.result.into()).collect(),
         targets: None,
         groups: samples.iter().map(Sample::group).collect(),
@@ -146,7 +146,7 @@ impl Measurement {
             (false, false) => "positions",
             (false, true) => "test positions",
         };
-        let truth = Truth { targets, doubt, ..truth(&samples, noun) };
+        let truth = PositionFacts { targets, doubt, ..position_facts(&samples, noun) };
         if !truth.games_known {
             let lacking = samples.iter().filter(|sample| sample.game.is_none()).count();
             details.push(format!(

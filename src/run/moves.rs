@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::evaluator::Evaluator;
 use super::honest::Selection;
-use super::objective::teaches;
+use super::objective::is_lesson;
 use crate::batch::first;
 use crate::progress::Progress;
 use crate::report::estimate::Groups;
@@ -26,7 +26,7 @@ pub fn find(
     listener: &dyn Progress,
 ) -> Result<MoveComparison> {
     let mut samples: Vec<Sample> = selection.samples;
-    samples.retain(teaches);
+    samples.retain(is_lesson);
     ensure!(
         !samples.is_empty(),
         "no position tells the move of a winner who had to choose; name games that were won, in \

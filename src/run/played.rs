@@ -13,7 +13,7 @@ use crate::digits::counted;
 use crate::format::pgn::{self, Scoresheet};
 use crate::format::{Fault, unpack};
 use crate::report::PlayedGames;
-use crate::report::elo::{Meeting, Pairs};
+use crate::report::elo::{PairedGames, Pairs};
 
 /// Tags with the first digits of the SHA-256 of White's and Black's file.
 pub const DIGESTS: [&str; 2] = ["WhiteDigest", "BlackDigest"];
@@ -82,7 +82,7 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
     }
     let players: Vec<Player> = players;
     let names = (0..players.len()).map(|place| called(&players, place)).collect();
-    let meetings = meetings.into_iter().map(|(players, pairs)| Meeting { players, pairs });
+    let meetings = meetings.into_iter().map(|(players, pairs)| PairedGames { players, pairs });
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let nodes = paces.pop_first().flatten().filter(|_| paces.is_empty());
     let nodes = nodes.and_then(|nodes| nodes.parse().ok());

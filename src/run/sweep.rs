@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::evaluator::Evaluator;
 use super::folder::{BEST, LAST, RunFolder, is_finished};
-use super::measure::{targets_of, truth};
+use super::measure::{position_facts, targets_of};
 use super::recipe;
 use super::train::{NothingLearnt, RunContext, begin, check, resume};
 use crate::config::{Config, Target};
@@ -19,7 +19,7 @@ use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
 use crate::progress::Brief;
 use crate::report::seeds::{MemberLoss, SeedSpread, contest};
-use crate::report::{Predictions, Table, Truth, sums};
+use crate::report::{PositionFacts, Predictions, Table, sums};
 use crate::sample::Sample;
 use crate::train::TrainError;
 
@@ -197,7 +197,7 @@ impl<'a> Sweep<'a> {
         let titles = axes.iter().map(|axis| axis.title().to_string()).collect();
         let sweep = Self { members, seeds, loss, titles, out, scan: scan?, means };
         for games in [&sweep.scan.validation.samples, &sweep.scan.test.samples] {
-            sums(&Predictions::constant(), &truth(games, "games"))?;
+            sums(&Predictions::constant(), &position_facts(games, "games"))?;
         }
         for member in &sweep.members {
             check(&member.config, sweep.scan.train, means)
@@ -294,7 +294,8 @@ impl<'a> Sweep<'a> {
         }
         let loss = if self.loss == Loss::Results {
             let samples = &self.scan.validation.samples;
-            let sums = self.sums(&truth(samples, "validation games"), samples, &path, &config)?;
+            let sums =
+                self.sums(&position_facts(samples, "validation games"), samples, &path, &config)?;
             sums.iter().sum::<f64>() / samples.len() as f64
         } else {
             let best = recipe::open(&path.join(LAST))?.0.state.best;
@@ -307,7 +308,7 @@ impl<'a> Sweep<'a> {
     /// Squared errors of a run's best weights by game, against the targets or else the results.
     fn sums(
         &self,
-        truth: &Truth,
+        truth: &PositionFacts,
         samples: &[Sample],
         run: &Path,
         config: &Config,
@@ -329,7 +330,7 @@ impl<'a> Sweep<'a> {
                 .and_then(|it| targets_of(samples, it)),
             Loss::Results => None,
         };
-        let mut truth = Truth { targets, ..truth(samples, "test games") };
+        let mut truth = PositionFacts { targets, ..position_facts(samples, "test games") };
         let chosen_on = &self.scan.validating.sketch;
         let mut doubt = samples.iter().any(|it| chosen_on.contains(it.group()));
         let mut measured = Vec::new();

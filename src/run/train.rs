@@ -158,7 +158,7 @@ impl Run {
         // A direct method ends long before its last step.
         let all = settings.steps * config.span(positions).batch;
         let all = (!settings.optimizer.name.is_direct()).then_some(all);
-        let begun = listener.begun("training", all, checkpoint.state.positions);
+        let begun = listener.begin_guarded("training", all, checkpoint.state.positions);
         let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path, means)?;
         drop(begun);
         if end == End::Interrupted {

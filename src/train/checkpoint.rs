@@ -27,7 +27,7 @@ pub struct State {
     /// The same place in streamed data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    pub best: Option<Best>,
+    pub best: Option<BestLoss>,
     pub unimproved: u64,
     pub log_rows: u64,
     /// Mean training loss between the last two rows of the log.
@@ -41,7 +41,7 @@ pub struct State {
 
 /// The lowest held-out loss so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Best {
+pub struct BestLoss {
     pub step: u64,
     pub loss: f64,
 }

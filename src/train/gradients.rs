@@ -24,7 +24,7 @@ pub struct BatchGradients {
 }
 
 /// Combines the shares of all ranks, with the same bits on each of them. `values` is a buffer.
-pub fn together(
+pub fn combine(
     ranks: &dyn Ranks,
     own: BatchGradients,
     model: &Model,
@@ -32,7 +32,7 @@ pub fn together(
 ) -> BatchGradients {
     let BatchGradients { loss, gradients, weight, positions, stop } = own;
     values.clear();
-    model.visit(&mut Flat { gradients: &gradients, weight: weight as f32, values });
+    model.visit(&mut ConcatGradients { gradients: &gradients, weight: weight as f32, values });
     // A share without weight has no loss.
     let loss = if weight > 0.0 { weight * loss } else { 0.0 };
     let mut numbers = [loss, weight, positions as f64, f64::from(u8::from(stop))];
@@ -40,20 +40,20 @@ pub fn together(
     let [loss, weight, positions, stop] = numbers;
     let part = if weight > 0.0 { 1.0 / weight } else { 0.0 };
     let mut shaped =
-        Shaped { from: gradients, to: GradientsParams::new(), part: part as f32, values };
+        SplitGradients { from: gradients, to: GradientsParams::new(), part: part as f32, values };
     model.visit(&mut shaped);
     let (gradients, positions, stop) = (shaped.to, positions as u64, stop > 0.0);
     BatchGradients { loss: loss * part, gradients, weight, positions, stop }
 }
 
 /// Concatenates gradients, each times the weight.
-struct Flat<'a> {
+struct ConcatGradients<'a> {
     gradients: &'a GradientsParams,
     weight: f32,
     values: &'a mut Vec<f32>,
 }
 
-impl ModuleVisitor for Flat<'_> {
+impl ModuleVisitor for ConcatGradients<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if let Some(gradient) = self.gradients.get::<D>(param.id) {
             on_host(gradient, |values| {
@@ -64,14 +64,14 @@ impl ModuleVisitor for Flat<'_> {
 }
 
 /// Replaces gradients by slices of the concatenated ones, each times `part`.
-struct Shaped<'a> {
+struct SplitGradients<'a> {
     from: GradientsParams,
     to: GradientsParams,
     part: f32,
     values: &'a [f32],
 }
 
-impl ModuleVisitor for Shaped<'_> {
+impl ModuleVisitor for SplitGradients<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let Some(gradient) = self.from.remove::<D>(param.id) else { return };
         let (values, rest) = self.values.split_at(gradient.shape().num_elements());
@@ -84,27 +84,27 @@ impl ModuleVisitor for Shaped<'_> {
 
 /// Adds a model to a mean of models; its share is above 0, up to 1.
 pub fn join_mean(mean: Model, model: &Model, share: f64, level: Option<Level>) -> Model {
-    let mut collect = Collect(GradientsParams::new());
+    let mut collect = CollectParameters(GradientsParams::new());
     model.visit(&mut collect);
-    mean.map(&mut Joining { parameters: collect.0, share, level })
+    mean.map(&mut AddToMean { parameters: collect.0, share, level })
 }
 
 /// Collects the parameters of a model as if they were gradients.
-struct Collect(GradientsParams);
+struct CollectParameters(GradientsParams);
 
-impl ModuleVisitor for Collect {
+impl ModuleVisitor for CollectParameters {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         self.0.register(param.id, inner(param.val()));
     }
 }
 
-struct Joining {
+struct AddToMean {
     parameters: GradientsParams,
     share: f64,
     level: Option<Level>,
 }
 
-impl ModuleMapper for Joining {
+impl ModuleMapper for AddToMean {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let Some(joining) = self.parameters.remove::<D>(param.id) else { return param };
         changed(param, |_, mean| match self.share {

@@ -27,8 +27,8 @@ use crate::output::OutputError;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::weights::WeightsError;
-use checkpoint::{Best, Checkpoint, Files, State, Writer};
-use gradients::{BatchGradients, together};
+use checkpoint::{BestLoss, Checkpoint, Files, State, Writer};
+use gradients::{BatchGradients, combine};
 use learner::Learner;
 use ranks::Ranks;
 pub use settings::{KeepRule, Settings};
@@ -311,7 +311,7 @@ impl<'a> Trainer<'a> {
                     false => batch.weights.iter().map(|weight| f64::from(*weight)).sum(),
                 };
                 let own = BatchGradients { loss, gradients, weight, positions, stop };
-                let all = together(self.job.ranks, own, self.learner.model(), &mut self.sums);
+                let all = combine(self.job.ranks, own, self.learner.model(), &mut self.sums);
                 (positions, self.stop) = (all.positions, all.stop);
                 self.count(step, all.loss)?;
                 (all.gradients, touched)
@@ -329,7 +329,7 @@ impl<'a> Trainer<'a> {
     ) -> Result<(f64, LossGradients), DeviceError> {
         let model = self.learner.model();
         let logits = outputs(model, batch)?;
-        let [sum, count] = choices.reported(&logits);
+        let [sum, count] = choices.sum_losses(&logits);
         let forces = choices.logit_gradients(&logits);
         let loss = if count > 0.0 { sum / count } else { 0.0 };
         Ok((loss, model.loss_gradients(&batch.inputs, Aim::Forces(&forces))))
@@ -414,7 +414,7 @@ impl<'a> Trainer<'a> {
             is_best = self.state.best.is_none_or(|best| losses.target < best.loss);
             self.state.unimproved = if is_best { 0 } else { self.state.unimproved + 1 };
             if is_best {
-                self.state.best = Some(Best { step, loss: losses.target });
+                self.state.best = Some(BestLoss { step, loss: losses.target });
             }
         }
         watch.row(&row);

@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::model::ops::steps::{AdaGrad, Adam, Sgd, Step};
-use crate::model::ops::{lent_mut, take_step};
+use crate::model::ops::{borrow_mut, take_step};
 use crate::model::{
     Compute, Level, Model, Names, TouchedRows, dense_rows, is_gpu, on_host, to_host,
 };
@@ -30,7 +30,8 @@ pub struct Settings {
     pub beta2: f64,
     /// Keeps divisors away from zero.
     pub epsilon: f64,
-    /// Multiplied by the learning rate, or added to the gradient: see [`OptimizerName::decays_apart`].
+    /// Multiplied by the learning rate, or added to the gradient: see
+    /// [`OptimizerName::has_decoupled_decay`].
     pub weight_decay: f64,
     /// Whether Adam corrects its means for their start at zero.
     pub bias_correction: bool,
@@ -82,20 +83,20 @@ impl OptimizerName {
     }
 
     /// Whether weights decay by the learning rate, outside of the gradients.
-    pub fn decays_apart(self) -> bool {
+    pub fn has_decoupled_decay(self) -> bool {
         matches!(self, OptimizerName::AdamW | OptimizerName::RAdam | OptimizerName::Ranger)
     }
 }
 
 impl Settings {
     /// Usual values of the method, without clips.
-    pub fn usual(name: OptimizerName) -> Self {
+    pub fn default_of(name: OptimizerName) -> Self {
         Self {
             name,
             beta1: if name == OptimizerName::Ranger { 0.95 } else { 0.9 },
             beta2: 0.999,
             epsilon: 1e-8,
-            weight_decay: if name.decays_apart() { 0.01 } else { 0.0 },
+            weight_decay: if name.has_decoupled_decay() { 0.01 } else { 0.0 },
             bias_correction: true,
             average_decay: None,
             clip: 0.0,
@@ -133,7 +134,7 @@ impl Settings {
             OptimizerName::AdaGrad => AdaGrad::at(rate, epsilon, weight_decay, clip),
             OptimizerName::Sgd => Sgd::at(rate, beta1, weight_decay, clip),
             _ => {
-                let (decay, coupled_decay) = match name.decays_apart() {
+                let (decay, coupled_decay) = match name.has_decoupled_decay() {
                     true => (weight_decay, 0.0),
                     false => (0.0, weight_decay),
                 };
@@ -203,8 +204,8 @@ impl State {
             None => (0..count as u32).filter(is_behind).collect(),
         };
         let mut parameter = parameter.into_dispatch();
-        let p = lent_mut(&mut parameter).expect(ON_HOST);
-        let states = arrays.iter_mut().map(|it| lent_mut(it).expect(ON_HOST)).collect();
+        let p = borrow_mut(&mut parameter).expect(ON_HOST);
+        let states = arrays.iter_mut().map(|it| borrow_mut(it).expect(ON_HOST)).collect();
         let rows_taken = (&behind[..], &mut taken[..]);
         match gradient {
             Some(gradient) => on_host(gradient, |g| {

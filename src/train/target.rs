@@ -133,7 +133,7 @@ pub(super) fn losses(
         let logits = outputs(&model, batch).expect("a device that computes losses");
         let error = |logit: f32, won: f32| (sigmoid(logit.into()) - f64::from(won)).powi(2);
         if let Some(choices) = &batch.choices {
-            let [sum, count] = choices.reported(&logits);
+            let [sum, count] = choices.sum_losses(&logits);
             sums[1] = [sums[1][0] + sum, sums[1][1] + count];
             for (row, won) in choices.roots().zip(&batch.results[..]) {
                 sums[0][0] += error(logits[row], *won);

@@ -42,11 +42,11 @@ fn tails_and_holm() {
     }
     // The smallest against 0.05 / 4, the next against 0.05 / 3, ...
     let standing =
-        |all: &[f64]| chance::standing(&all.iter().copied().map(Some).collect::<Vec<_>>());
+        |all: &[f64]| chance::are_significant(&all.iter().copied().map(Some).collect::<Vec<_>>());
     assert_eq!(standing(&[0.04, 0.012, 0.5, 0.016]), [false, true, false, true]);
     assert_eq!(standing(&[0.04, 0.013, 0.5, 0.001]), [false, true, false, true]);
     assert_eq!(standing(&[0.04, 0.013, 0.5, 0.02]), [false; 4]);
-    assert_eq!(chance::standing(&[None, Some(0.04)]), [false, true]);
+    assert_eq!(chance::are_significant(&[None, Some(0.04)]), [false, true]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use nnuance::hce::{self, HceWeights};
 use nnuance::loader::{Part, Plan, collect};
 use nnuance::report::estimate::Estimate;
 use nnuance::report::fit::fit;
-use nnuance::report::{Comparison, Predictions, Truth, chance, compare};
+use nnuance::report::{Comparison, PositionFacts, Predictions, chance, compare};
 use nnuance::sample::Sample;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -75,7 +75,7 @@ impl Population {
         }
         let evaluations = self.names.iter().zip(cp).map(|(name, cp)| Predictions::new(*name, cp));
         let evaluations: Vec<Predictions> = evaluations.collect();
-        let truth = Truth::of_games(&results, &groups, "games");
+        let truth = PositionFacts::of_games(&results, &groups, "games");
         compare(&evaluations, &truth).expect("a comparison")
     }
 
@@ -155,7 +155,7 @@ fn false_winner(population: &Population, comparison: &Comparison) -> bool {
         Some(chance::two_sided(z, pair.difference.groups as f64 - 1.0))
     };
     let probabilities: Vec<Option<f64>> = ranked.windows(2).map(p).collect();
-    chance::standing(&probabilities).contains(&true)
+    chance::are_significant(&probabilities).contains(&true)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use nnuance::report::estimate::Groups;
 use nnuance::report::fit::{fit, near};
 use nnuance::report::html::{self, Run};
 use nnuance::report::{
-    ComparisonInputs, DeepComparison, Predictions, Truth, Values, compare, deep, part,
+    ComparisonInputs, DeepComparison, PositionFacts, Predictions, Values, compare, deep, part,
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -57,9 +57,9 @@ impl World {
         Self { evaluations, results, groups, phases, games_known: true }
     }
 
-    fn truth(&self) -> Truth {
-        let truth = Truth::of_games(&self.results, &self.groups, "held-out games");
-        Truth { games_known: self.games_known, ..truth }
+    fn truth(&self) -> PositionFacts {
+        let truth = PositionFacts::of_games(&self.results, &self.groups, "held-out games");
+        PositionFacts { games_known: self.games_known, ..truth }
     }
 
     fn deep(&self, reference: Option<usize>) -> DeepComparison {

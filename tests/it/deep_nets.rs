@@ -288,7 +288,7 @@ fn steps_of_adam() {
         [(OptimizerName::AdamW, true), (OptimizerName::AdamW, false), (OptimizerName::Adam, true)]
     {
         for clip in [0.0, 0.3] {
-            let usual = Settings::usual(name);
+            let usual = Settings::default_of(name);
             let settings = Settings { bias_correction, clip, weight_decay: 0.02, ..usual };
             let plain = stepped(&settings, Compute::Plain);
             for level in Level::available() {

@@ -1,7 +1,8 @@
 //! Elo of matches: digits of fastchess, borders, error rates by simulation.
 
 use nnuance::report::elo::{
-    Decision, Elo, FEW_PAIRS, Meeting, Pairs, Ratings, Sprt, Verdict, expected, ratings,
+    Decision, Elo, FEW_PAIRS, PairedGames, Pairs, PlayerDifference, Ratings, Sprt, expected,
+    ratings,
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -226,9 +227,9 @@ fn round_robin(elo: &[f64], count: u64) -> impl Fn(u64, Option<usize>) -> Rating
         let mut random = random(seed);
         let play = |(players, world): (&[usize; 2], &World)| {
             let pairs = world.play(if players[0] == 0 { 2 * count } else { count }, &mut random);
-            Meeting { players: *players, pairs }
+            PairedGames { players: *players, pairs }
         };
-        let meetings: Vec<Meeting> = couples.iter().zip(&worlds).map(play).collect();
+        let meetings: Vec<PairedGames> = couples.iter().zip(&worlds).map(play).collect();
         ratings(&names, &meetings, zero)
     }
 }
@@ -291,16 +292,16 @@ fn false_winners_among_equal_players() {
 #[test]
 fn two_players_are_a_match() {
     let pairs = Pairs::new([36, 8, 85, 13, 88]);
-    let meetings = [Meeting { players: [1, 0], pairs }];
+    let meetings = [PairedGames { players: [1, 0], pairs }];
     let both = ratings(&names(2), &meetings, Some(0));
     let (elo, found) = (pairs.elo(), both.players[0].elo);
     assert!((elo.value.unwrap() - found.value.unwrap()).abs() < 1e-6, "{elo} {found}");
     // The interval is that of a step in Elo, not in the score, and nearly as wide.
     assert!((elo.half_width().unwrap() / found.half_width().unwrap() - 1.0).abs() < 0.02);
-    let own = Verdict::of_match(["b", "a"], &pairs);
-    assert_eq!(own, Verdict::of_match(["a", "b"], &pairs.reversed()));
+    let own = PlayerDifference::of_match(["b", "a"], &pairs);
+    assert_eq!(own, PlayerDifference::of_match(["a", "b"], &pairs.reversed()));
     assert!(own.decided && own.stronger == "b" && both.verdicts[0].decided);
-    let few = Verdict::of_match(["a", "b"], &Pairs::new([0, 0, 0, 0, FEW_PAIRS - 1]));
+    let few = PlayerDifference::of_match(["a", "b"], &Pairs::new([0, 0, 0, 0, FEW_PAIRS - 1]));
     assert!(!few.decided && few.stronger == "a");
 }
 
@@ -308,7 +309,7 @@ fn two_players_are_a_match() {
 fn ratings_need_points_both_ways() {
     let even = Pairs::new([10, 5, 10, 5, 12]);
     let lost = Pairs::new([40, 0, 0, 0, 0]);
-    let meet = |players, pairs| Meeting { players, pairs };
+    let meet = |players, pairs| PairedGames { players, pairs };
     // Weak player d, strong e, and f without games.
     let meetings = [
         meet([0, 1], even),
@@ -338,7 +339,7 @@ fn ratings_need_points_both_ways() {
 #[test]
 fn intransitive_results_widen_the_intervals() {
     let won = Pairs::new([5, 5, 20, 30, 40]);
-    let circle = [[0, 1], [1, 2], [2, 0]].map(|players| Meeting { players, pairs: won });
+    let circle = [[0, 1], [1, 2], [2, 0]].map(|players| PairedGames { players, pairs: won });
     let found = ratings(&names(3), &circle, Some(0));
     // Pairs score 0.7375 on average, with a variance of 0.0742.
     let (n, score) = (100.0, 0.7375_f64);
@@ -357,7 +358,7 @@ fn intransitive_results_widen_the_intervals() {
     let far = Pairs::new([0, 0, 5, 100, 400]);
     let near = Pairs::new([30, 50, 60, 40, 20]);
     let meetings = [([0, 1], near), ([1, 2], won), ([0, 2], far)];
-    let meetings = meetings.map(|(players, pairs)| Meeting { players, pairs });
+    let meetings = meetings.map(|(players, pairs)| PairedGames { players, pairs });
     let found = ratings(&names(3), &meetings, None);
     let verdict = &found.verdicts[0];
     assert_eq!((&verdict.stronger[..], &verdict.weaker[..], verdict.decided), ("a", "b", false));

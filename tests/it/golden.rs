@@ -73,7 +73,7 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
         optimizer: optimizer::Settings {
             bias_correction,
             clip: 1.98,
-            ..optimizer::Settings::usual(OptimizerName::AdamW)
+            ..optimizer::Settings::default_of(OptimizerName::AdamW)
         },
         validate_every: 1,
         checkpoint_every: 100,

@@ -91,7 +91,7 @@ fn arrays_have_clips_and_rates() {
 #[test]
 fn ten_steps_of_every_net() {
     let Some(gpu) = gpu() else { return };
-    let settings = Settings { clip: 1.98, ..Settings::usual(OptimizerName::AdamW) };
+    let settings = Settings { clip: 1.98, ..Settings::default_of(OptimizerName::AdamW) };
     for (net, seed) in nets().into_iter().filter(|(net, _)| net.buckets > 1) {
         let train = |device: &Device, compute| {
             let mut model = model(&net, &drawn::weights(&net, seed), device, compute);

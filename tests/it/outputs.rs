@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output as Ended, Stdio};
 
-use nnuance::output::same;
+use nnuance::output::is_same;
 
 use crate::program::{self, names};
 
@@ -89,14 +89,14 @@ fn two_names_of_one_file() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(".", at.join("link")).unwrap();
     for other in ["./b.txt", "sub/../b.txt"].into_iter().chain(cfg!(unix).then_some("link/b.txt")) {
-        assert!(same(&at.join("b.txt"), &at.join(other)), "{other}");
+        assert!(is_same(&at.join("b.txt"), &at.join(other)), "{other}");
         fails(at, &format!("data sample a.txt --share 0.5 -o b.txt --rest {other}"));
         assert!(!at.join("b.txt").exists());
         let input = other.replace("b.txt", "a.txt");
         let said = fails(at, &format!("data convert a.txt -o {input} --overwrite"));
         assert!(said.contains("input"), "{said}");
     }
-    assert!(!same(&at.join("a.txt"), &at.join("b.txt")));
+    assert!(!is_same(&at.join("a.txt"), &at.join("b.txt")));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use nnuance::loss::sigmoid;
 use nnuance::report::estimate::{Groups, Means};
 use nnuance::report::fit::{fit, loss, near};
 
-use nnuance::report::{Predictions, Truth, compare, part};
+use nnuance::report::{PositionFacts, Predictions, compare, part};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -114,7 +114,7 @@ fn scales_are_cross_fitted() {
             cp.push(300.0 * (strength + 4.0 * (uniform(&mut random) - 0.5)));
         }
     }
-    let truth = Truth::of_games(&results, &groups, "held-out games");
+    let truth = PositionFacts::of_games(&results, &groups, "held-out games");
     let loss =
         |evaluation: Predictions| compare(&[evaluation], &truth).unwrap().evaluations[0].loss.mean;
     let mut sum = 0.0;

@@ -101,7 +101,9 @@ fn harness(language: Language, net: &Architecture) -> String {
     };
     assert!(harness.contains(moved));
     let harness = match net.inputs.is_pieces() {
-        true => harness.replace("FINISH", if net.inputs.kings().matter() { finish } else { "" }),
+        true => {
+            harness.replace("FINISH", if net.inputs.kings().has_effect() { finish } else { "" })
+        }
         // Changes by a move are found on the board after it.
         false if language == Language::C => harness.replace(moved, "").replace("FINISH", updated),
         false => harness.replace(moved, "_ = (piece, colour)").replace("FINISH", updated),

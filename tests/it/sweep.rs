@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nnuance::report::seeds::{SeedSpread, contest};
-use nnuance::report::{Predictions, Truth, sums};
+use nnuance::report::{PositionFacts, Predictions, sums};
 use nnuance::run::sweep::Axis;
 use serde_json::Value;
 
@@ -79,8 +79,8 @@ impl World {
         }
     }
 
-    fn truth(&self) -> Truth {
-        Truth::of_games(&self.results, &self.groups, "test games")
+    fn truth(&self) -> PositionFacts {
+        PositionFacts::of_games(&self.results, &self.groups, "test games")
     }
 
     /// Centipawns of the result with some noise.
@@ -113,7 +113,7 @@ fn draw(place: u64, stream: u64) -> f64 {
 #[test]
 fn differences_stand_against_games_and_seeds() {
     let world = World::new();
-    let of = |noises: [&[f64]; 2], truth: &Truth| {
+    let of = |noises: [&[f64]; 2], truth: &PositionFacts| {
         let sums = noises.map(|noises| {
             let seeds = noises.iter().zip(noises[0] as u64..);
             let sums = seeds.map(|(noise, seed)| world.sums(&world.evaluation("it", *noise, seed)));
@@ -130,8 +130,8 @@ fn differences_stand_against_games_and_seeds() {
     let found = of([&[300.0, 310.0, 900.0], &[320.0, 890.0, 1200.0]], &world.truth());
     assert!(!found.games.contains_zero() && found.seeds.expect("seeds").contains_zero());
     assert!(!found.decided);
-    let unknown = Truth { games_known: false, ..world.truth() };
-    let doubted = Truth { doubt: Some("they were seen".into()), ..world.truth() };
+    let unknown = PositionFacts { games_known: false, ..world.truth() };
+    let doubted = PositionFacts { doubt: Some("they were seen".into()), ..world.truth() };
     for truth in [unknown, doubted] {
         assert!(!of([&good, &bad], &truth).decided);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use nnuance::hce::HceWeights;
 use nnuance::loader::{Part, Plan, collect};
-use nnuance::report::{Predictions, Truth, Values, compare};
+use nnuance::report::{PositionFacts, Predictions, Values, compare};
 use nnuance::sample::Sample;
 use nnuance::terms::EngineTerms;
 use nnuance::train::checkpoint::Checkpoint;
@@ -108,7 +108,7 @@ fn comparison_equals_the_tuned_engine() {
     let evaluation = Predictions::of("engine", Values::Cp(values));
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
-    let truth = Truth::of_games(&results, &groups, "positions");
+    let truth = PositionFacts::of_games(&results, &groups, "positions");
     let expected = compare(&[evaluation], &truth).unwrap();
     let expected = serde_json::to_value(&expected).unwrap();
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nnuance::format::{binpack, viriformat};
-use nnuance::report::{Comparison, Predictions, Truth, compare};
+use nnuance::report::{Comparison, PositionFacts, Predictions, compare};
 use nnuance::sample::Sample;
 use nnuance::sketch::Sketch;
 use rand::{Rng, SeedableRng};
@@ -43,11 +43,11 @@ fn world(games: u64, noises: &[f64]) -> World {
 }
 
 impl World {
-    fn truth(&self) -> Truth {
-        Truth::of_games(&self.results, &self.groups, "games")
+    fn truth(&self) -> PositionFacts {
+        PositionFacts::of_games(&self.results, &self.groups, "games")
     }
 
-    fn compare(&self, truth: &Truth) -> Comparison {
+    fn compare(&self, truth: &PositionFacts) -> Comparison {
         compare(&self.evaluations, truth).unwrap()
     }
 }
@@ -56,14 +56,17 @@ impl World {
 #[test]
 fn doubts_leave_pairs_undecided() {
     let good = world(100, &[0.0, 6.0]);
-    let decided = |world: &World, truth: &Truth| world.compare(truth).pairs[0].decided;
+    let decided = |world: &World, truth: &PositionFacts| world.compare(truth).pairs[0].decided;
     assert!(decided(&good, &good.truth()));
     assert!(decided(&world(30, &[0.0, 6.0]), &world(30, &[0.0, 6.0]).truth()));
-    let unknown = Truth { games_known: false, ..good.truth() };
+    let unknown = PositionFacts { games_known: false, ..good.truth() };
     assert!(!decided(&good, &unknown));
     let json = serde_json::to_value(good.compare(&unknown)).unwrap();
     assert_eq!(json["evaluations"][0]["loss"]["interval_is_lower_bound"], true);
-    assert!(!decided(&good, &Truth { doubt: Some("of the results".into()), ..good.truth() }));
+    assert!(!decided(
+        &good,
+        &PositionFacts { doubt: Some("of the results".into()), ..good.truth() }
+    ));
     for games in [3, 29] {
         let few = world(games, &[0.0, 6.0]);
         assert!(!decided(&few, &few.truth()), "{games}");
@@ -100,7 +103,7 @@ fn verdicts_are_corrected_together() {
         // Pairs of four, by rank: 0-1, 0-2, 0-3, 1-2, 1-3, 2-3.
         let neighbours = [0, 3, 5].map(|place| &comparison.pairs[place]);
         let p = neighbours.map(|pair| pair.difference.p);
-        let standing = nnuance::report::chance::standing(&p);
+        let standing = nnuance::report::chance::are_significant(&p);
         for ((pair, p), stands) in neighbours.iter().zip(p).zip(standing) {
             assert_eq!(pair.decided, stands, "{pair:?}");
             assert_eq!(pair.decided, pair.why.is_none());

@@ -158,7 +158,7 @@ pub fn make(
     job: impl Fn(&dyn Progress) -> Result<JobReport, EngineError>,
 ) -> Result<ExitCode> {
     let path = &writing.output;
-    let same = input.is_some_and(|input| output::same(input, path));
+    let same = input.is_some_and(|input| output::is_same(input, path));
     ensure!(!same, "{} is the input, too; name another file with --out", path.display());
     let report = resumable(path, writing.overwrite, || job(&Terminal::that_stops()))?;
     if report.stopped {

@@ -162,7 +162,7 @@ impl Files {
         let standard = output::is_standard(path);
         if !standard {
             // An input may be a device, which can be read and written.
-            let same = |input: &&PathBuf| output::same(input, path) && !output::is_device(path);
+            let same = |input: &&PathBuf| output::is_same(input, path) && !output::is_device(path);
             if let Some(input) = self.inputs.files.iter().find(same) {
                 bail!("the output {} is also an input; choose another name", input.display());
             }
@@ -194,7 +194,7 @@ impl Files {
 
 /// Prints which facts of a format another format lacks.
 fn print_losses(from: &Format, to: &Format) {
-    let lost = data::lost(from, to);
+    let lost = data::lost_facts(from, to);
     if !lost.is_empty() {
         eprintln!("{} does not hold {}, which {} may", to.name, lost.join(", "), from.name);
     }

@@ -10,7 +10,7 @@ use super::io::{Files, OutputFile, count, share};
 use crate::data::{self, extract::Extract};
 use crate::format::Presence;
 use crate::loader::{CustomFilter, Filter, RejectCounts, Split};
-use crate::output::{is_standard, same};
+use crate::output::{is_same, is_standard};
 use crate::registry::NamedValue;
 use crate::sample::{Sample, mix};
 
@@ -181,7 +181,7 @@ pub struct SampleArgs {
 pub fn sample(SampleArgs { files, share, rest, seed }: SampleArgs) -> Result<ExitCode> {
     let output = &files.writing.output;
     ensure!(
-        rest.as_ref().is_none_or(|rest| !same(output, rest) && !is_standard(rest)),
+        rest.as_ref().is_none_or(|rest| !is_same(output, rest) && !is_standard(rest)),
         "--rest needs a file of its own; name another than that of --out"
     );
     let written = files.create()?;

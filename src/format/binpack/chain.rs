@@ -12,10 +12,10 @@ pub const LEAST: usize = 34;
 const PLY: u16 = 0x3fff;
 
 /// Error in a chain: how many of its positions were read, and what is wrong with the next.
-pub type Broken = (usize, String);
+pub type ChainError = (usize, String);
 
 /// Appends the samples of the chain at the start of the bytes; returns its size in bytes.
-pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
+pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
         return Err((0, format!("a chain has {} bytes, expected at least {LEAST}", bytes.len())));

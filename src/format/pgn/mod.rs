@@ -74,7 +74,7 @@ impl PgnReader {
 
 /// The position after the moves of each game, whatever its result: a book of openings.
 pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
-    each(input, |frame| last(frame.whole()?))
+    each(input, |frame| last(frame.bytes()?))
 }
 
 /// Players and results of the games of a file.
@@ -108,7 +108,7 @@ impl Reader for PgnReader {
             return Ok(false);
         }
         let kept = out.len();
-        let read = self.frame.whole().and_then(|text| replay(text, out));
+        let read = self.frame.bytes().and_then(|text| replay(text, out));
         self.games += u64::from(!matches!(read, Ok(Game::Nothing)));
         self.unfinished += u64::from(matches!(read, Ok(Game::Unfinished)));
         read.map(|_| true).map_err(|wrong| {
@@ -138,12 +138,12 @@ enum Game {
 
 /// Appends the samples of a game; some of them even if it is faulty.
 fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, GameError> {
-    let tags = Tags::read(text).map_err(GameError::whole)?;
-    let result = tags.outcome().map_err(GameError::whole)?;
+    let tags = Tags::read(text).map_err(GameError::of_game)?;
+    let result = tags.outcome().map_err(GameError::of_game)?;
     if result == Some(Outcome::Unfinished) {
         return Ok(Game::Unfinished);
     }
-    let chess = start(&tags).map_err(GameError::whole)?;
+    let chess = start(&tags).map_err(GameError::of_game)?;
     let mut tokens = Tokens::new(text, tags.end);
     let mut replay = Replay {
         ply: fields::ply_of(&chess),
@@ -155,13 +155,13 @@ fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, GameError> {
         result,
         ended: None,
     };
-    replay.run(&mut tokens, tags.some).map_err(|reason| wrong(&tokens, &replay.chess, reason))
+    replay.run(&mut tokens, tags.some).map_err(|reason| token_error(&tokens, &replay.chess, reason))
 }
 
 /// The position after the moves of a game with any result; none if there is no game.
 fn last(text: &[u8]) -> Result<Option<Position>, GameError> {
-    let tags = Tags::read(text).map_err(GameError::whole)?;
-    let mut chess = start(&tags).map_err(GameError::whole)?;
+    let tags = Tags::read(text).map_err(GameError::of_game)?;
+    let mut chess = start(&tags).map_err(GameError::of_game)?;
     let (mut tokens, mut some) = (Tokens::new(text, tags.end), tags.some);
     loop {
         let next = match tokens.next() {
@@ -170,13 +170,13 @@ fn last(text: &[u8]) -> Result<Option<Position>, GameError> {
             Ok(Some(_)) => continue,
             Err(reason) => Err(reason),
         };
-        chess.play_unchecked(next.map_err(|reason| wrong(&tokens, &chess, reason))?);
+        chess.play_unchecked(next.map_err(|reason| token_error(&tokens, &chess, reason))?);
         some = true;
     }
 }
 
 /// An error at the last token.
-fn wrong(tokens: &Tokens, chess: &Chess, reason: String) -> GameError {
+fn token_error(tokens: &Tokens, chess: &Chess, reason: String) -> GameError {
     let turn = Some((chess.fullmoves().get(), chess.turn()));
     GameError { at: tokens.start(), turn, reason, at_end: tokens.at_end() }
 }
@@ -309,7 +309,7 @@ impl Scoresheet {
 
     /// Reads a game; none if a text has no game.
     fn read(frame: &Frame) -> Result<Option<Self>, GameError> {
-        let text = frame.whole()?;
+        let text = frame.bytes()?;
         let white_result = match replay(text, &mut Vec::new()) {
             Ok(Game::Whole(white_result)) => Some(white_result.into()),
             Ok(Game::Unfinished) => None,
@@ -317,8 +317,8 @@ impl Scoresheet {
             Err(wrong) if frame.last && wrong.at_end => None,
             Err(wrong) => return Err(wrong),
         };
-        let tags = Tags::read(text).map_err(GameError::whole)?;
-        let start = tags.start().map_err(GameError::whole)?;
+        let tags = Tags::read(text).map_err(GameError::of_game)?;
+        let start = tags.start().map_err(GameError::of_game)?;
         let start = start.map_or(String::new(), |start| start.fen());
         Ok(Some(Self { line: frame.line, white_result, start, tags: tags.texts() }))
     }

@@ -22,10 +22,12 @@ pub struct Frame {
 }
 
 impl Frame {
-    pub fn whole(&self) -> Result<&[u8], GameError> {
+    pub fn bytes(&self) -> Result<&[u8], GameError> {
         match self.too_long {
             false => Ok(&self.text),
-            true => Err(GameError::whole(format!("the game is longer than {} MiB", LONGEST >> 20))),
+            true => {
+                Err(GameError::of_game(format!("the game is longer than {} MiB", LONGEST >> 20)))
+            }
         }
     }
 
@@ -46,7 +48,7 @@ pub struct GameError {
 
 impl GameError {
     /// An error of the game as a whole.
-    pub fn whole(reason: String) -> Self {
+    pub fn of_game(reason: String) -> Self {
         Self { at: 0, turn: None, reason, at_end: false }
     }
 }

@@ -88,7 +88,7 @@ fn is_whole(tensor: &FlexTensor) -> bool {
 }
 
 /// Values of a tensor, row-major, if they are so in memory.
-pub fn lent(tensor: &DispatchTensor) -> Option<&[f32]> {
+pub fn borrow(tensor: &DispatchTensor) -> Option<&[f32]> {
     match &tensor.kind {
         DispatchTensorKind::Flex(BackendTensor::Float(tensor)) if is_whole(tensor) => {
             Some(values(tensor))
@@ -98,7 +98,7 @@ pub fn lent(tensor: &DispatchTensor) -> Option<&[f32]> {
 }
 
 /// Mutable values of a tensor on the CPU; of a copy if it is shared.
-pub fn lent_mut(tensor: &mut DispatchTensor) -> Option<&mut [f32]> {
+pub fn borrow_mut(tensor: &mut DispatchTensor) -> Option<&mut [f32]> {
     let DispatchTensorKind::Flex(BackendTensor::Float(tensor)) = &mut tensor.kind else {
         return None;
     };

@@ -27,7 +27,7 @@ use burn::tensor::Tensor;
 use super::aim::Aim;
 use crate::batch::{OneHot, Touched};
 use cpu::{Kernel, Level, Scratch};
-pub use flex::{lent, lent_mut};
+pub use flex::{borrow, borrow_mut};
 use steps::Step;
 
 /// Inputs of a fused operation from the host: the net, the positions, buffers.

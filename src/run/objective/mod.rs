@@ -18,7 +18,7 @@ use crate::net::Net;
 use crate::search::{self, Evaluate, QuietEnd};
 use crate::weights::Weights;
 
-pub use moves::{Moves, select, teaches};
+pub use moves::{Moves, is_lesson, select};
 pub use quiescence::QuietEnds;
 pub use rounds::Rounds;
 

@@ -22,7 +22,7 @@ pub struct Moves {
 const BOUND: i32 = 50;
 
 /// Whether the winner had a choice in a position, and the move is known.
-pub fn teaches(sample: &Sample) -> bool {
+pub fn is_lesson(sample: &Sample) -> bool {
     let has_choice = |chess: &Chess| shakmaty::Position::legal_moves(chess).len() > 1;
     sample.played.is_some()
         && sample.result == 1.0
@@ -34,7 +34,7 @@ pub fn teaches(sample: &Sample) -> bool {
 /// # Errors
 /// If there are none.
 pub fn select(mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
-    let taught: Vec<bool> = samples.par_iter().map(teaches).collect();
+    let taught: Vec<bool> = samples.par_iter().map(is_lesson).collect();
     let mut taught = taught.into_iter();
     samples.retain(|_| taught.next() == Some(true));
     ensure!(

@@ -18,7 +18,7 @@ use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::{self, Recipe};
 use crate::run::report;
 use crate::train::End;
-use crate::train::checkpoint::{Best, Checkpoint, State};
+use crate::train::checkpoint::{BestLoss, Checkpoint, State};
 use crate::train::direct;
 use crate::train::optimizer::OptimizerName;
 use crate::train::target::targets;
@@ -58,7 +58,7 @@ pub struct NothingLearnt(String);
 
 /// Fails if a net from random weights has learnt nothing.
 pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
-    let Some(Best { step: 0, loss }) = last.state.best.filter(|_| last.state.step > 0) else {
+    let Some(BestLoss { step: 0, loss }) = last.state.best.filter(|_| last.state.step > 0) else {
         return Ok(());
     };
     let config = &recipe.config;
@@ -84,10 +84,10 @@ pub fn finish(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<Fini
     let best = Checkpoint::read(&path)?;
     let State { step, best: lowest, .. } = best.state;
     let what = match lowest {
-        Some(Best { step: 0, loss }) => {
+        Some(BestLoss { step: 0, loss }) => {
             format!("nothing gained, the weights of the start, validation loss {loss:.6}")
         }
-        Some(Best { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
+        Some(BestLoss { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
         None => format!("weights of step {step}"),
     };
     let made = match &run.data.terms {

@@ -85,7 +85,7 @@ impl Direct {
         let [start, mut point] = points(&weights, shape)?;
         let reported = choices.map(|choices| {
             let values = values(pieces, &point).map(|value| value as f32 / shape.scale);
-            choices.reported(&values.collect::<Vec<f32>>())
+            choices.sum_losses(&values.collect::<Vec<f32>>())
         });
         let goal = match choices {
             Some(choices) => Goal::Moves(choices),

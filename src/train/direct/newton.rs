@@ -92,7 +92,7 @@ impl Newton {
         self.damping = first_damping;
         while self.damping <= MOST_DAMPING {
             if let Some(step) = system.solve(self.damping, &downhill) {
-                let there = moved(point, &step, &self.movable);
+                let there = add_step(point, &step, &self.movable);
                 let loss = problem.loss(&there);
                 let fell = before - (loss + self.priced(penalty, &there));
                 if fell > 0.0 || is_taken {
@@ -128,7 +128,8 @@ impl Newton {
     }
 }
 
-/// Standard errors of `movable` weights in centipawns, `None` for the others, infinite for those that neither data nor prior determine.
+/// Standard errors of `movable` weights in centipawns, `None` for the others, infinite for those
+/// that neither data nor prior determine.
 ///
 /// They are the roots of the diagonal of `(J J / s^2 + 1 / prior^2)^-1`, where `J` holds the
 /// derivatives of the errors and `s^2` is the mean squared error. They take the errors of all
@@ -163,7 +164,7 @@ fn penalty(equations: &Equations, problem: &Problem, prior: Option<&Prior>) -> f
 }
 
 /// A point a step away; fixed weights keep their bits.
-fn moved(point: &Point, step: &[f64], movable: &[bool]) -> Point {
+fn add_step(point: &Point, step: &[f64], movable: &[bool]) -> Point {
     let mut there = point.clone();
     for ((weight, step), _) in there.0.iter_mut().zip(step).zip(movable).filter(|it| *it.1) {
         *weight += step;

@@ -113,7 +113,7 @@ fn dispatch(
     scratch: &mut Scratch,
 ) -> f64 {
     let Scratch { single, mixed, sums, partition } = scratch;
-    let together = if kernel.net.is_deep() { 1 } else { ChunkPlan::together(&kernel.net) };
+    let together = if kernel.net.is_deep() { 1 } else { ChunkPlan::parallel_views(&kernel.net) };
     assert!(kernel.net.has_kernels(), "kernels for {}", kernel.net);
     let curve = kernel.net.activation.curve();
     macro_rules! run {
