@@ -1,8 +1,9 @@
-//! Plans of chunks that come once, of nets whose second views follow from the first ones.
+//! Plans of chunks that are used once, of nets whose second views follow from the first ones.
 //!
-//! Such a plan must cost little beside the step. Only the lists of the first view are sorted, named
-//! and inverted: a row of the second view is held by the positions that hold its image in the first,
-//! the [`flipped`] row, or the mirrored one of that. Pairs are found for all positions at once, a bit each, and bits are transposed to lists.
+//! Such a plan must be cheap. Only the lists of the first view are sorted, named and inverted: a
+//! row of the second view is in the lists whose first view has its image, the [`flipped`] row, or
+//! the mirrored one of that. Pairs are found for all positions at once, one bit each, and bits are
+//! transposed to lists.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,7 +15,7 @@ use crate::architecture::{
     Architecture, FirstView, MAX_ACTIVE, MIRRORED, PIECES, flipped, is_mirrored,
 };
 
-/// Rows of inputs and pairs, at most: as many as there are bits for.
+/// Most rows of inputs and pairs: there is a bit for each.
 const ROWS: usize = 1 << 10;
 
 /// Words of 64 positions that are named at a time.
@@ -26,13 +27,13 @@ type Matrix = [[u64; WORDS]; ROWS];
 /// The bits of a position, by row.
 type Named = [u64; ROWS / 64];
 
-/// The first views of a batch. The plan of a chunk is made where it is used.
+/// The first views of a batch. Chunks are planned where they are used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FirstViews {
     pub lists: Vec<FirstView>,
-    /// The output bucket of each position; empty where there is one bucket.
+    /// Output bucket of each position; empty for one bucket.
     pub buckets: Vec<u8>,
-    /// The pairs that plans name, none or with their images.
+    /// Pairs of the plans, none or with their images.
     pub pairs: Arc<Pairs>,
 }
 
@@ -63,20 +64,20 @@ impl FirstViews {
 pub struct FirstPlanner {
     /// The length of each list.
     lengths: Vec<u8>,
-    /// Whether the second view of each list is mirrored otherwise than the first.
+    /// Whether each second view is mirrored differently from the first.
     mirrored: Vec<bool>,
     order: Vec<u16>,
     bits: Box<Matrix>,
-    /// Lists that name pairs, and room behind them.
+    /// Lists that name pairs, with padding.
     short: Vec<FirstView>,
-    /// How many lists hold each row, those that are not mirrored and those that are.
+    /// Number of lists with each row: not mirrored, and mirrored.
     counts: Box<[[u32; 2]; ROWS]>,
-    /// Where these begin.
+    /// Start of each of these.
     starts: Box<[[u32; 2]; ROWS]>,
-    /// The offsets of the lists that hold each row, row after row.
+    /// Offsets of the lists with each row, row after row.
     holders: Vec<u16>,
     unsorted: Vec<Run>,
-    /// Whether lists are written by vector instructions of the machine.
+    /// Whether lists are written with the machine's vector instructions.
     vectors: bool,
 }
 
@@ -100,8 +101,8 @@ impl Default for FirstPlanner {
     }
 }
 
-/// The row of a list of the second view for one of the first, and the other way round. A pair stands
-/// with its [images](Pairs::learn_images).
+/// Converts between rows of the first and the second view. The number of a pair follows from that
+/// of its [images](Pairs::learn_images).
 #[inline(always)]
 fn image(row: u16, mirrored: bool, blank: u16) -> u16 {
     let (of_pair, mirror) = if mirrored { (3, MIRRORED) } else { (1, 0) };
@@ -113,7 +114,7 @@ fn image(row: u16, mirrored: bool, blank: u16) -> u16 {
 const STRIDE: usize = 32;
 
 impl FirstPlanner {
-    /// The same plans without vector instructions of one kind of machine.
+    /// Creates a planner without vector instructions.
     pub fn portable() -> Self {
         Self { vectors: false, ..Self::default() }
     }
@@ -140,13 +141,13 @@ impl FirstPlanner {
         pulp::Arch::new().dispatch(Planning { planner: self, lists, mirrors, buckets, plan });
     }
 
-    /// Puts positions of the same bucket together, short lists first.
+    /// Sorts positions by bucket, short lists first.
     #[inline(always)]
     fn sort(&mut self, buckets: &[u8]) {
         const EACH: usize = MAX_ACTIVE + 1;
         let kinds = buckets.iter().max().map_or(1, |most| usize::from(*most) + 1);
         let mut places = vec![0_u16; kinds * EACH];
-        // Locals, here and below, as the compiler would fetch addresses anew after each write.
+        // Locals, here and below: the compiler would reload addresses after each write.
         let (lengths, order) = (&self.lengths[..], &mut self.order);
         let key = |position: usize, length: u8| {
             let bucket = buckets.get(position).map_or(0, |it| usize::from(*it));
@@ -168,7 +169,7 @@ impl FirstPlanner {
         }
     }
 
-    /// Names pairs in lists wherever it can, behind their other rows.
+    /// Names pairs in lists, behind their other rows.
     #[inline(always)]
     fn name(&mut self, lists: &[FirstView], pairs: &Pairs) {
         let blank = pairs.rows() as u16;
@@ -210,7 +211,7 @@ impl FirstPlanner {
         }
     }
 
-    /// Finds the lists that hold each row in the first view.
+    /// Finds the lists with each row in the first view.
     #[inline(always)]
     fn invert(&mut self, lists: &[FirstView], units: usize) {
         let Self { lengths, mirrored, order, counts, starts, holders, .. } = self;
@@ -249,7 +250,7 @@ impl FirstPlanner {
         }
     }
 
-    /// The holders of each row in all views.
+    /// Joins the holders of each row in all views.
     #[inline(always)]
     fn join<const SPANS: usize>(&mut self, plan: &mut ChunkPlan) {
         let Self { counts, starts, holders, unsorted, .. } = self;
@@ -279,7 +280,7 @@ impl FirstPlanner {
             for (span, of_span) in spans.into_iter().enumerate() {
                 let [first, count] = of_span.map(|it| it as usize);
                 let (by, mut done) = (span.min(1) * UNITS, 0);
-                // Always once: what is written behind the last is overwritten.
+                // At least once: anything behind the last is overwritten.
                 loop {
                     let some: &[u16; STRIDE] = holders[first + done..].first_chunk().expect("room");
                     let to = all[next + done..].first_chunk_mut().expect("room");
@@ -298,8 +299,7 @@ impl FirstPlanner {
     }
 }
 
-/// First and number of the holders of a row: in first views, and in second views that are mirrored like
-/// the first, or otherwise.
+/// Ranges of a row's holders: in first views, and in second views mirrored like the first, or not.
 #[inline(always)]
 fn holder_spans<const SPANS: usize>(
     row: u16,
@@ -319,15 +319,15 @@ fn holder_spans<const SPANS: usize>(
     spans
 }
 
-/// Adds so much to each offset.
+/// Adds a number to each offset.
 #[inline(always)]
 fn add(offsets: [u16; STRIDE], by: usize) -> [u16; STRIDE] {
-    // Of four offsets at a time none overflows. Of single ones the compiler would add one by one.
+    // Four offsets at a time cannot overflow; single ones would not be vectorised.
     let fours: [u64; STRIDE / FOUR] = pulp::cast(offsets);
     pulp::cast(fours.map(|four| four + by as u64 * 0x0001_0001_0001_0001))
 }
 
-/// A plan on its way.
+/// A plan in progress.
 struct Planning<'a> {
     planner: &'a mut FirstPlanner,
     lists: &'a [FirstView],
@@ -336,7 +336,7 @@ struct Planning<'a> {
     plan: &'a mut ChunkPlan,
 }
 
-/// Inlined where the vector instructions of the machine may be used.
+/// Inlined into code that may use the machine's vector instructions.
 impl pulp::NullaryFnOnce for Planning<'_> {
     type Output = ();
 
@@ -347,7 +347,7 @@ impl pulp::NullaryFnOnce for Planning<'_> {
         planner.lengths.resize(lists.len(), 0);
         planner.mirrored.clear();
         planner.mirrored.resize(lists.len(), false);
-        // No closures: what is not inlined does not use the instructions.
+        // No closures: only inlined code uses the instructions.
         for (length, list) in planner.lengths.iter_mut().zip(lists) {
             *length = list.partition_point(|row| *row < PIECES as u16) as u8;
         }
@@ -444,8 +444,8 @@ fn write_entries<const VIEWS: usize>(
     }
 }
 
-/// Writes the names that bits say: first the rows of the lists that are left, then pairs, then blanks.
-/// Behind the last list there is room.
+/// Writes the names of set bits: the rows that are left, then pairs, then blanks. There is padding
+/// behind the last list.
 #[inline(always)]
 fn write_names(
     bits: &mut Matrix,
@@ -475,7 +475,7 @@ fn write_names(
     }
 }
 
-/// The bits of a position, of a transposed matrix.
+/// Bits of a position in a transposed matrix.
 #[inline(always)]
 fn named(bits: &Matrix, position: usize) -> Named {
     std::array::from_fn(|word| bits[64 * word + position % 64][position / 64 % WORDS])
@@ -583,7 +583,7 @@ mod vectors {
     /// Swaps the upper bits of rows with the lower ones of those so far `apart`.
     #[target_feature(enable = "avx512f")]
     fn swap<const STEP: u32, const APART: usize>(rows: &mut [__m512i; 8], mask: u64) {
-        /// The first where the third has a bit, else the second.
+        /// Selects the first where the third has a bit, else the second.
         const CHOOSE: i32 = 0b1110_0100;
         let mask = _mm512_set1_epi64(mask as i64);
         for row in (0..8).filter(|row| row & APART == 0) {

@@ -1,16 +1,16 @@
-//! Inputs that many positions share, two by two.
+//! Pairs of inputs that are often active together.
 //!
-//! Groups of pieces recur: a castled king with its pawns, rooks at home. A pair stands for two inputs
-//! that are often one together, or for two smaller groups, and its row for the sum of theirs. Lists
-//! that name pairs are shorter, and sums over them are the same: a step first adds up the rows of the
-//! pairs, each from its two parents, and ends by handing the gradient of each to these.
+//! Groups of pieces recur: a castled king with its pawns, rooks at home. A pair represents two
+//! inputs that are often active together, or two smaller groups; its row is the sum of theirs.
+//! Lists with pairs are shorter, and have the same sums: a step first computes the rows of the
+//! pairs, each from its two parents, and ends by adding the gradient of each to these.
 //!
-//! A row that counts several times is a pair too: the multiple of c is one of c - 1 and the row.
+//! A row that counts c times is a pair, too: of the row that counts c - 1 times, and the row.
 //!
-//! All rows of a list belong to one king bucket, so that each of these has pairs of its own.
+//! All rows of a list belong to one king bucket, so each king bucket has its own pairs.
 //!
-//! Pairs are found as byte-pair encoding finds its tokens (P. Gage, "A New Algorithm for Data
-//! Compression", 1994): the two that stand together in most lists become one, again and again.
+//! Pairs are found by byte-pair encoding (P. Gage, "A New Algorithm for Data Compression", 1994):
+//! the two rows that occur together in most lists are joined, again and again.
 
 use std::ops::Range;
 
@@ -20,25 +20,25 @@ use super::plan::{UNITS, Word};
 use super::{Active, Indices};
 use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flipped};
 
-/// Pairs of a king bucket, at most, where chunks are planned once: the rows of more would not stay in
-/// the first cache. Lists of several sets are longer and worth twice as many.
+/// Most pairs of a king bucket if chunks are planned once: the rows of more would exceed the
+/// first-level cache. Lists of several sets are longer and may have twice as many.
 pub fn most_pairs(net: &Architecture) -> usize {
     if net.inputs.is_pieces() { 256 } else { 512 }
 }
 
-/// Words of 64 lists each that are shortened at a time.
+/// Words of 64 lists that are shortened at a time.
 const WORDS: usize = 4;
 
-/// Rows, at most, that 16 bits can name in units of a plan, one more behind them.
+/// Most rows that 16 bits can number in units of a plan, with one more behind them.
 const NEAR: usize = (1 << 16) / UNITS - 1;
 
-/// The largest multiple of a row; what is beyond takes several places.
+/// The largest multiple of a row; higher counts take several places.
 const MOST_TIMES: u8 = 32;
 
-/// Rows, at most, of sets of many rows that pairs of a king bucket may name: the most frequent ones.
+/// Most rows of large sets that pairs of a king bucket may contain: the most frequent ones.
 const FREQUENT: usize = 512;
 
-/// The lists of some that name a row.
+/// The lists that contain a row, as bits.
 pub type Bits = [u64; WORDS];
 
 /// The pairs of a net's inputs.
@@ -46,8 +46,8 @@ pub type Bits = [u64; WORDS];
 pub struct Pairs {
     /// Rows without pairs.
     inputs: usize,
-    /// The number of each input's double, and its largest multiple, 1 or more; empty if no list names an
-    /// input more than once.
+    /// Number of each input's double, and its largest multiple, 1 or more; empty if inputs never
+    /// repeat.
     multiples: Vec<(u32, u8)>,
     /// The parents of each pair, inputs or earlier pairs: multiples, then king bucket by king bucket.
     parents: Vec<[u32; 2]>,
@@ -55,8 +55,7 @@ pub struct Pairs {
     groups: Vec<Group>,
 }
 
-/// The rows that pairs of a king bucket stand for. Their local numbers are those of its inputs, of
-/// multiples, and of its pairs.
+/// The rows in pairs of a king bucket. Local numbers are those of its inputs, multiples and pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Group {
     /// The local number of each input and multiple, or [`OUTSIDE`].
@@ -67,19 +66,19 @@ struct Group {
     pairs: Vec<[u16; 2]>,
 }
 
-/// The local number of a row that stays as it is.
+/// The local number of a row without pairs.
 const OUTSIDE: u16 = u16::MAX;
 
 impl Pairs {
-    /// The pairs that shorten these lists most, so many at most for each king bucket; and, if a list
-    /// may name a row more than once, the multiples that occur.
+    /// Learns the pairs that shorten these lists most, at most `most` for each king bucket; and the
+    /// multiples that occur, if rows may repeat.
     pub fn learn(net: &Architecture, lists: &Active, most: usize) -> Self {
         Self::learn_any(net, lists, most, 1)
     }
 
-    /// The same, but each pair has its images beside it, for [plans of first views](super::FirstPlanner):
-    /// the pair of [`flipped`] rows has the number with another last bit; where inputs are mirrored, that
-    /// of mirrored rows has another last but one. A pair may be its own image, and stand there twice.
+    /// The same with the images of each pair, for [plans of first views](super::FirstPlanner): the
+    /// number of the pair of [`flipped`] rows differs in the last bit, and that of mirrored rows in
+    /// the last but one. A pair may be its own image, and occurs twice then.
     ///
     /// # Panics
     /// If the lists are not those of both views.
@@ -96,7 +95,7 @@ impl Pairs {
         }
     }
 
-    /// `names` is the largest number that lists hold.
+    /// Learns pairs; `names` is the largest number in lists.
     fn learn_of<I: Word>(
         net: &Architecture,
         lists: &Active,
@@ -127,7 +126,7 @@ impl Pairs {
         let taken = inputs + parents.len();
         let near = NEAR.saturating_sub(taken) / kings;
         let far = names.saturating_sub(taken) / kings;
-        // Names in small units are read faster: worth a few pairs, but not half of them.
+        // Small units are read faster, which is worth a few pairs, but not half of them.
         let most = if 2 * near > most { most.min(near) } else { most.min(far) };
         let learnt: Vec<(Group, Vec<[u16; 2]>)> = samples
             .into_par_iter()
@@ -159,7 +158,7 @@ impl Pairs {
         Self { inputs, ..Self::default() }
     }
 
-    /// Whether there are any.
+    /// Whether there are any pairs.
     pub fn any(&self) -> bool {
         !self.parents.is_empty()
     }
@@ -194,8 +193,8 @@ impl Pairs {
         self.inputs + self.parents.len()
     }
 
-    /// Names pairs in lists of pieces wherever it can, in the order of their rows, behind the inputs of
-    /// which there are no pairs. Blank places, which come last, then hold the number of all rows.
+    /// Replaces inputs by pairs in lists of pieces, in the order of their rows, behind the inputs
+    /// without pairs. Blank places, which come last, then have the number of all rows.
     #[inline(always)]
     pub fn shorten(&self, lists: &mut Active, bits: &mut Vec<Bits>) {
         if !self.any() {
@@ -223,8 +222,7 @@ impl Pairs {
         });
     }
 
-    /// Fills lists with rows, those of each up to its end, and names multiples and pairs
-    /// wherever it can.
+    /// Fills lists with rows, each up to its end, and replaces them by multiples and pairs.
     #[inline(always)]
     pub fn list(&self, rows: &[Row], ends: &[usize], lists: &mut Active, bits: &mut Vec<Bits>) {
         lists.indices.clear(self.rows(), ends.len() * lists.places);
@@ -257,7 +255,7 @@ impl Pairs {
                     let local = group.local.get(name).copied().unwrap_or(OUTSIDE);
                     match bits.get_mut(usize::from(local)).map(|it| &mut it[number / 64 % WORDS]) {
                         Some(word) if *word & bit == 0 => *word |= bit,
-                        // Of no pair, or named again.
+                        // Without pairs, or repeated.
                         _ => {
                             list[length] = I::of(name);
                             length += 1;
@@ -269,9 +267,9 @@ impl Pairs {
         })
     }
 
-    /// Names pairs in lists, king bucket by king bucket. `write` sets a bit for each number that may be
-    /// of a pair, and leaves others, as many as it returns, in the list. Returns the length of the
-    /// longest list.
+    /// Replaces rows by pairs, king bucket by king bucket. `write` sets a bit for each number in
+    /// pairs, and leaves the others, whose number it returns, in the list. Returns the length of
+    /// the longest list.
     #[inline(always)]
     fn name<I: Word>(
         &self,
@@ -320,7 +318,7 @@ impl Pairs {
     }
 }
 
-/// Images of a pair, itself among them.
+/// Images of a pair, including itself.
 fn images(net: &Architecture) -> usize {
     if net.inputs.kings().mirror { 4 } else { 2 }
 }
@@ -331,7 +329,7 @@ fn image(row: u16, which: usize) -> u16 {
     if which & 2 == 0 { row } else { row ^ MIRRORED }
 }
 
-/// Replaces the bits of both parents by one of their pair; those of pairs come last.
+/// Replaces the bits of both parents by their pair's, pairs of pairs last.
 #[inline(always)]
 fn join(pairs: &[[u16; 2]], bits: &mut [Bits]) {
     let first = bits.len() - pairs.len();
@@ -347,7 +345,7 @@ fn join(pairs: &[[u16; 2]], bits: &mut [Bits]) {
     }
 }
 
-/// How often a list names each row at most, up to [`MOST_TIMES`].
+/// Largest count of each row in a list, up to [`MOST_TIMES`].
 fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
     let (mut largest, mut counts) = (vec![1_u8; inputs], vec![0_u8; inputs]);
     for list in samples.iter().flatten() {
@@ -362,7 +360,7 @@ fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
 }
 
 impl Group {
-    /// The inputs of a king bucket that pairs may name, and their multiples, whose parents these are.
+    /// The inputs of a king bucket in pairs, and their multiples with these parents.
     fn new(net: &Architecture, king: usize, lists: &[Vec<u32>], multiples: &[[u32; 2]]) -> Self {
         let (few, mut local) = (net.inputs.few_rows(king), vec![OUTSIDE; net.rows()]);
         few.iter().for_each(|rows| local[rows.clone()].fill(0));
@@ -380,7 +378,7 @@ impl Group {
 }
 
 impl Group {
-    /// Lets the rows that no pair names stay as they are: lists are named faster.
+    /// Excludes rows without pairs, which makes naming faster.
     fn leave_out_others(&mut self, pairs: &[[u16; 2]]) {
         let mut is_named = vec![false; self.rows.len() + pairs.len()];
         pairs.iter().flatten().for_each(|parent| is_named[usize::from(*parent)] = true);
@@ -389,7 +387,7 @@ impl Group {
         }
     }
 
-    /// The local numbers of what a list names, each once: multiples of rows that it names again.
+    /// The distinct local numbers in a list: multiples of repeated rows.
     fn named(&self, list: &[u32], multiples: &[(u32, u8)]) -> Vec<u16> {
         let mut rows = list.to_vec();
         rows.sort_unstable();
@@ -405,7 +403,7 @@ impl Group {
     }
 }
 
-/// The rows outside of some ranges that lists name most often, [`FREQUENT`] at most.
+/// The most frequent rows outside of some ranges, at most [`FREQUENT`].
 fn most_frequent(inputs: usize, lists: &[Vec<u32>], few: &[Range<usize>]) -> Vec<usize> {
     if few.iter().map(|rows| rows.len()).sum::<usize>() == inputs {
         return Vec::new();
@@ -419,7 +417,7 @@ fn most_frequent(inputs: usize, lists: &[Vec<u32>], few: &[Range<usize>]) -> Vec
     rows
 }
 
-/// The pairs that shorten lists of one king bucket most, each with so many images. Returns their
+/// The pairs that shorten lists of one king bucket most, each with its images. Returns their
 /// parents, local.
 fn learnt(
     group: &Group,
@@ -429,7 +427,7 @@ fn learnt(
     images: usize,
 ) -> Vec<[u16; 2]> {
     let lists: Vec<Vec<u16>> = lists.iter().map(|list| group.named(list, multiples)).collect();
-    // Rows that do not occur take no room.
+    // Rows that do not occur have no counts.
     let mut is_there = vec![false; group.rows.len()];
     for row in lists.iter().flatten() {
         (0..images).for_each(|it| is_there[usize::from(image(*row, it))] = true);
@@ -458,12 +456,12 @@ fn learnt(
     parents
 }
 
-/// Counts how often two rows stand together.
+/// Counts how often two rows occur together.
 struct Learner {
-    /// Rows there may be.
+    /// Capacity in rows.
     rows: usize,
     lists: Vec<Vec<u16>>,
-    /// The lists that hold each row, some of them no longer.
+    /// The lists with each row, some of them outdated.
     holders: Vec<Vec<u32>>,
     /// `[rows, rows]`
     counts: Vec<u32>,
@@ -494,8 +492,8 @@ impl Learner {
         self.largest[row] = (largest, column);
     }
 
-    /// The two of the first `next` rows that stand together most often, the first of several; none
-    /// where no two stand together more than once.
+    /// The two of the first `next` rows that occur together most often, the first of ties; none if
+    /// no two occur together twice.
     fn best(&self, next: usize) -> Option<[usize; 2]> {
         let largest = &self.largest[..next];
         let most = largest.iter().map(|(count, _)| *count).max().filter(|most| *most > 1)?;

@@ -1,11 +1,11 @@
-//! Lists of the first views of positions, where pieces alone are inputs, in one king bucket.
+//! Lists of first views, for pieces alone in one king bucket.
 
 use shakmaty::Color;
 
 use super::{FIRST, Inputs, MAX_ACTIVE, PIECES, Views};
 use crate::sample::Position;
 
-/// The rows of a view, in the order of the board's squares; places behind them hold [`PIECES`].
+/// Rows of a view in the order of the board's squares; unused places have [`PIECES`].
 pub type FirstView = [u16; MAX_ACTIVE];
 
 /// 0 to 63, squares or bits.
@@ -19,7 +19,7 @@ pub const NUMBERS: [u8; 64] = {
     numbers
 };
 
-/// The row of the same piece in the other side's view.
+/// The row of the same piece from the other side's perspective.
 #[inline(always)]
 pub const fn flipped(row: u16) -> u16 {
     const HALF: u16 = PIECES as u16 / 2;
@@ -29,8 +29,8 @@ pub const fn flipped(row: u16) -> u16 {
 /// The bits of a row that mirroring changes.
 pub const MIRRORED: u16 = 7;
 
-/// Whether one view is mirrored and the other is not, by the list of the first of a net with mirrored
-/// inputs. Each view has its own king on files a to d: the enemy's king then stands on e to h.
+/// Whether exactly one view is mirrored, by the first view of a net with mirrored inputs. The own
+/// king of each view is on files a to d: if they differ, the enemy's king is on e to h.
 #[inline(always)]
 pub fn is_mirrored(list: &FirstView) -> bool {
     const KING: u16 = PIECES as u16 - 64;
@@ -42,10 +42,10 @@ pub fn is_mirrored(list: &FirstView) -> bool {
 }
 
 impl Inputs {
-    /// Whether pieces are the only inputs, in one king bucket: the rows of the second view are those of
-    /// the first, [`flipped`], and mirrored where the list [says so](is_mirrored).
+    /// Whether pieces are the only inputs, in one king bucket: the second view is the first,
+    /// [`flipped`], and mirrored if [`is_mirrored`].
     pub fn is_uniform(&self) -> bool {
-        // Nothing is copied, as each position asks.
+        // No copies, since this runs for each position.
         self.sets.len() == 1 && self.pieces().is_some_and(|(_, kings)| kings.count() == 1)
     }
 
@@ -82,7 +82,7 @@ mod vectors {
         is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2")
     }
 
-    /// All places of the list at a time.
+    /// Computes all places of the list at once.
     #[target_feature(enable = "avx512bw,avx512vbmi2,popcnt")]
     pub fn first_view(mirror: bool, position: &Position, color: Color) -> FirstView {
         let is_black = color.is_black();

@@ -21,24 +21,24 @@ use crate::terms::Chosen;
 /// The inputs of a model.
 #[derive(Clone, Debug)]
 pub enum Encoder {
-    /// The rows of a net, and its output buckets; and its base, if any.
+    /// Rows and output buckets of a net, with its base, if any.
     Net(Arc<Architecture>, Option<Arc<Base>>),
     /// Handcrafted terms.
     Hce(Arc<TermsEncoder>),
-    /// A net and the terms that learn with it.
+    /// A net and the terms that are trained with it.
     Sum(Arc<Architecture>, Arc<TermsEncoder>),
 }
 
-/// Encoder of handcrafted terms, with an entry for each term that training moves.
+/// Encoder of handcrafted terms, with entries for the trained ones.
 #[derive(Debug)]
 pub struct TermsEncoder {
     pub coding: Coding,
     pub chosen: Chosen,
-    /// Middlegame and endgame weight of each term, where the others are held.
+    /// Middlegame and endgame weight of each term, for the frozen ones.
     pub weights: Vec<[f64; 2]>,
 }
 
-/// Some records in some order: a batch has one part, or several where windows meet.
+/// Records in their order in a batch, of one window or several.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordSlice<'a> {
     pub records: &'a [Packed],
@@ -46,12 +46,12 @@ pub struct RecordSlice<'a> {
     pub bases: &'a [f32],
     /// Places in `records`.
     pub order: &'a [u32],
-    /// Plans of the records chunk by chunk, where the CPU trains.
+    /// Plans of the records chunk by chunk, if the CPU trains.
     pub plans: Option<&'a Plans>,
 }
 
 impl<'a> RecordSlice<'a> {
-    /// Records that come once.
+    /// Records that are used once.
     pub fn whole(records: &'a [Packed], bases: &'a [f32], order: &'a [u32]) -> Self {
         Self { records, bases, order, plans: None }
     }
@@ -62,12 +62,12 @@ impl<'a> RecordSlice<'a> {
 pub(super) struct EncodedTerms {
     pub pieces: Vec<Arc<Terms>>,
     pub labels: Vec<Label>,
-    /// By term, the positions that have it, held or not.
+    /// Number of positions with each term, frozen or not.
     pub counts: Vec<u64>,
 }
 
 impl EncodedTerms {
-    /// Adds the next pieces.
+    /// Appends blocks.
     pub fn join(mut self, other: Self) -> Self {
         self.pieces.extend(other.pieces);
         self.labels.extend(other.labels);
@@ -80,13 +80,13 @@ impl EncodedTerms {
 /// Labels of a position.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Label {
-    /// In the point of view of the model, as the score is.
+    /// Result from the model's point of view, as the score.
     result: f32,
-    /// NaN where there is none.
+    /// NaN without one.
     score: f32,
     /// Sample weight, 0 to 1.
     weight: f32,
-    /// The source, from 1; 0 where there are none.
+    /// The source, from 1; 0 without sources.
     source: u8,
 }
 
@@ -101,8 +101,8 @@ impl Label {
     }
 }
 
-/// A batch with labels: sources are left out where all are 0, weights where all are 1, and scores
-/// unless every position has one, or there are sources.
+/// A batch with labels, without sources if all are 0, without weights if all are 1, and without
+/// scores unless every position has one or there are sources.
 pub(super) fn labelled(inputs: Inputs, labels: &[Label]) -> Batch {
     fn all<T>(wanted: bool, labels: &[Label], of: impl Fn(&Label) -> T) -> Arc<[T]> {
         labels[..if wanted { labels.len() } else { 0 }].iter().map(of).collect()
@@ -120,17 +120,17 @@ pub(super) fn labelled(inputs: Inputs, labels: &[Label]) -> Batch {
 /// Positions that a thread encodes at a time.
 const PIECE: usize = 256;
 
-/// The same of first views, which take less time.
+/// The same for first views, which take less time.
 const LARGE_PIECE: usize = 2048;
 
-/// Positions a piece of [`Terms`]. Within a piece the fused operations sum in single precision.
+/// Positions per block of [`Terms`]. Within a block the fused operations sum in single precision.
 pub const TERMS_PIECE: usize = 4096;
 
-/// Positions a piece beside a net, whose batches are small: so that all threads have work.
+/// Positions per block besides a net, whose small batches need work for all threads.
 const SUM_PIECE: usize = 512;
 
 impl Encoder {
-    /// For a net.
+    /// Encoder of a net.
     pub fn net(net: &Architecture) -> Self {
         Encoder::Net(Arc::new(net.clone()), None)
     }
@@ -143,7 +143,7 @@ impl Encoder {
         }
     }
 
-    /// For a net that learns together with terms.
+    /// Encoder of a net that is trained together with terms.
     pub fn sum(net: &Architecture, terms: TermsEncoder) -> Self {
         Encoder::Sum(Arc::new(net.clone()), Arc::new(terms))
     }
@@ -156,7 +156,7 @@ impl Encoder {
         }
     }
 
-    /// The logits of the base for the side to move, a record each; empty without a base.
+    /// Logits of the base for the side to move, one a record; empty without one.
     pub(super) fn bases(&self, records: &[Packed]) -> Vec<f32> {
         self.base().map_or(Vec::new(), |base| base.logits(records))
     }
@@ -173,14 +173,13 @@ impl Encoder {
         self.point_of_view().sign(position.turn())
     }
 
-    /// Whether it needs the colours of the pieces: boards flipped to the side to move will not do. The
-    /// handcrafted terms are the same for both colours.
+    /// Whether it needs the colours of pieces, and not boards flipped to the side to move.
     pub fn needs_colours(&self) -> bool {
         let own = !matches!(self, Encoder::Hce(_)) && self.point_of_view() == PointOfView::White;
         own || self.base().is_some_and(Base::needs_colours)
     }
 
-    /// Encodes samples in their order. Scores are left out unless every sample has one.
+    /// Encodes samples in order. Scores are left out unless every sample has one.
     pub fn encode(&self, samples: &[Sample]) -> Batch {
         let records: Vec<Packed> = samples.iter().map(Packed::from).collect();
         let order: Vec<u32> = (0..records.len() as u32).collect();
@@ -215,7 +214,7 @@ impl Encoder {
         Batch { base: self.added(parts), ..labelled(inputs, &labels) }
     }
 
-    /// The base's logits in the model's point of view; empty without a base.
+    /// The base's logits from the model's point of view; empty without one.
     fn added(&self, parts: &[RecordSlice]) -> Arc<[f32]> {
         if self.base().is_none() {
             return Arc::new([]);
@@ -230,7 +229,7 @@ impl Encoder {
 }
 
 impl TermsEncoder {
-    /// The terms of positions as a batch, a piece each.
+    /// The terms of positions as a batch, in blocks.
     pub(super) fn batch<R: AsRef<[Packed]>>(
         &self,
         records: impl IndexedParallelIterator<Item = R>,
@@ -239,11 +238,11 @@ impl TermsEncoder {
         labelled(Inputs::Terms(found.pieces), &found.labels)
     }
 
-    /// By term, how many of some positions have it, held or not.
+    /// Number of the given positions with each term, frozen or not.
     pub fn counts(&self, samples: &[Sample]) -> Vec<u64> {
         let piece = |samples: &[Sample]| samples.iter().map(Packed::from).collect::<Vec<Packed>>();
         let mut counts = vec![0; self.weights.len()];
-        // Not all at once, since their terms take far more memory than positions do.
+        // In parts, since terms take far more memory than positions.
         for samples in samples.chunks(1 << 18) {
             let found = self.pieces(samples.par_chunks(TERMS_PIECE).map(piece));
             counts.iter_mut().zip(found.counts).for_each(|(sum, count)| *sum += count);
@@ -251,7 +250,7 @@ impl TermsEncoder {
         counts
     }
 
-    /// The terms of positions, a piece each; records are dropped as they turn into terms.
+    /// The terms of positions, in blocks; records are dropped as they are encoded.
     pub(super) fn pieces<R: AsRef<[Packed]>>(
         &self,
         records: impl IndexedParallelIterator<Item = R>,
@@ -261,7 +260,7 @@ impl TermsEncoder {
         pieces.into_iter().fold(EncodedTerms::default(), EncodedTerms::join)
     }
 
-    /// The terms of a piece.
+    /// The terms of a block.
     pub(super) fn encoded(&self, trace: &mut Trace, records: &[Packed]) -> EncodedTerms {
         let mut terms = Terms::default();
         for record in records {
@@ -271,14 +270,14 @@ impl TermsEncoder {
         self.piece(terms, records.iter().map(label).collect())
     }
 
-    /// Terms as a piece in memory.
+    /// Converts terms to a block in memory.
     pub(super) fn piece(&self, terms: Terms, labels: Vec<Label>) -> EncodedTerms {
         let mut counts = vec![0; self.weights.len()];
         terms.count(&mut counts);
         EncodedTerms { pieces: vec![Arc::new(self.freeze(terms))], labels, counts }
     }
 
-    /// Replaces the entries of held terms by sums.
+    /// Replaces the entries of frozen terms by sums.
     pub(super) fn freeze(&self, mut terms: Terms) -> Terms {
         if self.chosen.terms.iter().any(|chosen| !chosen) {
             terms = hce::freeze(terms, &self.chosen, &self.weights);
@@ -333,8 +332,7 @@ fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
     (Active { rows, views, places, indices, groups, buckets }, labels)
 }
 
-/// Records of some places. Fetched first, one right after the other: they lie all over the memory,
-/// and the processor can wait for many at once.
+/// Records at some places. They are scattered, and prefetched so that many are loaded at once.
 fn gathered(records: &[Packed], order: &[u32]) -> Vec<Packed> {
     order.iter().map(|place| records[*place as usize]).collect()
 }
@@ -344,7 +342,7 @@ fn labels_of(net: &Architecture, records: &[Packed]) -> Vec<Label> {
     records.iter().map(|record| Label::of(record, point_of_view)).collect()
 }
 
-/// The pairs of data that come once, whose first views say all.
+/// Pairs for data that are used once, in plans of first views.
 fn first_pairs<'a>(net: &Architecture, parts: &[RecordSlice<'a>]) -> Option<&'a Arc<Pairs>> {
     let plans = parts.first()?.plans.filter(|plans| plans.plans.is_empty());
     plans.filter(|_| net.inputs.is_uniform()).map(|plans| &plans.pairs)
@@ -385,7 +383,7 @@ fn first_views(
     (FirstViews { lists, buckets, pairs: pairs.clone() }, labels)
 }
 
-/// Writes the lists of pieces, their king buckets and the output buckets of some positions.
+/// Writes lists of pieces, king buckets and output buckets of positions.
 fn write(
     net: &Architecture,
     positions: impl Iterator<Item = Position>,
@@ -410,13 +408,13 @@ fn write(
 #[derive(Default)]
 struct Listing {
     rows: Rows,
-    /// Where the rows of each list end.
+    /// End of each list's rows.
     ends: Vec<usize>,
     bits: Vec<Bits>,
 }
 
 impl Listing {
-    /// Names pairs in lists wherever it can, after [`fill`].
+    /// Replaces rows by pairs in lists, after [`fill`].
     #[inline(always)]
     fn name(&mut self, net: &Architecture, pairs: &Pairs, lists: &mut Active) {
         let Self { rows, ends, bits } = self;
@@ -427,7 +425,7 @@ impl Listing {
     }
 }
 
-/// Fills in the lists of some positions, those of all feature sets but for their rows.
+/// Fills the lists of positions, for several feature sets without their rows.
 fn fill(
     net: &Architecture,
     positions: impl ExactSizeIterator<Item = Position>,
@@ -463,7 +461,7 @@ fn fill(
         }
         lists.places = places;
         match lists.indices {
-            // Of the chunk before.
+            // Left from the last chunk.
             Indices::U16(_) if !net.inputs.is_large() => {}
             Indices::U32(_) if net.inputs.is_large() => {}
             _ => lists.indices = Indices::new(net, 0),
@@ -477,7 +475,7 @@ fn fill(
     }
 }
 
-/// The lists of all feature sets: as long as the longest.
+/// Writes the lists of all feature sets, as long as the longest.
 fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
     let pieces = parts
         .par_iter()
@@ -505,19 +503,19 @@ fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Labe
     (all, labels)
 }
 
-/// The evaluation below a net.
+/// Evaluation of a base.
 #[derive(Clone, Debug)]
 pub enum Below {
     Terms(HceEvaluator),
-    /// As engines load it.
+    /// A quantised net.
     Net(Arc<Net>),
 }
 
-/// An evaluation whose centipawns are added to those of a net, and that stays as it is.
+/// Base evaluation whose centipawns are added to a net's, and which stays fixed.
 #[derive(Clone, Debug)]
 pub struct Base {
     pub below: Below,
-    /// Centipawns a logit: those of the net.
+    /// Centipawns per logit of the net.
     scale: f64,
 }
 
@@ -536,8 +534,8 @@ impl Base {
         }
     }
 
-    /// Whole centipawns for the side to move, as searches add them up; of terms halves are rounded
-    /// away from zero.
+    /// Integer centipawns for the side to move, as in searches; terms are rounded, halves away from
+    /// zero.
     pub fn value(&self, position: &Position) -> i32 {
         match &self.below {
             Below::Terms(terms) => terms.evaluate(position).round() as i32,
@@ -556,38 +554,38 @@ impl Base {
     }
 }
 
-/// Bytes that the plans of a run's data may take. Chunks beyond are planned again in each pass.
+/// Most bytes of a run's plans. Chunks beyond are planned again in each pass.
 pub const PLANS: usize = 1 << 30;
 
-/// Positions, at most, of which the pairs of a king bucket are learnt.
+/// Most positions from which the pairs of a king bucket are learnt.
 const SEEN: usize = 4096;
 
-/// King buckets, at most, that there are so many positions for each.
+/// Most king buckets with this many positions each.
 const KINGS: usize = 4;
 
-/// The plans of the chunks of a data set, each made when it is first needed.
+/// Plans of the chunks of a data set, each made when it is first needed.
 #[derive(Debug)]
 pub struct Plans {
-    /// Positions a chunk.
+    /// Positions per chunk.
     chunk: usize,
     /// The pairs that the lists name.
     pairs: Arc<Pairs>,
     /// The plan of each chunk; empty for streamed data.
     plans: Vec<OnceLock<Planned>>,
-    /// Bytes that are left.
+    /// Remaining bytes.
     budget: AtomicUsize,
 }
 
-/// The plan of some positions, and their labels.
+/// Plan of some positions, and their labels.
 type Planned = (Arc<ChunkPlan>, Arc<[Label]>);
 
 impl Plans {
-    /// For records in the order of the first pass.
+    /// Plans for records in the order of the first pass.
     pub(super) fn of(net: &Architecture, records: &[Packed], plan: &Plan) -> Self {
         let Plan { chunk, pairs, plans: budget, .. } = *plan;
         let kings = net.inputs.kings().count();
         let seen = (SEEN * kings.min(KINGS)).min(records.len());
-        // With several king buckets, positions of the same stand together.
+        // With several king buckets, positions are sorted by them.
         let step = if kings > 1 { (records.len() / seen.max(1)).max(1) } else { 1 };
         let some = records.iter().step_by(step).take(seen);
         let pairs = learnt(net, some.map(Packed::position), pairs, Pairs::learn);
@@ -595,13 +593,13 @@ impl Plans {
         Self { chunk, pairs: Arc::new(pairs), plans, budget: AtomicUsize::new(budget) }
     }
 
-    /// For streamed data.
+    /// Plans for streamed data.
     pub(super) fn passing(chunk: usize, pairs: Arc<Pairs>) -> Self {
         Self { chunk, pairs, plans: Vec::new(), budget: AtomicUsize::new(0) }
     }
 
-    /// Cuts places of records into chunks: those of data in memory, of which a batch may have a part,
-    /// or as they come.
+    /// Splits places of records into chunks: those of data in memory, of which a batch may have
+    /// parts, or new ones.
     fn cut<'a>(&self, order: &'a [u32]) -> Vec<&'a [u32]> {
         let chunk = self.chunk as u32;
         match self.plans.is_empty() {
@@ -610,15 +608,15 @@ impl Plans {
         }
     }
 
-    /// The place in memory of a chunk's plan; none of a part of a chunk, or of streamed data.
+    /// The cache entry of a chunk's plan; none for a part of a chunk, or for streamed data.
     fn place(&self, order: &[u32]) -> Option<&OnceLock<Planned>> {
-        // The records of a chunk stand together, in their order.
+        // The records of a chunk are consecutive.
         let (first, size) = (order[0] as usize, self.chunk);
         let is_whole = order.len() == size && first.is_multiple_of(size);
         self.plans.get(first / size).filter(|_| is_whole)
     }
 
-    /// Keeps a plan in its place, as far as the budget goes.
+    /// Caches a plan within the budget.
     fn keep(&self, place: &OnceLock<Planned>, mut plan: ChunkPlan, labels: Vec<Label>) -> Planned {
         let bytes = plan.bytes() + size_of_val(&labels[..]);
         let taken = |left: usize| left.checked_sub(bytes);
@@ -627,7 +625,7 @@ impl Plans {
         if !stays {
             return planned;
         }
-        // A batch of more than all positions has a chunk twice, and another thread may be faster.
+        // A batch larger than the data has a chunk twice, and another thread may be faster.
         if place.set(planned).is_err() {
             self.budget.fetch_add(bytes, Ordering::Relaxed);
         }
@@ -635,7 +633,7 @@ impl Plans {
     }
 }
 
-/// The pairs that shorten the lists of some positions most, so many at most.
+/// The `most` pairs that shorten the lists of some positions most.
 fn learnt(
     net: &Architecture,
     positions: impl ExactSizeIterator<Item = Position>,
@@ -651,7 +649,7 @@ fn learnt(
     learn(net, &lists, most)
 }
 
-/// The pairs of streamed data: of positions that are spread over all of them.
+/// The pairs of streamed data, from positions spread over all of them.
 pub fn pairs_of(net: &Architecture, some: &[Sample], most: usize) -> Pairs {
     let step = some.len().div_ceil(SEEN).max(1);
     let positions = some.iter().step_by(step).map(|sample| sample.position);
@@ -671,7 +669,7 @@ struct Workspace {
 }
 
 impl Workspace {
-    /// Plans a chunk, and keeps the plan where it can.
+    /// Plans a chunk, and caches the plan if possible.
     fn make(
         &mut self,
         net: &Architecture,
@@ -696,10 +694,10 @@ impl Workspace {
     }
 }
 
-/// Plans a chunk whose lists are filled in.
+/// Plans a chunk with filled lists.
 struct Planning<'a>(&'a Architecture, &'a Arc<Pairs>, &'a mut Workspace);
 
-/// Inlined where the vector instructions of the machine may be used.
+/// Inlined into code that may use the machine's vector instructions.
 impl pulp::NullaryFnOnce for Planning<'_> {
     type Output = ();
 
@@ -725,7 +723,7 @@ fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<ChunkPlan>>, V
         })
         .collect();
     let missing: Vec<_> = planned.iter_mut().filter(|(_, planned)| planned.is_none()).collect();
-    // The pool is at work: what needs nothing of it does not wait for it.
+    // The pool is busy, so work without it need not wait.
     if !missing.is_empty() {
         missing.into_par_iter().for_each_init(Workspace::default, |workspace, missing| {
             let ((part, plans, order), planned) = missing;

@@ -1,8 +1,8 @@
-//! Passes over data that stream by. Several parts of files are read side by side, in turns; each
-//! position goes to one of the next bins, drawn at random, and a bin is shuffled when it is full.
+//! Passes over streamed data. Several parts of files are read side by side, in turns; each position
+//! goes to one of the next bins, drawn at random, and a bin is shuffled when it is full.
 //!
-//! A position moves by up to twice as many places as there are positions in memory, and only those
-//! that were read not long before follow from the files: so a pass begins anywhere.
+//! A position moves by up to twice the number of positions in memory, and an order depends on
+//! recent reads only: so a pass can begin anywhere.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,24 +21,24 @@ use crate::sample::mix;
 /// Parts of files that are read side by side.
 const SIDE_BY_SIDE: usize = 32;
 
-/// Positions that are dealt together, as a share of those in memory.
+/// Positions per deal, as a share of those in memory.
 const SHARE: usize = 128;
 
-/// Positions that are dealt together, at the least.
+/// Fewest positions per deal.
 const FEWEST: usize = 256;
 
 /// The reach of the first deal of a run, see [`Span::reach`].
 const LEAST_REACH: u64 = 4;
 
-/// Positions a block of a bin.
+/// Positions per block of a bin.
 const BLOCK: usize = 1024;
 
 /// The positions that are shuffled together.
 #[derive(Clone, Copy)]
 struct Span {
-    /// Positions that are dealt together, a deal.
+    /// Positions per deal.
     deal: usize,
-    /// A deal goes to so many bins before that of its number, and as many behind, its own among these.
+    /// A deal goes to this many bins before its own number, and as many behind, including its own.
     reach: u64,
 }
 
@@ -52,21 +52,21 @@ impl Span {
     }
 }
 
-/// Pass after pass over the positions to train on, without end.
+/// Endless passes over the training positions.
 pub struct Passes {
     pass: Pass,
-    /// It is read into the memory that the last one leaves.
+    /// The next pass uses the memory that the last one frees.
     next: Option<Pass>,
 }
 
 impl Passes {
-    /// Begins at a place.
+    /// Starts at a place.
     pub fn new(plan: &Arc<Plan>, place: &Place) -> Result<Self, LoadError> {
         let files = PlanFile::all(plan)?.into();
         Ok(Self { pass: Pass::new(plan, &files, place), next: None })
     }
 
-    /// Reads positions to train on and drops them, to find out how fast that is; returns their number.
+    /// Reads and drops training positions, to measure the speed; returns their number.
     pub fn skim(&mut self) -> Result<u64, LoadError> {
         if self.pass.is_read() {
             self.pass = self.pass.after();
@@ -76,7 +76,7 @@ impl Passes {
         Ok(std::mem::take(&mut self.pass.queued) as u64)
     }
 
-    /// The next positions, shuffled, and their place.
+    /// Returns the next positions, shuffled, and their place.
     pub fn bin(&mut self) -> Result<(Vec<Packed>, Place), LoadError> {
         let Self { pass, next } = self;
         loop {
@@ -100,25 +100,25 @@ impl Passes {
 struct Open {
     /// Its place in the order.
     part: usize,
-    /// Blocks that were read of it.
+    /// Blocks read so far.
     blocks: u64,
-    /// None before it is opened.
+    /// None until it is opened.
     source: Option<Part>,
 }
 
-/// What was read of all open parts in one turn.
+/// Records read from all open parts in one turn.
 struct Round {
-    /// Where it began.
+    /// Place of its beginning.
     turns: Turns,
     parts: Vec<Vec<Packed>>,
-    /// Records that were dealt, and those of the part that is dealt now, the first that is not empty.
+    /// Number of dealt records, and the rest of the first part that is not empty.
     dealt: usize,
     part: usize,
     at: usize,
 }
 
 impl Round {
-    /// The next records to deal, up to so many; they count as dealt. None at the end.
+    /// The next records to deal, at most `most`, which count as dealt. None at the end.
     fn take(&mut self, most: usize) -> Option<&[Packed]> {
         while self.at == self.parts.get(self.part)?.len() {
             (self.part, self.at) = (self.part + 1, 0);
@@ -130,24 +130,24 @@ impl Round {
     }
 }
 
-/// A pass over the positions to train on.
+/// A pass over the training positions.
 struct Pass {
     plan: Arc<Plan>,
     files: Arc<[Arc<PlanFile>]>,
     span: Span,
     number: u64,
-    /// Files and their parts, in the order in which these are opened.
+    /// Files and their parts, in the order of opening.
     parts: Vec<(u32, u32)>,
     next: usize,
     open: Vec<Open>,
     rounds: u64,
-    /// Rounds that were read and not yet dealt.
+    /// Rounds that were read but not yet dealt.
     queue: VecDeque<Round>,
-    /// Records in these that were not dealt.
+    /// Records in these that are not dealt.
     queued: usize,
-    /// Records of the first round that were dealt before this began.
+    /// Records of the first round that were dealt before the start.
     before: usize,
-    /// The number of deals, and where the last ones began: those with positions in the first bin.
+    /// Number of deals, and the places of the last ones, those with positions in the first bin.
     deals: u64,
     began: VecDeque<(u64, Turns, usize)>,
     bins: VecDeque<Vec<Vec<Packed>>>,
@@ -159,7 +159,7 @@ struct Pass {
 }
 
 impl Pass {
-    /// Begins a pass, or goes on with one where it has a place in it.
+    /// Starts a pass, or resumes one at its place.
     fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &Place) -> Self {
         let Place { pass: number, bin: first, deal: deals, turns, dealt, read, .. } = place.clone();
         let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
@@ -197,7 +197,7 @@ impl Pass {
         Self::new(&self.plan, &self.files, &place)
     }
 
-    /// Whether no position is left in the files.
+    /// Whether all positions were read.
     fn is_read(&self) -> bool {
         self.open.is_empty() && self.next == self.parts.len()
     }
@@ -217,8 +217,8 @@ impl Pass {
         self.is_dealt() || self.bins_of(self.deals).start > self.first
     }
 
-    /// The bins of a deal: so many behind its own, and as many before. The first ones of a run have
-    /// fewer, so that it begins before its memory is full.
+    /// The bins of a deal around its own. The first deals of a run have fewer, so that it starts
+    /// before its memory is full.
     fn bins_of(&self, deal: u64) -> Range<u64> {
         let reach = match self.number {
             0 => self.span.reach.min(LEAST_REACH + deal / 2),
@@ -227,7 +227,7 @@ impl Pass {
         (deal + 1).saturating_sub(reach)..deal + reach
     }
 
-    /// Takes the positions of the next bin, shuffled, with their place; none at the end.
+    /// Returns the positions of the next bin, shuffled, with their place; none at the end.
     fn bin(&mut self) -> Result<Option<(Vec<Packed>, Place)>, LoadError> {
         while !self.is_full() {
             self.deal()?;
@@ -276,7 +276,7 @@ impl Pass {
                 }
                 let draw = ((draws & 0xffff) * bins) >> 16;
                 (draws, number) = (draws >> 16, number + 1);
-                // Those of bins before a place where a run goes on are trained on already.
+                // Positions of bins before the place of a resumed run are trained on already.
                 let Some(bin) = (low + draw).checked_sub(self.first) else { continue };
                 self.binned += 1;
                 let bin = &mut self.bins[bin as usize];
@@ -294,7 +294,7 @@ impl Pass {
         Ok(())
     }
 
-    /// Reads a block of each open part, after opening others in the place of those that ended.
+    /// Reads a block of each open part, after replacing those that ended.
     fn round(&mut self) -> Result<(), LoadError> {
         let more = (SIDE_BY_SIDE - self.open.len()).min(self.parts.len() - self.next);
         let opened = self.next..self.next + more;
@@ -302,7 +302,7 @@ impl Pass {
         self.next += more;
         let open = self.open.iter().map(|it| (it.part, it.blocks)).collect();
         let turns = Turns { rounds: self.rounds, next: self.next, open };
-        // A round that a run reads again was counted before.
+        // A round that is read again was counted before.
         let counts = !self.read.is_complete && self.rounds >= self.read.rounds;
         let bound = if counts { self.read.sketch.bound() } else { 0 };
         let (files, parts) = (&self.files, &self.parts);
@@ -343,7 +343,7 @@ impl Pass {
         let mut round = Round { turns, parts, dealt: 0, part: 0, at: 0 };
         while self.before > 0 {
             let dealt = round.take(self.before).map_or(0, <[_]>::len);
-            // A round that has fewer is not the one that was read then.
+            // A round with fewer records is not the one that was read then.
             self.before = if dealt == 0 { 0 } else { self.before - dealt };
             self.queued -= dealt;
         }

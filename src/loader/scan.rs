@@ -1,4 +1,4 @@
-//! The data before training: read as a whole where it is kept, and else in samples.
+//! Scan of the data before training: of all if they stay in memory, else of samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,79 +19,78 @@ use crate::sketch::Sketch;
 #[derive(Debug, Default)]
 pub struct Scan {
     pub files: Vec<DataFile>,
-    /// Whether all was read; otherwise counts are those of a sample, but for `train`.
+    /// Whether all data were read; otherwise counts are those of a sample, except `train`.
     pub is_whole: bool,
     /// Positions that were read.
     pub read: u64,
     pub rejected: RejectCounts,
-    /// Positions to train on; an estimate where not all was read.
+    /// Training positions; an estimate unless all were read.
     pub train: u64,
-    /// Positions of games that are neither held out nor in the share that training takes.
+    /// Positions of games that are neither held out nor in the training share.
     pub left_out: u64,
     pub validation: HeldOut,
     pub test: HeldOut,
-    /// The files that only validate.
+    /// Files for validation only.
     pub validating: Validating,
-    /// By which the games are known again.
+    /// Smallest hashes of the games.
     pub sketch: Sketch,
-    /// Games in the files; 0 where they are unknown.
+    /// Games in the files; 0 if unknown.
     pub games: u64,
-    /// Some of the positions to train on, spread evenly: [`SOME`] at most, about.
+    /// About [`SOME`] of the training positions, spread evenly.
     pub some: Vec<Sample>,
-    /// All positions to train on, where they were to be kept and are no more than that many.
+    /// All training positions, if they were to stay in memory and are few enough.
     pub kept: Option<KeptRecords>,
 }
 
-/// Facts about the files that only validate.
+/// Facts about the files for validation only.
 #[derive(Debug, Default)]
 pub struct Validating {
-    /// None, where games that are held out validate.
+    /// None if held-out games validate.
     pub files: Vec<DataFile>,
-    /// By which their games are known again.
+    /// Smallest hashes of their games.
     pub sketch: Sketch,
-    /// Games in them; 0 where they are unknown.
+    /// Games in them; 0 if unknown.
     pub games: u64,
     pub rejected: RejectCounts,
 }
 
-/// Positions of a file, about, on which its point of view is measured.
+/// Approximate number of positions on which a file's point of view is measured.
 const PROBE: usize = 50_000;
 
-/// Of those, positions of one of its parts.
+/// Positions of these from one part.
 const PROBE_OF_PART: usize = 8192;
 
-/// Positions to train on that are sampled, for a look at them, for fitting a scale and for the
-/// training loss.
+/// Training positions that are sampled, for a check, the fit of a scale and the training loss.
 pub const SOME: usize = 1 << 17;
 
-/// Parts, at most, over which these are spread before they are sampled once more.
+/// Most parts over which these are spread before they are sampled again.
 const SOME_PARTS: u64 = 256;
 
-/// Positions, about, that a sample of the data has: data of no more are read as a whole.
+/// Approximate size of a sample of the data in positions; smaller data are read completely.
 pub const SAMPLE: u64 = 1 << 21;
 
-/// Positions of a sample, about, that come from files that are read from their beginning.
+/// Approximate number of a sample's positions from files that are read from their beginning.
 const SAMPLE_OF_WHOLE: u64 = 1 << 19;
 
-/// An estimate that is so many times too large, after a few parts, will not become small enough.
+/// Factor by which an early estimate is surely too large.
 const SURELY: u64 = 2;
 
-/// Parts of which a sample is, at the least, where there are as many.
+/// Fewest parts of a sample, if there are as many.
 const PARTS: u64 = 16;
 
-/// Parts that are read before the positions are counted.
+/// Parts that are read before positions are counted.
 const WAVE: usize = PARTS as usize;
 
-/// Parts of a sample, at most, but for one of each file.
+/// Most parts of a sample, besides one of each file.
 const MOST_PARTS: u64 = 1 << 12;
 
-/// Reads all files, or a sample of them where they have more than `keep` positions to train on, and
-/// more than a sample has. Up to `keep` of these are kept, none of them if there are more. `seen` gets
-/// the numbers of positions read.
+/// Reads all files, or a sample if they have more than `keep` training positions, and more than a
+/// sample. Up to `keep` of these are returned, or none if there are more. `seen` receives numbers
+/// of positions read.
 ///
 /// # Errors
-/// The first file in the order of the plan that cannot be read, those that only validate before the
-/// others, and data without positions for training, validation or the test.
+/// The first file of the plan that cannot be read, those for validation before the others, and data
+/// without positions for training, validation or the test.
 pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
     let own = plan.validating().map(|plan| read_all(&plan, 0, seen)).transpose()?;
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
@@ -140,7 +139,7 @@ fn skipped(scan: &Scan) -> String {
     format!("of {} positions {skipped} were skipped", scan.read)
 }
 
-/// What was read of a part of a file.
+/// Records read from a part of a file.
 #[derive(Default)]
 struct Read {
     found: Found,
@@ -148,7 +147,7 @@ struct Read {
     test: Vec<Sample>,
     some: Vec<Sample>,
     probe: Vec<Sample>,
-    /// The part, where more of it may be read.
+    /// The part, if more of it may be read.
     open: Option<FilePart>,
 }
 
@@ -159,13 +158,13 @@ struct Reader<'a> {
     starts: Vec<u64>,
     seen: &'a (dyn Fn(u64) + Sync),
     sketch: Mutex<Sketch>,
-    /// No hash beyond this is among the smallest.
+    /// Bound of the smallest hashes.
     bound: AtomicU64,
-    /// Whether all positions to train on may be kept.
+    /// Whether all training positions may stay in memory.
     keeps: bool,
 }
 
-/// What was read, by part.
+/// Records by part.
 type Done = BTreeMap<u64, Read>;
 
 impl<'a> Reader<'a> {
@@ -185,12 +184,12 @@ impl<'a> Reader<'a> {
         self.starts.partition_point(|start| *start <= part) - 1
     }
 
-    /// The parts of a sample: the middle one of each file, and then others that are spread over all.
+    /// Parts of a sample: the middle one of each file, then others spread over all.
     fn sample(&self) -> Vec<u64> {
         let middle = |(start, file): (&u64, &Arc<PlanFile>)| start + file.parts() / 2;
         let mut sample: Vec<u64> = self.starts.iter().zip(&self.files).map(middle).collect();
         let (parts, mut taken) = (self.parts(), BTreeSet::from_iter(sample.iter().copied()));
-        // Multiples of the golden ratio, without their whole parts, are spread evenly.
+        // Fractional parts of multiples of the golden ratio are spread evenly.
         let place = |i: u64| u128::from(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let spread =
             (0..MOST_PARTS.min(2 * parts)).map(|i| ((place(i) * u128::from(parts)) >> 64) as u64);
@@ -198,7 +197,7 @@ impl<'a> Reader<'a> {
         sample
     }
 
-    /// Reads these parts, or goes on with them; of a file that is not cut up to `most` positions.
+    /// Reads or continues these parts; a file without blocks up to `most` positions.
     fn read(&self, parts: &[u64], most: u64, done: &mut Done) -> Result<(), LoadError> {
         let begun: Vec<(u64, Option<Read>)> =
             parts.iter().map(|part| (*part, done.remove(part))).collect();
@@ -250,8 +249,8 @@ impl<'a> Reader<'a> {
         Ok(read)
     }
 
-    /// Reads the end of each file, to find files that are cut off before training begins. The last
-    /// record may begin before the last part.
+    /// Reads the end of each file, to find truncated files before training. The last record may
+    /// begin before the last part.
     fn check_ends(&self) -> Result<(), LoadError> {
         let check_end = |file: usize| {
             for part in (self.starts[file]..self.starts[file + 1]).rev() {
@@ -266,7 +265,7 @@ impl<'a> Reader<'a> {
         checked.into_iter().collect()
     }
 
-    /// Positions to train on, as far as the parts that were read tell.
+    /// Number of training positions, estimated from the parts read.
     fn estimate(&self, done: &Done) -> u64 {
         let (mut estimate, mut parts_of_files) = (0.0, 0);
         for (number, file) in self.files.iter().enumerate() {
@@ -284,14 +283,14 @@ impl<'a> Reader<'a> {
         (estimate * self.parts() as f64 / parts_of_files as f64).round() as u64
     }
 
-    /// The parts of which there is more to read.
+    /// Parts that are not complete.
     fn missing(&self, done: &Done) -> Vec<u64> {
         let is_missing = |part: &u64| done.get(part).is_none_or(|read| read.open.is_some());
         (0..self.parts()).filter(is_missing).collect()
     }
 }
 
-/// Reads all files of a plan but those for validation alone, or a sample of them.
+/// Reads all files of a plan except those for validation, or a sample of them.
 fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
     let (mut reader, mut done) = (Reader::new(plan, seen)?, Done::new());
     let most_kept = keep.max(SAMPLE);
@@ -374,12 +373,12 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     Ok(scan)
 }
 
-/// The positions to train on, as they were read: those of each part of each file.
+/// Training positions by file and part.
 #[derive(Clone, Debug, Default)]
 pub struct KeptRecords(Vec<Vec<Vec<Packed>>>);
 
 impl KeptRecords {
-    /// Reads the positions to train on.
+    /// Reads the training positions.
     pub(super) fn read(plan: &Plan) -> Result<Self, LoadError> {
         let of_file = |file: Arc<PlanFile>| {
             let part = |number| {
@@ -394,7 +393,7 @@ impl KeptRecords {
         Ok(Self(files.collect::<Result<_, _>>()?))
     }
 
-    /// All records, file after file, in pieces of [`TERMS_PIECE`].
+    /// All records, file after file, in blocks of [`TERMS_PIECE`].
     pub(super) fn into_pieces(self) -> Vec<Vec<Packed>> {
         let mut pieces = Vec::new();
         for parts in self.0 {
@@ -424,7 +423,7 @@ pub enum Part {
     Train,
     /// Validation and test games.
     HeldOut,
-    /// Those of validation games, or of the plan's files for validation.
+    /// Positions of validation games, or of the plan's files for validation.
     Validation,
     Test,
 }
@@ -441,10 +440,11 @@ impl Part {
     }
 }
 
-/// The positions of all files that pass the filter, in order; `seen` is told of those read.
+/// Collects the positions of all files that pass the filter, in order; `seen` receives numbers of
+/// positions read.
 ///
 /// # Errors
-/// The first file that cannot be read, and files from which nothing is left.
+/// The first file that cannot be read, or files without any positions left.
 pub fn collect(
     plan: &Plan,
     part: Part,

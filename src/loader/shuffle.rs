@@ -27,16 +27,14 @@ pub(super) fn shuffled(how: (u64, bool), epoch: u64, window: u64, positions: usi
     order
 }
 
-/// Data that come chunk by chunk, in the same chunks in each pass: the number of sorts of chunks,
-/// which come by turns; 1 where all are alike.
+/// Data in fixed chunks: number of sorts of chunks, which alternate; 1 if all are alike.
 pub(super) struct Chunks(usize);
 
 impl Chunks {
-    /// Shuffles records, as the first pass goes over them. The remainder of less than a chunk comes
-    /// last.
+    /// Shuffles records for the first pass. The remainder of less than a chunk comes last.
     ///
-    /// With king buckets, the positions of each batch are sorted by bucket and cut into chunks, again
-    /// and again. A chunk then meets hardly more rows than one of a net without king buckets, and one
+    /// With king buckets, the positions of each batch are sorted by bucket and split into chunks,
+    /// again and again. A chunk then touches hardly more rows than without king buckets, and one
     /// chunk of each sort is a fair sample.
     pub fn arrange(plan: &Plan, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
         let mut order = shuffled((plan.seed, plan.shuffle), 0, 0, records.len());
@@ -51,16 +49,16 @@ impl Chunks {
             let batches = order[..whole].par_chunks_mut(sorts * plan.chunk);
             batches.for_each(|batch| batch.sort_by_key(|place| kings[*place as usize]));
         }
-        // Places lie all over the memory, and the processor can wait for many at once.
+        // Prefetched, as places are scattered and many can be loaded at once.
         *records = order.par_iter().map(|place| records[*place as usize]).collect();
         Self(sorts)
     }
 
-    /// The order of a pass over so many positions: as they are in the first, and then the chunks of
-    /// each sort in a new order. Incomplete groups of sorts come last, then the incomplete chunk.
+    /// The order of a pass: unchanged in the first, and then the chunks of each sort in a new
+    /// order. Incomplete groups of sorts come last, then the incomplete chunk.
     ///
-    /// Where a pass begins within a batch, behind a part of a chunk, one chunk is cut: its beginning
-    /// completes that part, and its end comes behind the others. So all other chunks stay whole.
+    /// If a pass begins within a batch, behind a part of a chunk, one chunk is split: its beginning
+    /// completes that part, and its end comes last. So all other chunks stay whole.
     pub fn order(&self, plan: &Plan, epoch: u64, positions: usize) -> Vec<u32> {
         let (chunk, chunks) = (plan.chunk, positions / plan.chunk);
         let mut order: Vec<usize> = (0..chunks).collect();
@@ -91,7 +89,7 @@ impl Chunks {
 /// Order and batches of positions in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOrder {
-    /// Positions a batch; None: all of them, in the order of the files.
+    /// Positions per batch; None: all of them, in the order of the files.
     pub batch: Option<usize>,
     pub shuffle: bool,
     pub seed: u64,
@@ -99,10 +97,10 @@ pub struct BatchOrder {
     pub of_rank: RankShare,
 }
 
-/// A place in positions in memory, which are passed epoch after epoch.
+/// Place in positions in memory, which are passed epoch after epoch.
 pub(super) struct Walk {
     cut: BatchOrder,
-    /// Positions of an epoch.
+    /// Positions per epoch.
     length: u64,
     /// Positions passed.
     passed: u64,
@@ -122,8 +120,8 @@ impl Walk {
         Self { cut, length: positions as u64, passed, epoch: None, order: Vec::new() }
     }
 
-    /// Goes on by so many positions at most, not beyond the end of the epoch, nor of a window of so
-    /// many: the epoch, and the places in its `order` that were passed.
+    /// Advances by at most `most` positions, not beyond the end of the epoch or of a window:
+    /// returns the epoch, and the places in its `order`.
     pub fn on(&mut self, most: usize, window: usize) -> (u64, Range<usize>) {
         let (epoch, begin) = (self.passed / self.length, (self.passed % self.length) as usize);
         let positions = self.length as usize;

@@ -1,4 +1,4 @@
-//! Files to positions: formats, filters, and the parts in which files are read.
+//! Files of positions: formats, filters, and parts for reading.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::sample::Sample;
 /// Format, point of view and filter of files.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// None: each file's content tells.
+    /// None: detected by the content of each file.
     pub format: Option<&'static Format>,
-    /// The point of view of scores and results; None: that which is usual for the format.
+    /// Point of view of scores and results; None: the format's usual one.
     pub view: Option<PointOfView>,
     pub filter: Filter,
     /// Whether positions without a score are skipped.
     pub scores: bool,
-    /// Positions to take of each file at most, the first that pass the filter.
+    /// Most positions of each file, the first that pass the filter.
     pub limit: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ pub struct DataSource {
 }
 
 impl Plan {
-    /// The number of a file's source, from 1, or 0 without sources; and how the file is read.
+    /// Number of a file's source, from 1, or 0 without sources; and how the file is read.
     fn reading_of(&self, path: &Path) -> (u8, &Reading) {
         match self.sources.iter().position(|source| source.files.iter().any(|file| file == path)) {
             None => (0, &self.reading),
@@ -52,7 +52,7 @@ pub(super) struct PlanFile {
     pub path: PathBuf,
     plan: Arc<Plan>,
     reading: Reading,
-    /// The number of its source in the plan.
+    /// Number of its source in the plan.
     number: u8,
     pub format: &'static Format,
     pub view: PointOfView,
@@ -92,7 +92,7 @@ impl PlanFile {
     }
 
     /// # Errors
-    /// If scores or results of these positions are seen by the other side, as far as material tells.
+    /// If material shows that scores or results have the other point of view.
     pub fn check_view(&self, probe: &[Sample]) -> Result<(), LoadError> {
         let colours = self.format.facts.colours != Presence::Never;
         for of in [LabelKind::Result, LabelKind::Score].into_iter().filter(|_| self.plan.check_view)
@@ -104,7 +104,7 @@ impl PlanFile {
         Ok(())
     }
 
-    /// The number of parts that are read by themselves.
+    /// Number of parts that can be read separately.
     pub fn parts(&self) -> u64 {
         self.pieces.as_ref().map_or(1, FileBlocks::count)
     }
@@ -125,7 +125,7 @@ impl PlanFile {
     }
 
     /// # Errors
-    /// If this was all of the file, and holds no positions, or none with a score where they need one.
+    /// If the whole file has no positions, or none with a score if scores are needed.
     pub fn check(&self, facts: &Facts) -> Result<(), LoadError> {
         let (path, skipped) = (self.path.clone(), facts.bad.count);
         if facts.read == 0 {
@@ -161,11 +161,11 @@ fn open(path: &Path, reading: &Reading, plan: &Plan) -> Result<Source, LoadError
     })
 }
 
-/// A part of a file, being read: a piece, or all of it.
+/// A part of a file that is being read: a block, or all of it.
 pub(super) struct Part {
     pub file: Arc<PlanFile>,
     source: Source,
-    /// Positions that may still pass.
+    /// Remaining limit of positions.
     left: u64,
     /// Bad records that were counted.
     bad: u64,
@@ -181,7 +181,7 @@ pub(super) struct Facts {
     pub rejected: RejectCounts,
     /// Positions to train on.
     pub train: u64,
-    /// Positions of games that are neither held out nor in the share that training takes.
+    /// Positions of games that are neither held out nor in the training share.
     pub left_out: u64,
     pub games: u64,
     /// Whether any position had a score.
@@ -201,24 +201,24 @@ impl Facts {
     }
 }
 
-/// Positions that were read, by purpose.
+/// Positions by purpose.
 #[derive(Default)]
 pub(super) struct Found {
     pub facts: Facts,
-    /// Those to train on.
+    /// Training positions.
     pub records: Vec<Packed>,
-    /// The hashes of games, or of positions without, below a bound.
+    /// Hashes below a bound of games, or of positions without games.
     pub hashes: Vec<u64>,
 }
 
 impl Part {
-    /// The share of the file that was read, above 0: of a packed one, of what it is packed to.
+    /// Share of the file that was read, above 0; of a compressed one in compressed bytes.
     pub fn share_read(&self) -> f64 {
         self.source.share_read()
     }
 
-    /// Reads the next block; false at the end. `each` gets the positions that passed the filter, with
-    /// their purpose, in order. Hashes from `bound` on are left out.
+    /// Reads the next block; false at the end. `each` receives the positions that pass the filter,
+    /// with their purpose, in order. Hashes from `bound` on are left out.
     pub fn next(
         &mut self,
         bound: u64,

@@ -1,4 +1,4 @@
-//! Batches without end.
+//! Endless stream of batches.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{KeptRecords, LoadError, Plan};
 use crate::batch::{Batch, RankShare};
 use crate::place::{Place, Read};
 
-/// The stream: full batches, which run on over the borders of windows and epochs.
+/// An endless stream of full batches, which cross the borders of windows and epochs.
 pub struct Stream {
     batches: Receiver<Result<Batch, LoadError>>,
 }
@@ -21,15 +21,15 @@ impl Stream {
     /// Starts the threads that read ahead: by a bin of positions, and by a few batches. The stream
     /// begins behind the first `from` positions.
     ///
-    /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
-    /// only has its own order, of positions or of chunks of them. Else each pass reads the files
-    /// anew, in a seeded order.
+    /// Data that fit the window (by `plan.expected`) are read once and stay in memory; each epoch
+    /// only has a new order, of positions or of chunks. Otherwise each pass reads the files again,
+    /// in a seeded order.
     pub fn new(plan: Plan, encoder: Encoder, from: u64) -> Self {
         Self::of(plan, encoder, from, None, None)
     }
 
-    /// Starts a stream of data that a scan of this plan has `kept`, which is not read again, or behind
-    /// a place of data that stream by, which is found without what stands before it.
+    /// Starts a stream of data that a scan has `kept`, which are not read again, or behind a place
+    /// in streamed data, which is found without the data before.
     pub fn of(
         plan: Plan,
         encoder: Encoder,
@@ -48,8 +48,8 @@ impl Stream {
         })
     }
 
-    /// Starts a thread that makes batches, up to `ahead` of them ahead, until there are none, one
-    /// fails, or the stream is dropped.
+    /// Starts a thread that makes batches, up to `ahead` of them ahead, until the end, an error, or
+    /// the stream's drop.
     pub(super) fn spawn(
         ahead: usize,
         mut next: impl FnMut() -> Result<Option<Batch>, LoadError> + Send + 'static,
@@ -75,7 +75,7 @@ impl Iterator for Stream {
     }
 }
 
-/// The slice of a batch that a rank has, in whole chunks where each rank has several.
+/// The slice of a batch for a rank, of whole chunks if each rank has several.
 fn slice(parts: Vec<RecordSlice>, of_rank: RankShare, chunk: usize) -> Vec<RecordSlice> {
     let count: usize = parts.iter().map(|part| part.order.len()).sum();
     let unit = if chunk > 0 && count >= 2 * chunk * of_rank.size { chunk } else { 1 };
@@ -97,7 +97,7 @@ struct WindowReader {
     windows: Receiver<Result<Window, LoadError>>,
     /// The windows of the current batch; the last one is still in use.
     open: Vec<Window>,
-    /// Positions a batch.
+    /// Positions per batch.
     batch: usize,
 }
 
@@ -105,9 +105,9 @@ struct WindowReader {
 struct Window {
     records: Arc<Records>,
     order: Vec<u32>,
-    /// The places in the order that the current batch takes.
+    /// Places of the current batch in the order.
     taken: Range<usize>,
-    /// Of data that stream by.
+    /// Place of streamed data.
     place: Option<Place>,
 }
 
@@ -119,7 +119,7 @@ struct Records {
 }
 
 impl WindowReader {
-    /// Starts the thread that reads, from this position on.
+    /// Starts the reading thread at this position.
     fn start(
         plan: Plan,
         encoder: &Encoder,
@@ -144,7 +144,7 @@ impl WindowReader {
         Self { windows, open: Vec::new(), batch }
     }
 
-    /// Takes the positions of the next batch; false at the end.
+    /// Loads the positions of the next batch; false at the end.
     fn advance(&mut self) -> Result<bool, LoadError> {
         // Earlier windows are used up.
         self.open.drain(..self.open.len().saturating_sub(1));
@@ -192,7 +192,7 @@ fn place(plan: &Plan, position: u64) -> (u64, u64) {
     (position / epoch, position % epoch)
 }
 
-/// Reads everything once, unless it was kept, and sends it in a new order each epoch, until the
+/// Reads everything once, unless it is in memory, and sends it in a new order each epoch, until the
 /// stream is dropped.
 fn keep(
     plan: &Arc<Plan>,
@@ -226,7 +226,7 @@ fn keep(
     Ok(())
 }
 
-/// Reads pass after pass, until the stream is dropped. Without a place it begins behind the first
+/// Reads pass after pass, until the stream is dropped. Without a place it starts behind the first
 /// `from` positions.
 fn read_on(
     plan: &Arc<Plan>,
@@ -236,7 +236,7 @@ fn read_on(
     windows: &Windows,
 ) -> Result<(), LoadError> {
     let mut behind = if place.is_some() { 0 } else { from };
-    // What was counted before is not counted again.
+    // Rounds are counted once.
     let read = Arc::new(Read { is_complete: plan.expected.is_some(), ..Read::default() });
     let place = place.unwrap_or(Place { read, ..Place::default() });
     let mut taken = place.taken;
@@ -260,7 +260,7 @@ fn read_on(
     }
 }
 
-/// Checks that data is not empty and does not change during a run.
+/// Checks that data are not empty and do not change during a run.
 fn check_count(plan: &Plan, found: u64) -> Result<(), LoadError> {
     match plan.expected {
         Some(expected) if found != expected => Err(LoadError::Changed { found, expected }),

@@ -1,4 +1,4 @@
-//! The origin of weights and nets: the config and the data behind them.
+//! Origin of weights and nets: the config and the data behind them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,10 +27,10 @@ use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 use crate::{digest, input};
 
-/// The header entry that says how a run computed.
+/// Key of the header for how a run computed.
 pub const COMPUTE: &str = "compute";
 
-/// The header entry with the number of positions to train on.
+/// Key of the header for the number of training positions.
 pub const POSITIONS: &str = "positions";
 
 /// A run that made an evaluation.
@@ -38,17 +38,17 @@ pub const POSITIONS: &str = "positions";
 pub struct Recipe {
     pub config: Config,
     pub data: Vec<DataFile>,
-    /// The games of the data, those that it holds out among them.
+    /// The games of the data, including held-out ones.
     pub sketch: Sketch,
-    /// The files that only validated; none where games of `data` did.
+    /// The files for validation only; none if games of `data` validated.
     pub validation: Vec<DataFile>,
-    /// The games of those, by which a checkpoint was chosen.
+    /// The games of these, on which a checkpoint was chosen.
     pub validation_sketch: Sketch,
-    /// The terms of another engine, the text of its list.
+    /// Text of another engine's term list.
     pub term_list: Option<String>,
-    /// The net that it started from; none for random weights.
+    /// The net that it started from; none: random weights.
     pub start: Option<StartNet>,
-    /// The evaluation that its net is added to.
+    /// Base evaluation of its net.
     pub base: Option<export::Base>,
 }
 
@@ -103,7 +103,7 @@ impl Recipe {
         Ok(facts)
     }
 
-    /// Reads the header of a file of weights; none where the weights come from elsewhere.
+    /// Reads the header of a file of weights; none for weights of other programs.
     pub fn read(facts: &BTreeMap<String, String>) -> Result<Option<Self>> {
         let data = entry(facts, "data")?;
         let (Some(config), Some(data)) = (facts.get("config"), data) else { return Ok(None) };
@@ -119,7 +119,7 @@ impl Recipe {
         }))
     }
 
-    /// Reads a net's manifest; none where the net does not come from a run of this program.
+    /// Reads a net's manifest; none for nets of other programs.
     pub fn of_manifest(provenance: &export::Provenance) -> Option<Self> {
         let config = provenance.recipe.as_deref()?;
         let chosen = provenance.validation_sketch.clone().unwrap_or_default();
@@ -135,7 +135,7 @@ impl Recipe {
         })
     }
 
-    /// Adds what was found in a pass over data that stream by.
+    /// Adds the facts of a pass over streamed data.
     fn add(&mut self, read: &Read) {
         self.sketch.join(&read.sketch);
         if read.is_complete {
@@ -158,8 +158,8 @@ impl Recipe {
         Split { share: self.config.data.held_out, seed: self.config.data.held_out_seed }
     }
 
-    /// How the positions of the run's data are read to be measured: all of them, or those that it
-    /// took where it took so many of each file.
+    /// Plan that reads the run's data again for a measurement, with its limit of positions per
+    /// file.
     pub fn measured_again(&self) -> Result<Plan> {
         let Plan { mut reading, bad_records, mut sources, .. } = plan(&self.config);
         let readings = sources.iter_mut().map(|source| &mut source.reading).chain([&mut reading]);
@@ -169,24 +169,24 @@ impl Recipe {
         Ok(Plan { reading, bad_records, sources, ..Plan::reading(self.unchanged_data()?) })
     }
 
-    /// The run's data with the paths where they lie now, for commands with an option `--data`; an
-    /// error if one has changed or is gone.
+    /// Paths of the run's data, for commands with an option `--data`; an error if a file has
+    /// changed or is missing.
     pub fn unchanged_data(&self) -> Result<Vec<PathBuf>> {
         unchanged(&self.data)
     }
 
-    /// The same of the files with the positions that validated.
+    /// The same for the files of the validation positions.
     pub fn unchanged_validation(&self) -> Result<Vec<PathBuf>> {
         unchanged(self.validating())
     }
 
-    /// The files with the positions that validated.
+    /// Files of the validation positions.
     pub fn validating(&self) -> &[DataFile] {
         if self.validation.is_empty() { &self.data } else { &self.validation }
     }
 
-    /// The first file of the data, or of those that only validate, that is another `now` than when
-    /// the run began.
+    /// The first file of the data, or of those for validation, that differs in `now` from the start
+    /// of the run.
     pub fn changed(&self, now: [&[DataFile]; 2]) -> Option<&Path> {
         let then = self.data.iter().chain(&self.validation);
         let mut pairs = then.zip(now.into_iter().flatten());
@@ -199,7 +199,7 @@ impl Recipe {
 
 fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     for DataFile { path, bytes, sha256, .. } in files {
-        // The header of a checkpoint may name anything: what has another length is not read.
+        // The header of a checkpoint may name any file: files of another length are not read.
         let same = input::regular(path).and_then(|()| {
             Ok(path.metadata()?.len() == *bytes && digest::of_data(path)?.sha256 == *sha256)
         });
@@ -212,16 +212,16 @@ fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     Ok(files.iter().map(|file| file.path.clone()).collect())
 }
 
-/// A header entry of JSON; none where it is missing.
+/// A header entry in JSON; none if it is missing.
 fn entry<T: DeserializeOwned>(facts: &BTreeMap<String, String>, key: &str) -> Result<Option<T>> {
     let entry = facts.get(key).map(|text| serde_json::from_str(text));
     entry.transpose().with_context(|| format!("`{key}` in its header"))
 }
 
-/// A checkpoint of this program with its recipe.
+/// Opens a checkpoint of this program with its recipe.
 pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
     let checkpoint = Checkpoint::read(path)?;
-    // The file's own header stays that of the beginning, so that runs end with the same bits.
+    // The file keeps its original header, so that runs end with the same bits.
     let mut facts = checkpoint.facts.clone();
     let mut recipe = settle(&mut facts, &checkpoint.weights)
         .and_then(|()| Recipe::read(&facts))
@@ -233,15 +233,15 @@ pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
     Ok((checkpoint, recipe))
 }
 
-/// The header entry with the evaluation that a net is added to.
+/// Key of the header for a net's base evaluation.
 const BASE: &str = "base";
 
-/// The evaluation that a net is added to, from the header of its weights.
+/// Base evaluation of a net, from the header of its weights.
 pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
     entry(facts, BASE)
 }
 
-/// Writes terms that have learnt together with a net into the header, in the place of their start.
+/// Replaces the base's terms in the header by those trained with the net.
 ///
 /// # Errors
 /// If the terms cannot be read.
@@ -251,16 +251,16 @@ pub fn settle(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result
     }
     let Some(mut base) = base(facts)? else { return Ok(()) };
     base.below = export::Below::Terms(learnt_with(&base, weights)?.to_json());
-    // They are in that file no more.
+    // These are no longer the file's terms.
     base.sha256 = None;
     facts.extend(fact_of(Some(&base))?);
     Ok(())
 }
 
-/// The terms that a net is added to, for those that learn with it.
+/// Terms of a base evaluation that is trained with its net.
 ///
 /// # Errors
-/// If it is added to another net.
+/// If the base is a net.
 pub fn terms_of(base: &export::Base) -> Result<HceWeights> {
     match &base.below {
         export::Below::Terms(text) => {
@@ -274,7 +274,7 @@ pub fn terms_of(base: &export::Base) -> Result<HceWeights> {
     }
 }
 
-/// The terms of a base as weights have them that learnt with a net.
+/// Terms of a base after training with a net.
 pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights> {
     let before = terms_of(base)?;
     let scale_factor = before.scale_factor;
@@ -288,7 +288,7 @@ pub fn fact_of(base: Option<&export::Base>) -> Result<Option<(String, String)>> 
     base.map(|base| Ok((BASE.to_string(), serde_json::to_string(base)?))).transpose()
 }
 
-/// Opens the evaluation that adds its centipawns to those of a net.
+/// Opens a base evaluation.
 pub fn added(base: &export::Base) -> Result<Base> {
     let read = || -> Result<Below> {
         Ok(match &base.below {
@@ -307,7 +307,7 @@ pub fn collect(plan: &Plan, part: Part, listener: &dyn Progress) -> Result<Vec<S
     loader::collect(plan, part, &*counter)
 }
 
-/// The text of an engine's list of terms, where the config names one.
+/// Text of an engine's term list, if the config names one.
 pub fn term_list(config: &Config) -> Result<Option<String>> {
     let Model::Traces(Traces { list: path, .. }) = &config.model else { return Ok(None) };
     let text = input::text(path, input::TEXT)
@@ -315,7 +315,7 @@ pub fn term_list(config: &Config) -> Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// The loader's part of a config.
+/// Plan of a config's data.
 pub fn plan(config: &Config) -> Plan {
     Plan {
         files: config.data.all_files(),
@@ -345,14 +345,13 @@ pub fn plan(config: &Config) -> Plan {
     }
 }
 
-/// Plans the chunks of a net's data, for so many positions: the order in which the processor computes,
-/// and the pairs that lists name. Chunks of data that are kept are planned once for all passes. A GPU
-/// finds an order by itself; with one king bucket it uses the lists of chunks, which stay there, and
-/// their pairs.
+/// Plans the chunks of a net's data, for `positions` positions: the order in which the CPU
+/// computes, and the pairs in lists. Chunks of data in memory are planned once for all passes. A
+/// GPU finds an order itself; with one king bucket it uses the cached lists of chunks, and their
+/// pairs.
 ///
-/// Chunks of data that stream by are planned as they come where the net has one king bucket, with pairs
-/// where rows are so long that shorter lists are worth the search for them. Pairs are learnt of `some`
-/// positions.
+/// Chunks of streamed data are planned one by one if the net has one king bucket, with pairs if
+/// rows are long enough. Pairs are learnt from `some` positions.
 pub fn plan_chunks(
     plan: &mut Plan,
     config: &Config,
@@ -385,6 +384,6 @@ pub fn plan_chunks(
     }
 }
 
-/// Bytes of an accumulator of pieces from which on pairs are worth their search in data that stream
-/// by; lists of several sets are longer.
+/// Bytes of an accumulator of pieces from which on pairs pay off in streamed data; lists of several
+/// sets are longer.
 const LONG: usize = 512;
