@@ -13,7 +13,7 @@ pub use sections::{
 
 use crate::architecture::Architecture;
 use crate::format::Format;
-use crate::loader::{DataSource, Test, most_pairs};
+use crate::loader::{DataSource, TestShare, most_pairs};
 use crate::loss::Loss;
 use crate::model::Precision;
 use crate::scales::Scales;
@@ -60,7 +60,7 @@ pub struct Config {
     /// Positions that stay together from pass to pass; 0: none do.
     pub chunk: usize,
     /// Share of the held-out games that is kept for the test.
-    pub test: Test,
+    pub test: TestShare,
     /// Centipawns per logit of the model.
     pub scale: f64,
     /// The win-rate model of the data's scores.

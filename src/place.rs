@@ -16,15 +16,15 @@ pub struct Place {
     pub taken: usize,
     /// The first deal with positions of the bin, where reading resumes, and those dealt before.
     pub deal: u64,
-    pub turns: Turns,
+    pub turns: TurnState,
     pub dealt: usize,
     /// Facts about the data, as far as the first pass has read.
-    pub read: Arc<Read>,
+    pub read: Arc<ReadFacts>,
 }
 
 /// State of reading the parts of files in turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Turns {
+pub struct TurnState {
     pub rounds: u64,
     /// The next part to open.
     pub next: usize,
@@ -34,7 +34,7 @@ pub struct Turns {
 
 /// Facts that need all of the data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Read {
+pub struct ReadFacts {
     /// Rounds that were counted.
     pub rounds: u64,
     pub is_complete: bool,
@@ -45,7 +45,7 @@ pub struct Read {
     pub sketch: Sketch,
 }
 
-impl Read {
+impl ReadFacts {
     /// The counts as one line.
     pub fn summary(&self) -> String {
         let [read, games, bad] = [0, 1, 2].map(|i| self.files.iter().map(|it| it[i]).sum::<u64>());

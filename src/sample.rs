@@ -397,14 +397,14 @@ pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
 }
 
 /// Samples drawn by a hash of their place; the probability halves when there are too many.
-pub struct Spread {
+pub struct SampleDraw {
     kept: Vec<(u64, Sample)>,
     most: usize,
     seen: u64,
     level: u32,
 }
 
-impl Spread {
+impl SampleDraw {
     /// Keeps at most `most` samples; of a longer stream at least about half as many.
     pub fn new(most: usize) -> Self {
         Self { kept: Vec::new(), most, seen: 0, level: 0 }

@@ -59,14 +59,14 @@ pub const SCALE_FACTOR: &str = "scale_factor";
 
 /// Selection of terms that an evaluation has, or that a run trains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct TermSelection {
     pub terms: Vec<bool>,
     pub tempo: bool,
     /// Whether the scale factor is used; it is never trained.
     pub scale_factor: bool,
 }
 
-impl Chosen {
+impl TermSelection {
     pub fn all(terms: usize) -> Self {
         Self { terms: vec![true; terms], tempo: true, scale_factor: true }
     }
@@ -82,9 +82,9 @@ impl TermList {
     }
 
     /// Selects terms by patterns such as `tempo` or `pawns` with all below it; `!` excludes.
-    pub fn choose(&self, patterns: &[String]) -> Result<Chosen, String> {
+    pub fn choose(&self, patterns: &[String]) -> Result<TermSelection, String> {
         let terms = vec![false; self.len()];
-        let mut chosen = Chosen { terms, tempo: false, scale_factor: false };
+        let mut chosen = TermSelection { terms, tempo: false, scale_factor: false };
         for text in patterns {
             let (keep, name) = match text.strip_prefix('!') {
                 Some(name) => (false, name),

@@ -8,7 +8,7 @@ use crate::architecture::{
     Activation, Architecture, ArrayKind, Form, ImpossibleNet, Integer, MAX_ACTIVE,
 };
 use crate::format::Format;
-use crate::loader::{DataSource, MOST_IN_CHUNK, Reading, Test};
+use crate::loader::{DataSource, MOST_IN_CHUNK, ReadOptions, TestShare};
 use crate::loss::{Loss, LossShape};
 use crate::model::Precision;
 use crate::net;
@@ -70,7 +70,10 @@ impl Config {
         };
         let batch = file.schedule.batch.get_or_insert(usual).positions();
         let separate = !file.data.validation.is_empty();
-        let test = file.data.test.map_or(if separate { Test(1.0) } else { Test::DEFAULT }, Test);
+        let test = file
+            .data
+            .test
+            .map_or(if separate { TestShare(1.0) } else { TestShare::DEFAULT }, TestShare);
         let of_scores = file.target.score_scale.filter(|_| is_net).map(f64::round);
         let scale = file.target.scale.or(of_scores).unwrap_or(Scales::default().scale.into());
         let win_rate = WinRateModel {
@@ -388,7 +391,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
 }
 
 /// Checks the files, and that the model can use the data.
-fn check_data(file: &ConfigFile, test: Test) -> Checked {
+fn check_data(file: &ConfigFile, test: TestShare) -> Checked {
     let ConfigFile { data, net, .. } = file;
     let (sources, key) = (&data.source, data.key_of_files());
     let named = data.files.is_empty() != sources.is_empty();
@@ -446,7 +449,7 @@ fn check_target(file: &ConfigFile, name: OptimizerName) -> Checked<Loss> {
     let ConfigFile { target, net, traces, .. } = file;
     let (shape, asymmetry) = (target.loss, target.asymmetry.unwrap_or(0.0));
     let loss = Loss { shape, power: target.power.unwrap_or(Loss::SQUARED.power), asymmetry };
-    if let Some(key) = target.weights.wrong() {
+    if let Some(key) = target.weights.invalid_key() {
         let reason = "expected points in rising order with weights from 0, not all 0, such as [[0, 0.2], \
              [30, 1]]";
         return Err(ConfigError::of(&format!("target.weights.{key}"), reason));
@@ -556,7 +559,7 @@ fn data_source(
     let wdl = source.wdl.unwrap_or(target.wdl.range().0);
     Ok(DataSource {
         files: source.files.clone(),
-        reading: Reading {
+        reading: ReadOptions {
             format: format("data.source.format", source.format.as_deref())?.or(of_all),
             view: source.point_of_view.or(data.point_of_view),
             filter: source.filter.as_ref().unwrap_or(&data.filter).clone(),

@@ -15,7 +15,7 @@ use crate::format::{
 };
 use crate::loss::sigmoid;
 use crate::point_of_view::PointOfView;
-use crate::sample::{Sample, Spread, mix};
+use crate::sample::{Sample, SampleDraw, mix};
 
 /// Samples stored for checks that need all of them.
 const DRAWN: usize = 1 << 17;
@@ -257,7 +257,7 @@ pub struct Exam {
     it: Diagnosis,
     white: Results,
     keys: Keys,
-    draw: Spread,
+    draw: SampleDraw,
 }
 
 impl Exam {
@@ -268,7 +268,7 @@ impl Exam {
             it: Diagnosis::default(),
             white: Results::default(),
             keys: Keys::default(),
-            draw: Spread::new(DRAWN),
+            draw: SampleDraw::new(DRAWN),
         }
     }
 

@@ -298,22 +298,22 @@ pub struct Base {
     /// Centipawns per logit, of the base and of the net: SCALE.
     pub scale: f64,
     #[serde(flatten)]
-    pub below: Below,
+    pub below: BaseContent,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Below {
+pub enum BaseContent {
     /// The text of a JSON file of all handcrafted terms.
     Terms(String),
     Net(Box<EmbeddedNet>),
 }
 
-impl Below {
+impl BaseContent {
     pub fn noun(&self) -> &'static str {
         match self {
-            Below::Terms(_) => "these terms",
-            Below::Net(_) => "that net",
+            BaseContent::Terms(_) => "these terms",
+            BaseContent::Net(_) => "that net",
         }
     }
 }

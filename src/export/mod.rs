@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub use float::{FloatError, measure};
 pub use import::{ImportError, ImportedWeights, dequantise, facts, import};
-pub use manifest::{Base, Below, EmbeddedNet, EmbeddedNetError};
+pub use manifest::{Base, BaseContent, EmbeddedNet, EmbeddedNetError};
 pub use manifest::{
     LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees, description,
     floats_path, load, manifest_path, sidecar_of,

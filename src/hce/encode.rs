@@ -5,7 +5,7 @@ use super::terms::{COMPLEXITY, EvaluationParts, SAFETY, TERMS, parts};
 use super::{Phase, Trace};
 use crate::batch::{FrozenSums, Rows, Terms};
 use crate::sample::Position;
-use crate::terms::Chosen;
+use crate::terms::TermSelection;
 
 #[derive(Clone, Debug)]
 pub struct Coding {
@@ -77,7 +77,7 @@ fn split<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
 }
 
 /// Converts the entries of terms that are not chosen into sums, added to those of frozen terms.
-pub fn freeze(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
+pub fn freeze(terms: Terms, chosen: &TermSelection, weights: &[[f64; 2]]) -> Terms {
     let rows = terms.len();
     let any = |entries: &[u16]| entries.iter().any(|term| !chosen.terms[usize::from(*term)]);
     let [normal, safety, complexity] =
@@ -112,7 +112,11 @@ pub fn freeze(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]]) -> Terms {
     }
 }
 
-fn choose_entries<C: Copy + Default>(entries: Rows<C>, rows: usize, chosen: &Chosen) -> Rows<C> {
+fn choose_entries<C: Copy + Default>(
+    entries: Rows<C>,
+    rows: usize,
+    chosen: &TermSelection,
+) -> Rows<C> {
     let mut choose_entries = Rows::default();
     for row in 0..rows {
         let entries = entries.row(row).filter(|(term, _)| chosen.terms[*term]);

@@ -16,7 +16,7 @@ use crate::hce::{self, Coding, HceEvaluator, Trace};
 use crate::net::Net;
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
-use crate::terms::Chosen;
+use crate::terms::TermSelection;
 
 /// The inputs of a model.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub enum Encoder {
 #[derive(Debug)]
 pub struct TermsEncoder {
     pub coding: Coding,
-    pub chosen: Chosen,
+    pub chosen: TermSelection,
     /// Middlegame and endgame weight of each term, for the frozen ones.
     pub weights: Vec<[f64; 2]>,
 }
@@ -505,7 +505,7 @@ fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Labe
 
 /// Evaluation of a base.
 #[derive(Clone, Debug)]
-pub enum Below {
+pub enum BaseEvaluation {
     Terms(HceEvaluator),
     /// A quantised net.
     Net(Arc<Net>),
@@ -514,21 +514,21 @@ pub enum Below {
 /// Base evaluation whose centipawns are added to a net's, and which stays fixed.
 #[derive(Clone, Debug)]
 pub struct Base {
-    pub below: Below,
+    pub below: BaseEvaluation,
     /// Centipawns per logit of the net.
     scale: f64,
 }
 
 impl Base {
-    pub fn new(below: Below, scale: f64) -> Self {
+    pub fn new(below: BaseEvaluation, scale: f64) -> Self {
         Self { below, scale }
     }
 
     /// Whether it needs the colours of the pieces: boards flipped to the side to move will not do.
     pub fn needs_colours(&self) -> bool {
         match &self.below {
-            Below::Terms(_) => false,
-            Below::Net(net) => {
+            BaseEvaluation::Terms(_) => false,
+            BaseEvaluation::Net(net) => {
                 net.architecture().inputs.views.point_of_view() == PointOfView::White
             }
         }
@@ -538,8 +538,8 @@ impl Base {
     /// zero.
     pub fn value(&self, position: &Position) -> i32 {
         match &self.below {
-            Below::Terms(terms) => terms.evaluate(position).round() as i32,
-            Below::Net(net) => net.evaluate(position),
+            BaseEvaluation::Terms(terms) => terms.evaluate(position).round() as i32,
+            BaseEvaluation::Net(net) => net.evaluate(position),
         }
     }
 

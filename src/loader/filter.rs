@@ -151,7 +151,7 @@ impl PositionWeights {
     }
 
     /// The key of the first invalid line.
-    pub fn wrong(&self) -> Option<&'static str> {
+    pub fn invalid_key(&self) -> Option<&'static str> {
         let is_line = |points: &[[f64; 2]]| {
             let numbers = points.as_flattened();
             numbers.iter().all(|number| number.is_finite())

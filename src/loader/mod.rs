@@ -24,14 +24,14 @@ use std::sync::Arc;
 
 pub use crate::batch::{MOST_IN_CHUNK, most_pairs};
 use crate::batch::{Pairs, RankShare};
-pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
+pub use encode::{Base, BaseEvaluation, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
 pub use filter::{CustomFilter, CustomWeight, Filter, PositionWeights, RejectCounts};
 pub use pass::Passes;
 pub use prepared::{Preparation, Prepare, PreparedRows};
-pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan};
+pub use scan::{KeptRecords, PositionSet, Scan, ValidationFacts, collect, scan};
 pub use shuffle::BatchOrder;
-pub use source::{DataSource, Reading};
-pub use split::{HeldOut, Share, Split, Test};
+pub use source::{DataSource, ReadOptions};
+pub use split::{HeldOut, Split, TestShare, TrainingShare};
 pub use store::{Store, push, read_traces};
 pub use stream::Stream;
 
@@ -41,8 +41,8 @@ use crate::format::ReadError;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub files: Vec<PathBuf>,
-    /// Reading of files without a source.
-    pub reading: Reading,
+    /// Options for files without a source.
+    pub reading: ReadOptions,
     /// Sources, if there are several: each file belongs to one of them.
     pub sources: Vec<DataSource>,
     /// Files of validation positions; without any, games that are held out of `files` validate.
@@ -55,9 +55,9 @@ pub struct Plan {
     pub weighing: PositionWeights,
     pub split: Split,
     /// Share of the held-out games that is kept for the test.
-    pub test: Test,
+    pub test: TestShare,
     /// Share of the other games that training uses.
-    pub share: Share,
+    pub share: TrainingShare,
     /// Whether the model needs colours, and so cannot use boards flipped to the side to move.
     pub colours: bool,
     /// Positions that are shuffled together.
@@ -104,18 +104,18 @@ impl Plan {
     }
 
     /// Whether the training positions are read once and stay in memory, once they are counted.
-    pub fn keeps(&self) -> bool {
+    pub fn is_kept(&self) -> bool {
         self.expected.is_some_and(|all| all <= self.window as u64)
     }
 
     /// Whether positions stay together from pass to pass.
-    pub fn keeps_chunks(&self) -> bool {
-        self.keeps() && self.shuffle && self.chunk > 0
+    pub fn has_fixed_chunks(&self) -> bool {
+        self.is_kept() && self.shuffle && self.chunk > 0
     }
 
     /// Whether chunks are planned once for all passes.
     pub fn plans_once(&self) -> bool {
-        self.keeps_chunks() && self.plans > 0
+        self.has_fixed_chunks() && self.plans > 0
     }
 
     /// Whether there are validation positions: of files of their own, or of held-out games.
@@ -129,7 +129,7 @@ impl Plan {
             files: self.validation.clone(),
             validation: Vec::new(),
             split: Split { share: 1.0, seed: 0 },
-            test: Test(0.0),
+            test: TestShare(0.0),
             ..self.clone()
         })
     }

@@ -39,7 +39,7 @@ impl Packed {
         Position::of_board_and_turn(self.occupied, self.nibbles, self.turn_and_ep)
     }
 
-    pub fn weighed(sample: &Sample, by: &PositionWeights) -> Self {
+    pub fn with_weight(sample: &Sample, by: &PositionWeights) -> Self {
         let weight = if by.is_level() { u8::MAX } else { by.code(sample) };
         Self { weight, ..Self::from(sample) }
     }

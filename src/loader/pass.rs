@@ -13,9 +13,9 @@ use rayon::prelude::*;
 
 use super::packed::Packed;
 use super::shuffle::random;
-use super::source::{Facts, Found, Part, PlanFile};
+use super::source::{Facts, FilePart, PartPositions, PlanFile};
 use super::{LoadError, Plan};
-use crate::place::{Place, Read, Turns};
+use crate::place::{Place, ReadFacts, TurnState};
 use crate::sample::mix;
 
 /// Parts of files that are read side by side.
@@ -103,13 +103,13 @@ struct Open {
     /// Blocks read so far.
     blocks: u64,
     /// None until it is opened.
-    source: Option<Part>,
+    source: Option<FilePart>,
 }
 
 /// Records read from all open parts in one turn.
 struct Round {
     /// Place of its beginning.
-    turns: Turns,
+    turns: TurnState,
     parts: Vec<Vec<Packed>>,
     /// Number of dealt records, and the rest of the first part that is not empty.
     dealt: usize,
@@ -149,13 +149,13 @@ struct Pass {
     before: usize,
     /// Number of deals, and the places of the last ones, those with positions in the first bin.
     deals: u64,
-    began: VecDeque<(u64, Turns, usize)>,
+    began: VecDeque<(u64, TurnState, usize)>,
     bins: VecDeque<Vec<Vec<Packed>>>,
     /// The number of the first bin.
     first: u64,
     /// Positions in bins.
     binned: usize,
-    read: Arc<Read>,
+    read: Arc<ReadFacts>,
 }
 
 impl Pass {
@@ -301,20 +301,20 @@ impl Pass {
         self.open.extend(opened.map(|part| Open { part, blocks: 0, source: None }));
         self.next += more;
         let open = self.open.iter().map(|it| (it.part, it.blocks)).collect();
-        let turns = Turns { rounds: self.rounds, next: self.next, open };
+        let turns = TurnState { rounds: self.rounds, next: self.next, open };
         // A round that is read again was counted before.
         let counts = !self.read.is_complete && self.rounds >= self.read.rounds;
         let bound = if counts { self.read.sketch.bound() } else { 0 };
         let (files, parts) = (&self.files, &self.parts);
         let read = |it: &mut Open| {
             let (file, part) = parts[it.part];
-            let mut found = Found::default();
+            let mut found = PartPositions::default();
             if it.source.is_none() {
                 let source = it.source.insert(files[file as usize].open(part.into())?);
                 for _ in 0..it.blocks {
                     source.next(0, &mut found, |_, _| {})?;
                 }
-                found = Found::default();
+                found = PartPositions::default();
             }
             let source = it.source.as_mut().expect("it was opened");
             it.blocks += 1;
@@ -324,7 +324,7 @@ impl Pass {
         let found: Vec<Result<_, LoadError>> = self.open.par_iter_mut().map(read).collect();
         let (mut parts, mut is_open) = (Vec::new(), Vec::with_capacity(found.len()));
         for found in found {
-            let (more, file, Found { facts, records: of_part, hashes }) = found?;
+            let (more, file, PartPositions { facts, records: of_part, hashes }) = found?;
             is_open.push(more);
             self.queued += of_part.len();
             parts.push(of_part);

@@ -84,7 +84,7 @@ impl Preparation {
 
 impl PreparedRows {
     fn push(&mut self, sample: &Sample, rows: &[(Position, f64)], by: &Preparation) {
-        let record = Packed::weighed(sample, &by.weighing);
+        let record = Packed::with_weight(sample, &by.weighing);
         for (position, value) in rows {
             let mut row = record;
             row.replace(position);

@@ -8,11 +8,11 @@ use rayon::prelude::*;
 
 use super::encode::TERMS_PIECE;
 use super::packed::Packed;
-use super::source::{Facts, Found, Part as FilePart, PlanFile};
+use super::source::{Facts, FilePart, PartPositions, PlanFile};
 use super::{HeldOut, LoadError, Plan, RejectCounts, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
-use crate::sample::{Sample, Spread};
+use crate::sample::{Sample, SampleDraw};
 use crate::sketch::Sketch;
 
 /// Facts about the data.
@@ -31,7 +31,7 @@ pub struct Scan {
     pub validation: HeldOut,
     pub test: HeldOut,
     /// Files for validation only.
-    pub validating: Validating,
+    pub validating: ValidationFacts,
     /// Smallest hashes of the games.
     pub sketch: Sketch,
     /// Games in the files; 0 if unknown.
@@ -44,7 +44,7 @@ pub struct Scan {
 
 /// Facts about the files for validation only.
 #[derive(Debug, Default)]
-pub struct Validating {
+pub struct ValidationFacts {
     /// None if held-out games validate.
     pub files: Vec<DataFile>,
     /// Smallest hashes of their games.
@@ -100,7 +100,7 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     check(plan, &scan).map_err(LoadError::Empty)?;
     if let Some(Scan { files, rejected, validation, sketch, games, .. }) = own {
         scan.validation = validation;
-        scan.validating = Validating { files, sketch, games, rejected };
+        scan.validating = ValidationFacts { files, sketch, games, rejected };
     }
     Ok(scan)
 }
@@ -141,8 +141,8 @@ fn skipped(scan: &Scan) -> String {
 
 /// Records read from a part of a file.
 #[derive(Default)]
-struct Read {
-    found: Found,
+struct PartRecords {
+    found: PartPositions,
     validation: Vec<Sample>,
     test: Vec<Sample>,
     some: Vec<Sample>,
@@ -165,7 +165,7 @@ struct Reader<'a> {
 }
 
 /// Records by part.
-type Done = BTreeMap<u64, Read>;
+type RecordsByPart = BTreeMap<u64, PartRecords>;
 
 impl<'a> Reader<'a> {
     fn new(plan: &Plan, seen: &'a (dyn Fn(u64) + Sync)) -> Result<Self, LoadError> {
@@ -198,8 +198,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads or continues these parts; a file without blocks up to `most` positions.
-    fn read(&self, parts: &[u64], most: u64, done: &mut Done) -> Result<(), LoadError> {
-        let begun: Vec<(u64, Option<Read>)> =
+    fn read(&self, parts: &[u64], most: u64, done: &mut RecordsByPart) -> Result<(), LoadError> {
+        let begun: Vec<(u64, Option<PartRecords>)> =
             parts.iter().map(|part| (*part, done.remove(part))).collect();
         let read = |(part, begun)| self.read_part(part, begun, most).map(|read| (part, read));
         let read: Vec<Result<_, LoadError>> = begun.into_par_iter().map(read).collect();
@@ -210,7 +210,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn read_part(&self, part: u64, begun: Option<Read>, most: u64) -> Result<Read, LoadError> {
+    fn read_part(
+        &self,
+        part: u64,
+        begun: Option<PartRecords>,
+        most: u64,
+    ) -> Result<PartRecords, LoadError> {
         let file = &self.files[self.file(part)];
         let probe = match (&begun, file.parts()) {
             (Some(_), _) => 0,
@@ -220,11 +225,11 @@ impl<'a> Reader<'a> {
         let mut read = begun.unwrap_or_default();
         let open = read.open.take().map(Ok);
         let mut open = open.unwrap_or_else(|| file.open(part - self.starts[self.file(part)]))?;
-        let mut some = Spread::new(SOME / self.parts().min(SOME_PARTS) as usize);
+        let mut some = SampleDraw::new(SOME / self.parts().min(SOME_PARTS) as usize);
         let mut more = true;
         while more && (file.is_cut() || read.found.facts.read < most) {
             let before = read.found.facts.read;
-            let Read { found, validation, test, probe: probed, .. } = &mut read;
+            let PartRecords { found, validation, test, probe: probed, .. } = &mut read;
             more = open.next(self.bound.load(Ordering::Relaxed), found, |sample, subset| {
                 if probed.len() < probe {
                     probed.push(*sample);
@@ -266,7 +271,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Number of training positions, estimated from the parts read.
-    fn estimate(&self, done: &Done) -> u64 {
+    fn estimate(&self, done: &RecordsByPart) -> u64 {
         let (mut estimate, mut parts_of_files) = (0.0, 0);
         for (number, file) in self.files.iter().enumerate() {
             let parts = done.range(self.starts[number]..self.starts[number + 1]);
@@ -284,7 +289,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parts that are not complete.
-    fn missing(&self, done: &Done) -> Vec<u64> {
+    fn missing(&self, done: &RecordsByPart) -> Vec<u64> {
         let is_missing = |part: &u64| done.get(part).is_none_or(|read| read.open.is_some());
         (0..self.parts()).filter(is_missing).collect()
     }
@@ -292,7 +297,7 @@ impl<'a> Reader<'a> {
 
 /// Reads all files of a plan except those for validation, or a sample of them.
 fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
-    let (mut reader, mut done) = (Reader::new(plan, seen)?, Done::new());
+    let (mut reader, mut done) = (Reader::new(plan, seen)?, RecordsByPart::new());
     let most_kept = keep.max(SAMPLE);
     let sample = reader.sample();
     let whole = reader.files.iter().filter(|file| !file.is_cut()).count() as u64;
@@ -363,7 +368,7 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         scan.games += facts.games;
     }
     (scan.validation, scan.test) = (HeldOut::of(validation), HeldOut::of(test));
-    let mut some = Spread::new(SOME);
+    let mut some = SampleDraw::new(SOME);
     scan.some.iter().for_each(|sample| some.add(sample));
     scan.some = some.samples().copied().collect();
     scan.kept = (is_whole && keeps && scan.train <= keep).then_some(kept);
@@ -382,7 +387,7 @@ impl KeptRecords {
     pub(super) fn read(plan: &Plan) -> Result<Self, LoadError> {
         let of_file = |file: Arc<PlanFile>| {
             let part = |number| {
-                let (mut part, mut found) = (file.open(number)?, Found::default());
+                let (mut part, mut found) = (file.open(number)?, PartPositions::default());
                 while part.next(0, &mut found, |_, _| {})? {}
                 Ok(found.records)
             };
@@ -418,7 +423,7 @@ impl KeptRecords {
 
 /// Positions to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum PositionSet {
     All,
     Train,
     /// Validation and test games.
@@ -428,14 +433,14 @@ pub enum Part {
     Test,
 }
 
-impl Part {
+impl PositionSet {
     fn has(self, subset: Subset) -> bool {
         match self {
-            Part::All => true,
-            Part::Train => subset == Subset::Train,
-            Part::HeldOut => matches!(subset, Subset::Validation | Subset::Test),
-            Part::Validation => subset == Subset::Validation,
-            Part::Test => subset == Subset::Test,
+            PositionSet::All => true,
+            PositionSet::Train => subset == Subset::Train,
+            PositionSet::HeldOut => matches!(subset, Subset::Validation | Subset::Test),
+            PositionSet::Validation => subset == Subset::Validation,
+            PositionSet::Test => subset == Subset::Test,
         }
     }
 }
@@ -447,17 +452,17 @@ impl Part {
 /// The first file that cannot be read, or files without any positions left.
 pub fn collect(
     plan: &Plan,
-    part: Part,
+    part: PositionSet,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Sample>, LoadError> {
-    if let Some(validating) = plan.validating().filter(|_| part == Part::Validation) {
+    if let Some(validating) = plan.validating().filter(|_| part == PositionSet::Validation) {
         return collect(&validating, part, seen);
     }
     let mut samples = Vec::new();
     for file in PlanFile::all(plan)? {
         let of_part = |number| {
             let (mut open, mut samples, mut found) =
-                (file.open(number)?, Vec::new(), Found::default());
+                (file.open(number)?, Vec::new(), PartPositions::default());
             let mut more = true;
             while more {
                 let before = found.facts.read;

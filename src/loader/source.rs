@@ -15,7 +15,7 @@ use crate::sample::Sample;
 
 /// Format, point of view and filter of files.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct ReadOptions {
     /// None: detected by the content of each file.
     pub format: Option<&'static Format>,
     /// Point of view of scores and results; None: the format's usual one.
@@ -31,12 +31,12 @@ pub struct Reading {
 #[derive(Clone, Debug)]
 pub struct DataSource {
     pub files: Vec<PathBuf>,
-    pub reading: Reading,
+    pub reading: ReadOptions,
 }
 
 impl Plan {
     /// Number of a file's source, from 1, or 0 without sources; and how the file is read.
-    fn reading_of(&self, path: &Path) -> (u8, &Reading) {
+    fn reading_of(&self, path: &Path) -> (u8, &ReadOptions) {
         match self.sources.iter().position(|source| source.files.iter().any(|file| file == path)) {
             None => (0, &self.reading),
             Some(number) => {
@@ -51,7 +51,7 @@ impl Plan {
 pub(super) struct PlanFile {
     pub path: PathBuf,
     plan: Arc<Plan>,
-    reading: Reading,
+    reading: ReadOptions,
     /// Number of its source in the plan.
     number: u8,
     pub format: &'static Format,
@@ -115,13 +115,13 @@ impl PlanFile {
     }
 
     /// Opens a part.
-    pub fn open(self: &Arc<Self>, number: u64) -> Result<Part, LoadError> {
+    pub fn open(self: &Arc<Self>, number: u64) -> Result<FilePart, LoadError> {
         let source = match &self.pieces {
             Some(pieces) => pieces.open(number, self.plan.bad_records)?,
             None => open(&self.path, &self.reading, &self.plan)?,
         };
         let left = self.reading.limit.unwrap_or(u64::MAX);
-        Ok(Part { file: self.clone(), source, left, bad: 0, game: None, raw: Vec::new() })
+        Ok(FilePart { file: self.clone(), source, left, bad: 0, game: None, raw: Vec::new() })
     }
 
     /// # Errors
@@ -153,7 +153,7 @@ impl PlanFile {
     }
 }
 
-fn open(path: &Path, reading: &Reading, plan: &Plan) -> Result<Source, LoadError> {
+fn open(path: &Path, reading: &ReadOptions, plan: &Plan) -> Result<Source, LoadError> {
     let source = Source::open(path, reading.format, plan.bad_records)?;
     Ok(match reading.view {
         Some(view) => source.seen_by(view)?,
@@ -162,7 +162,7 @@ fn open(path: &Path, reading: &Reading, plan: &Plan) -> Result<Source, LoadError
 }
 
 /// A part of a file that is being read: a block, or all of it.
-pub(super) struct Part {
+pub(super) struct FilePart {
     pub file: Arc<PlanFile>,
     source: Source,
     /// Remaining limit of positions.
@@ -203,7 +203,7 @@ impl Facts {
 
 /// Positions by purpose.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct PartPositions {
     pub facts: Facts,
     /// Training positions.
     pub records: Vec<Packed>,
@@ -211,7 +211,7 @@ pub(super) struct Found {
     pub hashes: Vec<u64>,
 }
 
-impl Part {
+impl FilePart {
     /// Share of the file that was read, above 0; of a compressed one in compressed bytes.
     pub fn share_read(&self) -> f64 {
         self.source.share_read()
@@ -222,7 +222,7 @@ impl Part {
     pub fn next(
         &mut self,
         bound: u64,
-        found: &mut Found,
+        found: &mut PartPositions,
         mut each: impl FnMut(&Sample, Subset),
     ) -> Result<bool, LoadError> {
         let PlanFile { plan, reading, number, path, .. } = &*self.file;
@@ -253,7 +253,7 @@ impl Part {
             match subset {
                 Subset::Train => {
                     facts.train += 1;
-                    found.records.push(Packed::weighed(sample, &plan.weighing));
+                    found.records.push(Packed::with_weight(sample, &plan.weighing));
                 }
                 Subset::Unused => facts.left_out += 1,
                 Subset::Validation | Subset::Test => {}

@@ -22,12 +22,12 @@ impl Split {
 
 /// The share of the held-out games that is kept for the test, 0 to 1; the others validate.
 ///
-/// The choice follows from a game's content alone and is independent of [`Split`] and [`Share`]; a
-/// smaller share is a part of every larger one.
+/// The choice follows from a game's content alone and is independent of [`Split`] and
+/// [`TrainingShare`]; a smaller share is a part of every larger one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Test(pub f64);
+pub struct TestShare(pub f64);
 
-impl Test {
+impl TestShare {
     /// The default of a config.
     pub const DEFAULT: Self = Self(0.5);
 
@@ -43,9 +43,9 @@ impl Test {
 /// The choice follows from a game's content alone and is independent of [`Split`], so the held-out
 /// games are the same whatever the share; a smaller share is a part of every larger one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share(pub f64);
+pub struct TrainingShare(pub f64);
 
-impl Share {
+impl TrainingShare {
     pub const ALL: Self = Self(1.0);
 
     pub fn takes(&self, group: u64) -> bool {
@@ -55,7 +55,7 @@ impl Share {
     }
 }
 
-impl Default for Share {
+impl Default for TrainingShare {
     fn default() -> Self {
         Self::ALL
     }

@@ -10,7 +10,7 @@ use super::pass::Passes;
 use super::shuffle::{Chunks, shuffled};
 use super::{KeptRecords, LoadError, Plan};
 use crate::batch::{Batch, RankShare};
-use crate::place::{Place, Read};
+use crate::place::{Place, ReadFacts};
 
 /// An endless stream of full batches, which cross the borders of windows and epochs.
 pub struct Stream {
@@ -132,7 +132,7 @@ impl WindowReader {
         let encoder = encoder.clone();
         std::thread::spawn(move || {
             let plan = Arc::new(plan);
-            let end = match plan.keeps() {
+            let end = match plan.is_kept() {
                 true => keep(&plan, &encoder, from, kept, &sender),
                 false => read_on(&plan, &encoder, place, from, &sender),
             };
@@ -203,7 +203,7 @@ fn keep(
 ) -> Result<(), LoadError> {
     let mut records = kept.map_or_else(|| KeptRecords::read(plan), Ok)?.into_records();
     check_count(plan, records.len() as u64)?;
-    let chunks = plan.keeps_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
+    let chunks = plan.has_fixed_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
     let bases = encoder.bases(&records);
     let plans = match encoder {
         Encoder::Net(net, _) if plan.plans_once() => Some(Plans::of(net, &records, plan)),
@@ -237,7 +237,7 @@ fn read_on(
 ) -> Result<(), LoadError> {
     let mut behind = if place.is_some() { 0 } else { from };
     // Rounds are counted once.
-    let read = Arc::new(Read { is_complete: plan.expected.is_some(), ..Read::default() });
+    let read = Arc::new(ReadFacts { is_complete: plan.expected.is_some(), ..ReadFacts::default() });
     let place = place.unwrap_or(Place { read, ..Place::default() });
     let mut taken = place.taken;
     let mut passes = Passes::new(plan, &place)?;

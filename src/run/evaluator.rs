@@ -19,7 +19,7 @@ use crate::format::trace::{self, FORMAT};
 use crate::hce::{self, HceEvaluator, HceWeights};
 use crate::input;
 use crate::inspect::{ordinary, unsound};
-use crate::loader::{Base, Below, Encoder};
+use crate::loader::{Base, BaseEvaluation, Encoder};
 use crate::model::{Compute, Device, DeviceError, Kind, Model, outputs};
 use crate::net::Net;
 use crate::progress::Progress;
@@ -89,10 +89,12 @@ pub fn in_search<'a>(net: &'a Net, base: Option<&'a Base>) -> Box<dyn Evaluate +
     let net = search::integers(net);
     match base.map(|base| &base.below) {
         None => net,
-        Some(Below::Terms(terms)) => {
+        Some(BaseEvaluation::Terms(terms)) => {
             Box::new(search::Sum(vec![net, Box::new(search::Terms::new(terms.clone()))]))
         }
-        Some(Below::Net(below)) => Box::new(search::Sum(vec![net, search::integers(below)])),
+        Some(BaseEvaluation::Net(below)) => {
+            Box::new(search::Sum(vec![net, search::integers(below)]))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use super::evaluator::Evaluator;
 use super::recipe::Recipe;
 use crate::digits::grouped;
-use crate::loader::Test;
+use crate::loader::TestShare;
 use crate::sample::{Sample, games_known};
 use crate::sketch::Sketch;
 
@@ -173,7 +173,7 @@ pub fn select_positions(
         );
         // The smallest test is a part of all the others.
         let tests = seen.iter().map(|(_, _, it)| it.config.test.0).filter(|test| *test > 0.0);
-        let test = Test(tests.reduce(f64::min).unwrap_or(Test::DEFAULT.0));
+        let test = TestShare(tests.reduce(f64::min).unwrap_or(TestShare::DEFAULT.0));
         let filter = &recipe.config.data.filter;
         found.samples.retain(|it| {
             let group = it.group();

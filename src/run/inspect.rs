@@ -10,7 +10,7 @@ use crate::draw::Section;
 use crate::export::ImportedWeights;
 use crate::hce::{self, HceWeights};
 use crate::inspect::{Inspection, inspect};
-use crate::loader::{Part, Plan};
+use crate::loader::{Plan, PositionSet};
 use crate::progress::{Progress, SilentProgress};
 use crate::sample::Sample;
 
@@ -65,7 +65,7 @@ pub fn positions(
     match (given, recipe) {
         (None, Some(recipe)) if recipe.config.validates() => {
             recipe.unchanged_validation()?;
-            Ok(recipe::collect(&recipe::plan(&recipe.config), Part::Validation, listener)?)
+            Ok(recipe::collect(&recipe::plan(&recipe.config), PositionSet::Validation, listener)?)
         }
         (None, Some(_)) => {
             bail!("no game validated {}; name files of positions with --data", net.display())
@@ -76,7 +76,7 @@ pub fn positions(
         ),
         (Some(plan), _) => {
             let plan = Plan { colours: true, ..plan };
-            Ok(recipe::collect(&plan, Part::All, listener)?)
+            Ok(recipe::collect(&plan, PositionSet::All, listener)?)
         }
     }
 }

@@ -14,11 +14,11 @@ use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::{
-    self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Reading, Share, Split, most_pairs,
-    pairs_of,
+    self, Base, BaseEvaluation, Filter, LoadError, PLANS, Plan, PositionSet, ReadOptions, Split,
+    TrainingShare, most_pairs, pairs_of,
 };
 use crate::model::{Compute, Kind, Precision};
-use crate::place::Read;
+use crate::place::ReadFacts;
 use crate::point_of_view::PointOfView;
 use crate::progress::Progress;
 use crate::sample::Sample;
@@ -136,7 +136,7 @@ impl Recipe {
     }
 
     /// Adds the facts of a pass over streamed data.
-    fn add(&mut self, read: &Read) {
+    fn add(&mut self, read: &ReadFacts) {
         self.sketch.join(&read.sketch);
         if read.is_complete {
             for (file, [positions, games, bad]) in self.data.iter_mut().zip(&read.files) {
@@ -160,7 +160,7 @@ impl Recipe {
 
     /// Plan that reads the run's data again for a measurement, with its limit of positions per
     /// file.
-    pub fn measured_again(&self) -> Result<Plan> {
+    pub fn measuring_plan(&self) -> Result<Plan> {
         let Plan { mut reading, bad_records, mut sources, .. } = plan(&self.config);
         let readings = sources.iter_mut().map(|source| &mut source.reading).chain([&mut reading]);
         for reading in readings.filter(|reading| reading.limit.is_none()) {
@@ -250,7 +250,7 @@ pub fn settle(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result
         return Ok(());
     }
     let Some(mut base) = base(facts)? else { return Ok(()) };
-    base.below = export::Below::Terms(learnt_with(&base, weights)?.to_json());
+    base.below = export::BaseContent::Terms(learnt_with(&base, weights)?.to_json());
     // These are no longer the file's terms.
     base.sha256 = None;
     facts.extend(fact_of(Some(&base))?);
@@ -263,10 +263,10 @@ pub fn settle(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result
 /// If the base is a net.
 pub fn terms_of(base: &export::Base) -> Result<HceWeights> {
     match &base.below {
-        export::Below::Terms(text) => {
+        export::BaseContent::Terms(text) => {
             HceWeights::from_json(text).with_context(|| format!("base {}", base.name))
         }
-        export::Below::Net(_) => bail!(
+        export::BaseContent::Net(_) => bail!(
             "`net.tune_base`: {} is a net, and only handcrafted terms learn together with one; \
              leave tune_base out",
             base.name
@@ -290,19 +290,23 @@ pub fn fact_of(base: Option<&export::Base>) -> Result<Option<(String, String)>> 
 
 /// Opens a base evaluation.
 pub fn added(base: &export::Base) -> Result<Base> {
-    let read = || -> Result<Below> {
+    let read = || -> Result<BaseEvaluation> {
         Ok(match &base.below {
-            export::Below::Terms(text) => {
-                Below::Terms(HceEvaluator::new(&HceWeights::from_json(text)?))
+            export::BaseContent::Terms(text) => {
+                BaseEvaluation::Terms(HceEvaluator::new(&HceWeights::from_json(text)?))
             }
-            export::Below::Net(net) => Below::Net(Arc::new(net.read()?)),
+            export::BaseContent::Net(net) => BaseEvaluation::Net(Arc::new(net.read()?)),
         })
     };
     Ok(Base::new(read().with_context(|| format!("base {}", base.name))?, base.scale))
 }
 
 /// Reads positions.
-pub fn collect(plan: &Plan, part: Part, listener: &dyn Progress) -> Result<Vec<Sample>, LoadError> {
+pub fn collect(
+    plan: &Plan,
+    part: PositionSet,
+    listener: &dyn Progress,
+) -> Result<Vec<Sample>, LoadError> {
     let counter = listener.count(None, "reading");
     loader::collect(plan, part, &*counter)
 }
@@ -319,7 +323,7 @@ pub fn term_list(config: &Config) -> Result<Option<String>> {
 pub fn plan(config: &Config) -> Plan {
     Plan {
         files: config.data.all_files(),
-        reading: Reading {
+        reading: ReadOptions {
             format: config.format,
             view: config.data.point_of_view,
             filter: config.data.filter.clone(),
@@ -333,7 +337,7 @@ pub fn plan(config: &Config) -> Plan {
         weighing: config.target.weights.clone(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
         test: config.test,
-        share: Share(config.data.share),
+        share: TrainingShare(config.data.share),
         colours: (config.architecture())
             .is_some_and(|net| net.inputs.views.point_of_view() == PointOfView::White),
         window: config.window(u64::MAX),
@@ -376,7 +380,7 @@ pub fn plan_chunks(
         Compute::Plain | Compute::Gpu { .. } => return,
     };
     let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
-    let streams = !plan.keeps() && config.target.learn == Objective::Values;
+    let streams = !plan.is_kept() && config.target.learn == Objective::Values;
     let is_long = net.hidden * number >= LONG || !net.inputs.is_pieces();
     if streams && is_cut && one {
         plan.passing =

@@ -15,7 +15,7 @@ use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::draw::{self, Section};
 use crate::inspect::listed;
-use crate::loader::{Plan, Test};
+use crate::loader::{Plan, TestShare};
 use crate::log;
 use crate::model::{Compute, Device};
 use crate::output;
@@ -148,7 +148,7 @@ pub fn of_ended(
         Model::Traces(_) => Page::of(&runs, &[], None, place, listener),
         _ => {
             // A run without a test is measured on the games on which others are.
-            let others = validation.iter().filter(|it| Test::DEFAULT.takes(it.group()));
+            let others = validation.iter().filter(|it| TestShare::DEFAULT.takes(it.group()));
             let chosen_on = test.is_empty();
             let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
             let positions = Positions {

@@ -14,7 +14,7 @@ use crate::input;
 use crate::loader::TermsEncoder;
 use crate::model::HceShape;
 use crate::scales::Scales;
-use crate::terms::{Chosen, EngineTerms, TermList};
+use crate::terms::{EngineTerms, TermList, TermSelection};
 use crate::weights::Weights;
 
 #[derive(Clone, Debug)]
@@ -23,8 +23,8 @@ pub struct RunTerms {
     /// Format of an engine's traces; none for the built-in terms.
     pub own: Option<EngineTerms>,
     /// The terms that the evaluation has.
-    pub present: Chosen,
-    pub chosen: Chosen,
+    pub present: TermSelection,
+    pub chosen: TermSelection,
     /// Fewest positions with a term for it to be trained.
     pub rare: u64,
 }
@@ -53,7 +53,7 @@ impl RunTerms {
         };
         let present = match used {
             Some(patterns) => choose("use", patterns)?,
-            None => Chosen::all(list.len()),
+            None => TermSelection::all(list.len()),
         };
         let mut chosen = match tune {
             Some(patterns) => choose("tune", patterns)?,
@@ -68,7 +68,7 @@ impl RunTerms {
 
     /// Terms of a base evaluation that is trained with its net: those with any weight.
     pub fn of_base(weights: &HceWeights) -> Self {
-        let present = Chosen {
+        let present = TermSelection {
             terms: weights.values.iter().map(|weight| *weight != [0.0; 2]).collect(),
             tempo: true,
             scale_factor: weights.scale_factor,

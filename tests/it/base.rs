@@ -8,7 +8,7 @@ use nnuance::config::Config;
 use nnuance::export::{self, Manifest};
 use nnuance::features::DirtyPieces;
 use nnuance::hce::{HceEvaluator, HceWeights, terms};
-use nnuance::loader::{Base, Below, Encoder, Part, Plan, Stream, collect};
+use nnuance::loader::{Base, BaseEvaluation, Encoder, Plan, PositionSet, Stream, collect};
 use nnuance::loss::sigmoid;
 use nnuance::model::{Compute, Device};
 use nnuance::progress::SilentProgress;
@@ -86,7 +86,7 @@ fn sum_learns_evaluates_and_plays() {
         let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
         assert_eq!((recipe.config.scale, recipe.config.win_rate.scale), (scale, 126.0));
         let samples =
-            collect(&nnuance::run::recipe::plan(&recipe.config), Part::Validation, &|_| ())
+            collect(&nnuance::run::recipe::plan(&recipe.config), PositionSet::Validation, &|_| ())
                 .unwrap();
 
         // As in engines: the net's integers plus the base, also along a search.
@@ -150,7 +150,7 @@ fn sum_learns_evaluates_and_plays() {
     let net = with_net.join("net.bin");
     let recorded = of(&net).unwrap();
     assert_eq!(recorded.sha256, Some(base.manifest.unwrap().sha256));
-    let export::Below::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
+    let export::BaseContent::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
     assert_eq!(whole.read().unwrap().to_bytes(), std::fs::read(NET).unwrap());
     let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path().join(name));
     said(nnuance().arg("inspect").arg(&net).args(["--data", GAMES, "-o"]).arg(page));
@@ -256,13 +256,13 @@ fn killed_and_resumed_with_a_base() {
 #[test]
 fn bases_stay_with_their_records() {
     let folder = tempfile::tempdir().unwrap();
-    let base = Base::new(Below::Terms(HceEvaluator::new(&uneven())), 170.0);
+    let base = Base::new(BaseEvaluation::Terms(HceEvaluator::new(&uneven())), 170.0);
     let text = config(&terms_in(&folder), "wdl = 0.3", 1).replace("limit", "window = 700\nlimit");
     let config = Config::parse(&text, "it", &[]).unwrap();
     let plan = recipe::plan(&config);
     let net = config.architecture().unwrap().clone();
     let encoder = Encoder::net(&net).on(Some(base.clone()));
-    let expected = Some(collect(&plan, Part::Train, &|_| ()).unwrap().len() as u64);
+    let expected = Some(collect(&plan, PositionSet::Train, &|_| ()).unwrap().len() as u64);
     let kept = Plan { window: 1 << 20, expected, ..plan.clone() };
     for plan in [plan, kept] {
         let stream = Stream::new(plan, encoder.clone(), Default::default());
@@ -281,7 +281,7 @@ fn bases_stay_with_their_records() {
 /// Base of each position of the data, by the rows of its lists.
 fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
     let plan = Plan::reading(vec![GAMES.into()]).limited(6000);
-    let samples = collect(&plan, Part::All, &|_| ()).unwrap();
+    let samples = collect(&plan, PositionSet::All, &|_| ()).unwrap();
     let batch = encoder.encode(&samples);
     let base = encoder.base().unwrap();
     let Inputs::Active(active) = &batch.inputs else { panic!() };

@@ -1,7 +1,7 @@
 //! `nnuance compare` against figures of an independent program.
 
 use assert_cmd::Command;
-use nnuance::loader::{Part, Plan, collect};
+use nnuance::loader::{Plan, PositionSet, collect};
 use nnuance::model::{Compute, Device};
 use nnuance::progress::SilentProgress;
 use nnuance::report::Values;
@@ -38,7 +38,7 @@ fn figures_of_known_evaluations() {
         .into_iter()
         .chain(nets.iter().map(String::as_str))
         .collect();
-    let samples = collect(&Plan::reading(vec![RECORDS.into()]), Part::All, &|_| ()).unwrap();
+    let samples = collect(&Plan::reading(vec![RECORDS.into()]), PositionSet::All, &|_| ()).unwrap();
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let place = (Device::flex(), Compute::Plain);
     for name in &names {

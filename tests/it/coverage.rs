@@ -3,7 +3,7 @@
 
 use nnuance::export;
 use nnuance::hce::{self, HceWeights};
-use nnuance::loader::{Part, Plan, collect};
+use nnuance::loader::{Plan, PositionSet, collect};
 use nnuance::report::estimate::Estimate;
 use nnuance::report::fit::fit;
 use nnuance::report::{Comparison, PositionFacts, Predictions, chance, compare};
@@ -26,7 +26,7 @@ impl Population {
         let files = vec!["data/selfplay-sf15.vf".into()];
         let mut plan = Plan { colours: true, ..Plan::reading(files) };
         plan.reading.limit = limit;
-        let samples = collect(&plan, Part::All, &|_| ()).expect("games");
+        let samples = collect(&plan, PositionSet::All, &|_| ()).expect("games");
         let material = hce::HceEvaluator::new(&HceWeights::material());
         let pesto = std::fs::read_to_string("tests/it/fixtures/pesto.json").expect("a fixture");
         let pesto = hce::HceEvaluator::new(&HceWeights::from_json(&pesto).expect("weights"));

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
-use nnuance::loader::{Encoder, Part, Plan, TermsEncoder, collect};
+use nnuance::loader::{Encoder, Plan, PositionSet, TermsEncoder, collect};
 use nnuance::loss::Loss;
 use nnuance::model::{Aim, LossInputs};
 use nnuance::sample::{Position, Sample};
-use nnuance::terms::Chosen;
+use nnuance::terms::TermSelection;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::{Chess, Position as _};
@@ -58,7 +58,7 @@ pub fn lists(views: Views) -> Encoder {
 pub fn all_terms() -> Encoder {
     Encoder::Hce(Arc::new(TermsEncoder {
         coding: Coding::new(&[true; TERMS], true),
-        chosen: Chosen::all(TERMS),
+        chosen: TermSelection::all(TERMS),
         weights: vec![[0.0; 2]; TERMS],
     }))
 }
@@ -66,7 +66,7 @@ pub fn all_terms() -> Encoder {
 /// The first positions of the games that come with the project.
 pub fn recorded(count: u64) -> Vec<Sample> {
     let plan = Plan::reading(vec!["data/selfplay-sf15.vf".into()]).limited(count);
-    collect(&plan, Part::All, &|_| ()).unwrap()
+    collect(&plan, PositionSet::All, &|_| ()).unwrap()
 }
 
 /// Forces of many sizes and both directions, as many as there are positions.

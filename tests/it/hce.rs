@@ -5,7 +5,7 @@ use nnuance::hce::terms::{TERMS, list};
 use nnuance::hce::{Coding, HceEvaluator, HceWeights, Phase, Term, Trace, evaluate, freeze};
 use nnuance::sample::Position;
 use nnuance::sums::Sums;
-use nnuance::terms::{Chosen, Kind};
+use nnuance::terms::{Kind, TermSelection};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::Color;
@@ -204,7 +204,7 @@ fn held_terms_keep_the_sums() {
             assert!(close(gap.0, gap.1, 1e-2), "{gap:?}");
         }
     };
-    let all = freeze(batch.clone(), &Chosen::all(TERMS), &weights.values);
+    let all = freeze(batch.clone(), &TermSelection::all(TERMS), &weights.values);
     assert_eq!(all, batch);
     let pawns = freeze(batch.clone(), &choose(&["pawns", "king.safety"]), &weights.values);
     same(&pawns);

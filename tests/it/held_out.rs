@@ -1,7 +1,9 @@
 //! Held-out games: some validate, the others are the test that training never reads.
 
 use nnuance::format::{Format, write_all};
-use nnuance::loader::{HeldOut, Part, Plan, Share, Split, Subset, Test, collect, scan};
+use nnuance::loader::{
+    HeldOut, Plan, PositionSet, Split, Subset, TestShare, TrainingShare, collect, scan,
+};
 use nnuance::sample::{Sample, mix};
 use nnuance::sketch::Sketch;
 use nnuance::train::checkpoint::Checkpoint;
@@ -37,7 +39,7 @@ checkpoints = 200
 "#;
 
 fn plan(path: &Path) -> Plan {
-    Plan { split: SPLIT, test: Test::DEFAULT, ..Plan::reading(vec![path.to_path_buf()]) }
+    Plan { split: SPLIT, test: TestShare::DEFAULT, ..Plan::reading(vec![path.to_path_buf()]) }
 }
 
 /// The first games of the data, as bytes, and the positions in them.
@@ -65,7 +67,7 @@ fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
 
 /// Purpose of each game, in the order of the file.
 fn subsets(path: &Path, plan: &Plan) -> Vec<Subset> {
-    let samples = collect(&Plan::reading(vec![path.to_path_buf()]), Part::All, &|_| {});
+    let samples = collect(&Plan::reading(vec![path.to_path_buf()]), PositionSet::All, &|_| {});
     let samples = samples.expect("games");
     let mut subsets: Vec<Subset> = Vec::new();
     for pair in
@@ -107,14 +109,15 @@ fn compared(args: &[&str], out: &Path) -> Value {
 fn validation_and_test_are_disjoint() {
     let whole = Plan {
         split: Split { share: 0.1, seed: 0 },
-        test: Test::DEFAULT,
+        test: TestShare::DEFAULT,
         ..Plan::reading(vec![GAMES.into()])
     };
     let games = |part| -> BTreeSet<u64> {
         let samples = collect(&whole, part, &|_| {}).expect("games");
         samples.iter().map(Sample::group).collect()
     };
-    let [held_out, validation, test] = [Part::HeldOut, Part::Validation, Part::Test].map(games);
+    let [held_out, validation, test] =
+        [PositionSet::HeldOut, PositionSet::Validation, PositionSet::Test].map(games);
     assert!(validation.is_disjoint(&test));
     assert_eq!(validation.union(&test).copied().collect::<BTreeSet<_>>(), held_out);
     // Within four standard deviations of a fair coin.
@@ -124,7 +127,7 @@ fn validation_and_test_are_disjoint() {
     assert_eq!(found.validation.groups(), validation.len());
     assert_eq!(found.test.groups(), test.len());
     // Without a test all of them validate.
-    let old = scan(&Plan { test: Test(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
+    let old = scan(&Plan { test: TestShare(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
     assert_eq!((old.validation.groups(), old.test.total), (held_out.len(), 0));
     assert_eq!(old.train, found.train);
     assert_eq!(old.sketch, found.sketch);
@@ -132,24 +135,25 @@ fn validation_and_test_are_disjoint() {
 
 #[test]
 fn test_is_independent_of_other_draws() {
-    let mut samples = collect(&Plan::reading(vec![GAMES.into()]).limited(1), Part::All, &|_| {})
-        .expect("a position");
+    let mut samples =
+        collect(&Plan::reading(vec![GAMES.into()]).limited(1), PositionSet::All, &|_| {})
+            .expect("a position");
     let sample = &mut samples[0];
     let mut smaller = 0;
     // Test games among those drawn by others, and among the rest.
     let (mut counts, mut of) = ([[0u32; 2]; 2], [[0u32; 2]; 2]);
     for number in 1..=200_000 {
         sample.game = std::num::NonZeroU64::new(mix(7, number));
-        let taken = Test(0.5).takes(sample.group());
-        let draws = [SPLIT.holds_out(sample.group()), Share(0.5).takes(sample.group())];
+        let taken = TestShare(0.5).takes(sample.group());
+        let draws = [SPLIT.holds_out(sample.group()), TrainingShare(0.5).takes(sample.group())];
         for (i, draw) in draws.into_iter().enumerate() {
             counts[i][usize::from(draw)] += u32::from(taken);
             of[i][usize::from(draw)] += 1;
         }
-        let part = Test(0.3).takes(sample.group());
+        let part = TestShare(0.3).takes(sample.group());
         assert!(taken || !part, "a smaller test is a part of a larger one");
         smaller += u32::from(part);
-        assert!(Test(1.0).takes(sample.group()) && !Test(0.0).takes(sample.group()));
+        assert!(TestShare(1.0).takes(sample.group()) && !TestShare(0.0).takes(sample.group()));
     }
     assert!((f64::from(smaller) / 200_000.0 - 0.3).abs() < 0.005, "{smaller}");
     for (count, of) in counts.iter().flatten().zip(of.iter().flatten()) {
@@ -195,7 +199,7 @@ fn training_ignores_the_test() {
     let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run));
     assert_eq!(one["noun"], "test games");
     assert_eq!(one["measured_on"], other["measured_on"]);
-    let test = collect(&plan, Part::Test, &|_| {}).expect("games").len();
+    let test = collect(&plan, PositionSet::Test, &|_| {}).expect("games").len();
     assert_eq!(one["measured_on"]["positions"], test);
     assert_ne!(one["evaluations"], other["evaluations"]);
 }
@@ -211,13 +215,14 @@ fn no_game_to_validate() {
     let path = write(&folder, "few.vf", &rest);
     let error = scan(&plan(&path), 0, &|_| {}).expect_err("none validates").to_string();
     assert!(error.contains("data.test"), "{error}");
-    let all = scan(&Plan { test: Test(1.0), ..plan(&path) }, 0, &|_| {}).expect("good data");
+    let all = scan(&Plan { test: TestShare(1.0), ..plan(&path) }, 0, &|_| {}).expect("good data");
     assert_eq!(all.validation.total, 0);
 }
 
 #[test]
 fn split_depends_on_its_seed() {
-    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
+    let samples =
+        collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| {}).expect("games");
     let held = |seed| -> BTreeSet<u64> {
         let split = Split { seed, ..SPLIT };
         samples.iter().filter(|it| split.holds_out(it.group())).map(Sample::group).collect()
@@ -232,7 +237,8 @@ fn split_depends_on_its_seed() {
 
 #[test]
 fn sketch_has_the_smallest_hashes() {
-    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
+    let samples =
+        collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| {}).expect("games");
     let smallest: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
     let smallest: BTreeSet<u64> = smallest.into_iter().take(2048).collect();
     let mut sketch = Sketch::default();
@@ -267,7 +273,7 @@ learning_rate = 0.01
 fn unscored_positions_are_skipped() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = Plan::reading(vec![GAMES.into()]).limited(6000);
-    let samples = collect(&source, Part::All, &|_| {}).expect("games");
+    let samples = collect(&source, PositionSet::All, &|_| {}).expect("games");
     let mut sparse = samples.clone();
     sparse.iter_mut().step_by(3).for_each(|sample| sample.score = None);
     let scored: Vec<Sample> = sparse.iter().filter(|it| it.score.is_some()).copied().collect();
@@ -323,10 +329,10 @@ fn some_held_out_games_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let part = |path: &Path| Plan {
         split: Split { share: 0.9, seed: 0 },
-        test: Test(0.0),
+        test: TestShare(0.0),
         ..Plan::reading(vec![path.to_path_buf()])
     };
-    let all = collect(&part(Path::new(GAMES)), Part::Validation, &|_| {}).expect("games");
+    let all = collect(&part(Path::new(GAMES)), PositionSet::Validation, &|_| {}).expect("games");
     let mut files = Vec::new();
     while files.len() * all.len() < 3 * HeldOut::MOST {
         let path = folder.path().join(format!("{}.vf", files.len()));
@@ -373,7 +379,7 @@ fn own_files_validate_like_drawn_games() {
     assert_eq!(found.validating.games, found.validation.groups() as u64);
     assert_eq!(found.sketch.shared(&found.validating.sketch), 0);
     let collected = |plan: &Plan, part| collect(plan, part, &|_| {}).expect("games");
-    for part in [Part::Validation, Part::Test] {
+    for part in [PositionSet::Validation, PositionSet::Test] {
         assert_eq!(collected(&plans, part), collected(&plan(&whole), part));
     }
 

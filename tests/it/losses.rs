@@ -1,7 +1,7 @@
 //! Losses of errors, expected results of scores, and weights of positions.
 
 use nnuance::architecture::Views;
-use nnuance::loader::{Part, Plan, PositionWeights, Store, Stream, collect, scan};
+use nnuance::loader::{Plan, PositionSet, PositionWeights, Store, Stream, collect, scan};
 use nnuance::loss::{Loss, sigmoid};
 use nnuance::sample::Sample;
 use nnuance::train::target::WinRateModel;
@@ -89,7 +89,7 @@ fn plan() -> Plan {
 
 #[test]
 fn weights_are_interpolated() {
-    let samples = collect(&plan(), Part::All, &|_| {}).expect("games");
+    let samples = collect(&plan(), PositionSet::All, &|_| {}).expect("games");
     for sample in &samples {
         assert!((weighing().of(sample) - by_hand(sample)).abs() < 1e-12);
     }
@@ -107,7 +107,7 @@ fn weights_are_interpolated() {
 /// Batches have the weights of positions, from all sources.
 #[test]
 fn batches_carry_weights() {
-    let samples = collect(&plan(), Part::All, &|_| {}).expect("games");
+    let samples = collect(&plan(), PositionSet::All, &|_| {}).expect("games");
     let right = weighing().weights(&samples);
     let expected = Some(samples.len() as u64);
     for window in [samples.len(), 7_000] {

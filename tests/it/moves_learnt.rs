@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Batch, Choices, Terms as Rows, first};
 use nnuance::hce::{self, HceEvaluator, HceWeights};
-use nnuance::loader::{Encoder, Part, Plan, PositionWeights, Preparation, Prepare, collect};
+use nnuance::loader::{Encoder, Plan, PositionSet, PositionWeights, Preparation, Prepare, collect};
 use nnuance::run::objective::{Moves, Searcher};
 use nnuance::sample::{Position, Sample};
 use nnuance::search::{Quiescence, Terms};
@@ -67,7 +67,7 @@ fn slopes_equal_finite_differences() {
 }
 
 fn samples() -> Vec<Sample> {
-    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| ()).unwrap();
+    let samples = collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| ()).unwrap();
     let known = samples.into_iter().filter(|sample| sample.played.is_some());
     known.step_by(17).take(300).collect()
 }
@@ -298,7 +298,7 @@ fn equal_moves_share_their_places() {
 fn ranks_are_those_of_the_search() {
     let args = ["compare", "--moves", "--json", "material", "--data", GAMES, "--all"];
     let told = json(nnuance().args(args));
-    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| ()).unwrap();
+    let samples = collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| ()).unwrap();
     let mut material = Terms::new(HceEvaluator::new(&HceWeights::material()));
     let mut quiescence = Quiescence::new(200.0);
     let (mut first, mut positions) = (0.0, 0);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use nnuance::architecture::Views;
-use nnuance::loader::{Part, Plan, Scan, Share, Split, Stream, collect, scan};
+use nnuance::loader::{Plan, PositionSet, Scan, Split, Stream, TrainingShare, collect, scan};
 use nnuance::sample::Sample;
 
 use crate::games;
@@ -23,14 +23,15 @@ fn scanned(plan: &Plan) -> Scan {
 
 #[test]
 fn smaller_shares_are_parts_of_larger() {
-    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
+    let samples =
+        collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| {}).expect("games");
     let games = |keep: &dyn Fn(&Sample) -> bool| -> BTreeSet<u64> {
         samples.iter().filter(|sample| keep(sample)).map(Sample::group).collect()
     };
     let all = games(&|_| true);
     assert!(all.len() > 10_000, "{} games", all.len());
     let mut smaller = BTreeSet::new();
-    for share in SHARES.map(Share) {
+    for share in SHARES.map(TrainingShare) {
         let taken = games(&|sample| share.takes(sample.group()));
         assert!(taken.is_superset(&smaller), "{share:?}");
         // Within four standard deviations of a binomial draw, on both sides of the split.
@@ -49,7 +50,7 @@ fn smaller_shares_are_parts_of_larger() {
 fn every_share_holds_out_the_same() {
     let whole = scanned(&plan());
     assert_eq!(whole.left_out, 0);
-    for share in SHARES.map(Share) {
+    for share in SHARES.map(TrainingShare) {
         let scan = scanned(&Plan { share, ..plan() });
         assert_eq!(scan.validation, whole.validation, "{share:?}");
         assert_eq!(scan.test, whole.test, "{share:?}");
@@ -60,8 +61,8 @@ fn every_share_holds_out_the_same() {
 
 #[test]
 fn training_sees_its_share_alone() {
-    let share = Share(0.125);
-    let slow: Vec<Sample> = collect(&plan(), Part::All, &|_| {})
+    let share = TrainingShare(0.125);
+    let slow: Vec<Sample> = collect(&plan(), PositionSet::All, &|_| {})
         .expect("games")
         .into_iter()
         .filter(|it| !SPLIT.holds_out(it.group()) && share.takes(it.group()))
@@ -107,7 +108,7 @@ fn same_bits_for_any_threads() {
 
 #[test]
 fn positions_are_drawn_evenly() {
-    let samples = collect(&plan(), Part::All, &|_| {}).expect("games");
+    let samples = collect(&plan(), PositionSet::All, &|_| {}).expect("games");
     let trained: Vec<Sample> =
         samples.into_iter().filter(|it| !SPLIT.holds_out(it.group())).collect();
     let some = scanned(&plan()).some;

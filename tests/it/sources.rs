@@ -1,7 +1,7 @@
 //! Several sources of positions in one run.
 
 use nnuance::format::{Format, write_all};
-use nnuance::loader::{DataSource, Plan, Reading, Split, Stream, scan};
+use nnuance::loader::{DataSource, Plan, ReadOptions, Split, Stream, scan};
 use nnuance::loss::sigmoid;
 use nnuance::sample::Sample;
 use nnuance::train::target::{SourceTarget, WinRateModel, targets};
@@ -14,7 +14,7 @@ const GAMES: &str = "data/selfplay-sf15.vf";
 const SCORED: &str = "data/selfplay_sf151_scored.txt";
 
 fn source(file: &str, limit: u64) -> DataSource {
-    let reading = Reading { limit: Some(limit), ..Reading::default() };
+    let reading = ReadOptions { limit: Some(limit), ..ReadOptions::default() };
     DataSource { files: vec![file.into()], reading }
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use nnuance::export::{self, Below};
+use nnuance::export::{self, BaseContent};
 use nnuance::hce::{HceEvaluator, HceWeights};
-use nnuance::loader::{Part, collect};
+use nnuance::loader::{PositionSet, collect};
 use nnuance::loss::sigmoid;
 use nnuance::run::recipe;
 use nnuance::sample::Sample;
@@ -64,7 +64,7 @@ fn both_parts_learn_and_are_exported() {
         // The run began with the original terms, and its loss is that of the sum.
         let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
         let samples =
-            collect(&nnuance::run::recipe::plan(&recipe.config), Part::Validation, &|_| ())
+            collect(&nnuance::run::recipe::plan(&recipe.config), PositionSet::Validation, &|_| ())
                 .unwrap();
         let evaluator = HceEvaluator::new(&before);
         let alone = loss(samples.iter().map(|it| evaluator.evaluate(&it.position)), &samples);
@@ -80,7 +80,7 @@ fn both_parts_learn_and_are_exported() {
 
         // The manifest has the trained terms.
         let base = net.manifest.unwrap().provenance.base.unwrap();
-        assert_eq!((&base.below, &base.sha256), (&Below::Terms(text), &None));
+        assert_eq!((&base.below, &base.sha256), (&BaseContent::Terms(text), &None));
         assert_eq!(recipe.base.unwrap(), base);
         let again = folder.path().join("again.bin");
         let mut export = nnuance();

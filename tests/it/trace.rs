@@ -8,10 +8,11 @@ use nnuance::format::{self, Fault};
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
 use nnuance::loader::{
-    Part, Plan, Share, Split, TermsEncoder, Test, collect, push, read_traces, scan,
+    Plan, PositionSet, Split, TermsEncoder, TestShare, TrainingShare, collect, push, read_traces,
+    scan,
 };
 use nnuance::sample::Sample;
-use nnuance::terms::{Chosen, EngineTerms, Kind};
+use nnuance::terms::{EngineTerms, Kind, TermSelection};
 use proptest::prelude::*;
 use shakmaty::Color;
 
@@ -234,12 +235,17 @@ fn rows_follow_the_split() {
     };
     let (_folder, path) = scratch("games.trace", lines(&positions[..1200], 0).as_bytes());
     let (_other, validation) = scratch("more.trace", lines(&positions[1200..], 1200).as_bytes());
-    let (split, test) = (Split { share: 0.3, seed: 0 }, Test(0.5));
-    let base =
-        Plan { split, test, share: Share(0.5), check_view: false, ..Plan::reading(vec![path]) };
+    let (split, test) = (Split { share: 0.3, seed: 0 }, TestShare(0.5));
+    let base = Plan {
+        split,
+        test,
+        share: TrainingShare(0.5),
+        check_view: false,
+        ..Plan::reading(vec![path])
+    };
     let encoder = TermsEncoder {
         coding: Coding::new(&[true; TERMS], true),
-        chosen: Chosen::all(own.list.len()),
+        chosen: TermSelection::all(own.list.len()),
         weights: vec![[0.0; 2]; own.list.len()],
     };
     for plan in [base.clone(), Plan { validation: vec![validation], ..base }] {
@@ -248,7 +254,7 @@ fn rows_follow_the_split() {
         assert!(found.train > 100 && found.validation.total > 50);
         assert_eq!([train.len() as u64, held.len() as u64], [found.train, found.validation.total]);
         assert_eq!(tally.times[0], found.train);
-        for (store, part) in [(train, Part::Train), (held, Part::Validation)] {
+        for (store, part) in [(train, PositionSet::Train), (held, PositionSet::Validation)] {
             let samples = collect(&plan, part, &|_| ()).unwrap();
             let white =
                 |it: &Sample| f32::from(it.score.unwrap()) * it.position.turn().fold_wb(1.0, -1.0);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use nnuance::batch::{Batch, Inputs, Terms};
 use nnuance::hce::{self, Coding, HceWeights, Trace};
-use nnuance::loader::{self, Encoder, Part, Plan, Split, Store, TermsEncoder, collect};
+use nnuance::loader::{self, Encoder, Plan, PositionSet, Split, Store, TermsEncoder, collect};
 use nnuance::sample::Sample;
-use nnuance::terms::Chosen;
+use nnuance::terms::TermSelection;
 
 use crate::program::{Run, killed_and_resumed, same_for_any_threads};
 
@@ -36,7 +36,7 @@ const MINIBATCH: &str = "epochs = 4\nbatch = 512\nlearning_rate = 1.0";
 fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     let split = Split { share, seed: 0 };
     let plan = Plan { split, ..Plan::reading(vec![POSITIONS.into()]).limited(limit) };
-    let mut samples = collect(&plan, Part::All, &|_| ()).unwrap();
+    let mut samples = collect(&plan, PositionSet::All, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample.group()));
     samples
 }
@@ -192,7 +192,7 @@ fn memory_holds_what_the_files_say() {
     let start = HceWeights::default();
     let encoder = || TermsEncoder {
         coding: Coding::new(&vec![true; list.len()], true),
-        chosen: Chosen::all(list.len()),
+        chosen: TermSelection::all(list.len()),
         weights: start.values.clone(),
     };
     let files = [POSITIONS, "data/selfplay_sf151_quiet.epd"].map(PathBuf::from).to_vec();
@@ -200,7 +200,7 @@ fn memory_holds_what_the_files_say() {
     let plan = Plan { split, ..Plan::reading(files).limited(6000) };
     let kept = loader::scan(&plan, u64::MAX, &|_| ()).unwrap().kept.unwrap();
     let store = Store::encode(kept, &encoder());
-    let mut samples = collect(&plan, Part::All, &|_| ()).unwrap();
+    let mut samples = collect(&plan, PositionSet::All, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample.group()));
     let streamed = Encoder::Hce(Arc::new(encoder())).encode(&samples);
     let stored = store.all();

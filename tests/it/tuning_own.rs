@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use nnuance::hce::HceWeights;
-use nnuance::loader::{Part, Plan, collect};
+use nnuance::loader::{Plan, PositionSet, collect};
 use nnuance::report::{PositionFacts, Predictions, Values, compare};
 use nnuance::sample::Sample;
 use nnuance::terms::EngineTerms;
@@ -103,7 +103,8 @@ fn comparison_equals_the_tuned_engine() {
     let weights = HceWeights::from_weights(&best.weights, list.clone(), 400.0).unwrap();
     assert_ne!(weights.values, HceWeights::of_list(list, 400.0).values);
 
-    let samples = collect(&Plan::reading(vec![engine.trace.clone()]), Part::All, &|_| ()).unwrap();
+    let samples =
+        collect(&Plan::reading(vec![engine.trace.clone()]), PositionSet::All, &|_| ()).unwrap();
     let values = engine_values(&engine, &weights, &samples);
     let evaluation = Predictions::of("engine", Values::Cp(values));
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();

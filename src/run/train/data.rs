@@ -11,8 +11,8 @@ use crate::config::{Config, LEAST_SCALE, MOST_SCALE, Objective};
 use crate::export;
 use crate::hce::{HceWeights, TermCounts};
 use crate::loader::{
-    BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Store,
-    Stream, TERMS_PIECE, read_traces, scan,
+    BatchOrder, Encoder, KeptRecords, LoadError, Plan, PositionSet, Preparation, Prepare, Scan,
+    Store, Stream, TERMS_PIECE, read_traces, scan,
 };
 use crate::model::{Compute, Device, HceShape, Kind, Model, initial_of_size, try_to_host};
 use crate::progress::Progress;
@@ -99,7 +99,7 @@ fn read(
 }
 
 /// The positions of some games, about `most`, chosen by the hash of their content.
-pub fn some_games(frozen_store: &[Sample], most: usize) -> Vec<Sample> {
+pub fn draw_games(frozen_store: &[Sample], most: usize) -> Vec<Sample> {
     let behind = u64::MAX / (frozen_store.len().max(most) as u64) * most as u64;
     frozen_store
         .iter()
@@ -110,7 +110,7 @@ pub fn some_games(frozen_store: &[Sample], most: usize) -> Vec<Sample> {
 
 /// Positions of a run whose rows are prepared again in each round.
 fn to_prepare(plan: &Plan, config: &Config, listener: &dyn Progress) -> Result<Arc<Vec<Sample>>> {
-    let samples = recipe::collect(plan, Part::Train, listener)?;
+    let samples = recipe::collect(plan, PositionSet::Train, listener)?;
     Ok(Arc::new(match config.learns_moves() {
         true => objective::select(samples)?,
         false => samples,
@@ -180,7 +180,7 @@ impl Data {
             (false, None) => samples.len(),
         };
         let validating = match by.choices() {
-            Some(_) => some_games(&self.scan.validation.samples, MOST_SEARCHED),
+            Some(_) => draw_games(&self.scan.validation.samples, MOST_SEARCHED),
             None => self.scan.validation.samples.clone(),
         };
         // Frees the memory of the last round first.

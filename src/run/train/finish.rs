@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 
 use super::Run;
-use super::data::{BatchSource, TermData, some_games};
+use super::data::{BatchSource, TermData, draw_games};
 use crate::batch::{Batch, Inputs};
 use crate::hce::HceWeights;
 use crate::log;
@@ -124,7 +124,7 @@ pub fn page(run: &Run, folder: &RunFolder, listener: &dyn Progress) -> Result<Pa
     let scan = &run.data.scan;
     // Limits the games so that it takes no longer than a few seconds.
     let [validating, test] =
-        [&scan.validation, &scan.test].map(|held| some_games(&held.samples, SHOWN));
+        [&scan.validation, &scan.test].map(|held| draw_games(&held.samples, SHOWN));
     report::of_ended(&folder.path, &run.recipe, [&validating, &test], &run.place, listener)
 }
 

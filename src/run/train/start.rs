@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::grow::grow;
 use crate::config::{Config, NetModel};
 use crate::digest::digest;
-use crate::export::{self, Below, EmbeddedNet, Sidecar, StartNet};
+use crate::export::{self, BaseContent, EmbeddedNet, Sidecar, StartNet};
 use crate::hce::HceWeights;
 use crate::input;
 use crate::loader::Split;
@@ -158,7 +158,7 @@ fn open_base(
 ) -> Result<(export::Base, Option<Recipe>)> {
     let (below, usual, origin, sha256, doubt) = if name == "material" {
         let terms = HceWeights::material();
-        (Below::Terms(terms.to_json()), terms.scale, None, None, None)
+        (BaseContent::Terms(terms.to_json()), terms.scale, None, None, None)
     } else {
         let path = Path::new(name);
         ensure!(
@@ -178,9 +178,9 @@ fn open_base(
 }
 
 /// Terms or integers of an evaluation, and its centipawns per logit.
-fn below(name: &str, evaluator: &Evaluator) -> Result<(Below, f64)> {
+fn below(name: &str, evaluator: &Evaluator) -> Result<(BaseContent, f64)> {
     if let Some(terms) = evaluator.terms() {
-        return Ok((Below::Terms(terms.to_json()), terms.scale));
+        return Ok((BaseContent::Terms(terms.to_json()), terms.scale));
     }
     let net = evaluator.net().map_err(|why| anyhow::anyhow!("{name} has no integers: {why}"))?;
     let (net, below) = net.with_context(|| {
@@ -198,5 +198,5 @@ fn below(name: &str, evaluator: &Evaluator) -> Result<(Below, f64)> {
         bytes.div_ceil(1 << 20),
         most >> 20
     );
-    Ok((Below::Net(Box::new(EmbeddedNet::new(net))), net.scales().scale.into()))
+    Ok((BaseContent::Net(Box::new(EmbeddedNet::new(net))), net.scales().scale.into()))
 }
