@@ -114,7 +114,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut origin = Origin::of(&source).with_context(|| name.to_string())?;
     origin.provenance.licence = args.licence.clone();
     let terminal = Terminal::default();
-    let basis = origin.basis(args.data.plan(), &path, &terminal)?;
+    let basis = origin.load_positions(args.data.plan(), &path, &terminal)?;
     let mut table = Table::facts();
     if args.largest_scales {
         let Scales { qb, head_format, .. } = source.scales;

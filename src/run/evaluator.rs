@@ -402,7 +402,7 @@ fn of_json(bytes: &[u8]) -> Result<Opened> {
 
 fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) -> Result<Opened> {
     let WeightsFile { weights, mut facts, .. } = Weights::from_bytes(bytes)?;
-    recipe::settle(&mut facts, &weights)?;
+    recipe::replace_base_terms(&mut facts, &weights)?;
     let recipe = Recipe::read(&facts)?;
     if facts.get("kind").is_some_and(|kind| matches!(&kind[..], "hce" | "trace")) {
         let scale = facts.get("scale").and_then(|scale| scale.parse().ok());
@@ -419,7 +419,7 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
         return Ok((recipe, form, Some(scale)));
     }
     let source = export::import(bytes, &Default::default())?;
-    let base = recipe.as_ref().map(Recipe::added).transpose()?.flatten();
+    let base = recipe.as_ref().map(Recipe::open_base).transpose()?.flatten();
     let encoder = Encoder::net(&source.architecture).on(base);
     let kind = Kind::Net(source.architecture.clone());
     let model = Model::new(&kind, &source.weights, device, *compute)?;
@@ -451,7 +451,7 @@ fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     let own = loaded.manifest.as_ref();
     let fitted = own.and_then(|it| Some(it.fitted_scale.as_ref()?.centipawns));
     let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
-    let base = base.map(recipe::added).transpose()?;
+    let base = base.map(recipe::open_base).transpose()?;
     let recipe = loaded.manifest.and_then(|manifest| Recipe::of_manifest(&manifest.provenance));
     Ok((recipe, Form::Net(Box::new(loaded.net), base), fitted))
 }

@@ -51,7 +51,7 @@ pub fn checkpoint(
     }
     let origin = Origin::of(&source)?;
     let samples = validation[..validation.len().min(MEASURED)].to_vec();
-    let basis = ExportPositions { samples, on: origin.on(None) };
+    let basis = ExportPositions { samples, on: origin.describe_positions(None) };
     write(&source, origin.provenance, &basis, None, true, net)
 }
 
@@ -62,11 +62,12 @@ pub fn read(path: &Path) -> Result<ImportedWeights> {
     let beside = export::sidecar_of(path, &bytes)?;
     let hints = beside.hints().unwrap_or_default();
     let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
-    recipe::settle(&mut source.facts, &source.weights).with_context(|| name.to_string())?;
+    recipe::replace_base_terms(&mut source.facts, &source.weights)
+        .with_context(|| name.to_string())?;
     match &beside {
         // The file itself has no base evaluation.
         Sidecar::Manifest(it) => {
-            source.facts.extend(recipe::fact_of(it.provenance.base.as_ref())?);
+            source.facts.extend(recipe::base_fact(it.provenance.base.as_ref())?);
         }
         Sidecar::Description(said) => export::agrees(path, said, &source.architecture)?,
         Sidecar::Nothing => {}
@@ -136,8 +137,8 @@ impl Origin {
         Ok(Self { provenance, recipe })
     }
 
-    /// Origin of the positions of [`Origin::basis`], in words.
-    fn on(&self, given: Option<&Plan>) -> String {
+    /// Origin of the positions of [`Origin::load_positions`], in words.
+    fn describe_positions(&self, given: Option<&Plan>) -> String {
         let names = |files: &mut dyn Iterator<Item = &PathBuf>| {
             let names: Vec<String> = files.map(|file| file.display().to_string()).collect();
             names.join(", ")
@@ -154,13 +155,13 @@ impl Origin {
 
     /// Positions of the files, or else the run's validation positions, if its data still exist:
     /// scales are chosen on these, and choices must not use the test.
-    pub fn basis(
+    pub fn load_positions(
         &self,
         given: Option<Plan>,
         checkpoint: &Path,
         listener: &dyn Progress,
     ) -> Result<ExportPositions> {
-        let (recipe, on) = (self.recipe.as_ref(), self.on(given.as_ref()));
+        let (recipe, on) = (self.recipe.as_ref(), self.describe_positions(given.as_ref()));
         let is_given = given.is_some();
         if !is_given && !recipe.is_some_and(|recipe| recipe.config.validates()) {
             return Ok(ExportPositions { samples: Vec::new(), on });
@@ -198,7 +199,7 @@ pub fn write(
             scales.scale
         );
     }
-    let base = provenance.base.as_ref().map(recipe::added).transpose()?;
+    let base = provenance.base.as_ref().map(recipe::open_base).transpose()?;
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let rounded = round_counts(weights, architecture, *scales, samples)?;
     let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
@@ -235,7 +236,7 @@ pub fn match_to(
     };
     let net = export::quantise(&source.weights, &source.architecture, source.scales)?;
     let base = recipe::base(&source.facts)?;
-    let base = base.as_ref().map(recipe::added).transpose()?;
+    let base = base.as_ref().map(recipe::open_base).transpose()?;
     let value = |it: &Sample| f64::from(sum(&net, base.as_ref(), &it.position));
     let new: Vec<f64> = samples.iter().map(value).collect();
     let truth = position_facts(samples, "positions");

@@ -27,7 +27,7 @@ pub struct Selection {
 
 impl Selection {
     /// Adds a doubt about an evaluation; the first one leaves its verdict open.
-    pub fn doubt(&mut self, place: usize, why: String) {
+    pub fn add_doubt(&mut self, place: usize, why: String) {
         self.details.push(why.clone());
         self.doubts[place].get_or_insert(why);
     }
@@ -113,7 +113,7 @@ pub fn select_positions(
         let name = &evaluator.name[..];
         match &evaluator.recipe {
             Some(recipe) => known.push((place, name, recipe)),
-            None => found.doubt(place, format!("the training data of {name} are unknown")),
+            None => found.add_doubt(place, format!("the training data of {name} are unknown")),
         }
     }
     if !all {
@@ -130,20 +130,20 @@ pub fn select_positions(
             if all {
                 let share = recipe.sketch.known_share(found.samples.iter().map(Sample::group));
                 let share = 100.0 * share;
-                found.doubt(
+                found.add_doubt(
                     place,
                     format!("the training data of {name} have {share:.1} % of these"),
                 );
             }
         } else if recipe.data.iter().any(|file| file.games > 0) != games {
             let why = "games are known on one side only";
-            found.doubt(place, format!("whether {name} was trained on these: {why}"));
+            found.add_doubt(place, format!("whether {name} was trained on these: {why}"));
         }
         let start = recipe.start.as_ref().and_then(|start| start.doubt.as_ref());
         let base = recipe.base.as_ref().and_then(|base| base.doubt.as_ref());
         for (how, doubt) in [("started from another net", start), ("is added to another", base)] {
             if let Some(doubt) = doubt {
-                found.doubt(place, format!("{name} {how}: {doubt}"));
+                found.add_doubt(place, format!("{name} {how}: {doubt}"));
             }
         }
     }
@@ -163,7 +163,7 @@ pub fn select_positions(
             );
             if !chosen && others.config.data.filter != recipe.config.data.filter {
                 let why = format!("{name} gains by its filter, which differs from that of {other}");
-                found.doubt(*first, why);
+                found.add_doubt(*first, why);
             }
         }
         ensure!(
@@ -199,7 +199,7 @@ pub fn select_positions(
         let kept_none = is_seen(place) && recipe.config.test.0 == 0.0 && !all;
         if kept_none || found.samples.iter().any(|it| recipe.validation_sketch.contains(it.group()))
         {
-            found.doubt(place, chosen_on_these(name));
+            found.add_doubt(place, chosen_on_these(name));
         }
     }
     Ok(found)

@@ -90,7 +90,7 @@ impl Recipe {
         if let Some(start) = &self.start {
             facts.insert("start".into(), serde_json::to_string(start)?);
         }
-        facts.extend(fact_of(self.base.as_ref())?);
+        facts.extend(base_fact(self.base.as_ref())?);
         facts.insert("config".into(), self.config.to_toml());
         for (key, entry) in [
             ("data", serde_json::to_string(&self.data)?),
@@ -150,8 +150,8 @@ impl Recipe {
     ///
     /// # Errors
     /// If the terms cannot be read.
-    pub fn added(&self) -> Result<Option<Base>> {
-        self.base.as_ref().map(added).transpose()
+    pub fn open_base(&self) -> Result<Option<Base>> {
+        self.base.as_ref().map(open_base).transpose()
     }
 
     pub fn split(&self) -> Split {
@@ -187,7 +187,7 @@ impl Recipe {
 
     /// The first file of the data, or of those for validation, that differs in `now` from the start
     /// of the run.
-    pub fn changed(&self, now: [&[DataFile]; 2]) -> Option<&Path> {
+    pub fn changed_file(&self, now: [&[DataFile]; 2]) -> Option<&Path> {
         let then = self.data.iter().chain(&self.validation);
         let mut pairs = then.zip(now.into_iter().flatten());
         let same = |then: &DataFile, now: &DataFile| {
@@ -223,7 +223,7 @@ pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
     let checkpoint = Checkpoint::read(path)?;
     // The file keeps its original header, so that runs end with the same bits.
     let mut facts = checkpoint.facts.clone();
-    let mut recipe = settle(&mut facts, &checkpoint.weights)
+    let mut recipe = replace_base_terms(&mut facts, &checkpoint.weights)
         .and_then(|()| Recipe::read(&facts))
         .and_then(|recipe| recipe.ok_or_else(|| anyhow!("its header has no config")))
         .with_context(|| path.display().to_string())?;
@@ -245,7 +245,7 @@ pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
 ///
 /// # Errors
 /// If the terms cannot be read.
-pub fn settle(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result<()> {
+pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result<()> {
     if !HceWeights::are_in(weights) {
         return Ok(());
     }
@@ -253,7 +253,7 @@ pub fn settle(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result
     base.below = export::BaseContent::Terms(learnt_with(&base, weights)?.to_json());
     // These are no longer the file's terms.
     base.sha256 = None;
-    facts.extend(fact_of(Some(&base))?);
+    facts.extend(base_fact(Some(&base))?);
     Ok(())
 }
 
@@ -284,12 +284,12 @@ pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights>
 }
 
 /// The header entry of a base.
-pub fn fact_of(base: Option<&export::Base>) -> Result<Option<(String, String)>> {
+pub fn base_fact(base: Option<&export::Base>) -> Result<Option<(String, String)>> {
     base.map(|base| Ok((BASE.to_string(), serde_json::to_string(base)?))).transpose()
 }
 
 /// Opens a base evaluation.
-pub fn added(base: &export::Base) -> Result<Base> {
+pub fn open_base(base: &export::Base) -> Result<Base> {
     let read = || -> Result<BaseEvaluation> {
         Ok(match &base.below {
             export::BaseContent::Terms(text) => {

@@ -66,11 +66,11 @@ impl Page {
         let (samples, doubt) = measure::read(&plan, listener)?;
         let (files, explained, chosen_on) = (plan.files, 50_000, None);
         let positions = Positions { samples, doubt, files, explained, chosen_on };
-        Self::on(runs, evaluators, positions, place, listener)
+        Self::compare_on(runs, evaluators, positions, place, listener)
     }
 
     /// Compares runs on these positions; each net competes once, by its integers.
-    fn on(
+    fn compare_on(
         runs: &[ShownRun],
         mut evaluators: Vec<Evaluator>,
         Positions { samples, doubt, files, explained, chosen_on }: Positions,
@@ -90,7 +90,7 @@ impl Page {
             selection.is_test = true;
             for (place, evaluator) in evaluators.iter().enumerate() {
                 if chosen_on && evaluator.is_trained() && selection.doubts[place].is_none() {
-                    selection.doubt(place, chosen_on_these(&evaluator.name));
+                    selection.add_doubt(place, chosen_on_these(&evaluator.name));
                 }
             }
         }
@@ -159,7 +159,7 @@ pub fn of_ended(
                 explained: 10_000,
                 chosen_on: Some(chosen_on),
             };
-            Page::on(&runs, open(&runs, &[], place, listener)?, positions, place, listener)
+            Page::compare_on(&runs, open(&runs, &[], place, listener)?, positions, place, listener)
         }
     };
     let page = compared().unwrap_or_else(|error| {

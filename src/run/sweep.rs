@@ -232,7 +232,7 @@ impl<'a> Sweep<'a> {
             file.data.window = file.data.window.or(found.data.window);
             file.target.scale = file.target.scale.or(found.target.scale);
         })?;
-        let changed = recipe.changed([&self.scan.files, &self.scan.validating.files]);
+        let changed = recipe.changed_file([&self.scan.files, &self.scan.validating.files]);
         ensure!(
             wanted == *found && recipe.term_list == recipe::term_list(config)? && changed.is_none(),
             "{} holds a run of another config or other data; choose another folder with --out",

@@ -120,7 +120,7 @@ impl Run {
     /// Fails if the data are other files than those of the recipe.
     fn require_same_data(&self) -> Result<()> {
         let scan = &self.data.scan;
-        match self.recipe.changed([&scan.files, &scan.validating.files]) {
+        match self.recipe.changed_file([&scan.files, &scan.validating.files]) {
             None => Ok(()),
             Some(path) => bail!(
                 "{} is another file here than when the run began; restore it, or begin anew",

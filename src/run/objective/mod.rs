@@ -59,7 +59,7 @@ impl Searcher {
                             fit none; lower `optimizer.clip`";
                 let net = quantise(weights, net, recipe.config.scales()).context(cure)?;
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
-                Self { by: By::Net(Box::new(net), recipe.added()?), scale }
+                Self { by: By::Net(Box::new(net), recipe.open_base()?), scale }
             }
             (None, Some(terms)) => {
                 Self::terms(HceEvaluator::new(&terms.trained(weights, scale)?), scale)

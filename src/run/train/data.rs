@@ -272,7 +272,7 @@ fn net(
     let terms = joins.map(|base| terms_of_net(base, begun)).transpose()?;
     let encoder = match (&terms, base) {
         (Some(terms), _) => Encoder::sum(net, RunTerms::of_base(terms).encoder(terms)),
-        (None, base) => Encoder::net(net).on(base.map(recipe::added).transpose()?),
+        (None, base) => Encoder::net(net).on(base.map(recipe::open_base).transpose()?),
     };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
     let mut scan = read(&plan, keep_records(config), config.data.positions, listener)?;
