@@ -77,8 +77,6 @@ pub fn run(args: Args) -> Result<()> {
         .map(|name| Evaluator::open(name, &place, &terminal))
         .collect::<Result<_>>()?;
     name_apart(&mut evaluators);
-    let worthless = evaluators.iter().filter_map(|it| Some((&it.name, it.unlearnt()?)));
-    worthless.for_each(|(name, why)| eprintln!("{name}: {why}"));
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
     let filter = args.filter.given();
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());

@@ -19,7 +19,7 @@ use crate::train::End;
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:
-  nnuance train configs/quickstart-net.toml --set net.hidden=64 --out runs/net-64
+  nnuance train configs/quickstart-net.toml --set net.hidden=64 -o runs/net-64
   nnuance train --resume runs/net-64
   nnuance train --resume runs/net-64 --set schedule.epochs=20
   nnuance train configs/hce-pst.toml --set 'data.files=[\"positions.epd\"]'")]

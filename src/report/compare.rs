@@ -315,7 +315,7 @@ pub enum Values {
 pub struct Predictions {
     pub name: String,
     pub values: Values,
-    /// Another explanation of a low loss, printed behind "but" in a verdict.
+    /// Another explanation of a low loss, with which it is no winner.
     pub doubt: Option<String>,
     /// Whether it is a bound, such as the search that labelled the positions: never a winner.
     pub bound: bool,

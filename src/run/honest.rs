@@ -108,6 +108,11 @@ pub fn select_positions(
         doubts: vec![None; evaluators.len()],
         is_shared: false,
     };
+    for (place, evaluator) in evaluators.iter().enumerate() {
+        if let Some(why) = evaluator.unlearnt() {
+            found.add_doubt(place, format!("{}: {why}", evaluator.name));
+        }
+    }
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (place, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];

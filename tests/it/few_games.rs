@@ -61,7 +61,7 @@ fn few_games_are_called_too_few() {
             said(&mut export(&net, &[]));
         }
         said(&mut export(&forced, &["--force"]));
-        let [_, remarks] = said(nnuance().args(["compare", "material"]).arg(&forced));
-        assert_eq!(remarks.contains(WARNING), is_few, "{remarks}");
+        let compared = json(nnuance().args(["compare", "material", "--json"]).arg(&forced));
+        assert_eq!(compared["evaluations"].to_string().contains(WARNING), is_few, "{compared}");
     }
 }

@@ -67,12 +67,12 @@ pub struct Search {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     #[arg(conflicts_with_all = ["depth", "movetime"])]
     soft_nodes: Option<u64>,
-    /// Half-moves of depth
+    /// Depth of each search in half-moves
     #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(conflicts_with_all = ["nodes", "movetime"])]
     depth: Option<u32>,
-    /// Milliseconds; scores then differ from run to run
+    /// Milliseconds of each search; scores differ from run to run
     #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     #[arg(conflicts_with_all = ["nodes", "depth"])]

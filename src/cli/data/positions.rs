@@ -21,6 +21,7 @@ Examples:
       -o labelled.vf")]
 #[command(after_help = "\
 Results and order are kept. The same command resumes a job that was stopped.")]
+#[command(override_usage = "nnuance data label [OPTIONS] --out <FILE> --nodes <N> <FILE>")]
 pub struct Label {
     /// Positions in any format, with results
     #[arg(value_name = "FILE")]
@@ -74,6 +75,7 @@ Examples:
 Every move is written with its score, every game with its result. Games
 depend on the seed and their number. The same command resumes a job that was
 stopped.")]
+#[command(override_usage = "nnuance data selfplay [OPTIONS] --games <N> --out <FILE> --nodes <N>")]
 pub struct Selfplay {
     /// Games to play
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
