@@ -34,7 +34,7 @@ impl Sketch {
         self.0.len() < Self::SIZE
     }
 
-    /// The share of some games that are in the data, as far as those with small hashes tell.
+    /// The share of some games that are in the data, estimated by those with small hashes.
     pub fn known_share(&self, groups: impl Iterator<Item = u64>) -> f64 {
         let (mut known, mut all) = (0_u64, 0_u64);
         for group in groups.filter(|group| *group <= self.bound()) {

@@ -38,7 +38,7 @@ pub struct Args {
     /// Nets, handcrafted weights (JSON), material, run folders or checkpoints; two players or more,
     /// engines included
     evaluations: Vec<String>,
-    /// Program that plays and speaks UCI; may be repeated
+    /// UCI program that plays; may be repeated
     #[arg(help_heading = "Players")]
     #[arg(long = "engine", value_name = "PATH")]
     engines: Vec<PathBuf>,

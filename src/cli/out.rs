@@ -107,7 +107,7 @@ pub fn command<S: AsRef<str>>(words: &[S]) -> String {
     text.trim_end().to_string()
 }
 
-/// What to do next: commands of this program, one after the other.
+/// Next steps: commands of this program, one after the other.
 pub fn next(commands: &[Vec<&str>]) -> String {
     let line = |(place, words): (usize, &Vec<&str>)| {
         let title = if place == 0 { "next" } else { "" };

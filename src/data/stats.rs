@@ -17,7 +17,7 @@ pub struct Stats {
     pub positions: u64,
     /// Distinct games; none if positions lack their game.
     pub games: Option<u64>,
-    /// Positions with White to move; all of them if the format cannot tell the colours apart.
+    /// Positions with White to move; all of them if the format does not store colours.
     pub white_to_move: u64,
     /// Losses, draws and wins of the side to move, and other results.
     pub losses: u64,

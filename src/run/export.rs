@@ -181,7 +181,7 @@ impl Origin {
 /// Quantises, proves, measures and writes a net with its floats and its manifest.
 ///
 /// # Errors
-/// If a run here made a net that does not know the pieces, unless `force`.
+/// If a run here made a net that is worthless, unless `force`.
 pub fn write(
     source: &ImportedWeights,
     provenance: Provenance,

@@ -41,27 +41,39 @@ cli: architecture batch config data digits draw engine export features format in
 app: architecture cli features format loader registry sample
 ";
 
-/// Every source file with the part it belongs to and its code, comments and tests left out.
-fn sources() -> Vec<(PathBuf, String, String)> {
+/// The Rust files in a folder and below it.
+fn files(folder: &str) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
-    let mut folders = vec![PathBuf::from("src")];
+    let mut folders = vec![PathBuf::from(folder)];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("a readable folder") {
             let path = entry.expect("a readable entry").path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let inside = path.strip_prefix("src").expect("it lies in src");
-                let part = inside.components().next().expect("a name").as_os_str();
-                let part = Path::new(part).with_extension("").to_string_lossy().into_owned();
                 let text = std::fs::read_to_string(&path).expect("UTF-8");
-                let code: Vec<&str> =
-                    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-                files.push((path, part, code.join("\n")));
+                files.push((path, text));
             }
         }
     }
     files
+}
+
+/// A text without the lines that are comments.
+fn without_comments(text: &str) -> String {
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.collect::<Vec<_>>().join("\n")
+}
+
+/// Every source file with the part that it belongs to and its code without comments.
+fn sources() -> Vec<(PathBuf, String, String)> {
+    let files = files("src").into_iter().map(|(path, text)| {
+        let inside = path.strip_prefix("src").expect("it lies in src");
+        let part = Path::new(inside.components().next().expect("a name").as_os_str());
+        let part = part.with_extension("").to_string_lossy().into_owned();
+        (path, part, without_comments(&text))
+    });
+    files.collect()
 }
 
 /// The parts named by `crate::...` in a piece of code, groups in braces included.
@@ -159,9 +171,31 @@ fn words_stand_where_they_may() {
 
 #[test]
 fn files_have_one_noun() {
-    for (path, _, _) in sources() {
-        let lines = std::fs::read_to_string(&path).expect("UTF-8").lines().count();
+    for (path, text) in files("src") {
+        let lines = text.lines().count();
         assert!(lines <= 900, "{} has {lines} lines", path.display());
+    }
+}
+
+/// Doc comments begin with a noun or a verb, and code is not a person: it reads, counts and fails.
+#[test]
+fn comments_are_plain() {
+    let openings = ["What", "Who", "Whoever", "Whose", "Those", "Of"];
+    let words = "anew ask asks asked bears eyes farewell hear hears knows nobody quieten speaks \
+                 tell tells told whoever wishes";
+    let words: BTreeSet<&str> = words.split(' ').collect();
+    for (path, text) in ["src", "tests"].into_iter().flat_map(files) {
+        let mut docs = false;
+        for line in text.lines().map(str::trim) {
+            let comment = line.split_once("//").map_or("", |(_, comment)| comment);
+            let mut found =
+                comment.split(|c: char| !c.is_alphanumeric()).filter(|it| !it.is_empty());
+            let opens = !docs && comment.starts_with(['/', '!']);
+            docs = line.starts_with("///") || line.starts_with("//!");
+            let wrong = opens && found.clone().next().is_some_and(|it| openings.contains(&it));
+            let wrong = wrong || found.any(|it| words.contains(&it.to_lowercase()[..]));
+            assert!(!wrong, "{}: reword this comment: {line}", path.display());
+        }
     }
 }
 
@@ -184,18 +218,12 @@ fn dependencies_have_reasons() {
 
 /// The tests with their code, without those that name forbidden code.
 fn tests() -> Vec<(PathBuf, String)> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir("tests/it").expect("a readable folder") {
-        let path = entry.expect("a readable entry").path();
-        let exempt = ["tidy.rs", "need.rs", "largest.rs"].iter().any(|it| path.ends_with(it));
-        if path.extension().is_some_and(|it| it == "rs") && !exempt {
-            let text = std::fs::read_to_string(&path).expect("UTF-8");
-            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-            files.push((path, code.collect::<Vec<_>>().join("\n")));
-        }
-    }
+    let mut files = files("tests/it");
+    files.retain(|(path, _)| {
+        !["tidy.rs", "need.rs", "largest.rs"].iter().any(|it| path.ends_with(it))
+    });
     assert!(files.len() > 70);
-    files
+    files.into_iter().map(|(path, text)| (path, without_comments(&text))).collect()
 }
 
 /// `f64::max` skips NaN, and a bound on the result would hold.

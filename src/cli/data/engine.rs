@@ -32,7 +32,7 @@ pub struct Engines {
     /// a run folder or a checkpoint
     #[arg(long, value_name = "EVALUATION", conflicts_with_all = ["engine", "arguments", "options"])]
     with: Option<String>,
-    /// Engine that speaks UCI [default: stockfish]
+    /// UCI engine [default: stockfish]
     #[arg(long, value_name = "PATH")]
     engine: Option<PathBuf>,
     /// Argument of the engine's command line; may be repeated
