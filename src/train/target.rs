@@ -111,7 +111,7 @@ pub fn targets<'a>(batch: &'a Batch, wdl: f64, source_targets: &[SourceTarget]) 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Losses {
     /// The loss against the target at the end of the run, weighted as in training; if moves are
-    /// learnt, the [reported loss](crate::batch::Choices::reported).
+    /// learnt, the [reported loss](crate::batch::Choices::sum_losses).
     pub target: f64,
     /// The squared error against the result.
     pub result: Option<f64>,
