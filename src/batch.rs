@@ -8,6 +8,7 @@ mod pairs;
 pub(crate) mod plan;
 mod touched;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -59,6 +60,12 @@ pub enum Inputs {
     Terms(Vec<Arc<Terms>>),
     /// Both, of the same positions.
     Both(Active, Vec<Arc<Terms>>),
+}
+
+impl<'a> From<&'a Inputs> for Cow<'a, Inputs> {
+    fn from(inputs: &'a Inputs) -> Self {
+        Cow::Borrowed(inputs)
+    }
 }
 
 /// Lists of the inputs that are one.

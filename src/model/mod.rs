@@ -11,6 +11,7 @@ mod net;
 pub mod ops;
 mod sum;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -110,15 +111,21 @@ impl Model {
         }
     }
 
-    /// The objective, and its derivative by every parameter.
+    /// The objective, and its derivative by every parameter. A GPU is sent the lists of owned
+    /// inputs as they lie in memory, those of borrowed ones as a copy.
     ///
     /// # Panics
     /// If a model of plain tensor operations is not on a device for training (`Device::autodiff`).
-    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
+    pub fn loss_gradients<'a>(
+        &self,
+        inputs: impl Into<Cow<'a, Inputs>>,
+        aim: Aim,
+    ) -> LossGradients {
+        let inputs = inputs.into();
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
-            Model::Hce(model) => model.loss_gradients(pieces(inputs), aim),
-            Model::Sum(model) => model.loss_gradients(inputs, aim),
+            Model::Hce(model) => model.loss_gradients(pieces(&inputs), aim),
+            Model::Sum(model) => model.loss_gradients(&inputs, aim),
         }
     }
 

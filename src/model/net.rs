@@ -93,7 +93,7 @@ impl Route {
 impl Fused {
     fn job<'a>(
         &'a self,
-        (inputs, touched): (OneHot<'a>, Option<&'a Touched>),
+        (inputs, touched): (Cow<'a, Inputs>, Option<&'a Touched>),
         aim: Aim<'a>,
         done: Option<Done<'a>>,
     ) -> Job<'a> {
@@ -182,31 +182,37 @@ impl NetModel {
 
     /// See [`Model::logits`](super::Model::logits).
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        let inputs = inputs.one_hot();
+        if let Route::Fused(fused) = &self.route {
+            let job = fused.job((inputs.into(), None), Aim::Targets(&[]), None);
+            return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
+        }
+        let lists = inputs.one_hot().lists();
         let sums = match &self.route {
-            Route::Fused(fused) => {
-                let job = fused.job((inputs, None), Aim::Targets(&[]), None);
-                return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
-            }
-            Route::Lists => self.sums(&RowLists::new(&self.net, inputs.lists())),
-            Route::Plain => self.dense_sums(inputs.lists()),
+            Route::Plain => self.dense_sums(lists),
+            _ => self.sums(&RowLists::new(&self.net, lists)),
         };
-        self.logits_of(sums, &inputs.lists().buckets)
+        self.logits_of(sums, &lists.buckets)
     }
 
     /// See [`Model::loss_gradients`](super::Model::loss_gradients). `done` is called after each
     /// stage on a GPU.
-    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> LossGradients {
+    pub fn loss_gradients<'a>(
+        &self,
+        inputs: impl Into<Cow<'a, Inputs>>,
+        aim: Aim,
+        done: Option<Done>,
+    ) -> LossGradients {
+        let inputs = inputs.into();
         let fused = match &self.route {
             Route::Fused(fused) => fused,
             Route::Lists => return self.gradients_by_lists(inputs.one_hot().lists(), aim),
             Route::Plain => {
-                let loss = aim.of(self.logits(inputs), 0);
+                let loss = aim.of(self.logits(&inputs), 0);
                 return LossGradients::by_autodiff(loss, self);
             }
         };
         let touched = fused.kernel.touched(inputs.one_hot());
-        let job = fused.job((inputs.one_hot(), touched.as_ref()), aim, done);
+        let job = fused.job((inputs, touched.as_ref()), aim, done);
         let found = Dispatch::net_gradients(self.arrays(), job);
         let mut gradients = GradientsParams::new();
         for (array, gradient) in self.net.arrays().iter().zip(found.gradients.0) {

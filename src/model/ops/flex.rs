@@ -15,7 +15,7 @@ use super::{Arrays, FusedGradients, FusedOps, GradientMemory, Job};
 impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self> {
         let arrays = whole(arrays);
-        let (weights, positions) = (weights(&job, &arrays), (job.inputs, job.touched));
+        let (weights, positions) = (weights(&job, &arrays), (job.inputs.one_hot(), job.touched));
         let shapes = arrays.iter().zip(job.kernel.gradient_rows(job.touched));
         let shapes = shapes.map(|(array, rows)| match rows {
             None => array.shape(),
@@ -32,7 +32,7 @@ impl FusedOps for Flex {
 
     fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
         let arrays = whole(arrays);
-        let (weights, positions) = (weights(&job, &arrays), job.inputs);
+        let (weights, positions) = (weights(&job, &arrays), job.inputs.one_hot());
         let mut values = vec![0.0; positions.len()];
         logits(job.kernel, &weights, positions, &mut values, &mut scratch(&job));
         let shape = Shape::new([values.len()]);

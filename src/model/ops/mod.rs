@@ -15,6 +15,7 @@ pub mod steps;
 pub mod strips;
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use burn::backend::tensor::FloatTensor;
@@ -25,7 +26,7 @@ use burn::backend::{
 use burn::tensor::Tensor;
 
 use super::aim::Aim;
-use crate::batch::{OneHot, Touched};
+use crate::batch::{Inputs, Touched};
 use cpu::{Kernel, Level, Scratch};
 pub use flex::{borrow, borrow_mut};
 use steps::Step;
@@ -34,7 +35,8 @@ use steps::Step;
 #[derive(Clone)]
 pub struct Job<'a> {
     pub kernel: &'a Kernel,
-    pub inputs: OneHot<'a>,
+    /// Lists of owned inputs are sent to a GPU without a copy.
+    pub inputs: Cow<'a, Inputs>,
     /// Touched rows for gradients; none: all rows.
     pub touched: Option<&'a Touched>,
     /// Numbers `[batch]`; none for logits.

@@ -103,14 +103,6 @@ impl Buffer {
     }
 }
 
-/// Writes numbers of 16 bits behind words, two a word, the first one low.
-pub(super) fn append(words: &mut Vec<u32>, halves: &[u16]) {
-    let (pairs, rest) = halves.as_chunks::<2>();
-    words.reserve(pairs.len() + rest.len());
-    words.extend(pairs.iter().map(|[low, high]| u32::from(*low) | u32::from(*high) << 16));
-    words.extend(rest.iter().map(|low| u32::from(*low)));
-}
-
 /// The tensor as plain 32-bit floats, row-major; the input may be a view.
 pub(super) fn contiguous(tensor: CubeTensor) -> CubeTensor {
     assert_eq!(tensor.dtype(), DType::F32, "all tensors of these models are f32");

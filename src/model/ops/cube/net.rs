@@ -4,6 +4,7 @@
 //! the gradients of the accumulators. In a deeper one it computes the accumulators, and Burn's
 //! operations the rest. Both end in the same sums.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use burn::backend::ops::FloatTensorOps;
@@ -16,13 +17,13 @@ use super::super::{Arrays, FusedGradients, Job, Stage};
 use super::chunks;
 use super::deep;
 use super::form::{Form, Positions, Spread, TILE, Tiles, grid};
-use super::gpu::{Buffer, Gpu, append, contiguous};
+use super::gpu::{Buffer, Gpu, contiguous};
 use super::index::{Index, Place};
 use super::pairs::Tables;
 use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
 use crate::architecture::{Architecture, ArrayKind, PIECES};
-use crate::batch::{Active, Indices, Listed, OneHot};
+use crate::batch::{Active, Indices, Inputs, Listed, OneHot};
 use crate::loss::Loss;
 
 /// A job on its device.
@@ -88,21 +89,22 @@ fn floats_of_position(net: &Architecture) -> usize {
 }
 
 impl<'a> Pass<'a> {
-    fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize, learns: bool) -> Self {
+    fn new(arrays: Arrays<Cube>, mut job: Job<'a>, part: usize, learns: bool) -> Self {
+        let inputs = std::mem::replace(&mut job.inputs, Cow::Owned(Inputs::Terms(Vec::new())));
         let net = &job.kernel.net;
-        let (listed, pairs) = match job.inputs {
+        let (listed, pairs) = match inputs.one_hot() {
             OneHot::Plans(plans) => {
                 (Listed::of(plans), Some(&plans[0].pairs).filter(|it| it.any()))
             }
-            inputs => (inputs.lists().listed(), None),
+            one_hot => (one_hot.lists().listed(), None),
         };
         let Listed { rows, views, places, positions, ref buckets } = listed;
         if learns {
             job.aim.check(positions);
         }
-        let inputs = rows - pairs.map_or(0, |pairs| pairs.parents().len());
+        let of_inputs = rows - pairs.map_or(0, |pairs| pairs.parents().len());
         // The padding of another feature set would be an input of this one.
-        assert_eq!((inputs, views), (net.rows(), net.views()), "a batch for another net");
+        assert_eq!((of_inputs, views), (net.rows(), net.views()), "a batch for another net");
         if net.buckets > 1 {
             assert_eq!(buckets.len(), positions, "a bucket a position");
         }
@@ -136,10 +138,10 @@ impl<'a> Pass<'a> {
         let strips = parts.iter().map(|Positions { positions, .. }| {
             let lists = positions.start * views..positions.end * views;
             let place = Place { first: lists.start, lists: lists.len(), order: words.len() };
-            let strips = match job.inputs {
+            let strips = match inputs.one_hot() {
                 OneHot::Plans(_) => Strips::of_one_king(lists.len()),
-                inputs => {
-                    let groups = inputs.lists().groups.get(lists.clone()).unwrap_or_default();
+                one_hot => {
+                    let groups = one_hot.lists().groups.get(lists.clone()).unwrap_or_default();
                     Strips::new(lists.len(), groups, net.inputs.kings().count())
                 }
             };
@@ -149,21 +151,25 @@ impl<'a> Pass<'a> {
             (strips, place)
         });
         let strips = strips.collect();
-        let (batch, lists, pairs) = match job.inputs {
+        let send = |words: Vec<u32>| {
+            let lists = words.len();
+            let batch = gpu.empty(lists + (positions * views * places).div_ceil(2));
+            gpu.write(&batch, 0, Bytes::from_elems(words));
+            (batch, lists)
+        };
+        let (batch, lists, pairs) = match inputs.one_hot() {
             OneHot::Plans(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
                 let tables = pairs.map(|pairs| Tables::new(chunks.pair_sums(pairs), &mut words));
                 let table = words.len();
                 words.extend(chunks.places(plans, job.room));
-                let lists = words.len();
-                let batch = gpu.empty(lists + positions * views * places / 2);
-                gpu.write(&batch, 0, Bytes::from_elems(words));
+                let (batch, lists) = send(words);
                 chunks.gather(&batch, [table, lists], &listed);
                 (batch, lists, tables)
             }),
-            inputs => {
-                let lists = words.len();
-                append(&mut words, near(inputs.lists()));
-                (gpu.words(words), lists, None)
+            _ => {
+                let (batch, lists) = send(words);
+                gpu.write(&batch, lists, Bytes::from_elems(near(inputs)));
+                (batch, lists, None)
             }
         };
         let mut pass =
@@ -370,10 +376,11 @@ fn merged(weight: CubeTensor, shared: CubeTensor) -> CubeTensor {
     contiguous(Cube::float_reshape(sum, shape))
 }
 
-/// Lists of pieces, whose numbers fit 16 bits.
-fn near(active: &Active) -> &[u16] {
-    match &active.indices {
-        Indices::U16(indices) => indices,
-        Indices::U32(_) => panic!("operations of GPUs take pieces on squares"),
+/// Lists of pieces, whose numbers fit 16 bits; a copy of those that are borrowed.
+fn near(inputs: Cow<Inputs>) -> Vec<u16> {
+    match inputs.into_owned() {
+        Inputs::Active(Active { indices: Indices::U16(rows), .. })
+        | Inputs::Both(Active { indices: Indices::U16(rows), .. }, _) => rows,
+        _ => panic!("operations of GPUs take pieces on squares"),
     }
 }
