@@ -30,7 +30,9 @@ pub fn run(_args: Args) -> Result<()> {
         let name = backend.name();
         let found = backend.devices();
         match &found {
-            Err(_) => table.row([name, "not in this build", "", &format!("--features {name}")]),
+            Err(_) => {
+                table.row([name, "not in this build", "", &format!("build with --features {name}")])
+            }
             Ok(devices) if devices.is_empty() => table.row([name, "no driver found"]),
             Ok(_) => {}
         }

@@ -143,7 +143,7 @@ pub fn run(args: Args) -> Result<()> {
         vec!["match", &net, "material"],
         vec!["export", &net, "--snippet", "c", "-o", "nnue.h"],
     ];
-    out::line(format!("{table}{}", out::next(&next)))
+    out::line(format!("{table}\n{}", out::next(&next)))
 }
 
 const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];
@@ -163,7 +163,8 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
     let WrittenNet { exported, kind, paths: [floats, net, manifest], measured, .. } = written;
     let (found, size) = (&exported.manifest, exported.net.to_bytes().len() as u64);
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
-    row("net", format!("{} from a {kind}, {}", exported.architecture, found.scales));
+    row("net", format!("{} from a {kind}", exported.architecture));
+    row("scales", found.scales.to_string());
     if let Some(base) = &found.provenance.base {
         row("added to", format!("{}; an engine's score is the sum of both", base.name));
     }

@@ -272,7 +272,7 @@ impl Comparison {
         let meaning = "lower loss than the next line, 95 % over games";
         let mut lines = legend(
             has_better.then_some((meaning, count)),
-            self.neighbours().filter(|it| !it.rounding).map(|it| &it.why),
+            self.neighbours().filter(|it| self.games_known && !it.rounding).map(|it| &it.why),
         );
         let doubts: Vec<&String> =
             self.evaluations.iter().filter_map(|it| it.doubt.as_ref()).collect();

@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::chance;
 use super::compare::BETTER;
 use super::table::{Table, legend};
-use crate::digits::counted;
 use crate::linear::{Cholesky, Matrix};
 use crate::loss::sigmoid;
 
@@ -240,17 +239,17 @@ impl PlayerDifference {
         Self { stronger, weaker, difference, p, decided: false, why }
     }
 
-    /// The result of a match of two in a line, such as
+    /// Formats the result of a match of two as
     /// "a beats b: +59.6 Elo (95 %: +7.4 to +131.4), 50 pairs".
     pub fn line(&self, pairs: &Pairs) -> String {
         let Self { stronger, weaker, difference, .. } = self;
         let verb = if self.decided { "beats" } else { "against" };
-        let result =
-            format!("{stronger} {verb} {weaker}: {difference}, {}", counted(pairs.len(), "pair"));
-        match &self.why {
-            None => result,
-            Some(why) => format!("{result}; unclear: {why}"),
-        }
+        let rest = match &self.why {
+            Some(why) if pairs.len() < FEW_PAIRS => why.clone(),
+            Some(why) => format!("{} pairs; unclear: {why}", pairs.len()),
+            None => format!("{} pairs", pairs.len()),
+        };
+        format!("{stronger} {verb} {weaker}: {difference}, {rest}")
     }
 }
 

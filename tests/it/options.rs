@@ -28,7 +28,7 @@ fn options_have_one_spelling() {
     for (name, command) in commands() {
         for arg in command.get_arguments().filter(|arg| arg.get_long().is_some()) {
             let long = arg.get_long().unwrap();
-            let old = ["view", "output", "output-file", "force", "pov"];
+            let old = ["view", "output", "output-file", "pov"];
             assert!(!old.contains(&long), "{name}: --{long}");
             let short = match long {
                 "out" => Some('o'),
