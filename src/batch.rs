@@ -15,10 +15,10 @@ use std::sync::Arc;
 pub use choices::{ChoiceLoss, Choices, first};
 pub use columns::{COLUMN, Column, Head, SUMS};
 pub use first::{FirstPlanner, FirstViews};
-pub use listed::{Listed, lists};
+pub use listed::{ListShape, lists};
 pub use pairs::{Bits, Pairs, most_pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
-pub use touched::Touched;
+pub use touched::RowSet;
 
 use crate::architecture::Architecture;
 use crate::place::Place;
@@ -51,7 +51,7 @@ impl RankShare {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Inputs {
-    Active(Active),
+    Active(ActiveRows),
     /// One-hot inputs in chunks, for the fused operations; pairs of inputs may have rows too.
     Planned(Vec<Arc<ChunkPlan>>),
     /// One-hot inputs by their first views, for the fused operations of the CPU.
@@ -59,7 +59,7 @@ pub enum Inputs {
     /// Handcrafted terms in blocks; the batches of a data set share the blocks.
     Terms(Vec<Arc<Terms>>),
     /// Both, of the same positions.
-    Both(Active, Vec<Arc<Terms>>),
+    Both(ActiveRows, Vec<Arc<Terms>>),
 }
 
 impl<'a> From<&'a Inputs> for Cow<'a, Inputs> {
@@ -70,7 +70,7 @@ impl<'a> From<&'a Inputs> for Cow<'a, Inputs> {
 
 /// Lists of the inputs that are one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Active {
+pub struct ActiveRows {
     /// Rows of the accumulator's weights.
     pub rows: usize,
     /// Lists a position.
@@ -146,7 +146,7 @@ impl Indices {
 /// One-hot inputs of a batch, listed or planned.
 #[derive(Clone, Copy, Debug)]
 pub enum OneHot<'a> {
-    Lists(&'a Active),
+    Lists(&'a ActiveRows),
     /// Chunk after chunk.
     Plans(&'a [Arc<ChunkPlan>]),
     First(&'a FirstViews),
@@ -155,7 +155,7 @@ pub enum OneHot<'a> {
 impl<'a> OneHot<'a> {
     /// # Panics
     /// If they are planned.
-    pub fn lists(self) -> &'a Active {
+    pub fn lists(self) -> &'a ActiveRows {
         let OneHot::Lists(active) = self else { panic!("plans are for fused operations") };
         active
     }
@@ -183,12 +183,12 @@ impl Inputs {
     }
 }
 
-impl Active {
+impl ActiveRows {
     /// The shape of its lists.
-    pub fn listed(&self) -> Listed {
+    pub fn listed(&self) -> ListShape {
         let Self { rows, views, places, buckets, .. } = self;
         let (rows, views, places, buckets) = (*rows, *views, *places, buckets.clone());
-        Listed { rows, views, places, positions: self.len(), buckets }
+        ListShape { rows, views, places, positions: self.len(), buckets }
     }
 
     pub fn len(&self) -> usize {

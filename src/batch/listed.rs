@@ -7,19 +7,20 @@ use rayon::prelude::*;
 use super::ChunkPlan;
 use super::plan::{ABREAST, Entries, FOUR, UNITS, Word};
 
+/// Shape of the lists of plans.
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListShape {
     /// Rows of inputs and pairs.
     pub rows: usize,
     pub views: usize,
     /// Places per list: as many as the longest needs.
     pub places: usize,
     pub positions: usize,
-    /// The output bucket of each; empty where there is one bucket.
+    /// Output bucket of each; empty for one bucket.
     pub buckets: Vec<u8>,
 }
 
-impl Listed {
+impl ListShape {
     /// Shape of plans of one king bucket, position after position.
     ///
     /// # Panics

@@ -17,7 +17,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::plan::{UNITS, Word};
-use super::{Active, Indices};
+use super::{ActiveRows, Indices};
 use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flipped};
 
 /// Most pairs of a king bucket if chunks are planned once: the rows of more would exceed the
@@ -72,7 +72,7 @@ const OUTSIDE: u16 = u16::MAX;
 impl Pairs {
     /// Learns the pairs that shorten these lists most, at most `most` for each king bucket; and the
     /// multiples that occur, if rows may repeat.
-    pub fn learn(net: &Architecture, lists: &Active, most: usize) -> Self {
+    pub fn learn(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         Self::learn_any(net, lists, most, 1)
     }
 
@@ -82,12 +82,12 @@ impl Pairs {
     ///
     /// # Panics
     /// If the lists are not those of both views.
-    pub fn learn_images(net: &Architecture, lists: &Active, most: usize) -> Self {
+    pub fn learn_images(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
         Self::learn_any(net, lists, most, images(net))
     }
 
-    fn learn_any(net: &Architecture, lists: &Active, most: usize, images: usize) -> Self {
+    fn learn_any(net: &Architecture, lists: &ActiveRows, most: usize, images: usize) -> Self {
         let (near, far) = (u16::MAX.into(), u32::MAX as usize);
         match &lists.indices {
             Indices::U16(indices) => Self::learn_of(net, lists, indices, (most, near), images),
@@ -98,7 +98,7 @@ impl Pairs {
     /// Learns pairs; `names` is the largest number in lists.
     fn learn_of<I: Word>(
         net: &Architecture,
-        lists: &Active,
+        lists: &ActiveRows,
         indices: &[I],
         (most, names): (usize, usize),
         images: usize,
@@ -196,7 +196,7 @@ impl Pairs {
     /// Replaces inputs by pairs in lists of pieces, in the order of their rows, behind the inputs
     /// without pairs. Blank places, which come last, then have the number of all rows.
     #[inline(always)]
-    pub fn shorten(&self, lists: &mut Active, bits: &mut Vec<Bits>) {
+    pub fn shorten(&self, lists: &mut ActiveRows, bits: &mut Vec<Bits>) {
         if !self.any() {
             return;
         }
@@ -224,9 +224,9 @@ impl Pairs {
 
     /// Fills lists with rows, each up to its end, and replaces them by multiples and pairs.
     #[inline(always)]
-    pub fn list(&self, rows: &[Row], ends: &[usize], lists: &mut Active, bits: &mut Vec<Bits>) {
+    pub fn list(&self, rows: &[Row], ends: &[usize], lists: &mut ActiveRows, bits: &mut Vec<Bits>) {
         lists.indices.clear(self.rows(), ends.len() * lists.places);
-        let Active { places, indices, groups, .. } = lists;
+        let ActiveRows { places, indices, groups, .. } = lists;
         let longest = match indices {
             Indices::U16(indices) => self.list_all(rows, ends, (indices, *places, groups), bits),
             Indices::U32(indices) => self.list_all(rows, ends, (indices, *places, groups), bits),

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Active, Indices, Pairs};
+use super::{ActiveRows, Indices, Pairs};
 use crate::architecture::Architecture;
 
 /// Bytes of a cache line, and of a row of a block of columns.
@@ -218,7 +218,7 @@ impl Planner {
     pub fn order(
         &mut self,
         net: &Architecture,
-        lists: &Active,
+        lists: &ActiveRows,
         chosen: &[u32],
         pairs: &Arc<Pairs>,
         plan: &mut ChunkPlan,
@@ -233,13 +233,13 @@ impl Planner {
     fn order_lists<I: Word>(
         &mut self,
         net: &Architecture,
-        lists: &Active,
+        lists: &ActiveRows,
         indices: &[I],
         chosen: &[u32],
         pairs: &Arc<Pairs>,
         plan: &mut ChunkPlan,
     ) {
-        let &Active { groups: ref kings_of, ref buckets, places, views, .. } = lists;
+        let &ActiveRows { groups: ref kings_of, ref buckets, places, views, .. } = lists;
         let (rows, together) = (pairs.rows(), ChunkPlan::parallel_views(net));
         assert_eq!(pairs.inputs(), net.rows(), "pairs of other inputs");
         assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());

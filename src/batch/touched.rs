@@ -6,7 +6,7 @@ use super::{OneHot, Pairs};
 
 /// Rows in order: inputs, then pairs. The parents of pairs are among them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Touched {
+pub struct RowSet {
     rows: Vec<u32>,
     /// Number of rows without pairs.
     inputs: usize,
@@ -16,7 +16,7 @@ pub struct Touched {
     before: Vec<u32>,
 }
 
-impl Touched {
+impl RowSet {
     /// Rows of positions whose lists may name these pairs; plans must be of a large net.
     pub fn of(positions: OneHot, pairs: &Pairs) -> Self {
         let mut bits = vec![0_u64; pairs.rows().div_ceil(64)];

@@ -9,7 +9,7 @@ use super::Plan;
 use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{
-    Active, Batch, Bits, ChunkPlan, FirstViews, Indices, Inputs, Pairs, Planner, Terms,
+    ActiveRows, Batch, Bits, ChunkPlan, FirstViews, Indices, Inputs, Pairs, Planner, Terms,
 };
 use crate::features::{Board, MAX_ACTIVE, Rows};
 use crate::hce::{self, Coding, HceEvaluator, Trace};
@@ -293,7 +293,7 @@ fn near(parts: &[RecordSlice]) -> Vec<Packed> {
     places.map(|(part, place)| part.records[place as usize]).collect()
 }
 
-fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
+fn lists(net: &Architecture, parts: &[RecordSlice]) -> (ActiveRows, Vec<Label>) {
     if !net.inputs.is_pieces() {
         return lists_of_sets(net, parts);
     }
@@ -329,7 +329,7 @@ fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
         groups.clear();
     }
     let (rows, places, indices) = (net.rows(), MAX_ACTIVE, Indices::U16(indices));
-    (Active { rows, views, places, indices, groups, buckets }, labels)
+    (ActiveRows { rows, views, places, indices, groups, buckets }, labels)
 }
 
 /// Records at some places. They are scattered, and prefetched so that many are loaded at once.
@@ -416,7 +416,7 @@ struct Listing {
 impl Listing {
     /// Replaces rows by pairs in lists, after [`fill`].
     #[inline(always)]
-    fn name(&mut self, net: &Architecture, pairs: &Pairs, lists: &mut Active) {
+    fn name(&mut self, net: &Architecture, pairs: &Pairs, lists: &mut ActiveRows) {
         let Self { rows, ends, bits } = self;
         match net.inputs.is_pieces() {
             true => pairs.shorten(lists, bits),
@@ -429,7 +429,7 @@ impl Listing {
 fn fill(
     net: &Architecture,
     positions: impl ExactSizeIterator<Item = Position>,
-    lists: &mut Active,
+    lists: &mut ActiveRows,
     Listing { rows, ends, .. }: &mut Listing,
 ) {
     let (count, views) = (positions.len(), net.views());
@@ -476,20 +476,20 @@ fn fill(
 }
 
 /// Writes the lists of all feature sets, as long as the longest.
-fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
+fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (ActiveRows, Vec<Label>) {
     let pieces = parts
         .par_iter()
         .flat_map_iter(|part| part.order.chunks(PIECE).map(move |order| (part.records, order)));
-    let pieces: Vec<(Active, Listing, Vec<Label>)> = pieces
+    let pieces: Vec<(ActiveRows, Listing, Vec<Label>)> = pieces
         .map(|(records, order)| {
             let (near, mut lists, mut listing) =
-                (gathered(records, order), Active::default(), Listing::default());
+                (gathered(records, order), ActiveRows::default(), Listing::default());
             fill(net, near.iter().map(Packed::position), &mut lists, &mut listing);
             (lists, listing, labels_of(net, &near))
         })
         .collect();
     let (rows, views, indices) = (net.rows(), net.views(), Indices::new(net, 0));
-    let mut all = Active { rows, views, places: 1, indices, ..Active::default() };
+    let mut all = ActiveRows { rows, views, places: 1, indices, ..ActiveRows::default() };
     let (mut rows, mut ends, mut labels) = (Vec::new(), Vec::new(), Vec::new());
     for (lists, listing, of_piece) in pieces {
         all.places = all.places.max(lists.places);
@@ -638,12 +638,12 @@ fn learnt(
     net: &Architecture,
     positions: impl ExactSizeIterator<Item = Position>,
     most: usize,
-    learn: fn(&Architecture, &Active, usize) -> Pairs,
+    learn: fn(&Architecture, &ActiveRows, usize) -> Pairs,
 ) -> Pairs {
     if most == 0 && !net.inputs.repeats() {
         return Pairs::none(net.rows());
     }
-    let (mut lists, mut listing) = (Active::default(), Listing::default());
+    let (mut lists, mut listing) = (ActiveRows::default(), Listing::default());
     fill(net, positions, &mut lists, &mut listing);
     listing.name(net, &Pairs::none(net.rows()), &mut lists);
     learn(net, &lists, most)
@@ -664,7 +664,7 @@ struct Workspace {
     plan: ChunkPlan,
     records: Vec<Packed>,
     all: Vec<u32>,
-    lists: Active,
+    lists: ActiveRows,
     listing: Listing,
 }
 

@@ -41,7 +41,7 @@ impl<'a> Aim<'a> {
     }
 
     /// Inputs of the losses; none for forces.
-    pub fn judged(self) -> Option<LossInputs<'a>> {
+    pub fn loss_inputs(self) -> Option<LossInputs<'a>> {
         match self {
             Aim::Targets(targets) => Some(LossInputs::squared(targets)),
             Aim::Losses(judged) => Some(judged),
@@ -52,7 +52,8 @@ impl<'a> Aim<'a> {
     /// Targets or forces, bases, weights; empty where there are none.
     #[cfg(feature = "wgpu")]
     pub(super) fn arrays(self) -> [&'a [f32]; 3] {
-        let (base, weights) = self.judged().map_or((&[][..], &[][..]), |it| (it.base, it.weights));
+        let (base, weights) =
+            self.loss_inputs().map_or((&[][..], &[][..]), |it| (it.base, it.weights));
         [self.numbers(), base, weights]
     }
 
@@ -62,7 +63,7 @@ impl<'a> Aim<'a> {
     /// If one is wrong.
     pub(super) fn check(self, positions: usize) {
         assert_eq!(self.numbers().len(), positions, "targets");
-        if let Some(LossInputs { base, weights, .. }) = self.judged() {
+        if let Some(LossInputs { base, weights, .. }) = self.loss_inputs() {
             for (array, what) in [(base, "bases"), (weights, "weights")] {
                 assert!(array.is_empty() || array.len() == positions, "{what}");
             }
@@ -78,7 +79,7 @@ impl<'a> Aim<'a> {
         let (positions, device) = (logits.dims()[0], logits.device());
         let of = |all: &[f32]| Tensor::<1>::from_data(&all[first..first + positions], &device);
         let numbers = of(self.numbers()); // [batch]
-        let (one, other, over) = match self.judged() {
+        let (one, other, over) = match self.loss_inputs() {
             None => (logits, numbers, 1),
             Some(LossInputs { targets, base, weights, loss }) => {
                 let logits = if base.is_empty() { logits } else { logits + of(base) };

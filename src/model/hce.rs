@@ -204,7 +204,7 @@ impl HceModel {
     /// # Panics
     /// If the objective has a base.
     pub(super) fn loss_gradients(&self, pieces: &[Arc<Terms>], aim: Aim) -> LossGradients {
-        let base = aim.judged().map_or(&[][..], |judged| judged.base);
+        let base = aim.loss_inputs().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");
         let Some(level) = self.level else {
             let loss = aim.of(self.logits(pieces), 0);

@@ -8,7 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::architecture::Architecture;
-use crate::batch::Active;
+use crate::batch::ActiveRows;
 
 /// The active rows of a batch, by list and by row.
 pub struct RowLists<'a> {
@@ -21,8 +21,8 @@ pub struct RowLists<'a> {
 impl<'a> RowLists<'a> {
     /// # Panics
     /// If the batch is for another net.
-    pub fn new(net: &'a Architecture, active: &Active) -> Self {
-        let Active { places, .. } = *active;
+    pub fn new(net: &'a Architecture, active: &ActiveRows) -> Self {
+        let ActiveRows { places, .. } = *active;
         assert_eq!(
             (active.rows, active.views),
             (net.rows(), net.views()),

@@ -30,7 +30,7 @@ pub use ops::cpu::{Level, Precision};
 pub use sum::SumModel;
 
 use crate::architecture::{Architecture, Array};
-use crate::batch::{Active, Batch, Inputs, Terms, Touched};
+use crate::batch::{ActiveRows, Batch, Inputs, RowSet, Terms};
 use crate::weights::{Weights, WeightsError};
 
 /// Gradients by each trained parameter.
@@ -314,8 +314,8 @@ fn constant<const D: usize>(
 ///
 /// # Shapes
 /// Output: `[batch, rows]`, or `[batch, touched]`
-fn dense(active: &Active, view: usize, touched: Option<&Touched>, device: &Device) -> Tensor<2> {
-    let Active { rows, views, places, indices, .. } = active;
+fn dense(active: &ActiveRows, view: usize, touched: Option<&RowSet>, device: &Device) -> Tensor<2> {
+    let ActiveRows { rows, views, places, indices, .. } = active;
     let columns = touched.map_or(*rows, |touched| touched.rows().len());
     let mut dense = vec![0.0_f32; active.len() * columns];
     for (place, row) in indices.iter().enumerate().filter(|(_, row)| row < rows) {

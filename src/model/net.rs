@@ -15,7 +15,7 @@ use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job, borrow};
 use super::{Aim, Compute, LossGradients, TouchedRows, dense, head};
 use crate::architecture::{Architecture, Array, ArrayKind, Set};
-use crate::batch::{Active, Inputs, OneHot, Pairs, Touched};
+use crate::batch::{ActiveRows, Inputs, OneHot, Pairs, RowSet};
 use crate::weights::{Weights, WeightsError};
 
 /// A net. Arrays of several output buckets are flat, whatever shape a checkpoint has.
@@ -93,7 +93,7 @@ impl Route {
 impl Fused {
     fn job<'a>(
         &'a self,
-        (inputs, touched): (Cow<'a, Inputs>, Option<&'a Touched>),
+        (inputs, touched): (Cow<'a, Inputs>, Option<&'a RowSet>),
         aim: Aim<'a>,
         done: Option<Done<'a>>,
     ) -> Job<'a> {
@@ -103,7 +103,7 @@ impl Fused {
     }
 
     /// Touched rows by the numbers of their arrays.
-    fn rows(&self, touched: Option<&Touched>) -> TouchedRows {
+    fn rows(&self, touched: Option<&RowSet>) -> TouchedRows {
         let rows = touched.into_iter().flat_map(|touched| self.kernel.touched_rows(touched));
         rows.map(|(set, rows)| (id(ArrayKind::Rows(set)), rows)).collect()
     }
@@ -263,7 +263,7 @@ impl NetModel {
     }
 
     /// Loss and gradients: Burn's autodiff down to the accumulators, which are sums of lists.
-    fn gradients_by_lists(&self, active: &Active, aim: Aim) -> LossGradients {
+    fn gradients_by_lists(&self, active: &ActiveRows, aim: Aim) -> LossGradients {
         let lists = RowLists::new(&self.net, active);
         let sums = self.sums(&lists).require_grad();
         let loss = aim.of(self.logits_of(sums.clone(), &active.buckets), 0);
@@ -306,7 +306,7 @@ impl NetModel {
 
     /// The accumulators' weights with their shared factor, and behind them the piece-square values:
     /// `[rows, columns]`, or of touched rows `[touched, columns]`.
-    fn rows(&self, touched: Option<&Touched>) -> Tensor<2> {
+    fn rows(&self, touched: Option<&RowSet>) -> Tensor<2> {
         let inputs = &self.net.inputs;
         let of_set = |(place, (rows, set)): (usize, (&SetRows, &Set))| {
             let (first, device) = (inputs.first_row(place), rows.weight.val().device());
@@ -337,10 +337,10 @@ impl NetModel {
     }
 
     /// Sums of each list by matrix products, `[batch * views, columns]`, without the bias.
-    fn dense_sums(&self, active: &Active) -> Tensor<2> {
+    fn dense_sums(&self, active: &ActiveRows) -> Tensor<2> {
         let is_large = self.net.inputs.is_large();
         let touched =
-            is_large.then(|| Touched::of(OneHot::Lists(active), &Pairs::none(active.rows)));
+            is_large.then(|| RowSet::of(OneHot::Lists(active), &Pairs::none(active.rows)));
         let rows = self.rows(touched.as_ref());
         let [_, columns] = rows.dims();
         let device = rows.device();

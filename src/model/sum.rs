@@ -9,7 +9,7 @@ use super::{
     Aim, Compute, HceModel, HceShape, LossGradients, LossInputs, NetModel, inner, to_host,
 };
 use crate::architecture::Architecture;
-use crate::batch::{Active, Inputs, Terms};
+use crate::batch::{ActiveRows, Inputs, Terms};
 use crate::weights::{Weights, WeightsError};
 
 /// First number of the terms' parameters; those of nets are below.
@@ -61,7 +61,7 @@ impl SumModel {
         let seen = |values: &[f32]| -> Vec<f32> {
             values.iter().zip(&signs).map(|(value, sign)| value * sign).collect()
         };
-        let Some(judged) = aim.judged() else {
+        let Some(judged) = aim.loss_inputs() else {
             let (net, pulls) = (self.net.loss_gradients(inputs, aim, None), seen(aim.numbers()));
             return self.joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)));
         };
@@ -91,7 +91,7 @@ impl SumModel {
     }
 }
 
-fn both(inputs: &Inputs) -> (&Active, &[Arc<Terms>]) {
+fn both(inputs: &Inputs) -> (&ActiveRows, &[Arc<Terms>]) {
     let Inputs::Both(active, pieces) = inputs else { panic!("a net and terms see both") };
     (active, pieces)
 }

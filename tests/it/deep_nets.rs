@@ -76,7 +76,7 @@ fn fused_operations_equal_plain_ones() {
             for aim in games::aims(&targets, &bases, &weighed, &forces) {
                 let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
                 let apart = (got.0 - right.0).abs();
-                assert!(aim.judged().is_none() || apart < 1e-5 * right.0, "{what} {aim:?}");
+                assert!(aim.loss_inputs().is_none() || apart < 1e-5 * right.0, "{what} {aim:?}");
                 for (name, array) in &right.1.0 {
                     let apart = distance(&got.1.0[name].values, &array.values);
                     assert!(apart < 1e-4, "{what} {aim:?}: {name} differ by {apart:.1e}");

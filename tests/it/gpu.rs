@@ -2,7 +2,7 @@
 //! bits. On a machine without a GPU, a software emulation will do.
 
 use nnuance::architecture::{self, Activation, Architecture, Kings, Views};
-use nnuance::batch::{Active, Batch, Indices, Inputs};
+use nnuance::batch::{ActiveRows, Batch, Indices, Inputs};
 use nnuance::loss::LossShape;
 use nnuance::model::{
     Aim, Backend, Compute, Device, Kind, Level, Model, Precision, ROOM, initial, to_host,
@@ -52,7 +52,7 @@ pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weight
 
 /// A factor of the usual bound: powers and logarithms of a GPU are less exact.
 pub fn room(aim: Aim) -> f64 {
-    match aim.judged().map(|judged| judged.loss.shape) {
+    match aim.loss_inputs().map(|judged| judged.loss.shape) {
         Some(LossShape::Power | LossShape::CrossEntropy) => 100.0,
         _ => 1.0,
     }
@@ -112,10 +112,10 @@ fn gradients_and_logits_equal_plain_ones() {
                         for aim in games::aims(&batch.results, &bases, &weighed, &forces) {
                             let of = |model: &Model| model.gradients(&batch.inputs, aim);
                             let [mut got, mut right] = [&fused, &plain].map(of);
-                            if aim.judged().is_none() {
+                            if aim.loss_inputs().is_none() {
                                 (got.0, right.0) = (1.0, 1.0);
                             }
-                            let what = format!("{what} {:?}", aim.judged());
+                            let what = format!("{what} {:?}", aim.loss_inputs());
                             check_within(&what, &got, &right, room(aim));
                         }
                     }
@@ -268,7 +268,7 @@ fn first(batch: &Batch, positions: usize) -> Batch {
     let indices = near(active)[..positions * active.views * active.places].to_vec();
     let indices = Indices::U16(indices);
     let results = batch.results[..positions].into();
-    let inputs = Inputs::Active(Active { indices, ..active.clone() });
+    let inputs = Inputs::Active(ActiveRows { indices, ..active.clone() });
     Batch { inputs, results, ..batch.clone() }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Layer, Views};
-use nnuance::batch::{Active, ChunkPlan, Indices, Inputs, Listed, Pairs, Planner, lists};
+use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, ListShape, Pairs, Planner, lists};
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Device, Kind, Model, initial};
@@ -18,7 +18,7 @@ const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 
 /// Some recorded positions as lists, as plans that name pairs, and as such lists.
 pub struct Positions {
-    pub active: Active,
+    pub active: ActiveRows,
     pub plans: Vec<Arc<ChunkPlan>>,
     pairs: Arc<Pairs>,
 }
@@ -42,7 +42,7 @@ impl Positions {
                 false => &active.buckets[150 * number..][..positions],
             };
             let lists = listed::active(net, lists.to_vec(), places);
-            let mut lists = Active { buckets: buckets.to_vec(), ..lists };
+            let mut lists = ActiveRows { buckets: buckets.to_vec(), ..lists };
             pairs.shorten(&mut lists, &mut vec![]);
             planner.order(net, &lists, &chosen, &pairs, &mut plan);
             planner.invert(&mut plan);
@@ -66,10 +66,10 @@ fn nets() -> Vec<Architecture> {
 }
 
 /// The lists of plans of one king bucket, position after position.
-pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> Active {
-    let Listed { rows, views, places, buckets, .. } = Listed::of(plans);
+pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> ActiveRows {
+    let ListShape { rows, views, places, buckets, .. } = ListShape::of(plans);
     let indices = Indices::U16(lists(plans, places));
-    Active { rows, views, places, indices, groups: Vec::new(), buckets }
+    ActiveRows { rows, views, places, indices, groups: Vec::new(), buckets }
 }
 
 /// Plans hold the lists that were planned.

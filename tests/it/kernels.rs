@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
-use nnuance::batch::{Active, ChunkPlan, OneHot, Pairs, Planner};
+use nnuance::batch::{ActiveRows, ChunkPlan, OneHot, Pairs, Planner};
 use nnuance::model::Aim;
 use nnuance::model::ops::cpu::{
     Gradients, Kernel, Level, Precision, Scratch, Weights, logits, loss,
@@ -42,7 +42,7 @@ struct Tensors<T> {
 struct Case {
     kernel: Kernel,
     weights: Tensors<f32>,
-    lists: Active,
+    lists: ActiveRows,
     targets: Vec<f32>,
 }
 

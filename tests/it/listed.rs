@@ -1,10 +1,10 @@
 //! Lists of the rows of nets of pieces, which are those of 16 bits.
 
 use nnuance::architecture::{Architecture, PIECES};
-use nnuance::batch::{Active, Indices};
+use nnuance::batch::{ActiveRows, Indices};
 
 /// Lists `[positions, views, places]` without output buckets.
-pub fn active(net: &Architecture, indices: Vec<u16>, places: usize) -> Active {
+pub fn active(net: &Architecture, indices: Vec<u16>, places: usize) -> ActiveRows {
     let kings = net.inputs.kings().count();
     let king = |list: &[u16]| (usize::from(list[0]) / PIECES).min(kings - 1) as u8;
     let groups = match kings {
@@ -12,15 +12,15 @@ pub fn active(net: &Architecture, indices: Vec<u16>, places: usize) -> Active {
         _ => indices.chunks_exact(places).map(king).collect(),
     };
     let (rows, views, indices) = (net.rows(), net.views(), Indices::U16(indices));
-    Active { rows, views, places, indices, groups, buckets: Vec::new() }
+    ActiveRows { rows, views, places, indices, groups, buckets: Vec::new() }
 }
 
-pub fn near(active: &Active) -> &[u16] {
+pub fn near(active: &ActiveRows) -> &[u16] {
     let Indices::U16(indices) = &active.indices else { panic!("rows beyond 16 bits") };
     indices
 }
 
-pub fn near_mut(active: &mut Active) -> &mut Vec<u16> {
+pub fn near_mut(active: &mut ActiveRows) -> &mut Vec<u16> {
     let Indices::U16(indices) = &mut active.indices else { panic!("rows beyond 16 bits") };
     indices
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
-use nnuance::batch::{Active, ChunkPlan, Inputs, Pairs, Planner};
+use nnuance::batch::{ActiveRows, ChunkPlan, Inputs, Pairs, Planner};
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, initial};
 use nnuance::sample::Sample;
@@ -19,7 +19,7 @@ fn samples(count: u64) -> Vec<Sample> {
     games::recorded(12 * count).into_iter().step_by(12).collect()
 }
 
-fn lists(net: &Architecture, positions: u64) -> Active {
+fn lists(net: &Architecture, positions: u64) -> ActiveRows {
     let Inputs::Active(active) = Encoder::net(net).encode(&samples(positions)).inputs else {
         panic!("lists")
     };
@@ -31,7 +31,7 @@ fn net(views: Views, hidden: usize) -> Architecture {
 }
 
 /// The same pairs by counting all of them again each time.
-fn slowly(lists: &Active, most: usize) -> Vec<[u32; 2]> {
+fn slowly(lists: &ActiveRows, most: usize) -> Vec<[u32; 2]> {
     let there =
         |list: &[u16]| list.iter().copied().map(u32::from).filter(|it| *it < ROWS).collect();
     let mut lists: Vec<Vec<u32>> = near(lists).chunks(lists.places).map(there).collect();
@@ -115,8 +115,8 @@ fn of_kings(kings: u8) -> Architecture {
 }
 
 /// Short lists name the same inputs as often, pairs for two; blanks come last.
-pub fn assert_same_inputs(short: &Active, lists: &Active, pairs: &Pairs) {
-    let rows = |lists: &Active| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
+pub fn assert_same_inputs(short: &ActiveRows, lists: &ActiveRows, pairs: &Pairs) {
+    let rows = |lists: &ActiveRows| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
     let (inputs, blank) = (pairs.inputs() as u32, pairs.rows() as u32);
     assert_eq!(short.len(), lists.len());
     for (short, list) in rows(short).chunks(short.places).zip(rows(lists).chunks(lists.places)) {
@@ -153,7 +153,7 @@ fn shortened_lists_name_the_same_inputs() {
         assert_same_inputs(&short, &whole, &pairs);
         if count == 800 {
             let there =
-                |lists: &Active, blank| lists.indices.iter().filter(|it| *it < blank).count();
+                |lists: &ActiveRows, blank| lists.indices.iter().filter(|it| *it < blank).count();
             let [short, whole] = [there(&short, pairs.rows()), there(&whole, net.rows())];
             assert!(short * 5 < whole * 4, "{short} of {whole}");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nnuance::architecture::{
     Activation, Architecture, Inputs as ArchitectureInputs, Kings, Layer, Views,
 };
-use nnuance::batch::{Active, ChunkPlan, Indices, Inputs, OneHot, Pairs, Planner, Touched};
+use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, OneHot, Pairs, Planner, RowSet};
 use nnuance::features::{Row, named};
 use nnuance::loader::Encoder;
 use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, loss};
@@ -45,14 +45,14 @@ fn nets() -> Vec<Architecture> {
     ]
 }
 
-fn lists(net: &Architecture) -> Active {
+fn lists(net: &Architecture) -> ActiveRows {
     let Inputs::Active(active) = Encoder::net(net).encode(&samples()).inputs else {
         panic!("lists")
     };
     active
 }
 
-fn some(lists: &Active, positions: std::ops::Range<usize>) -> Active {
+fn some(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
     let (of_position, views) = (lists.views * lists.places, lists.views);
     let range = positions.start * of_position..positions.end * of_position;
     let indices = match &lists.indices {
@@ -61,11 +61,11 @@ fn some(lists: &Active, positions: std::ops::Range<usize>) -> Active {
     };
     let groups = lists.groups.get(positions.start * views..positions.end * views);
     let buckets = lists.buckets.get(positions).unwrap_or_default().to_vec();
-    Active { indices, groups: groups.unwrap_or_default().to_vec(), buckets, ..lists.clone() }
+    ActiveRows { indices, groups: groups.unwrap_or_default().to_vec(), buckets, ..lists.clone() }
 }
 
 /// Lists that name multiples and pairs.
-fn shortened(pairs: &Pairs, lists: &Active) -> Active {
+fn shortened(pairs: &Pairs, lists: &ActiveRows) -> ActiveRows {
     let (mut rows, mut ends) = (Vec::new(), Vec::new());
     let all: Vec<usize> = lists.indices.iter().collect();
     for list in all.chunks(lists.places) {
@@ -82,7 +82,7 @@ fn shortened(pairs: &Pairs, lists: &Active) -> Active {
 }
 
 /// The same as chunks of 150 positions, with pairs and multiples of all.
-fn planned(net: &Architecture, lists: &Active) -> Vec<Arc<ChunkPlan>> {
+fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
     let pairs = Arc::new(Pairs::learn(net, lists, 150));
     assert!(pairs.any());
     let mut planner = Planner::default();
@@ -113,7 +113,7 @@ fn large_counts_take_several_places() {
     }
 }
 
-fn targets(lists: &Active) -> Vec<f32> {
+fn targets(lists: &ActiveRows) -> Vec<f32> {
     (0..lists.len()).map(|it| (it % 9) as f32 / 8.0).collect()
 }
 
@@ -232,9 +232,9 @@ fn touched_rows_equal_the_lists() {
         rows.dedup();
         rows.retain(|row| (*row as usize) < net.rows());
         let none = Pairs::none(net.rows());
-        assert_eq!(Touched::of(OneHot::Lists(&lists), &none).rows(), rows);
+        assert_eq!(RowSet::of(OneHot::Lists(&lists), &none).rows(), rows);
         let plans = planned(&net, &lists);
-        let of_plans = Touched::of(OneHot::Plans(&plans), plans[0].pairs());
+        let of_plans = RowSet::of(OneHot::Plans(&plans), plans[0].pairs());
         assert_eq!(of_plans.within(0..net.rows()), rows);
     }
 }

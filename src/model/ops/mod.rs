@@ -26,7 +26,7 @@ use burn::backend::{
 use burn::tensor::Tensor;
 
 use super::aim::Aim;
-use crate::batch::{Inputs, Touched};
+use crate::batch::{Inputs, RowSet};
 use cpu::{Kernel, Level, Scratch};
 pub use flex::{borrow, borrow_mut};
 use steps::Step;
@@ -38,7 +38,7 @@ pub struct Job<'a> {
     /// Lists of owned inputs are sent to a GPU without a copy.
     pub inputs: Cow<'a, Inputs>,
     /// Touched rows for gradients; none: all rows.
-    pub touched: Option<&'a Touched>,
+    pub touched: Option<&'a RowSet>,
     /// Numbers `[batch]`; none for logits.
     pub aim: Aim<'a>,
     pub scratch: Arc<Mutex<Scratch>>,

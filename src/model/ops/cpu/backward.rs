@@ -12,7 +12,7 @@ use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, Word};
-use crate::batch::{ChunkPlan, Pairs, Touched};
+use crate::batch::{ChunkPlan, Pairs, RowSet};
 use crate::prefetch::prefetch;
 
 /// Gradients of a block, accumulated over chunks.
@@ -413,7 +413,7 @@ pub(super) fn reduce<F: Sync>(
     kernel: &Kernel,
     sums: &mut [BlockSums],
     packed: &PackedWeights<F>,
-    (pairs, touched): (&Pairs, Option<&Touched>),
+    (pairs, touched): (&Pairs, Option<&RowSet>),
     gradients: &mut Gradients,
 ) {
     let (net, columns) = (&kernel.net, packed.columns);
@@ -473,7 +473,7 @@ fn add_shards(
     shards: &[BlockSums],
     columns: Columns,
     hidden: usize,
-    (set, touched): (&SetOfKernel, Option<&Touched>),
+    (set, touched): (&SetOfKernel, Option<&RowSet>),
     gradients: &mut [f32],
 ) {
     let (each, start) = (columns.each, set.rows.start);

@@ -9,7 +9,7 @@ use super::net::Kernel;
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::batch::plan::{ABREAST, Entries, FOUR, LINE, Planner, STEP, Span, Word};
-use crate::batch::{ChunkPlan, OneHot, Pairs, Touched};
+use crate::batch::{ChunkPlan, OneHot, Pairs, RowSet};
 use crate::model::Aim;
 use crate::prefetch::prefetch;
 
@@ -60,7 +60,7 @@ pub(super) struct Selection<'a> {
     pub positions: &'a [u32],
     pub pairs: &'a Arc<Pairs>,
     /// Rows that the batch touches; none: all rows.
-    pub touched: Option<&'a Touched>,
+    pub touched: Option<&'a RowSet>,
     /// None: logits only.
     pub aim: Option<Aim<'a>>,
 }
@@ -116,7 +116,7 @@ impl<F: Copy + Default> Chunk<F> {
         *loss = 0.0;
         logit_gradients.clear();
         let of_batch = |position: usize| selection.positions[position] as usize;
-        match aim.judged() {
+        match aim.loss_inputs() {
             Some(judged) => {
                 let logits = logits.map(|(position, &it)| (of_batch(position), it));
                 *loss = judged.losses(logits, logit_gradients);

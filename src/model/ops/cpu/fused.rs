@@ -20,7 +20,7 @@ use super::net::{Gradients, Kernel, Precision, Weights, pairs_of};
 use super::packed::PackedWeights;
 use super::partition::Partition;
 use super::simd::{Lanes, Task};
-use crate::batch::{ChunkPlan, OneHot, Pairs, Touched};
+use crate::batch::{ChunkPlan, OneHot, Pairs, RowSet};
 use crate::model::Aim;
 
 /// Memory that is reused from call to call, for nets and batches of any size.
@@ -67,7 +67,7 @@ impl<T: Default> Pool<T> {
 pub fn loss(
     kernel: &Kernel,
     weights: &Weights,
-    (positions, touched): (OneHot, Option<&Touched>),
+    (positions, touched): (OneHot, Option<&RowSet>),
     aim: Aim,
     gradients: Gradients,
     scratch: &mut Scratch,
@@ -108,7 +108,7 @@ enum Job<'a> {
 fn dispatch(
     kernel: &Kernel,
     weights: &Weights,
-    (positions, touched): (OneHot, Option<&Touched>),
+    (positions, touched): (OneHot, Option<&RowSet>),
     job: Job,
     scratch: &mut Scratch,
 ) -> f64 {
@@ -156,7 +156,7 @@ struct Pass<'a, F> {
     positions: OneHot<'a>,
     pairs: &'a Arc<Pairs>,
     /// None: all rows.
-    touched: Option<&'a Touched>,
+    touched: Option<&'a RowSet>,
     partition: &'a Partition,
     chunks: &'a Pool<Vec<Chunk<F>>>,
     backward: &'a Pool<BackwardBuffers<F>>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Level;
 use crate::architecture::{Architecture, Array, ArrayKind, Set};
-use crate::batch::{Active, ChunkPlan, OneHot, Pairs, Touched};
+use crate::batch::{ActiveRows, ChunkPlan, OneHot, Pairs, RowSet};
 
 /// A net, and how it is computed.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub(super) struct SetOfKernel {
 
 impl SetOfKernel {
     /// The touched rows that gradients have, numbered as in all sets; none: all rows.
-    pub fn touched<'a>(&self, touched: Option<&'a Touched>) -> Option<&'a [u32]> {
+    pub fn touched<'a>(&self, touched: Option<&'a RowSet>) -> Option<&'a [u32]> {
         touched.filter(|_| self.is_sparse).map(|touched| touched.within(self.rows.clone()))
     }
 }
@@ -197,12 +197,12 @@ impl Kernel {
     }
 
     /// The rows that positions touch, if the kernel is sparse.
-    pub fn touched(&self, positions: OneHot) -> Option<Touched> {
-        self.is_sparse().then(|| Touched::of(positions, &pairs_of(positions, &self.net)))
+    pub fn touched(&self, positions: OneHot) -> Option<RowSet> {
+        self.is_sparse().then(|| RowSet::of(positions, &pairs_of(positions, &self.net)))
     }
 
     /// The touched rows of each sparse set, by its place and numbered from its first row.
-    pub fn touched_rows(&self, touched: &Touched) -> impl Iterator<Item = (usize, Arc<[u32]>)> {
+    pub fn touched_rows(&self, touched: &RowSet) -> impl Iterator<Item = (usize, Arc<[u32]>)> {
         self.sets.iter().enumerate().filter(|(_, set)| set.is_sparse).map(|(place, set)| {
             let rows = touched.within(set.rows.clone()).iter();
             (place, rows.map(|row| row - set.rows.start as u32).collect())
@@ -210,7 +210,7 @@ impl Kernel {
     }
 
     /// The touched rows in the gradients of each array; none: all of it.
-    pub fn gradient_rows(&self, touched: Option<&Touched>) -> Vec<Option<usize>> {
+    pub fn gradient_rows(&self, touched: Option<&RowSet>) -> Vec<Option<usize>> {
         let of = |array: Array| match array.part {
             ArrayKind::Rows(set) => self.sets[set].touched(touched).map(<[u32]>::len),
             _ => None,
@@ -227,7 +227,7 @@ impl Kernel {
         let batch = positions.len();
         match positions {
             OneHot::Lists(lists) => {
-                let &Active { ref indices, ref groups, buckets: ref of, places, .. } = lists;
+                let &ActiveRows { ref indices, ref groups, buckets: ref of, places, .. } = lists;
                 // The padding of another feature set would be an input of this one.
                 assert_eq!((lists.rows, lists.views), (rows, views), "a batch for another net");
                 assert_eq!(indices.len() % (views * places), 0, "indices are not whole positions");

@@ -15,7 +15,7 @@ use super::net::{FactorRows, Kernel, NO_FACTOR, Weights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::plan::LINE;
-use crate::batch::{Pairs, Touched};
+use crate::batch::{Pairs, RowSet};
 use crate::prefetch::prefetch;
 
 /// Weights in the layout of the kernels. Columns beyond the hidden neurons hold zeros.
@@ -89,7 +89,7 @@ impl<F: Number> PackedWeights<F> {
         &mut self,
         kernel: &Kernel,
         weights: &Weights,
-        (pairs, touched): (&Pairs, Option<&Touched>),
+        (pairs, touched): (&Pairs, Option<&RowSet>),
         [each, lanes]: [usize; 2],
     ) {
         let net = &kernel.net;
@@ -266,7 +266,7 @@ struct Derived<'a, F> {
     each: usize,
     pairs: &'a Pairs,
     /// None: all rows.
-    touched: Option<&'a Touched>,
+    touched: Option<&'a RowSet>,
 }
 
 impl<F: Number> Task for Derived<'_, F> {

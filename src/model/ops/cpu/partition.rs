@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::net::Kernel;
 use crate::architecture::Architecture;
-use crate::batch::{Active, OneHot};
+use crate::batch::{ActiveRows, OneHot};
 
 /// Bytes of accumulators that fit a thread's share of the caches. They are written and read once;
 /// from memory that would cost as much as all the rest.
@@ -87,7 +87,7 @@ impl Partition {
     }
 
     /// Sorts positions by king buckets, those of equal buckets in the order of the batch.
-    fn sort(&mut self, kings: usize, lists: &Active) {
+    fn sort(&mut self, kings: usize, lists: &ActiveRows) {
         if kings == 1 {
             return;
         }

@@ -60,7 +60,7 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
         let sums = all.gradients.as_flattened_mut().iter_mut();
         sums.zip(shard.gradients.as_flattened()).for_each(|(sum, more)| *sum += more);
     }
-    let share = if job.aim.judged().is_some() { positions.max(1) } else { 1 };
+    let share = if job.aim.loss_inputs().is_some() { positions.max(1) } else { 1 };
     let unit = 1.0 / (f64::from(job.scale) * share as f64);
     let gradients = all.gradients.as_flattened().iter();
     TermsGradients {
@@ -161,7 +161,7 @@ impl Task for Pass<'_> {
     fn run<S: Lanes, const R: usize>(self, _: S) {
         let Pass { job, unit: Unit { piece, rows, first }, weights, tempo, slopes, .. } = self;
         let (Workspace { sums, block, gradients }, shard) = (self.work, self.shard);
-        let judged = job.aim.judged();
+        let judged = job.aim.loss_inputs();
         let column = piece.columns.get(rows.start / COLUMN);
         if let Some(column) = column {
             sums.as_flattened_mut().fill([0.0; 2]);

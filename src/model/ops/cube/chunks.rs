@@ -12,7 +12,7 @@ use super::form::grid;
 use super::gpu::{Buffer, Gpu};
 use super::pairs::PairSums;
 use crate::architecture::MOST_PIECES;
-use crate::batch::{ChunkPlan, Listed, Pairs, lists};
+use crate::batch::{ChunkPlan, ListShape, Pairs, lists};
 
 /// Units per cube.
 const UNITS: usize = 256;
@@ -72,8 +72,8 @@ impl Chunks {
 
     /// Writes the lists of positions into a batch, from the word `lists` on, `[positions, views,
     /// places]`. From the word `table` on it has the place of each position.
-    pub fn gather(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &Listed) {
-        let Listed { views, places, positions, .. } = *listed;
+    pub fn gather(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &ListShape) {
+        let ListShape { views, places, positions, .. } = *listed;
         // SAFETY: the table names no position that is not there, and no list is longer than those.
         unsafe {
             gather::launch_unchecked(

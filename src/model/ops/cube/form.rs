@@ -19,12 +19,12 @@ pub(super) struct Form {
     pub curve: Curve,
     /// Output buckets in the kernel.
     pub buckets: usize,
-    pub spread: Spread,
+    pub spread: UnitLayout,
 }
 
 /// Assignment of the hidden layer to the units of a cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Spread {
+pub(super) struct UnitLayout {
     pub hidden: usize,
     /// Units per cube: a multiple of 32, as GPUs work in steps of 32 or 64.
     pub units: usize,
@@ -45,7 +45,7 @@ pub(super) const TILE: usize = 16;
 /// Cubes in a row of the grid: WGSL guarantees 65,535.
 const ROW: usize = 1 << 15;
 
-impl Spread {
+impl UnitLayout {
     pub fn new(hidden: usize) -> Self {
         let columns = hidden.div_ceil(UNITS);
         let units = hidden.div_ceil(columns).next_multiple_of(32);

@@ -1,8 +1,8 @@
-//! The loss of a net with its gradients, and its logits, as a few kernels one after the other.
+//! The loss of a net with its gradients, and its logits, as a sequence of kernels.
 //!
-//! In a net whose output follows its accumulators, a kernel computes all from the active rows to
-//! the gradients of the accumulators. In a deeper one it computes the accumulators, and Burn's
-//! operations the rest. Both end in the same sums.
+//! In a net with one output layer, a kernel computes the gradients of the accumulators from the
+//! active rows. In a deeper one it computes the accumulators, and Burn's operations do the rest.
+//! Both end in the same sums.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,25 +16,25 @@ use super::super::strips::Strips;
 use super::super::{Arrays, FusedGradients, Job, Stage};
 use super::chunks;
 use super::deep;
-use super::form::{Form, Positions, Spread, TILE, Tiles, grid};
+use super::form::{Form, Positions, TILE, Tiles, UnitLayout, grid};
 use super::gpu::{Buffer, Gpu, contiguous};
 use super::index::{Index, Place};
 use super::pairs::Tables;
-use super::slope::{self, Judging, Purpose};
-use super::sums::{self, Last};
+use super::slope::{self, LossForm, Purpose};
+use super::sums::{self, FinalSums};
 use crate::architecture::{Architecture, ArrayKind, PIECES};
-use crate::batch::{Active, Indices, Inputs, Listed, OneHot};
+use crate::batch::{ActiveRows, Indices, Inputs, ListShape, OneHot};
 use crate::loss::Loss;
 
 /// A job on its device.
 pub(super) struct Pass<'a> {
     pub gpu: Gpu,
     pub job: Job<'a>,
-    pub listed: Listed,
+    pub listed: ListShape,
     form: Form,
     pub tiles: Tiles,
     arrays: BTreeMap<ArrayKind, CubeTensor>,
-    /// `[rows, N]`, with what all king buckets share; those of pairs are behind those of inputs.
+    /// `[rows, N]` with the factoriser; those of pairs are behind those of inputs.
     weight: CubeTensor,
     /// Targets or forces with bases and weights, the tables of tiles, strips and pairs, and lists.
     batch: Buffer,
@@ -66,7 +66,7 @@ pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
     pass.gpu.tensor(logits, Shape::new([batch]))
 }
 
-/// Positions that there is room for at a time: whole tiles, one at least.
+/// Positions that fit in memory at a time: whole tiles, at least one.
 fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
     let largest = usize::try_from(arrays.0[0].client.properties().memory.max_page_size);
     let room = job.room.min(largest.unwrap_or(usize::MAX));
@@ -74,11 +74,11 @@ fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
     (room / position / TILE).max(1) * TILE
 }
 
-/// Floats of each position that a GPU holds at a time.
+/// Floats of each position on the GPU at a time.
 ///
-/// Where the output follows the accumulators, these are the gradients of the latter. Else they are
-/// the tensors that Burn's operations keep for the backward pass, and their gradients, counted by
-/// reading `head::logits`.
+/// With one output layer, these are the gradients of the accumulators. Else they are the tensors
+/// that Burn's operations keep for the backward pass, and their gradients, counted from
+/// `head::logits`.
 fn floats_of_position(net: &Architecture) -> usize {
     let accumulators = net.views() * net.hidden;
     if !net.is_deep() {
@@ -94,11 +94,11 @@ impl<'a> Pass<'a> {
         let net = &job.kernel.net;
         let (listed, pairs) = match inputs.one_hot() {
             OneHot::Plans(plans) => {
-                (Listed::of(plans), Some(&plans[0].pairs).filter(|it| it.any()))
+                (ListShape::of(plans), Some(&plans[0].pairs).filter(|it| it.any()))
             }
             one_hot => (one_hot.lists().listed(), None),
         };
-        let Listed { rows, views, places, positions, ref buckets } = listed;
+        let ListShape { rows, views, places, positions, ref buckets } = listed;
         if learns {
             job.aim.check(positions);
         }
@@ -114,7 +114,7 @@ impl<'a> Pass<'a> {
             places,
             curve: net.activation.curve(),
             buckets: if net.is_deep() { 1 } else { net.buckets },
-            spread: Spread::new(net.hidden),
+            spread: UnitLayout::new(net.hidden),
         };
         let arrays: BTreeMap<_, _> = net
             .arrays()
@@ -183,15 +183,15 @@ impl<'a> Pass<'a> {
         pass
     }
 
-    /// Loss and gradients of a net whose output follows its accumulators.
+    /// Loss and gradients of a net with one output layer.
     fn gradients(self) -> FusedGradients<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
-        let Form { views, buckets, spread: Spread { hidden, .. }, .. } = *form;
+        let Form { views, buckets, spread: UnitLayout { hidden, .. }, .. } = *form;
         let batch = self.listed.positions;
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
         let slopes = gpu.empty(most * views * hidden);
         let tile_sums = gpu.empty(tiles.len() * form.sums());
-        let judging = job.aim.judged().map(Judging::of);
+        let judging = job.aim.loss_inputs().map(LossForm::of);
         let purpose = judging.map_or(Purpose::Pull, Purpose::Gradients);
         let rows = self.rows(|part| {
             self.positions(part, purpose, &slopes, &tile_sums);
@@ -202,8 +202,8 @@ impl<'a> Pass<'a> {
         let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
         let sums = sums::runs(gpu, &of_parts, &runs, form.sums());
         let share = 1.0 / batch as f32;
-        let Last { output, bias, output_bias, loss } =
-            Last::new(gpu, &sums, share, buckets, views * hidden, hidden);
+        let FinalSums { output, bias, output_bias, loss } =
+            FinalSums::new(gpu, &sums, share, buckets, views * hidden, hidden);
         self.done(Stage::Backward);
         let others = [
             (ArrayKind::AccumulatorBias, bias),
@@ -236,7 +236,7 @@ impl<'a> Pass<'a> {
         };
         let Positions { positions, tiles } = part;
         let labels: usize = self.job.aim.arrays().iter().map(|array| array.len()).sum();
-        let loss = self.job.aim.judged().map_or(Loss::SQUARED, |judged| judged.loss);
+        let loss = self.job.aim.loss_inputs().map_or(Loss::SQUARED, |judged| judged.loss);
         // SAFETY: the kernel reads and writes within the shapes that it names; no bucket of the
         // tiles and no place in a list is beyond the net's.
         unsafe {
@@ -266,8 +266,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The gradients of the accumulators' weights, `[rows, N]`, from those of the accumulators of
-    /// each part, `[positions, views, N]`, which `slopes` computes.
+    /// Gradients of the accumulators' weights, `[rows, N]`, from those of the accumulators of each
+    /// part, `[positions, views, N]`, which `slopes` computes.
     pub fn rows(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
         let Self { gpu, form, .. } = self;
         let Form { rows, places, spread, .. } = *form;
@@ -288,7 +288,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// From the slopes of a part to the gradients of the accumulators' weights.
+    /// Gradients of the accumulators' weights from those of a part's accumulators.
     fn weight_gradients(
         &self,
         index: &Index,
@@ -301,7 +301,7 @@ impl<'a> Pass<'a> {
         let Self { gpu, form, batch, .. } = self;
         let Index { shape, strips: count, bits } = index;
         let spread = form.spread;
-        // The only strip has the sums of all.
+        // A single strip has all sums.
         let alone = *count == 1 && shape.rows == shape.inputs && !adding;
         let sums = match alone {
             true => gradients.clone(),
@@ -342,8 +342,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The loss and all gradients in their order, from those of the rows and of all other arrays
-    /// that engines have too.
+    /// The loss and all gradients in order, from those of the rows and of the other arrays.
     pub fn slope(
         &self,
         loss: CubeTensor,
@@ -353,7 +352,7 @@ impl<'a> Pass<'a> {
         let Self { gpu, arrays, .. } = self;
         let mut gradients: BTreeMap<ArrayKind, Buffer> = others.into_iter().collect();
         if let Some(shared) = arrays.get(&ArrayKind::Factor(0)) {
-            // What all king buckets share counts in each.
+            // The factoriser counts in each king bucket.
             let width = shared.shape().num_elements();
             let buckets = 0..self.job.kernel.net.rows() / PIECES;
             let sum = sums::runs(gpu, &rows, &[buckets], width);
@@ -368,7 +367,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// `[rows, N]`, to each king bucket of which `[768, N]` is added.
+/// Adds `[768, N]` to each king bucket of `[rows, N]`.
 fn merged(weight: CubeTensor, shared: CubeTensor) -> CubeTensor {
     let (shape, width) = (weight.shape(), shared.shape().num_elements());
     let buckets = Cube::float_reshape(weight, Shape::new([shape.num_elements() / width, width]));
@@ -379,8 +378,8 @@ fn merged(weight: CubeTensor, shared: CubeTensor) -> CubeTensor {
 /// Lists of pieces, whose numbers fit 16 bits; a copy of those that are borrowed.
 fn near(inputs: Cow<Inputs>) -> Vec<u16> {
     match inputs.into_owned() {
-        Inputs::Active(Active { indices: Indices::U16(rows), .. })
-        | Inputs::Both(Active { indices: Indices::U16(rows), .. }, _) => rows,
+        Inputs::Active(ActiveRows { indices: Indices::U16(rows), .. })
+        | Inputs::Both(ActiveRows { indices: Indices::U16(rows), .. }, _) => rows,
         _ => panic!("operations of GPUs take pieces on squares"),
     }
 }

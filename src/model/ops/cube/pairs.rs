@@ -7,7 +7,7 @@ use std::sync::Arc;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{Spread, grid};
+use super::form::{UnitLayout, grid};
 use super::gpu::{Buffer, Gpu};
 use crate::batch::Pairs;
 
@@ -47,7 +47,13 @@ impl Tables {
     }
 
     /// Rows of inputs and pairs, `[rows, N]`, from weights `[inputs, N]`.
-    pub fn made(&self, gpu: &Gpu, batch: &Buffer, weights: BufferArg, spread: Spread) -> Buffer {
+    pub fn made(
+        &self,
+        gpu: &Gpu,
+        batch: &Buffer,
+        weights: BufferArg,
+        spread: UnitLayout,
+    ) -> Buffer {
         launch(gpu, batch, weights, [self.made, self.rows], spread)
     }
 
@@ -57,7 +63,7 @@ impl Tables {
         gpu: &Gpu,
         batch: &Buffer,
         rows: &Buffer,
-        spread: Spread,
+        spread: UnitLayout,
     ) -> Buffer {
         launch(gpu, batch, rows.arg(), [self.inverse, self.inputs], spread)
     }
@@ -120,7 +126,7 @@ fn launch(
     batch: &Buffer,
     from: BufferArg,
     [table, rows]: [usize; 2],
-    spread: Spread,
+    spread: UnitLayout,
 ) -> Buffer {
     let to = gpu.empty(rows * spread.hidden);
     // SAFETY: the tables name no row that is not there.
@@ -148,9 +154,9 @@ fn sums(
     to: &mut [f32],
     table: u32,
     rows: u32,
-    #[comptime] spread: Spread,
+    #[comptime] spread: UnitLayout,
 ) {
-    let Spread { hidden, units, columns, .. } = comptime!(spread);
+    let UnitLayout { hidden, units, columns, .. } = comptime!(spread);
     let row = CUBE_POS / columns;
     let column = CUBE_POS % columns * units + UNIT_POS_X as usize;
     if row < rows as usize && column < hidden {

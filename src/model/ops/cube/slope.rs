@@ -3,7 +3,7 @@
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{ABREAST, Form, NONE, Spread, TILE, is_nan};
+use super::form::{ABREAST, Form, NONE, TILE, UnitLayout, is_nan};
 use crate::architecture::Curve;
 use crate::loss::LossShape;
 use crate::model::LossInputs;
@@ -17,14 +17,14 @@ pub(super) enum Purpose {
     Logits,
     /// Writes the gradients of accumulators into `slopes`, `[positions, views, hidden]`, and the
     /// sums of each tile into `results`, `[tiles, sums]`.
-    Gradients(Judging),
+    Gradients(LossForm),
     /// The same for targets that are forces on the logits.
     Pull,
 }
 
 /// Kind of the losses, without numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Judging {
+pub(super) struct LossForm {
     pub shape: LossShape,
     /// Whether base logits follow the targets.
     pub added: bool,
@@ -32,7 +32,7 @@ pub(super) struct Judging {
     pub weighted: bool,
 }
 
-impl Judging {
+impl LossForm {
     pub fn of(judged: LossInputs) -> Self {
         let LossInputs { base, weights, loss, .. } = judged;
         Self { shape: loss.shape, added: !base.is_empty(), weighted: !weights.is_empty() }
@@ -75,7 +75,7 @@ pub(super) fn positions(
     #[comptime] purpose: Purpose,
 ) {
     let Form { rows, views, places, buckets, spread, .. } = comptime!(form);
-    let Spread { hidden, units, columns } = comptime!(spread);
+    let UnitLayout { hidden, units, columns } = comptime!(spread);
     let padded = comptime!(form.padded());
     let unrolled = comptime!(spread.unrolled());
     let judged = comptime!(purpose != Purpose::Accumulators);
@@ -212,7 +212,7 @@ pub(super) fn positions(
                     let target = f32::reinterpret(batch[first + position]);
                     let mut gradient = target;
                     if comptime!(judging.is_some()) {
-                        let Judging { shape, added, weighted } = comptime!(judging.unwrap());
+                        let LossForm { shape, added, weighted } = comptime!(judging.unwrap());
                         let arrays = comptime!(1 + added as u32 + weighted as u32);
                         let stride = (table / arrays) as usize;
                         let mut at = first + position;

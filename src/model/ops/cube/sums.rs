@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{Spread, grid};
+use super::form::{UnitLayout, grid};
 use super::gpu::{Buffer, Gpu};
 use super::index::{Round, Shape};
 use crate::model::ops::strips::ROUND;
@@ -30,10 +30,10 @@ pub(super) fn strips(
     order: u32,
     strips: u32,
     #[comptime] shape: Shape,
-    #[comptime] spread: Spread,
+    #[comptime] spread: UnitLayout,
 ) {
     let Shape { inputs, words, ordered, .. } = comptime!(shape);
-    let Spread { hidden, units, columns } = comptime!(spread);
+    let UnitLayout { hidden, units, columns } = comptime!(spread);
     let cube = CUBE_POS;
     let input = cube % inputs;
     let column = cube / inputs % columns * units + UNIT_POS_X as usize;
@@ -95,11 +95,11 @@ pub(super) fn rows_of_strips(
     starts: u32,
     strips: u32,
     #[comptime] shape: Shape,
-    #[comptime] spread: Spread,
+    #[comptime] spread: UnitLayout,
     #[comptime] adding: bool,
 ) {
     let Shape { rows, inputs, .. } = comptime!(shape);
-    let Spread { hidden, units, columns, .. } = comptime!(spread);
+    let UnitLayout { hidden, units, columns, .. } = comptime!(spread);
     let row = CUBE_POS;
     if row < rows {
         let mut begin = 0usize;
@@ -228,7 +228,7 @@ fn sum_of_groups(
 }
 
 /// Sums over the tiles of each bucket, one array each; the loss becomes a mean.
-pub(super) struct Last {
+pub(super) struct FinalSums {
     /// `[buckets, outputs]`
     pub output: Buffer,
     /// `[hidden]`
@@ -239,7 +239,7 @@ pub(super) struct Last {
     pub loss: Buffer,
 }
 
-impl Last {
+impl FinalSums {
     /// Computes them from `[buckets, outputs + hidden + 2]`.
     pub fn new(
         gpu: &Gpu,
@@ -272,7 +272,7 @@ impl Last {
     }
 }
 
-/// See [`Last`]. Each unit computes a column.
+/// See [`FinalSums`]. Each unit computes a column.
 #[cube(launch_unchecked)]
 fn last(
     from: &[f32],
