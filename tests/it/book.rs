@@ -208,8 +208,8 @@ fn configs_shown_are_valid() {
 #[test]
 fn deep_config_has_bullets_size() {
     let page = text(Path::new("docs/from-bullet.md"));
-    let blocks = parts(&page).0.into_iter().map(|block| block.lines.join("\n"));
-    let config = blocks.filter(|block| block.contains("baseline.data")).last().expect("a config");
+    let mut blocks = parts(&page).0.into_iter().map(|block| block.lines.join("\n"));
+    let config = blocks.rfind(|block| block.contains("baseline.data")).expect("a config");
     let config: toml::Table = config.parse().expect("TOML");
     let mut net = config["net"].as_table().expect("a net").clone();
     net.remove("start_size");
