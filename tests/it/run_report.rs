@@ -51,8 +51,9 @@ fn pages_of_runs_and_games() {
     assert_eq!(names(&html), ["net", "a &amp; b", "terms", "material", "score"]);
     // Measured on the same positions as at the end of training, though the limit excluded some.
     let basis = |html: &str| -> String {
-        let from = html.find("<p>On ").unwrap();
-        html[from..].split(" games").take(1).collect()
+        let (before, after) = html.split_once(" positions of ").unwrap();
+        let (_, positions) = before.rsplit_once("<p>").unwrap();
+        format!("{positions} of {}", after.split(" games").next().unwrap())
     };
     assert_eq!(basis(&html), basis(&own));
     // Only a page of ours is replaced, and no run is named twice.
