@@ -139,7 +139,7 @@ fn mistakes_leave_nothing_behind() {
         ("label in.txt -o a.txt", "--nodes"),
         ("label in.txt -o a.txt --nodes 9 --option Hesh=1", "`Hash`?"),
         ("label in.txt -o a.bin --nodes 9", "--to"),
-        ("label in.txt -o a.txt.zst --nodes 9", "pack"),
+        ("label in.txt -o a.txt.zst --nodes 9", "compress"),
         ("label in.txt -o a.vf --nodes 9", "bulletformat"),
         ("label in.txt -o in.txt --nodes 9 --overwrite", "in.txt"),
         ("label - -o a.txt --nodes 9", "read twice"),

@@ -63,7 +63,7 @@ fn wrong_lists_are_refused() {
     for (text, told) in [
         ("", "has no terms"),
         ("a normal 1 2\n\na normal 1 2", "line 3: `a`"),
-        ("a norml 1 2", "line 1: no kind"),
+        ("a norml 1 2", "line 1: unknown kind"),
         ("a normal nan 2", "`nan`"),
         ("a..b normal 1 2", "`a..b`"),
         ("tempo normal 1 2", "tempo"),
