@@ -35,36 +35,6 @@ pub struct SilentProgress;
 
 impl Progress for SilentProgress {}
 
-/// The progress of a run among many: its tables are left out.
-pub struct Brief<'a>(pub &'a dyn Progress);
-
-impl Progress for Brief<'_> {
-    fn stop(&self) -> bool {
-        self.0.stop()
-    }
-    fn seconds(&self) -> f64 {
-        self.0.seconds()
-    }
-    fn remark(&self, text: &str) {
-        self.0.remark(text);
-    }
-    fn begin(&self, work: &'static str, total: Option<u64>, done: u64) {
-        self.0.begin(work, total, done);
-    }
-    fn advance(&self, count: u64) {
-        self.0.advance(count);
-    }
-    fn message(&self, text: &str) {
-        self.0.message(text);
-    }
-    fn end(&self) {
-        self.0.end();
-    }
-    fn step(&self, step: &TrainStep) {
-        self.0.step(step);
-    }
-}
-
 /// Work in progress; it ends when this is dropped.
 pub struct WorkGuard<'a>(&'a dyn Progress);
 

@@ -62,7 +62,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let terminal = Terminal::that_stops();
+    let terminal = Terminal::brief();
     let place = args.place.named();
     let means = RunContext { place: &place, listener: &terminal, page: true, ranks: &SingleRank };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));

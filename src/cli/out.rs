@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::draw::page::MARK;
 use crate::input;
 use crate::output::{self, Output};
-use crate::report::WIDTH;
+use crate::report::{self, WIDTH};
 
 /// Replaces the standard macro, which panics on a closed pipe: a long run must not end because
 /// `tee` did.
@@ -91,20 +91,14 @@ pub fn usage(usage: &clap::Error) -> Result<ExitCode> {
     Ok(ExitCode::from(usage.exit_code() as u8))
 }
 
-/// A command in lines that a shell takes, to stand behind five characters.
+/// Formats a command in lines that a shell takes, to stand behind five characters.
 pub fn command<S: AsRef<str>>(words: &[S]) -> String {
-    const INDENT: usize = 5;
-    let (mut text, mut column) = (String::new(), INDENT);
-    for word in words.iter().map(AsRef::as_ref) {
-        let word = if word.contains([' ', '"']) { format!("'{word}'") } else { word.to_string() };
-        if column + word.len() > WIDTH - " \\".len() {
-            text += "\\\n     ";
-            column = INDENT;
-        }
-        column += word.len() + 1;
-        text += &(word + " ");
-    }
-    text.trim_end().to_string()
+    let quoted = words.iter().map(AsRef::as_ref).map(|word| match word.contains([' ', '"']) {
+        true => format!("'{word}'"),
+        false => word.to_string(),
+    });
+    let quoted: Vec<String> = quoted.collect();
+    report::lines(quoted.iter().map(String::as_str), WIDTH - 7).join(" \\\n     ")
 }
 
 /// Next steps: commands of this program, one after the other.

@@ -50,7 +50,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let terminal = Terminal::that_stops();
+    let terminal = Terminal::brief();
     let place = args.place.named();
     let means = RunContext { place: &place, listener: &terminal, page: false, ranks: &SingleRank };
     let axes = args.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>>>()?;

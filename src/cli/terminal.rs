@@ -69,6 +69,8 @@ pub struct Terminal {
     stop: Arc<AtomicBool>,
     /// Whether nothing is printed.
     silent: bool,
+    /// Whether the tables of runs are left out, since there are many.
+    brief: bool,
     work: Mutex<Vec<Work>>,
 }
 
@@ -93,12 +95,19 @@ impl Default for Terminal {
 
 impl Terminal {
     fn new(stop: Arc<AtomicBool>, silent: bool) -> Self {
-        Self { start: Instant::now(), stop, silent, work: Mutex::default() }
+        Self { start: Instant::now(), stop, silent, brief: false, work: Mutex::default() }
     }
 
     /// Creates progress for work that Ctrl-C stops in a resumable state.
     pub fn that_stops() -> Self {
         Self::new(interrupts(), false)
+    }
+
+    /// Creates the same for many runs.
+    pub fn brief() -> Self {
+        let mut terminal = Self::that_stops();
+        terminal.brief = true;
+        terminal
     }
 
     /// Creates progress for ranks that do not print.
@@ -133,7 +142,9 @@ impl Progress for Terminal {
     }
 
     fn opening(&self, table: &str) {
-        self.remark(&format!("{table}\n"));
+        if !self.brief {
+            self.remark(&format!("{table}\n"));
+        }
     }
 
     fn remark(&self, text: &str) {
@@ -213,7 +224,7 @@ impl Progress for Terminal {
     }
 
     fn row(&self, row: &Row) {
-        if self.silent {
+        if self.silent || self.brief {
             return;
         }
         let loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));

@@ -118,8 +118,8 @@ fn text(finished: &FinishedRun) -> String {
                 row("integers", format!("{mean:.2} cp off on average, {most:.2} at most"));
             }
             row("net", format!("{}, {}", file(folder::NET), found.scales));
-            if terms.is_some() {
-                row("terms", format!("{}, as they learnt with the net", file(folder::BASE)));
+            if let Some(terms) = terms {
+                row("terms", format!("{}, as they learnt with the net", terms.display()));
             }
         }
         RunResult::Terms(values, _) => {

@@ -19,4 +19,4 @@ pub use deep::{ComparisonInputs, DeepComparison, deep};
 pub use estimate::{MoveComparison, compare_moves};
 pub use fit::{MatchError, MatchedScale, match_scale};
 pub use fitted::{Sums, part, sums};
-pub use table::{Table, WIDTH, signed, tenths, truncate, wrap, wrap_all};
+pub use table::{Table, WIDTH, lines, signed, tenths, truncate, wrap, wrap_all};

@@ -19,8 +19,6 @@ pub struct Table {
     header: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
     width: usize,
-    /// Whether the last column continues on more lines in place of being cut.
-    wraps: bool,
 }
 
 /// Space between two columns.
@@ -35,26 +33,16 @@ impl Table {
             Some(title) => (title.to_string(), Align::Left),
             None => (title.to_string(), Align::Right),
         };
-        Self {
-            header: titles.iter().map(column).collect(),
-            rows: Vec::new(),
-            width: WIDTH,
-            wraps: false,
-        }
+        Self { header: titles.iter().map(column).collect(), rows: Vec::new(), width: WIDTH }
     }
 
     /// A table of facts without header, a name and a value a row.
     pub fn facts() -> Self {
-        Self::titled(&["<"; 2]).wrapped()
+        Self::titled(&["<"; 2])
     }
 
-    /// Continues the last column on more lines where it is too wide.
-    pub fn wrapped(mut self) -> Self {
-        self.wraps = true;
-        self
-    }
-
-    /// Sets the widest line in characters; left-aligned cells are cut to fit.
+    /// Sets the widest line in characters; left-aligned cells are cut to fit, but in the last
+    /// column, which continues on more lines.
     pub fn width(mut self, width: usize) -> Self {
         self.width = width;
         self
@@ -103,10 +91,10 @@ impl Table {
         let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(self.width);
         // Names can be cut, numbers cannot.
         let last = widths.len() - 1;
-        for (column, (width, (_, align))) in widths.iter_mut().zip(&self.header).enumerate() {
-            if *align == Align::Left && (!self.wraps || column == last) {
-                let cut = excess.min(width.saturating_sub(NARROWEST));
-                *width -= cut;
+        for column in [last].into_iter().chain(0..last) {
+            if self.header[column].1 == Align::Left {
+                let cut = excess.min(widths[column].saturating_sub(NARROWEST));
+                widths[column] -= cut;
                 excess -= cut;
             }
         }
@@ -119,35 +107,31 @@ impl fmt::Display for Table {
         let widths = self.widths();
         let titles: Vec<String> = self.header.iter().map(|(title, _)| title.clone()).collect();
         let header = titles.iter().any(|title| !title.is_empty()).then_some(&titles);
-        let write = |f: &mut fmt::Formatter<'_>, row: &[String]| {
-            let cells = row.iter().zip(&widths).zip(&self.header);
-            let cells = cells.map(|((cell, width), (_, align))| match align {
-                Align::Left if self.wraps => format!("{cell:<width$}"),
-                Align::Left => format!("{:<width$}", truncate(cell, *width)),
-                Align::Right => format!("{:>width$}", truncate(cell, *width)),
-            });
-            writeln!(f, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())
-        };
         for row in header.into_iter().chain(&self.rows) {
-            let (Some((last, first)), true) = (row.split_last(), self.wraps) else {
-                write(f, row)?;
-                continue;
+            let (last, first) = row.split_last().expect("a table has columns");
+            let lines = match self.header[first.len()].1 {
+                Align::Left => lines(last.split(' '), widths[first.len()]),
+                Align::Right => vec![last.clone()],
             };
-            let mut row = first.to_vec();
-            for line in lines(last, widths[first.len()]) {
-                row.push(line);
-                write(f, &row)?;
-                row = vec![String::new(); first.len()];
+            for (number, line) in lines.iter().enumerate() {
+                let first = first.iter().map(|cell| if number == 0 { cell } else { "" });
+                let cells = first.chain([&line[..]]).zip(&widths).zip(&self.header).enumerate();
+                let cells = cells.map(|(column, ((cell, width), (_, align)))| match align {
+                    Align::Left if column == self.header.len() - 1 => cell.to_string(),
+                    Align::Left => format!("{:<width$}", truncate(cell, *width)),
+                    Align::Right => format!("{:>width$}", truncate(cell, *width)),
+                });
+                writeln!(f, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())?;
             }
         }
         Ok(())
     }
 }
 
-/// The words of a text in lines of at most so many characters; a longer word has its own line.
-fn lines(text: &str, width: usize) -> Vec<String> {
+/// Joins words to lines of at most so many characters; a longer word has its own line.
+pub fn lines<'a>(words: impl IntoIterator<Item = &'a str>, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    for word in words {
         let line = lines.last_mut().expect("there is a first line");
         if line.is_empty() {
             line.push_str(word);
@@ -230,18 +214,5 @@ pub fn wrap_all(all: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 
 /// Adds a sentence in lines of at most [`WIDTH`] characters, later ones indented.
 pub fn wrap(sentence: &str, text: &mut String) {
-    let mut column = 0;
-    for word in sentence.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > WIDTH {
-            text.push_str("\n  ");
-            column = 2;
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += length;
-    }
-    text.push('\n');
+    *text += &(lines(sentence.split(' '), WIDTH - 2).join("\n  ") + "\n");
 }

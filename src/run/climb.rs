@@ -29,7 +29,6 @@ use crate::format::viriformat;
 use crate::input;
 use crate::model::{Compute, Device};
 use crate::output;
-use crate::progress::Brief;
 use crate::report::Table;
 use crate::report::elo::{PairedGames, Pairs, ratings};
 use crate::sample::mix;
@@ -199,15 +198,14 @@ impl<'a> Climb<'a> {
         if is_finished(&path) {
             return Ok(true);
         }
-        let means = RunContext { listener: &Brief(self.means.listener), ..*self.means };
         if path.join(LAST).exists() {
-            return Ok(resume(&path, &[], &means)?.is_some());
+            return Ok(resume(&path, &[], self.means)?.is_some());
         }
         let first = number.saturating_sub(self.settings.window - 1).max(1);
         let files = (first..=number).map(|it| self.games(it)).collect();
         let config = self.config.with(|file| file.data.files = files)?;
         let folder = RunFolder::take(&path, false, self.means.listener)?;
-        Ok(begin(config, &folder, &means)?.is_some())
+        Ok(begin(config, &folder, self.means)?.is_some())
     }
 
     /// Plays a generation against the best; none if interrupted.

@@ -17,7 +17,6 @@ use super::train::{NothingLearnt, RunContext, begin, check, resume};
 use crate::config::{Config, Target};
 use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
-use crate::progress::Brief;
 use crate::report::seeds::{MemberLoss, SeedSpread, contest};
 use crate::report::{PositionFacts, Predictions, Table, sums};
 use crate::sample::Sample;
@@ -280,13 +279,12 @@ impl<'a> Sweep<'a> {
     fn train(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
         let (config, path) = self.run_of(member, seed)?;
         let (listener, name) = (self.means.listener, path.display());
-        let means = RunContext { listener: &Brief(listener), ..*self.means };
         let ended = match (self.has_begun(&config, &path)?, is_finished(&path)) {
             (true, true) => true,
-            (true, false) => resume(&path, &[], &means)?.is_some(),
+            (true, false) => resume(&path, &[], self.means)?.is_some(),
             (false, _) => {
                 let folder = RunFolder::take(&path, false, listener)?;
-                begin(config.clone(), &folder, &means)?.is_some()
+                begin(config.clone(), &folder, self.means)?.is_some()
             }
         };
         if !ended {

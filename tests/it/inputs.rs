@@ -99,6 +99,13 @@ fn missing_files_are_errors() {
 }
 
 #[test]
+fn positions_in_place_of_a_config() {
+    for name in ["selfplay_sf151_200games.pgn", "selfplay_sf151_quiet.epd", "selfplay-sf15.vf"] {
+        assert!(fails(&["train", &format!("data/{name}")]).contains("data.files"), "{name}");
+    }
+}
+
+#[test]
 fn nested_names_of_terms() {
     let name = |words: usize| vec!["a"; words].join(".");
     let parse = |words| {

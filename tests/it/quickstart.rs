@@ -33,7 +33,9 @@ fn last_table(text: &str) -> (usize, usize) {
 #[test]
 fn quickstart_prints_the_readme_table() {
     let folder = beside();
-    let [printed, _] = said(nnuance().arg("quickstart").current_dir(folder.path()));
+    let [printed, progress] = said(nnuance().arg("quickstart").current_dir(folder.path()));
+    let lines = || printed.lines().chain(progress.lines());
+    assert!(lines().count() <= 100 && lines().all(|it| it.chars().count() <= 80), "{progress}");
     assert!(!printed.contains("NaN") && !printed.contains("FAILED"), "{printed}");
     for run in ["hce-pst", "quickstart-hce", "mirrored-net", "threats-net", "net-on-terms"] {
         let report = folder.path().join(format!("runs/quickstart/{run}/report.html"));

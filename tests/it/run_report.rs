@@ -33,6 +33,9 @@ fn pages_of_runs_and_games() {
         assert_eq!(headings(html)[..parts.len()], parts);
         assert!(html.len() < 3_000_000 && html.contains("Content-Security-Policy"));
     }
+    // What was trained stands before its comparison.
+    let (head, _) = own.split_once("<nav").unwrap();
+    assert!(head.contains("(768hm -&gt; 16)x2") && head.contains("pieces"), "{head}");
     let names = |html: &str| -> Vec<String> {
         let names = html.split("<li class=\"soft\"><b>").skip(1);
         names.map(|it| it.split("</b>").next().unwrap().to_string()).collect()

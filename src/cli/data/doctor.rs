@@ -140,7 +140,7 @@ fn text(file: &ExaminedFile) -> String {
         Fitness::Nothing => "NOT FIT to train on",
     };
     let first = if file.limited { ", the first positions" } else { "" };
-    let mut table = Table::titled(&["<", "<check", "<finding"]).wrapped();
+    let mut table = Table::titled(&["<", "<check", "<finding"]);
     let mut cures = Table::facts();
     for Finding { grade, about, says, cure, .. } in &diagnosis.findings {
         let grade = match grade {
