@@ -40,7 +40,7 @@ pub fn opening(
     (device, how): &(Device, Compute),
 ) -> Result<Table> {
     let config = &recipe.config;
-    let mut table = data(config, scan);
+    let mut table = data(scan);
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     if let Some(net) = config.architecture() {
         let weights: usize = net.arrays().iter().map(|array| array.len()).sum();
@@ -89,8 +89,8 @@ pub fn opening(
 }
 
 /// The files and the uses of their positions.
-fn data(config: &Config, scan: &Scan) -> Table {
-    let (plan, own) = (recipe::plan(config), &scan.validating);
+fn data(scan: &Scan) -> Table {
+    let own = &scan.validating;
     let mut table = Table::facts();
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     let mut of = |name: &str, files: &[DataFile], rejected: &RejectCounts| {
@@ -105,39 +105,35 @@ fn data(config: &Config, scan: &Scan) -> Table {
                 row(name, format!("{amounts}{format}: {}", it.path.display()));
             }
         }
-        let counts: Vec<_> = rejected.counts().collect();
+        let counts = rejected.counts().map(|(key, count)| format!("{} {key}", grouped(count)));
+        let counts: Vec<String> = counts.collect();
         if !counts.is_empty() {
-            let all = grouped(counts.iter().map(|(_, count)| count).sum());
-            let each = counts.iter().map(|(key, count)| format!("{key} {}", grouped(*count)));
-            row("skipped", format!("{all}: {}", each.collect::<Vec<_>>().join(", ")));
+            row("skipped", counts.join(", "));
         }
     };
     of("data", &scan.files, &scan.rejected);
     of("for validation", &own.files, &own.rejected);
-    let (estimate, sample) = match scan.is_whole {
-        true => (String::new(), ""),
-        false => (
-            format!(", estimated from {}; the first epoch counts them", grouped(scan.read)),
-            " of those read",
-        ),
-    };
-    row("training", format!("{} positions{estimate}", grouped(scan.train)));
-    let noun = if scan.games + own.games > 0 { "games" } else { "positions" };
+    let mut training = format!("{} positions", grouped(scan.train));
+    if !scan.is_whole {
+        training += &format!(", estimated from {}; an epoch counts them", grouped(scan.read));
+    }
+    row("training", training);
     for (name, held) in [("validation", &scan.validation), ("test", &scan.test)] {
+        let mut text = format!("{} positions", grouped(held.total));
+        if scan.games + own.games > 0 {
+            text += &format!(" of {}", counted(held.groups() as u64, "game"));
+        }
+        if !scan.is_whole {
+            text += ", of those read";
+        }
         let used = held.samples.len() as u64;
-        let used = match used < held.total {
-            true => format!("; {} used, of whole games", grouped(used)),
-            false => String::new(),
-        };
-        let of = match noun {
-            "games" => format!(" of {}", counted(held.groups() as u64, "game")),
-            _ => String::new(),
-        };
-        row(name, format!("{} positions{of}{sample}{used}", grouped(held.total)));
+        if used < held.total {
+            text += &format!("; {} used, of whole games", grouped(used));
+        }
+        row(name, text);
     }
     if scan.left_out > 0 {
-        let why = format!("data.share is {}", plan.share.0);
-        row("left out", format!("{} positions, {why}", grouped(scan.left_out)));
+        row("left out", format!("{} positions, by data.share", grouped(scan.left_out)));
     }
     table
 }
@@ -195,17 +191,15 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
         lines.push(format!("{amounts}too few for a net: tune handcrafted terms, or play more"));
     }
     let noun = if scan.games + own.games > 0 { "game" } else { "position" };
-    for (held, what, expected) in [
+    let held = [
         (&scan.validation, "validate", plan.validates()),
         (&scan.test, "are the test", holds && plan.test.0 > 0.0),
-    ] {
-        let groups = held.groups();
-        if expected && groups < FEW {
-            lines.push(format!(
-                "{} {what}, too few to tell evaluations apart",
-                counted(groups as u64, noun)
-            ));
-        }
+    ];
+    let few = held.into_iter().filter(|(held, _, expected)| *expected && held.groups() < FEW);
+    let few = few.map(|(held, what, _)| format!("{} {what}", counted(held.groups() as u64, noun)));
+    let few: Vec<String> = few.collect();
+    if !few.is_empty() {
+        lines.push(format!("{}: too few to tell evaluations apart", few.join(", ")));
     }
     for (files, seen) in [(&scan.files, holds.then_some(scan.games)), (&own.files, None)] {
         for (i, file) in files.iter().enumerate() {
