@@ -27,7 +27,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<()> {
     let mut bad = Vec::new();
     for net in &args.nets {
-        let mut table = Table::titled(&["<"; 3]).wrapped();
+        let mut table = Table::titled(&["<"; 3]);
         // An unreadable net must not hide the checks of the others.
         let checks = checks(net).unwrap_or_else(|error| {
             vec![Check { name: "file", passed: false, found: format!("{error:#}") }]
