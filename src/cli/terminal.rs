@@ -1,5 +1,6 @@
 //! Progress on the terminal: bars, rows of training, remarks, and Ctrl-C.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -69,8 +70,8 @@ pub struct Terminal {
     stop: Arc<AtomicBool>,
     /// Whether nothing is printed.
     silent: bool,
-    /// Whether the tables of runs are left out, since there are many.
-    brief: bool,
+    /// Remarks so far, where there are many runs: none is made twice, and tables are left out.
+    remarks: Option<Mutex<HashSet<String>>>,
     work: Mutex<Vec<Work>>,
 }
 
@@ -95,7 +96,7 @@ impl Default for Terminal {
 
 impl Terminal {
     fn new(stop: Arc<AtomicBool>, silent: bool) -> Self {
-        Self { start: Instant::now(), stop, silent, brief: false, work: Mutex::default() }
+        Self { start: Instant::now(), stop, silent, remarks: None, work: Mutex::default() }
     }
 
     /// Creates progress for work that Ctrl-C stops in a resumable state.
@@ -106,7 +107,7 @@ impl Terminal {
     /// Creates the same for many runs.
     pub fn brief() -> Self {
         let mut terminal = Self::that_stops();
-        terminal.brief = true;
+        terminal.remarks = Some(Mutex::default());
         terminal
     }
 
@@ -142,13 +143,16 @@ impl Progress for Terminal {
     }
 
     fn opening(&self, table: &str) {
-        if !self.brief {
+        if self.remarks.is_none() {
             self.remark(&format!("{table}\n"));
         }
     }
 
     fn remark(&self, text: &str) {
-        if self.silent {
+        let is_old = self.remarks.as_ref().is_some_and(|remarks| {
+            !remarks.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_string())
+        });
+        if self.silent || is_old {
             return;
         }
         match self.work().last() {
@@ -224,7 +228,7 @@ impl Progress for Terminal {
     }
 
     fn row(&self, row: &Row) {
-        if self.silent || self.brief {
+        if self.silent || self.remarks.is_some() {
             return;
         }
         let loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));

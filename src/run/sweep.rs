@@ -393,7 +393,7 @@ pub struct MemberResult {
 impl Outcome {
     pub fn table(&self) -> Table {
         let titles = self.titles.iter().map(|title| format!("<{title}"));
-        let columns = ["validation", "test", "± games", "vs first", "± games", "± seeds", ""];
+        let columns = ["validation", "test", "vs first", "± games", "± seeds", "<"];
         let columns: Vec<String> = titles.chain(columns.map(String::from)).collect();
         let mut table = Table::titled(&columns.iter().map(String::as_str).collect::<Vec<_>>());
         let half = |ends: Option<[f64; 2]>| {
@@ -406,11 +406,7 @@ impl Outcome {
                 table.row(cells);
                 continue;
             };
-            cells.extend([
-                format!("{:.6}", validation.mean),
-                format!("{:.5}", test.loss.mean),
-                half(test.loss.interval),
-            ]);
+            cells.extend([format!("{:.6}", validation.mean), format!("{:.5}", test.loss.mean)]);
             cells.extend(test.above_first.iter().flat_map(|it| {
                 [
                     format!("{:+.5}", it.games.mean),
