@@ -35,7 +35,7 @@ fn pages_of_runs_and_games() {
     }
     // What was trained stands before its comparison.
     let (head, _) = own.split_once("<nav").unwrap();
-    assert!(head.contains("(768hm -&gt; 16)x2") && head.contains("pieces"), "{head}");
+    assert!(head.contains("-&gt; 16)x2") && head.contains("pieces"), "{head}");
     let names = |html: &str| -> Vec<String> {
         let names = html.split("<li class=\"soft\"><b>").skip(1);
         names.map(|it| it.split("</b>").next().unwrap().to_string()).collect()
