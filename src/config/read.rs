@@ -34,13 +34,14 @@ impl Config {
         let text = input::text(path, MOST_BYTES)
             .map_err(|error| ConfigError(format!("cannot read {name}: {error}")));
         let read = text.and_then(|text| Self::parse(&text, &name, overrides));
-        read.map_err(|error| match Source::open(path, None, 0) {
-            Ok(source) => ConfigError(format!(
+        let source = || input::regular(path).ok().and_then(|()| Source::open(path, None, 0).ok());
+        read.map_err(|error| match source() {
+            Some(source) => ConfigError(format!(
                 "{name} holds positions ({}), and a config was expected; name a config, and them \
                  with --set 'data.files=[\"{name}\"]'",
                 source.format().name
             )),
-            Err(_) => error,
+            None => error,
         })
     }
 

@@ -42,9 +42,8 @@ fn quickstart_prints_the_readme_table() {
         assert!(report.exists(), "{run}");
     }
     // The comparison is what the story ends with.
-    let begin = printed.rfind("\nevaluation ").expect("a table") + 1;
-    let end = printed[begin..].rfind("\n\n").expect("what to do next") + 1;
-    let table = &printed[begin..][..end];
+    let (begin, end) = last_table(&printed);
+    let table = &printed[begin..end];
     let names =
         ["net-on-terms", "quickstart-hce", "threats-net", "mirrored-net", "hce-pst", "score"];
     assert!(names.iter().all(|name| table.contains(name)), "{table}");
