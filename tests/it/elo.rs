@@ -149,7 +149,7 @@ fn equal_pairs_have_bounds() {
     let elo = won.elo();
     assert_eq!((elo.value, elo.high), (None, None));
     assert!((expected(elo.low.unwrap()) - 0.025_f64.powf(1.0 / 30.0)).abs() < 1e-12);
-    assert_eq!(won.reversed().elo().to_string(), "below -353.3");
+    assert_eq!(won.reversed().elo().to_string(), "below -353.3 Elo");
     assert_eq!(won.p(), Some(2.0 * 0.5_f64.powi(30)));
     // The interval of equal pairs leaves a half out exactly where p is below 5 %.
     for (count, place) in (1..40).flat_map(|count| [0, 1, 3, 4].map(|place| (count, place))) {

@@ -118,7 +118,7 @@ fn killed(arguments: &[&str], pgn: &Path) -> (String, u64) {
     loop {
         let mut command = command(arguments, pgn);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        thread::sleep(Duration::from_millis(50 + mix(7, kills) % 400));
+        thread::sleep(Duration::from_millis(20 + mix(7, kills) % 300));
         if kills == 10 || child.try_wait().unwrap().is_some() {
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success());

@@ -35,7 +35,7 @@ fn plain_golden() {
 fn wrong_plain_records_are_skipped() {
     for (from, to, place, reason) in [
         ("move c7c5", "move e2e4", "line 12", "move `e2e4` is not legal"),
-        ("move c7c5", "score 3", "line 9", "a second `score`"),
+        ("move c7c5", "score 3", "line 9", "`score` occurs twice"),
         ("score -27", "score 0.3", "line 9", "whole number"),
         ("ply 1\n", "", "line 11", "no `ply`"),
         ("result -1", "result 1-0", "line 11", "expected 1, 0 or -1"),
@@ -126,5 +126,5 @@ fn view_can_be_given() {
     let format = &nnuance::format::bulletformat::FORMAT;
     assert!(read_seen_by(format, PointOfView::SideToMove, &bullet).is_ok());
     let error = read_seen_by(format, PointOfView::White, &bullet).unwrap_err();
-    assert!(error.contains("always seen by the side to move"), "{error}");
+    assert!(error.contains("point of view is always the side to move"), "{error}");
 }

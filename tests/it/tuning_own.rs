@@ -121,7 +121,7 @@ fn comparison_equals_the_tuned_engine() {
     assert_eq!(all.len(), 3);
     let loss = |one: &Value| one["loss"]["mean"].as_f64().unwrap();
     let named = |name: &str| all.iter().find(|one| one["name"] == name).unwrap();
-    let (own, engine) = (loss(named("out/best")), loss(&expected["evaluations"][0]));
+    let (own, engine) = (loss(named("out")), loss(&expected["evaluations"][0]));
     assert!((own - engine).abs() < 1e-9, "{own}, the engine's {engine}");
     assert!(own < loss(named("material")));
 }
