@@ -77,8 +77,8 @@ const NEXT: &str = "
 pages  runs/quickstart/*/report.html
 nets   runs/quickstart/*/net.bin, terms.json
 next   nnuance export runs/quickstart/mirrored-net --snippet c -o nnue.h
-       nnuance data doctor YOURS.pgn
-       nnuance train configs/net-2-mirrored.toml --set 'data.files=[\"YOURS.pgn\"]'";
+       nnuance data doctor MY.pgn
+       nnuance train configs/net-2-mirrored.toml --set 'data.files=[\"MY.pgn\"]'";
 
 pub fn run(args: Args) -> Result<ExitCode> {
     write_kit()?;
@@ -91,8 +91,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
         eprintln!("{number}  {title}\n   $ {}", out::command(&words(&command)));
         let start = Instant::now();
         let (code, printed) = out::capture(|| Cli::parse_from(words(&command)).run());
-        if code? != ExitCode::SUCCESS {
-            return Ok(ExitCode::from(130));
+        let code = code?;
+        if code != ExitCode::SUCCESS {
+            out::line(printed)?;
+            return Ok(code);
         }
         let seconds = start.elapsed().as_secs_f64();
         let fact = match command.split(' ').next() {
@@ -105,7 +107,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             Some("match") => "runs/quickstart/match.pgn".to_string(),
             _ => String::new(),
         };
-        eprintln!("   {seconds:.1} s  {fact}\n");
+        eprintln!("{}\n", format!("   {seconds:.1} s  {fact}").trim_end());
         if number == STEPS.len() {
             out::line(printed + NEXT)?;
         }
@@ -128,7 +130,7 @@ fn prepare_folder() -> Result<()> {
     Ok(())
 }
 
-/// Files that quickstart needs; an installed program has no repository around it.
+/// The words of a command; spaces within single quotes are kept.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec!["nnuance".to_string()];
     for (number, part) in command.split('\'').enumerate() {

@@ -173,7 +173,7 @@ fn malformed_chunks_end_in_an_error() {
         (with(0, &[0xff; 8]), "64 pieces on the board"),
         (chunk(&stem[..20]), "a chain has 20 bytes, expected at least 34"),
         (chunk(&[&stem[..], b"x"].concat()), "chain 2: a chain has 1 bytes"),
-        (b"BINP\0\0\0\x70".to_vec(), "chunk of 1879048192 bytes"),
+        (b"BINP\0\0\0\x70".to_vec(), "a chunk has 1879048192 bytes"),
         (b"BINX\0\0\0\0".to_vec(), "does not begin with"),
         (b"BINP\xff".to_vec(), "ends after 5 of the 8"),
         (b"BINP\xff\xff\xff\x01".to_vec(), "ends within the chunk"),
