@@ -96,7 +96,7 @@ pub struct Rules {
     #[arg(long, value_name = "CP", default_value_t = Adjudication::default().win_score)]
     #[arg(value_parser = score(1))]
     win_score: i16,
-    /// Half-moves that --win-score looks at
+    /// Half-moves in a row beyond --win-score
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().win_plies)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     win_plies: u32,
@@ -104,7 +104,7 @@ pub struct Rules {
     #[arg(long, value_name = "CP", default_value_t = Adjudication::default().draw_score)]
     #[arg(value_parser = score(0))]
     draw_score: i16,
-    /// Half-moves that --draw-score looks at
+    /// Half-moves in a row within --draw-score
     #[arg(long, value_name = "N", default_value_t = Adjudication::default().draw_plies)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     draw_plies: u32,

@@ -33,7 +33,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Placeholder for a run of unknown length.
+    /// Units of one step, for values that do not depend on the length.
     const UNKNOWN: Self = Self { steps: 1, batch: 1, superbatch: 1, epoch: 1 };
 }
 
