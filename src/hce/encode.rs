@@ -48,8 +48,7 @@ impl Coding {
         normal.push(rows, std::iter::empty());
         safety.push(rows, std::iter::empty());
         complexity.push(rows, std::iter::empty());
-        let phase = Phase::of_board(&board);
-        let phase = if self.scale_factor { phase } else { phase.unscaled() };
+        let phase = Phase::of_board(&board, self.scale_factor);
         let [middlegame, endgame] = phase.shares();
         batch.middlegame.push(middlegame as f32);
         batch.endgame.push(endgame as f32);

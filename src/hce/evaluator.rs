@@ -3,8 +3,8 @@
 use shakmaty::Color;
 
 use super::evaluate::{Board, evaluate_board};
-use super::terms::{EvaluationPart, EvaluationParts, parts};
-use super::{HceWeights, Phase, Sink, Term};
+use super::terms::{EvaluationParts, parts};
+use super::{EvaluationPart, HceWeights, Phase, Sink, Term};
 use crate::sample::Position;
 use crate::sums::Sums;
 use crate::terms::Kind;
@@ -29,8 +29,7 @@ impl HceEvaluator {
     /// Centipawns for the side to move.
     pub fn evaluate(&self, position: &Position) -> f64 {
         let board = Board::of(position);
-        let phase = Phase::of_board(&board);
-        let phase = if self.scale_factor { phase } else { phase.unscaled() };
+        let phase = Phase::of_board(&board, self.scale_factor);
         let white = self.sums_of(&board).white(phase.shares());
         position.turn().fold_wb(white, -white) + self.tempo
     }

@@ -12,10 +12,10 @@ mod trace;
 mod weights;
 
 pub use encode::{Coding, freeze};
-pub use evaluate::evaluate;
+pub use evaluate::{EvaluationPart, evaluate};
 pub use evaluator::HceEvaluator;
 pub use json::HceFileError;
 pub use phase::Phase;
-pub use terms::{EvaluationPart, EvaluationParts, Group, Term};
+pub use terms::{Group, Term};
 pub use trace::{Sink, TermCounts, Trace};
 pub use weights::HceWeights;

@@ -10,22 +10,25 @@ use crate::sample::Position;
 /// integers, as in Ethereal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    rho: i32,
-    xi: i32,
+    /// 0 with all pieces, 256 with kings and pawns only.
+    pub rho: i32,
+    /// The scale factor of the endgame, at most 128, equal for both colours.
+    pub xi: i32,
 }
 
-impl Phase {
-    /// The denominator of `rho`.
-    pub const ONE: i32 = 256;
-    /// The scale factor of a normal endgame.
-    pub const UNSCALED: i32 = 128;
+/// The denominator of `rho`.
+const ONE: i32 = 256;
+/// The scale factor of a normal endgame.
+const UNSCALED: i32 = 128;
 
+impl Phase {
     pub fn of(position: &Position) -> Phase {
-        Phase::of_board(&Board::of(position))
+        Phase::of_board(&Board::of(position), true)
     }
 
-    pub(super) fn of_board(board: &Board) -> Phase {
-        Phase { rho: (256 * (24 - lambda(board)) + 12) / 24, xi: factor(board) }
+    pub(super) fn of_board(board: &Board, scale_factor: bool) -> Phase {
+        let xi = if scale_factor { factor(board) } else { UNSCALED };
+        Phase { rho: (ONE * (24 - lambda(board)) + 12) / 24, xi }
     }
 
     /// `lambda`: 24 with all pieces, 0 with kings and pawns only.
@@ -33,33 +36,11 @@ impl Phase {
         lambda(&Board::of(position)) as u8
     }
 
-    /// 0 with all pieces, 256 with kings and pawns only.
-    pub fn rho(self) -> i32 {
-        self.rho
-    }
-
-    /// The scale factor of the endgame, at most [`Phase::UNSCALED`], equal for both colours.
-    pub fn xi(self) -> i32 {
-        self.xi
-    }
-
-    /// The phase for an evaluation without scale factor.
-    pub fn unscaled(self) -> Phase {
-        Phase { xi: Phase::UNSCALED, ..self }
-    }
-
-    /// Share of the middlegame weight, 0 to 1; exact in an f32 too.
-    pub fn middlegame(self) -> f64 {
-        f64::from(Phase::ONE - self.rho) / f64::from(Phase::ONE)
-    }
-
-    /// Share of the endgame weight times the scale factor, 0 to 1; exact in an f32 too.
-    pub fn endgame(self) -> f64 {
-        f64::from(self.rho * self.xi) / f64::from(Phase::ONE * Phase::UNSCALED)
-    }
-
+    /// Shares of the middlegame and the endgame weight, the second times the scale factor: 0 to 1,
+    /// exact in an f32 too.
     pub fn shares(self) -> [f64; 2] {
-        [self.middlegame(), self.endgame()]
+        let endgame = f64::from(self.rho * self.xi) / f64::from(ONE * UNSCALED);
+        [f64::from(ONE - self.rho) / f64::from(ONE), endgame]
     }
 }
 
@@ -75,7 +56,7 @@ fn factor(board: &Board) -> i32 {
     let [white, black] = board.counts;
     let dark = board.pieces.map(|sets| sets[Role::Bishop as usize - 1] & DARK != 0);
     let both = |of: fn([i32; 6], [i32; 6]) -> i32| of(white, black).min(of(black, white));
-    let bishops = if dark[0] == dark[1] { Phase::UNSCALED } else { lone_bishops(white, black) };
+    let bishops = if dark[0] == dark[1] { UNSCALED } else { lone_bishops(white, black) };
     bishops.min(both(queen_against_pieces)).min(both(without_pawns))
 }
 
@@ -87,13 +68,13 @@ fn pieces([_, knights, bishops, rooks, queens, _]: [i32; 6]) -> i32 {
 /// Bishops on squares of different colours, one each, at most two pawns apart.
 fn lone_bishops(a: [i32; 6], b: [i32; 6]) -> i32 {
     if (a[0] - b[0]).abs() > 2 || a[1..5] != b[1..5] {
-        return Phase::UNSCALED;
+        return UNSCALED;
     }
     match a[1..5] {
         [0, 1, 0, 0] => 64,
         [1, 1, 0, 0] => 96,
         [0, 1, 1, 0] => 104,
-        _ => Phase::UNSCALED,
+        _ => UNSCALED,
     }
 }
 
@@ -101,7 +82,7 @@ fn lone_bishops(a: [i32; 6], b: [i32; 6]) -> i32 {
 fn queen_against_pieces(a: [i32; 6], b: [i32; 6]) -> i32 {
     let [queens, others] = [a[4], b[4]];
     let is_alone = queens == 1 && pieces(a) == 1 && others == 0 && pieces(b) > 1;
-    if is_alone { 88 } else { Phase::UNSCALED }
+    if is_alone { 88 } else { UNSCALED }
 }
 
 /// A side that is ahead by at most three pawns, or with two knights, but has no pawns.
@@ -113,5 +94,5 @@ fn without_pawns(a: [i32; 6], b: [i32; 6]) -> i32 {
     let lead = value(a) - value(b);
     let ahead = a[0] == 0 && lead > b[0];
     let two_knights = a[1] == 2 && pieces(a) == 2 && pieces(b) == 0;
-    if ahead && (lead <= 3 || two_knights) { 16 } else { Phase::UNSCALED }
+    if ahead && (lead <= 3 || two_knights) { 16 } else { UNSCALED }
 }

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 use shakmaty::{Bitboard, Color};
 
-use super::terms::{EvaluationPart, EvaluationParts, TERMS};
-use super::{Term, evaluate};
+use super::terms::{EvaluationParts, TERMS};
+use super::{EvaluationPart, Term, evaluate};
 use crate::sample::Sample;
 
 const WORDS: usize = TERMS.div_ceil(64);

@@ -90,11 +90,6 @@ impl HceWeights {
         (TermList { terms, tempo: self.list.tempo }, values)
     }
 
-    /// The weights rounded to integers, halves away from zero.
-    pub fn integers(&self) -> Vec<[i32; 2]> {
-        self.values.iter().map(|weight| weight.map(|value| value.round() as i32)).collect()
-    }
-
     /// Rounds all values to `decimals` decimals, which makes files shorter and easier to read.
     pub fn rounded(mut self, decimals: u8) -> Self {
         let unit = 10_f64.powi(decimals.into());

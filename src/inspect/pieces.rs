@@ -160,7 +160,7 @@ fn removed(
     let left =
         both(Role::Knight) + both(Role::Bishop) + 2 * both(Role::Rook) + 4 * both(Role::Queen);
     let band = BANDS.iter().position(|(_, least)| left >= *least).expect("the last begins at 0");
-    let middlegame = Phase::of(position).middlegame() >= 0.5;
+    let middlegame = Phase::of(position).shares()[0] >= 0.5;
     for (place, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King) {
         let sign = if piece.color == position.turn() { 1.0 } else { -1.0 };
         let flip = if piece.color == Color::White { 0 } else { 56 };

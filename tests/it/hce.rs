@@ -135,9 +135,8 @@ fn batches_hold_the_evaluation() {
         rising(batch.complexity.row(row).map(|(term, _)| term).collect());
         assert!(batch.normal.row(row).all(|(_, count)| count != 0));
         assert!(batch.safety.row(row).all(|(_, counts)| counts != [0; 2]));
-        let phase = Phase::of(position);
-        assert_eq!(f64::from(batch.middlegame[row]), phase.middlegame());
-        assert_eq!(f64::from(batch.endgame[row]), phase.endgame());
+        let shares = [batch.middlegame[row], batch.endgame[row]].map(f64::from);
+        assert_eq!(shares, Phase::of(position).shares());
         assert_eq!(batch.turn[row], position.turn().fold_wb(1, -1));
     }
     let mut plain = Terms::default();

@@ -135,9 +135,10 @@ fn endgames_are_scaled() {
         let position = Position::from_fen(fen).unwrap();
         for position in [position, position.flipped()] {
             let phase = Phase::of(&position);
-            assert_eq!(phase.xi(), xi, "{fen}");
-            assert_eq!(phase.endgame(), f64::from(phase.rho()) / 256.0 * f64::from(xi) / 128.0);
-            assert_eq!(f64::from(phase.endgame() as f32), phase.endgame());
+            assert_eq!(phase.xi, xi, "{fen}");
+            let [_, endgame] = phase.shares();
+            assert_eq!(endgame, f64::from(phase.rho) / 256.0 * f64::from(xi) / 128.0);
+            assert_eq!(f64::from(endgame as f32), endgame);
         }
     }
 }

@@ -3,13 +3,7 @@
 use super::View;
 use super::squares::*;
 use crate::hce::Term;
-use crate::hce::terms::{Row, row};
-
-const DEFENDERS: Row<1> = row("king.defenders");
-const PAWNS: Row<1> = row("king.pawns");
-const SHELTER: Row<3> = row("king.shelter");
-const FREE: Row<2> = row("king.storm.free");
-const BLOCKED: Row<2> = row("king.storm.blocked");
+use crate::hce::terms::term;
 
 /// One of the three files near the king.
 pub struct KingFile {
@@ -66,30 +60,20 @@ pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
 pub fn king(view: &View, add: &mut impl FnMut(Term, i32)) {
     let us = &view.us;
     let guards = us.pieces[PAWN] | us.pieces[KNIGHT] | us.pieces[BISHOP];
-    add(DEFENDERS.at([number(us.area & guards) as usize]), 1);
+    add(term!("king.defenders", number(us.area & guards) as usize), 1);
     let pawns = us.pieces[PAWN] | view.them.pieces[PAWN];
     if let Some(far) = each(pawns).map(|pawn| file_of(pawn).abs_diff(file_of(us.king))).min() {
-        add(PAWNS.at([far]), 1);
+        add(term!("king.pawns", far), 1);
     }
     for file in files(view) {
-        add(SHELTER.at([usize::from(!file.own), file.file, file.shelter]), 1);
+        add(term!("king.shelter", usize::from(!file.own), file.file, file.shelter), 1);
         match file.storm {
-            Some(Storm::Free(rank)) => add(FREE.at([file.edge(), rank]), 1),
-            Some(Storm::Blocked(rank)) => add(BLOCKED.at([file.edge(), rank]), 1),
+            Some(Storm::Free(rank)) => add(term!("king.storm.free", file.edge(), rank), 1),
+            Some(Storm::Blocked(rank)) => add(term!("king.storm.blocked", file.edge(), rank), 1),
             None => {}
         }
     }
 }
-
-const SAFETY_CONSTANT: Row<0> = row("king.safety.constant");
-const SAFETY_ATTACKERS: Row<1> = row("king.safety.attackers");
-const SAFETY_ATTACKS: Row<0> = row("king.safety.attacks");
-const SAFETY_WEAK: Row<0> = row("king.safety.weak");
-const SAFETY_CHECK: Row<1> = row("king.safety.check");
-const SAFETY_QUEENLESS: Row<0> = row("king.safety.queenless");
-const SAFETY_SHELTER: Row<2> = row("king.safety.shelter");
-const SAFETY_FREE: Row<1> = row("king.safety.storm.free");
-const SAFETY_BLOCKED: Row<1> = row("king.safety.storm.blocked");
 
 pub fn safety(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
@@ -97,36 +81,31 @@ pub fn safety(view: &View, add: &mut impl FnMut(Term, i32)) {
     if them.attackers.iter().sum::<i32>() < 2 - i32::from(queen) {
         return;
     }
-    let mut some = |term: Term, count: i32| {
-        if count != 0 {
-            add(term, count);
-        }
-    };
-    some(SAFETY_CONSTANT.at([]), 1);
+    add(term!("king.safety.constant"), 1);
     let last = us.attacks[QUEEN] | us.attacks[KING];
     let others = us.attacks[PAWN] | us.attacks[KNIGHT] | us.attacks[BISHOP] | us.attacks[ROOK];
     debug_assert_eq!(others | last, us.attacked);
     let weak = them.attacked & !us.twice & !others;
-    some(SAFETY_ATTACKS.at([]), them.hits);
-    some(SAFETY_WEAK.at([]), number(weak & us.area));
+    add(term!("king.safety.attacks"), them.hits);
+    add(term!("king.safety.weak"), number(weak & us.area));
     let safe = !them.all & (!us.attacked | weak & them.twice);
     let lines = [bishop(us.king, view.occupied), rook(us.king, view.occupied)];
     for role in KNIGHT..=QUEEN {
-        some(SAFETY_ATTACKERS.at([role - 1]), them.attackers[role]);
+        add(term!("king.safety.attackers", role - 1), them.attackers[role]);
         let from = match role {
             KNIGHT => knight(us.king),
             BISHOP => lines[0],
             ROOK => lines[1],
             _ => lines[0] | lines[1],
         };
-        some(SAFETY_CHECK.at([role - 1]), number(from & safe & them.attacks[role]));
+        add(term!("king.safety.check", role - 1), number(from & safe & them.attacks[role]));
     }
-    some(SAFETY_QUEENLESS.at([]), i32::from(!queen));
+    add(term!("king.safety.queenless"), i32::from(!queen));
     for file in files(view) {
-        some(SAFETY_SHELTER.at([file.edge(), file.shelter]), 1);
+        add(term!("king.safety.shelter", file.edge(), file.shelter), 1);
         match file.storm {
-            Some(Storm::Free(rank)) => some(SAFETY_FREE.at([rank]), 1),
-            Some(Storm::Blocked(rank)) => some(SAFETY_BLOCKED.at([rank]), 1),
+            Some(Storm::Free(rank)) => add(term!("king.safety.storm.free", rank), 1),
+            Some(Storm::Blocked(rank)) => add(term!("king.safety.storm.blocked", rank), 1),
             None => {}
         }
     }

@@ -11,14 +11,9 @@ pub(super) use squares::DARK;
 use shakmaty::Color;
 use squares::*;
 
-use super::{
-    Sink,
-    terms::{EvaluationPart, Row, row},
-};
+use super::terms::term;
+use super::{Sink, Term};
 use crate::sample::Position;
-
-const MATERIAL: Row<1> = row("material");
-const PSQT: Row<2> = row("psqt");
 
 /// A position, and its pieces as bitboards.
 #[derive(Clone, Copy, Debug)]
@@ -42,31 +37,66 @@ pub fn evaluate(position: &Position, sink: &mut impl Sink) {
     evaluate_board(&Board::of(position), sink);
 }
 
-/// Registers the parts that are written for one side.
+/// Defines the parts of the evaluation by the first words of their terms: those of a whole board,
+/// then those that a function counts for one side.
 macro_rules! parts {
-    ($($part:ident: $file:ident::$count:ident,)*) => {
+    ($($board_words:literal $board_part:ident,)*;
+     $($words:literal $part:ident $file:ident::$count:ident,)*) => {
+        /// A part of the evaluation, skipped if none of its terms is used.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum EvaluationPart {
+            $($board_part,)*
+            $($part,)*
+        }
+
+        const PARTS: &[(&str, EvaluationPart)] = &[
+            $(($board_words, EvaluationPart::$board_part),)*
+            $(($words, EvaluationPart::$part),)*
+        ];
         const ONE_SIDED: &[EvaluationPart] = &[$(EvaluationPart::$part),*];
 
         fn one_side(view: &View, colour: Color, sink: &mut impl Sink) {
             $(if sink.needs(EvaluationPart::$part) {
-                $file::$count(view, &mut |term, count| sink.add(term, colour, count));
+                $file::$count(view, &mut counter(sink, colour));
             })*
         }
     };
 }
 
 parts! {
-    Mobility: pieces::mobility,
-    Pawns: pawns::pawns,
-    Passed: pawns::passed,
-    Knights: pieces::knights,
-    Bishops: pieces::bishops,
-    Rooks: pieces::rooks,
-    Queens: pieces::queens,
-    Threats: threats::threats,
-    Space: threats::space,
-    King: king::king,
-    Safety: king::safety,
+    "material" Material,
+    "psqt" Psqt,
+    "complexity" Complexity,
+    ;
+    "mobility" Mobility pieces::mobility,
+    "pawns" Pawns pawns::pawns,
+    "pawns.passed" Passed pawns::passed,
+    "knights" Knights pieces::knights,
+    "bishops" Bishops pieces::bishops,
+    "rooks" Rooks pieces::rooks,
+    "queens" Queens pieces::queens,
+    "threats" Threats threats::threats,
+    "space" Space threats::space,
+    "king" King king::king,
+    "king.safety" Safety king::safety,
+}
+
+impl EvaluationPart {
+    /// The part that counts a group, by its name.
+    pub(super) fn of(name: &str) -> EvaluationPart {
+        let parts = PARTS.iter().filter(|(words, _)| name.starts_with(words));
+        parts.max_by_key(|(words, _)| words.len()).expect("each group is of a part").1
+    }
+}
+
+/// Passes counts of a colour's terms to a sink, unless they are 0.
+#[inline]
+fn counter(sink: &mut impl Sink, colour: Color) -> impl FnMut(Term, i32) {
+    move |term, count| {
+        if count != 0 {
+            sink.add(term, colour, count);
+        }
+    }
 }
 
 pub(super) fn evaluate_board(board: &Board, sink: &mut impl Sink) {
@@ -77,24 +107,23 @@ pub(super) fn evaluate_board(board: &Board, sink: &mut impl Sink) {
         one_side(&black, Color::Black, sink);
     }
     if sink.needs(EvaluationPart::Complexity) {
-        threats::complexity(board, sink);
+        threats::complexity(board, &mut counter(sink, Color::White));
     }
 }
 
 /// Counts terms that need bitboards only: material and squares.
 fn material_and_squares(board: &Board, sink: &mut impl Sink) {
     if sink.needs(EvaluationPart::Material) {
-        for (colour, counts) in [Color::White, Color::Black].into_iter().zip(&board.counts) {
-            for (role, count) in counts[..5].iter().enumerate().filter(|(_, count)| **count != 0) {
-                sink.add(MATERIAL.at([role]), colour, *count);
-            }
+        for (colour, counts) in Color::ALL.into_iter().zip(&board.counts) {
+            let mut add = counter(sink, colour);
+            counts[..5].iter().enumerate().for_each(|(i, it)| add(term!("material", i), *it));
         }
     }
     if sink.needs(EvaluationPart::Psqt) {
         // Square by square: a loop for each role would be mispredicted twelve times.
         for piece in board.position.pieces() {
             let square = piece.square as usize ^ piece.color.fold_wb(0, 56);
-            sink.add(PSQT.at([piece.role as usize - 1, square]), piece.color, 1);
+            sink.add(term!("psqt", piece.role as usize - 1, square), piece.color, 1);
         }
     }
 }

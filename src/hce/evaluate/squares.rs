@@ -31,6 +31,11 @@ pub fn number(set: u64) -> i32 {
     set.count_ones() as i32
 }
 
+/// 1 unless the set is empty.
+pub fn any(set: u64) -> i32 {
+    i32::from(set != 0)
+}
+
 pub fn east(set: u64) -> u64 {
     (set & !FILE_H) << 1
 }

@@ -1,28 +1,13 @@
 //! Threats against enemy pieces, space, and winning chances of endgames.
 
-use shakmaty::Color;
-
 use super::squares::*;
 use super::{Board, View};
-use crate::hce::terms::{Row, row};
-use crate::hce::{Sink, Term};
-
-const BY_PAWN: Row<1> = row("threats.pawn");
-const BY_MINOR: Row<1> = row("threats.minor");
-const BY_ROOK: Row<1> = row("threats.rook");
-const BY_QUEEN: Row<0> = row("threats.queen");
-const BY_KING: Row<0> = row("threats.king");
-const HANGING: Row<0> = row("threats.hanging");
-const OVERLOADED: Row<0> = row("threats.overloaded");
-const PUSH: Row<0> = row("threats.push");
+use crate::hce::Term;
+use crate::hce::terms::term;
 
 pub fn threats(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
-    let mut some = |term: Term, set: u64| {
-        if set != 0 {
-            add(term, number(set));
-        }
-    };
+    let mut some = |term: Term, set: u64| add(term, number(set));
     let takeable = them.all & !them.pieces[KING];
     let pieces = takeable & !them.pieces[PAWN];
     // Poorly defended: by no pawn, and not twice unless attacked twice.
@@ -32,17 +17,18 @@ pub fn threats(view: &View, add: &mut impl FnMut(Term, i32)) {
     for role in PAWN..=QUEEN {
         let victims = them.pieces[role];
         if role != PAWN {
-            some(BY_PAWN.at([role - 1]), us.attacks[PAWN] & victims);
+            some(term!("threats.pawn", role - 1), us.attacks[PAWN] & victims);
         }
-        some(BY_MINOR.at([role]), minors & victims & (poor | great));
-        some(BY_ROOK.at([role]), us.attacks[ROOK] & victims & (poor | them.pieces[QUEEN]));
+        some(term!("threats.minor", role), minors & victims & (poor | great));
+        some(term!("threats.rook", role), us.attacks[ROOK] & victims & (poor | them.pieces[QUEEN]));
     }
-    some(BY_QUEEN.at([]), us.attacks[QUEEN] & poor);
-    some(BY_KING.at([]), us.attacks[KING] & poor);
-    some(HANGING.at([]), us.attacked & pieces & !them.attacked);
+    some(term!("threats.queen"), us.attacks[QUEEN] & poor);
+    some(term!("threats.king"), us.attacks[KING] & poor);
+    some(term!("threats.hanging"), us.attacked & pieces & !them.attacked);
     let once = us.attacked & !us.twice & them.attacked & !them.twice;
-    some(OVERLOADED.at([]), once & pieces);
-    some(PUSH.at([]), after_pushes(view) & (pieces | them.pieces[KING]) & !us.attacks[PAWN]);
+    some(term!("threats.overloaded"), once & pieces);
+    let others = (pieces | them.pieces[KING]) & !us.attacks[PAWN];
+    some(term!("threats.push"), after_pushes(view) & others);
 }
 
 /// Attacks of pawns after a push to a safe square.
@@ -55,9 +41,6 @@ fn after_pushes(view: &View) -> u64 {
     pawn_attacks((once | twice) & safe)
 }
 
-const SPACE_RESTRICTED: Row<0> = row("space.restricted");
-const SPACE_CENTRE: Row<0> = row("space.centre");
-
 /// Files c to f, ranks 2 to 4.
 const SPACE_AREA: u64 = 0x3c3c_3c00;
 
@@ -65,33 +48,19 @@ pub fn space(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let restricted = them.attacked & !them.twice & !them.attacks[PAWN] & us.attacked;
     let centre = SPACE_AREA & !us.pieces[PAWN] & !them.attacks[PAWN];
-    for (term, set) in [(SPACE_RESTRICTED, restricted), (SPACE_CENTRE, centre)] {
-        if set != 0 {
-            add(term.at([]), number(set));
-        }
-    }
+    add(term!("space.restricted"), number(restricted));
+    add(term!("space.centre"), number(centre));
 }
 
-const COMPLEXITY_PAWNS: Row<0> = row("complexity.pawns");
-const COMPLEXITY_FLANKS: Row<0> = row("complexity.flanks");
-const COMPLEXITY_ENDING: Row<0> = row("complexity.ending");
-const COMPLEXITY_CONSTANT: Row<0> = row("complexity.constant");
+const QUEENSIDE: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 
-const COMPLEXITY_QUEENSIDE: u64 = 0x0f0f_0f0f_0f0f_0f0f;
-
-pub fn complexity(board: &Board, sink: &mut impl Sink) {
+pub fn complexity(board: &Board, add: &mut impl FnMut(Term, i32)) {
     let [white, black] = &board.pieces;
     let pawns = white[PAWN] | black[PAWN];
     let pieces = (KNIGHT..=QUEEN).fold(0, |all, role| all | white[role] | black[role]);
-    let flanks = pawns & COMPLEXITY_QUEENSIDE != 0 && pawns & !COMPLEXITY_QUEENSIDE != 0;
-    for (row, count) in [
-        (COMPLEXITY_PAWNS, number(pawns)),
-        (COMPLEXITY_FLANKS, i32::from(flanks)),
-        (COMPLEXITY_ENDING, i32::from(pieces == 0)),
-        (COMPLEXITY_CONSTANT, 1),
-    ] {
-        if count != 0 {
-            sink.add(row.at([]), Color::White, count);
-        }
-    }
+    let flanks = pawns & QUEENSIDE != 0 && pawns & !QUEENSIDE != 0;
+    add(term!("complexity.pawns"), number(pawns));
+    add(term!("complexity.flanks"), i32::from(flanks));
+    add(term!("complexity.ending"), i32::from(pieces == 0));
+    add(term!("complexity.constant"), 1);
 }

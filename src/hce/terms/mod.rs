@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use shakmaty::{Role, Square};
 
+use super::EvaluationPart;
 use crate::terms::{Kind, TermEntry, TermList};
 
 /// Number of terms without the tempo, which is one untapered weight.
@@ -50,13 +51,22 @@ pub(super) struct Row<const AXES: usize> {
     lens: [usize; AXES],
 }
 
-/// The group of a name, for constants: a misspelt name does not compile.
-pub(super) const fn row<const AXES: usize>(name: &str) -> Row<AXES> {
+/// The number of a group, by its name.
+const fn named(name: &str) -> usize {
     let mut i = 0;
     while !same(GROUPS[i].name, name) {
         i += 1;
     }
-    assert!(GROUPS[i].axes.len() == AXES, "the group has another number of axes");
+    i
+}
+
+/// The number of a group's axes.
+pub(super) const fn axes(name: &str) -> usize {
+    GROUPS[named(name)].axes.len()
+}
+
+pub(super) const fn row<const AXES: usize>(name: &str) -> Row<AXES> {
+    let i = named(name);
     let mut lens = [0; AXES];
     let mut axis = 0;
     while axis < AXES {
@@ -87,8 +97,16 @@ impl<const AXES: usize> Row<AXES> {
     }
 }
 
-const MATERIAL: Row<1> = row("material");
-const PSQT: Row<2> = row("psqt");
+/// The term of a group at its places on the axes. A misspelt name does not compile.
+macro_rules! term {
+    ($name:literal $(, $place:expr)*) => {{
+        use $crate::hce::terms::{Row, axes, row};
+        const ROW: Row<{ axes($name) }> = row($name);
+        ROW.at([$($place),*])
+    }};
+}
+
+pub(super) use term;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term(u16);
@@ -96,12 +114,12 @@ pub struct Term(u16);
 impl Term {
     /// The count of a role's pieces of a side; None for the king.
     pub fn material(role: Role) -> Option<Term> {
-        (role != Role::King).then(|| MATERIAL.at([role as usize - 1]))
+        (role != Role::King).then(|| term!("material", role as usize - 1))
     }
 
     /// A piece on a square, both from its own side's point of view.
     pub fn psqt(role: Role, square: Square) -> Term {
-        PSQT.at([role as usize - 1, square as usize])
+        term!("psqt", role as usize - 1, square as usize)
     }
 
     /// Converts from a number; None from [`TERMS`] on.
@@ -273,48 +291,6 @@ impl Group {
 
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-/// A part of the evaluation, skipped if none of its terms is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EvaluationPart {
-    Material,
-    Psqt,
-    Mobility,
-    Pawns,
-    Passed,
-    Knights,
-    Bishops,
-    Rooks,
-    Queens,
-    Threats,
-    Space,
-    King,
-    Safety,
-    Complexity,
-}
-
-impl EvaluationPart {
-    /// The part that counts a group, by its name.
-    fn of(name: &str) -> EvaluationPart {
-        match name.split('.').next().unwrap_or_default() {
-            "material" => EvaluationPart::Material,
-            "psqt" => EvaluationPart::Psqt,
-            "mobility" => EvaluationPart::Mobility,
-            "pawns" if name.starts_with("pawns.passed") => EvaluationPart::Passed,
-            "pawns" => EvaluationPart::Pawns,
-            "knights" => EvaluationPart::Knights,
-            "bishops" => EvaluationPart::Bishops,
-            "rooks" => EvaluationPart::Rooks,
-            "queens" => EvaluationPart::Queens,
-            "threats" => EvaluationPart::Threats,
-            "space" => EvaluationPart::Space,
-            "king" if name.starts_with("king.safety") => EvaluationPart::Safety,
-            "king" => EvaluationPart::King,
-            "complexity" => EvaluationPart::Complexity,
-            _ => unreachable!("{name} is of no part"),
-        }
     }
 }
 
