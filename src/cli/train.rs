@@ -9,7 +9,9 @@ use super::options::Place;
 use super::terminal::Terminal;
 use super::{cluster, out};
 use crate::config::Config;
+use crate::data_file::are_few_for_nets;
 use crate::digits::grouped;
+use crate::export::Provenance;
 use crate::report::{Table, wrap};
 use crate::run::folder::{self, RunFolder};
 use crate::run::train::{FinishedRun, RunContext, RunResult, begin, join, resume};
@@ -141,11 +143,17 @@ fn text(finished: &FinishedRun) -> String {
         vec!["export", &run, "-o", "terms.h"],
     ];
     let (config, more) = (file(folder::CONFIG), format!("{run}-more"));
+    let longer;
     match made {
         RunResult::Net(written, _) if written.unlearnt.is_some() => {
+            let Provenance { data, positions, .. } = &written.exported.manifest.provenance;
+            longer = format!("schedule.positions={}", 10 * positions.unwrap_or_default());
             let play = "data selfplay --engine stockfish --games 1500 --nodes 2000 -o more.vf";
             let train = ["train", &config, "--set", "data.files=[\"more.vf\"]", "--out", &more];
-            next = vec![play.split(' ').collect(), train.to_vec()];
+            next = match are_few_for_nets(data) {
+                true => vec![play.split(' ').collect(), train.to_vec()],
+                false => vec![vec!["train", "--resume", &run, "--set", &longer]],
+            };
         }
         RunResult::Net(..) => next[2] = vec!["export", &run, "--snippet", "c", "-o", "nnue.h"],
         // Nothing but the engine can play with its terms.

@@ -40,7 +40,7 @@ fn board(title: &str, square: impl Fn(usize) -> Markup) -> Markup {
                 text.edge x="7" y=((7 - rank) * CELL + 25) text-anchor="middle" { (rank + 1) }
             }
             @for (file, name) in ('a'..='h').enumerate() {
-                text.edge x=(EDGE + file * CELL + 20) y=(8 * CELL + 14) text-anchor="middle" {
+                text.edge x=(EDGE + file * CELL + 20) y=(8 * CELL + 12) text-anchor="middle" {
                     (name)
                 }
             }
@@ -57,7 +57,7 @@ pub fn whole(value: f64) -> String {
 /// Style rules of boards.
 pub(super) fn style() -> String {
     format!(
-        ".squares text {{ font: 12px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }}\n\
+        ".squares text {{ font: 13px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }}\n\
          {}.squares .edge {{ fill: var(--soft); }}\n",
         css()
     )

@@ -35,15 +35,15 @@ h2 { font-size: 1.2rem; margin: 2.4rem 0 .4rem; padding-top: .5rem;
   border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 1.4rem 0 .2rem; }
 p { margin: .3rem 0; max-width: 52rem; } a { color: inherit; }
-.soft:not(text) { color: var(--soft); font-size: .9rem; }
+.soft:not(text) { color: var(--soft); } p.soft, li.soft { font-size: .9rem; }
 nav { margin: .8rem 0; font-size: .9rem; } nav a { display: inline-block; max-width: 100%;
   margin-right: 1rem; overflow-wrap: anywhere; }
 ul.names { list-style: none; padding: 0; margin: .6rem 0; max-width: 52rem; }
 .wide { overflow-x: auto; background: linear-gradient(90deg, var(--paper) 40%, transparent) 0 0,
   linear-gradient(270deg, var(--paper) 40%, transparent) 100% 0,
-  linear-gradient(90deg, var(--soft), transparent) 0 0,
-  linear-gradient(270deg, var(--soft), transparent) 100% 0;
-  background-size: 2rem 100%, 2rem 100%, .7rem 100%, .7rem 100%; background-repeat: no-repeat;
+  linear-gradient(90deg, var(--line), transparent) 0 0,
+  linear-gradient(270deg, var(--line), transparent) 100% 0;
+  background-size: 2rem 100%, 2rem 100%, 1rem 100%, 1rem 100%; background-repeat: no-repeat;
   background-attachment: local, local, scroll, scroll; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
 td, th { padding: .15rem 1.1rem .15rem 0; text-align: right; white-space: nowrap; }
@@ -60,7 +60,7 @@ svg { width: 100%; height: auto; display: block; margin-top: .3rem; }
 .squares { grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); }
 .square svg { max-width: 20rem; } .board svg { max-width: 17rem; }
 .boards { display: grid; gap: 0 1.2rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); }
+  grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); }
 .legend { display: flex; flex-wrap: wrap; gap: 0 1rem; font-size: .85rem; margin-top: .2rem; }
 .legend span::before { content: ''; display: inline-block; width: 1.1rem; height: .22rem;
   margin-right: .35rem; vertical-align: middle; background: var(--c); }

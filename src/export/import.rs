@@ -32,7 +32,7 @@ pub enum ImportError {
     Net(#[from] NetError),
     #[error("the checkpoint says {key} = {value:?}, expected {expected}")]
     Fact { key: &'static str, value: String, expected: String },
-    #[error("invalid net: {0}")]
+    #[error(transparent)]
     ImpossibleNet(#[from] ImpossibleNet),
     #[error("the checkpoint ends within {at}; is the file complete?")]
     Truncated { at: String },
@@ -166,7 +166,11 @@ fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), 
     let biases = take(id(net, ArrayKind::AccumulatorBias))?;
     let mut net = net.with_hidden(biases.len());
     net.inputs.factorised = factorised;
-    let net = possible(net)?;
+    let shape = net.to_string();
+    let net = possible(net).map_err(|error| match factorised {
+        true => ImportError::More { ids: "l0f".to_string(), shape },
+        false => error.into(),
+    })?;
     let mut weights = Weights::default();
     for array in net.arrays() {
         let id = id(&net, array.part);

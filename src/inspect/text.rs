@@ -139,7 +139,7 @@ impl Inspection {
                 _ => html! {},
             };
             let body = html! {
-                p { (part.about) }
+                p.soft { (part.about) }
                 (part.table.markup())
                 (picture)
             };
@@ -153,7 +153,7 @@ impl Inspection {
             return html! {};
         }
         html! {
-            p {
+            p.soft {
                 "Weights of the neurons with the most use, a pixel a square, rank 8 at the top: \
                  pawn to king of the own side above, of the other side below. Blue is positive, \
                  orange negative, each neuron on its own scale."
@@ -175,12 +175,11 @@ impl Inspection {
 
     fn square_boards(&self) -> Markup {
         html! {
-            p { "Mean value by square in centipawns, seen by the piece's owner." }
-            @for squares in &self.squares {
-                h3 { (squares.role) }
-                div.boards {
-                    (values("middlegame", &squares.middlegame))
-                    (values("endgame", &squares.endgame))
+            p.soft { "Mean value by square in centipawns, seen by the piece's owner." }
+            div.boards {
+                @for squares in &self.squares {
+                    (values(&format!("{}, middlegame", squares.role), &squares.middlegame))
+                    (values(&format!("{}, endgame", squares.role), &squares.endgame))
                 }
             }
         }

@@ -12,7 +12,7 @@ const MOST_HIDDEN: usize = 1 << 16;
 
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
-    #[error("invalid net: {0}")]
+    #[error(transparent)]
     ImpossibleNet(#[from] ImpossibleNet),
     #[error("{name} is {value}, expected 1 to {max}", max = super::MAX_SCALE)]
     Scale { name: &'static str, value: i32 },
@@ -56,8 +56,10 @@ impl Net {
             return Err(NetError::Other(other));
         }
         let size = bytes.len();
-        let hidden = hidden(size, &net, head)
-            .ok_or_else(|| NetError::Size { size, nearest: nearest(size, &net, head) })?;
+        let hidden = hidden(size, &net, head).ok_or_else(|| match raw_hidden(size, &net) {
+            Some(_) => NetError::Other("it is bullet's raw.bin; convert it with `nnuance export`"),
+            None => NetError::Size { size, nearest: nearest(size, &net, head) },
+        })?;
         let net = net.with_hidden(hidden);
         let (mut rest, padding) = bytes.split_at(payload(&net, head));
         let filled = if padding.iter().eq(PADDING.iter().cycle().take(padding.len())) {

@@ -344,7 +344,10 @@ impl DeepComparison {
     }
 
     pub fn phase_legend(&self) -> String {
-        format!("Difference: the loss minus that of {}.", self.reference)
+        format!(
+            "Difference: the loss minus that of {}. Phase: minor pieces 1, rooks 2, queens 4.",
+            self.reference
+        )
     }
 
     pub fn phase_table(&self) -> Table {
@@ -363,8 +366,8 @@ impl DeepComparison {
         let mut table = Table::titled(&[
             "<integers less floats",
             "mean, cp",
-            "99.9 %",
-            "largest",
+            "99.9 %, cp",
+            "largest, cp",
             "loss",
             "± 95 %",
         ]);

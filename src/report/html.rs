@@ -24,8 +24,8 @@ pub struct Run {
     pub state: String,
 }
 
-/// The comparison with full names.
-pub fn comparison(comparison: &Comparison, names: &[(String, &'static str)]) -> Section {
+/// The comparison, with what each name is.
+pub fn comparison(comparison: &Comparison, names: &[(String, String)]) -> Section {
     let body = html! {
         (comparison.table(true).markup())
         ul.names { @for (name, what) in names { li.soft { b { (name) } ": " (what) } } }
@@ -96,18 +96,24 @@ pub fn quantising(deep: &DeepComparison) -> Section {
 }
 
 impl Run {
-    /// The validation loss and the training loss at its best row.
-    fn losses(&self) -> Vec<(String, String)> {
+    /// The validation loss and the training loss at its best row, and the length.
+    fn training(&self) -> Vec<(String, String)> {
         let best = self.best();
         let cell = |of: fn(&Row) -> Option<f64>| {
             let row = best?;
             Some(format!("{} at step {}", loss(of(row)?), grouped(row.step)))
         };
-        let losses = [
+        let length = self.rows.last().map(|row| {
+            let length = [grouped(row.step) + " steps", grouped(row.positions) + " positions"];
+            let state = Some(self.state.clone()).filter(|state| !state.is_empty());
+            length.into_iter().chain(state).collect::<Vec<_>>().join(", ")
+        });
+        let facts = [
             ("validation loss", cell(|row| row.held_out_loss)),
             ("training loss", cell(|row| row.train_loss)),
+            ("trained", length),
         ];
-        losses.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
+        facts.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
     }
 
     /// The row with the lowest validation loss.
@@ -130,7 +136,7 @@ impl Run {
     }
 }
 
-/// The losses of all runs side by side, and their curves over common axes.
+/// The losses of several runs side by side, and their curves over common axes.
 pub fn curves(runs: &[Run]) -> Section {
     let mut table = Table::titled(&[
         "<run",
@@ -157,13 +163,13 @@ pub fn curves(runs: &[Run]) -> Section {
             run.state.clone(),
         ]);
     }
-    let prefix =
-        |run: &Run| if runs.len() == 1 { String::new() } else { format!("{}, ", run.name) };
+    let several = runs.len() > 1;
+    let named = |text: String| if several { text } else { String::new() };
     let each = |of: fn(&Row) -> Option<f64>| -> Vec<Line> {
-        runs.iter().enumerate().map(|(i, run)| run.line(run.name.clone(), i, of)).collect()
+        runs.iter().enumerate().map(|(i, run)| run.line(named(run.name.clone()), i, of)).collect()
     };
     let losses = runs.iter().enumerate().flat_map(|(i, run)| {
-        let name = |what: &str| prefix(run) + what;
+        let name = |what: &str| named(format!("{}, ", run.name)) + what;
         let training = run.line(name("training"), i, |row| row.train_loss);
         let validation = run.line(name("validation"), i, |row| row.held_out_loss);
         [validation, Line { dashed: true, ..training }]
@@ -184,20 +190,25 @@ pub fn curves(runs: &[Run]) -> Section {
         .filter(|(.., lines)| lines.iter().any(|line: &Line| !line.points.is_empty()))
         .map(|(title, about, y, lines)| picture(title, about, "positions", y, lines))
         .collect();
-    let body = html! { (table.markup()) div.figures { @for picture in drawn { (picture) } } };
+    let body = html! {
+        @if several { (table.markup()) }
+        div.figures { @for picture in drawn { (picture) } }
+    };
     Section::new("Training", body)
 }
 
-/// Facts of each run.
-pub fn head(runs: &[Run]) -> Markup {
+/// Facts of each run, the model first. The losses of several are in [`curves`].
+pub fn facts(runs: &[Run]) -> Markup {
     html! {
         @for run in runs {
+            @let (model, data) = run.about.split_at(1);
+            @let training = if runs.len() > 1 { Vec::new() } else { run.training() };
             @if runs.len() > 1 { h3 { (run.name) } }
-            div.wide { table.facts {
-                @for (fact, value) in run.about.iter().chain(&run.losses()) {
+            table.facts {
+                @for (fact, value) in model.iter().chain(&training).chain(data) {
                     tr { td.left.soft { (fact) } td.left { (value) } }
                 }
-            } }
+            }
         }
     }
 }
@@ -228,7 +239,10 @@ pub fn settings(runs: &[Run]) -> Section {
     };
     let body = html! {
         @if !differ.is_empty() { h3 { "Differences" } (keyed(runs, &differ)) }
-        details { summary { "Equal keys of the configs" } (keyed(&runs[..1], &same)) }
+        details {
+            summary { (if runs.len() > 1 { "Equal keys" } else { "All keys" }) }
+            (keyed(&runs[..1], &same))
+        }
     };
     Section::new("Settings", body)
 }

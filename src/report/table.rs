@@ -66,7 +66,7 @@ impl Table {
             div.wide {
                 table {
                     tr { @for (i, (title, _)) in self.header.iter().enumerate() {
-                        th class=[class(i)] { (title) }
+                        th class=[class(i)] { (title.replace(" %", "\u{a0}%")) }
                     } }
                     @for row in &self.rows {
                         tr { @for (i, cell) in row.iter().enumerate() {

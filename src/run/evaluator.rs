@@ -127,11 +127,11 @@ impl Evaluator {
             format!("cannot read {name} (and it is none of the built-in {BUILT_IN})")
         })?;
         let opened = match kind_of(&bytes) {
-            FileKind::Weights => of_weights(&bytes, path, place),
-            FileKind::Json => of_json(&bytes),
+            FileKind::Weights => of_weights(&bytes, path, place).with_context(|| name.to_string()),
+            FileKind::Json => of_json(&bytes).with_context(|| name.to_string()),
             FileKind::Other => of_net(path, listener),
         };
-        let (recipe, form, fitted) = opened.with_context(|| name.to_string())?;
+        let (recipe, form, fitted) = opened?;
         Ok(Self {
             name: short_name(path),
             given,

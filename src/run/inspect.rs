@@ -14,10 +14,10 @@ use crate::loader::{Plan, PositionSet};
 use crate::progress::{Progress, SilentProgress};
 use crate::sample::Sample;
 
-/// Sections of a report about the net of a run.
+/// Sections of a report about the net of a run, whose name may be left out.
 pub fn sections(
     net: &str,
-    name: &str,
+    name: Option<&str>,
     samples: &[Sample],
     explained: usize,
     listener: &dyn Progress,
@@ -31,10 +31,9 @@ pub fn sections(
         Some(_) => ", without its base",
         None => "",
     };
+    let of = name.map_or(String::new(), |name| format!(" of {name}"));
     let mut sections = inspection.pictures();
-    for section in &mut sections {
-        section.title = format!("{} of {name}{alone}", section.title);
-    }
+    sections.iter_mut().for_each(|section| section.title += &format!("{of}{alone}"));
     Ok(sections)
 }
 

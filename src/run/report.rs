@@ -78,7 +78,7 @@ impl Page {
         listener: &dyn Progress,
     ) -> Result<Self> {
         ensure!(!samples.is_empty(), "no game was held out");
-        let head = head(runs, &evaluators);
+        let (pages, warnings) = described(runs, &evaluators);
         if samples.iter().all(|sample| sample.score.is_some())
             && !evaluators.iter().any(Evaluator::needs_scores)
         {
@@ -98,11 +98,16 @@ impl Page {
         let counter = listener.count(None, "comparing");
         let quantising = measured.quantising()?;
         let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
-        let names: Vec<(String, &str)> =
-            left.map(|(at, one)| (one.name.clone(), evaluators[at].describe())).collect();
+        let mut names: Vec<(String, String)> = left
+            .map(|(at, one)| (one.name.clone(), evaluators[at].describe().to_string()))
+            .collect();
+        for (name, what) in names.iter_mut().filter(|_| runs.len() > 1) {
+            let run = runs.iter().find(|run| run.page.name == *name);
+            let net = run.and_then(|run| run.recipe.architecture());
+            what.extend(net.map(|net| format!(", {net}")));
+        }
         let deep = DeepComparison { quantising, ..measured.deep(BOARDS)? };
         drop(counter);
-        let pages: Vec<Run> = runs.iter().map(|run| run.page.clone()).collect();
         let mut sections = vec![
             page::comparison(&deep.comparison, &names),
             page::curves(&pages),
@@ -115,12 +120,21 @@ impl Page {
         }
         for run in runs.iter().filter(|run| run.recipe.config.is_net()) {
             if let Some(best) = run.file(folder::BEST) {
-                let (name, samples) = (&run.page.name, &measured.samples);
+                let name = Some(&run.page.name[..]).filter(|_| runs.len() > 1);
+                let samples = &measured.samples;
                 sections.extend(inspect::sections(&best, name, samples, explained, listener)?);
             }
         }
         sections.push(page::settings(&pages));
-        let lead = html! { (head) p { (deep.comparison.head()) } };
+        let facts = page::facts(&pages);
+        let basis = html! { p { (deep.comparison.head()) } };
+        let lead = match runs.len() {
+            1 => html! { (warnings) (facts) (basis) },
+            _ => {
+                sections.insert(1, Section::new("Runs", facts));
+                html! { (warnings) (basis) }
+            }
+        };
         Ok(Self { title: title(runs), lead, sections })
     }
 
@@ -163,10 +177,11 @@ pub fn of_ended(
         }
     };
     let page = compared().unwrap_or_else(|error| {
-        let pages = [runs[0].page.clone()];
         let evaluators = open(&runs, &[], place, listener).unwrap_or_default();
+        let (pages, warnings) = described(&runs, &evaluators);
         let lead = html! {
-            (head(&runs, &evaluators))
+            (warnings)
+            (page::facts(&pages))
             p { "There is no comparison: " (format!("{error:#}")) "." }
         };
         let sections = vec![page::curves(&pages), page::settings(&pages)];
@@ -176,8 +191,8 @@ pub fn of_ended(
     Ok(output)
 }
 
-/// Facts about runs and the values of pieces in their evaluations; before them why one is worthless.
-fn head(runs: &[ShownRun], evaluators: &[Evaluator]) -> Markup {
+/// Runs with the values of pieces in their evaluations, and warnings why one is worthless.
+fn described(runs: &[ShownRun], evaluators: &[Evaluator]) -> (Vec<Run>, Markup) {
     let (mut pages, mut warnings) = (Vec::new(), Vec::new());
     for run in runs {
         let mut page = run.page.clone();
@@ -190,7 +205,7 @@ fn head(runs: &[ShownRun], evaluators: &[Evaluator]) -> Markup {
         warnings.extend(why.map(|why| format!("{}: {why}", page.name)));
         pages.push(page);
     }
-    html! { @for warning in warnings { p { b { (warning) } } } (page::head(&pages)) }
+    (pages, html! { @for warning in warnings { p { b { (warning) } } } })
 }
 
 fn title(runs: &[ShownRun]) -> String {

@@ -117,7 +117,7 @@ fn text_and_page_are_whole() {
         ..Run::default()
     };
     let runs = [run("a & b", "8"), run("other", "16")];
-    let names = [("good".to_string(), "a net in floats")];
+    let names = [("good".to_string(), "a net in floats".to_string())];
     let sections = [
         html::comparison(&deep.comparison, &names),
         html::curves(&runs),
