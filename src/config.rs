@@ -8,8 +8,10 @@ pub use read::ConfigError;
 pub(crate) use resolve::{LEAST_SCALE, MOST_SCALE};
 pub use sections::{
     BatchSize, ConfigFile, Data, EarlierLength, Net, Objective, Optimizer, Schedule, Source,
-    StartSize, Target, Terms, Traces, WholeData,
+    StartSize, Target, Terms, Traces,
 };
+
+use std::ops::Deref;
 
 use crate::architecture::Architecture;
 use crate::format::Format;
@@ -43,22 +45,22 @@ const WIDE: usize = 128;
 /// Passes over the data from which on a search for pairs pays off.
 const PASSES: u64 = 2;
 
-/// A config, checked and complete but for what depends on the number of positions.
+/// A config, checked and complete but for what depends on the number of positions. It has the keys
+/// of its file, with all defaults.
 #[derive(Clone, Debug)]
 pub struct Config {
-    text: String,
-    pub seed: u64,
-    pub data: Data,
-    pub model: Model,
-    pub target: Target,
-    pub schedule: Schedule,
+    file: ConfigFile,
+    /// None for handcrafted terms.
+    architecture: Option<Architecture>,
+    /// Scales of the exported net.
+    pub scales: Scales,
+    /// Number format of fused operations on the processor.
+    pub precision: Precision,
     pub optimizer: Settings,
     /// Learning rate; unused by methods without one.
     pub learning_rate: Stages,
     /// Positions per step; none where a step takes all data.
     pub batch: Option<usize>,
-    /// Positions that stay together from pass to pass; 0: none do.
-    pub chunk: usize,
     /// Share of the held-out games that is kept for the test.
     pub test: TestShare,
     /// Centipawns per logit of the model.
@@ -71,91 +73,39 @@ pub struct Config {
     pub sources: Vec<DataSource>,
 }
 
-#[derive(Clone, Debug)]
-pub enum Model {
-    Net(Box<NetModel>),
-    Terms(Terms),
-    Traces(Traces),
-}
+impl Deref for Config {
+    type Target = ConfigFile;
 
-/// Net of a config; see [`Net`] for the fields.
-#[derive(Clone, Debug)]
-pub struct NetModel {
-    pub architecture: Architecture,
-    pub start: Option<String>,
-    /// Factors of the random starting weights of each feature set.
-    pub start_sizes: Vec<f64>,
-    pub base: Option<String>,
-    pub tune_base: bool,
-    pub precision: Precision,
-    /// Scales of the exported net.
-    pub scales: Scales,
-    pub has_qa: bool,
-}
-
-impl PartialEq for Config {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+    fn deref(&self) -> &ConfigFile {
+        &self.file
     }
 }
 
 impl Config {
     /// The text of the complete config, after [`RUN_HEADER`]; it starts the same run again.
     pub fn to_toml(&self) -> String {
-        RUN_HEADER.to_string() + &self.text
-    }
-
-    /// The complete config as files have it.
-    pub fn file(&self) -> ConfigFile {
-        toml::from_str(&self.text).expect("a complete config reads back")
+        RUN_HEADER.to_string() + &toml::to_string(&self.file).expect("a config has a TOML form")
     }
 
     /// The config with some values changed, checked again.
     pub fn with(&self, change: impl FnOnce(&mut ConfigFile)) -> Result<Self, ConfigError> {
-        let mut file = self.file();
+        let mut file = self.file.clone();
         change(&mut file);
         Self::resolve(file)
     }
 
     /// The net; none for handcrafted terms.
-    pub fn net(&self) -> Option<&NetModel> {
-        match &self.model {
-            Model::Net(net) => Some(net),
-            Model::Terms(_) | Model::Traces(_) => None,
-        }
-    }
-
     pub fn architecture(&self) -> Option<&Architecture> {
-        self.net().map(|net| &net.architecture)
+        self.architecture.as_ref()
     }
 
     pub fn is_net(&self) -> bool {
-        self.net().is_some()
-    }
-
-    /// Starting weights, where the config names some.
-    pub fn start(&self) -> Option<&str> {
-        match &self.model {
-            Model::Net(net) => net.start.as_deref(),
-            Model::Terms(terms) => terms.start.as_deref(),
-            Model::Traces(_) => None,
-        }
+        self.net.is_some()
     }
 
     /// Whether terms are trained together with a net.
     pub fn tunes_base(&self) -> bool {
-        self.net().is_some_and(|net| net.tune_base)
-    }
-
-    /// The scales of the run's net.
-    pub fn scales(&self) -> Scales {
-        let usual = Scales { scale: self.scale as i32, ..Scales::default() };
-        self.net().map_or(usual, |net| net.scales)
-    }
-
-    /// The precision of fused operations on the processor.
-    pub fn precision(&self) -> Precision {
-        self.net().map_or(Precision::F32, |net| net.precision)
+        self.net.as_ref().is_some_and(|net| net.tune_base)
     }
 
     /// Weight of results at the end of the run, with which its losses are measured.
@@ -171,11 +121,6 @@ impl Config {
             SourceTarget::new(WinRateModel { scale, ..win_rate }, source.wdl)
         };
         [win_rate.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
-    }
-
-    /// Whether there are validation positions; else there is no validation loss.
-    pub fn validates(&self) -> bool {
-        !self.data.validation.is_empty() || self.data.held_out > 0.0 && self.test.0 < 1.0
     }
 
     /// Whether the targets need scores; where there are several sources, those of any.
@@ -220,11 +165,7 @@ impl Config {
 
     /// Lengths of the run by unit, for data of `positions`.
     pub fn span(&self, positions: u64) -> Span {
-        let Schedule { epochs, positions: wanted, superbatches, .. } = self.schedule;
-        self.span_of(
-            &EarlierLength { epochs, positions: wanted, superbatches, until_step: 0 },
-            positions,
-        )
+        self.span_of(&self.schedule.length(), positions)
     }
 
     /// Earlier lengths of the run, each with the step up to which it was valid.
@@ -252,10 +193,18 @@ impl Config {
     }
 }
 
+impl Schedule {
+    /// The length of the run, as one that will be an earlier one.
+    pub fn length(&self) -> EarlierLength {
+        let &Self { epochs, positions, superbatches, .. } = self;
+        EarlierLength { epochs, positions, superbatches, until_step: 0 }
+    }
+}
+
 impl Data {
-    /// The key that names the files.
-    pub fn key_of_files(&self) -> &'static str {
-        if self.source.is_empty() { "data.files" } else { "data.source.files" }
+    /// Whether there are validation positions; else there is no validation loss.
+    pub fn validates(&self) -> bool {
+        !self.validation.is_empty() || self.held_out > 0.0 && self.test != Some(1.0)
     }
 
     /// All training files, in the order of the config.

@@ -90,7 +90,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut hidden = args.hidden;
     let net = match &args.net {
         Some(path) => {
-            let net = Config::read(path, &[])?.file().net;
+            let net = Config::read(path, &[])?.net.clone();
             let net = net.with_context(|| format!("{} is no config of a net", path.display()))?;
             if hidden.is_empty() {
                 hidden.push(net.hidden as u32);

@@ -49,17 +49,15 @@ impl Config {
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
         let sets: String = overrides.iter().map(|set| format!(" --set {set}")).collect();
         let with = if overrides.is_empty() { "" } else { " with" };
-        let wrong =
-            |reason: String| ConfigError(format!("{name}{with}{sets}: {}", reason.trim_end()));
+        let wrong = |reason: String| ConfigError(format!("{name}{with}{sets}: {reason}"));
         let file = match toml::from_str::<ConfigFile>(text) {
             Ok(file) if overrides.is_empty() => file,
             // The file's own errors come first. An override may only supply missing keys.
             Err(error) if overrides.is_empty() || !error.message().starts_with("missing field") => {
-                return Err(ConfigError(format!("{name}: {}", error.to_string().trim_end())));
+                return Err(ConfigError(format!("{name}: {}", reason(&error))));
             }
             _ => {
-                let mut table: Table =
-                    text.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+                let mut table: Table = text.parse().map_err(|error| wrong(reason(&error)))?;
                 for text in overrides {
                     set(&mut table, text).ok_or_else(|| {
                         ConfigError(format!(
@@ -67,11 +65,22 @@ impl Config {
                         ))
                     })?;
                 }
-                ConfigFile::deserialize(table).map_err(|error| wrong(error.to_string()))?
+                ConfigFile::deserialize(table).map_err(|error| wrong(reason(&error)))?
             }
         };
         Self::resolve(file).map_err(|error| wrong(error.0))
     }
+}
+
+/// Text of an error, with the brackets that a list lacks.
+fn reason(error: &toml::de::Error) -> String {
+    let (text, message) = (error.to_string(), error.message());
+    let found = message.strip_suffix(", expected a sequence");
+    let value =
+        found.and_then(|found| Some(found.strip_prefix("invalid type: ")?.split_once(' ')?.1));
+    let Some(value) = value else { return text.trim_end().to_string() };
+    let key = text.rsplit_once("in `").map_or("", |(_, key)| key.trim_end().trim_end_matches('`'));
+    format!("{key}|{value}|{text}")
 }
 
 /// Applies a `key=value` with a dotted key. A bare word is a string: `net.inputs=plain`.

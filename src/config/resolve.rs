@@ -1,8 +1,8 @@
 //! Checks a config and fills in its defaults, for all other parts.
 
 use super::{
-    BatchSize, Config, ConfigError, ConfigFile, MOST_POSITIONS, Model, Net, NetModel, Objective,
-    Optimizer, Source, StartSize, VERSION, WIDE, WholeData,
+    BatchSize, Config, ConfigError, ConfigFile, MOST_POSITIONS, Net, Objective, Optimizer, Source,
+    StartSize, VERSION, WIDE,
 };
 use crate::architecture::{
     Activation, Architecture, ArrayKind, Form, ImpossibleNet, Integer, MAX_ACTIVE,
@@ -39,119 +39,76 @@ const MOST_SOURCES: usize = 255;
 
 type Checked<T = ()> = Result<T, ConfigError>;
 
-/// Returns an error about a key unless a condition holds.
-fn require(holds: bool, key: &str, reason: &str) -> Checked {
-    if holds { Ok(()) } else { Err(ConfigError::of(key, reason)) }
-}
-
 impl Config {
-    /// Checks a config and fills in its defaults.
-    ///
-    /// # Errors
-    /// If a value cannot be used: the first such key.
+    /// Checks a config and fills in its defaults; an error names the first key that cannot be used.
     pub fn resolve(mut file: ConfigFile) -> Checked<Self> {
         if file.version != VERSION {
             let reason = format!("expected version {VERSION}, found {}", file.version);
             return Err(ConfigError::of("version", reason));
         }
-        let models = [file.net.is_some(), file.terms.is_some(), file.traces.is_some()];
-        let is_one = models.iter().filter(|it| **it).count() == 1;
-        require(is_one, "net", "expected exactly one of the sections [net], [terms] and [traces]")?;
         let is_net = file.net.is_some();
-
-        check_method(&file)?;
         let mut optimizer = file.optimizer.resolve(is_net);
-        let direct = optimizer.name.is_direct();
         // With moves each position comes with all its legal moves.
         let usual = match file.target.learn {
-            _ if direct => BatchSize::All(WholeData::All),
+            _ if optimizer.name.is_direct() => BatchSize::All,
             Objective::Moves => BatchSize::Positions(1024),
             _ => BatchSize::Positions(16_384),
         };
         let batch = file.schedule.batch.get_or_insert(usual).positions();
-        let separate = !file.data.validation.is_empty();
-        let test = file
-            .data
-            .test
-            .map_or(if separate { TestShare(1.0) } else { TestShare::DEFAULT }, TestShare);
-        let of_scores = file.target.score_scale.filter(|_| is_net).map(f64::round);
-        let scale = file.target.scale.or(of_scores).unwrap_or(Scales::default().scale.into());
-        let win_rate = WinRateModel {
-            scale: file.target.score_scale.unwrap_or(scale),
-            offset: file.target.score_offset.unwrap_or(0.0),
-        };
+        let usual = if file.data.validation.is_empty() { TestShare::DEFAULT.0 } else { 1.0 };
+        let test = TestShare(*file.data.test.get_or_insert(usual));
         check_numbers(&file, &optimizer, batch.unwrap_or(1) as u64)?;
-        check_data(&file, test)?;
-        check_schedule(&file, direct)?;
-        let loss = check_target(&file, optimizer.name)?;
+        check_keys(&file, optimizer.name)?;
         let format = format("data.format", file.data.format.as_deref())?;
         let sources = file.data.source.iter().map(|it| data_source(it, &file, format));
         let sources = sources.collect::<Checked<Vec<DataSource>>>()?;
 
-        let model = match (&mut file.net, &file.terms, &file.traces) {
-            (Some(net), ..) => {
-                let is_whole = scale.fract() == 0.0 && (1.0..=32_767.0).contains(&scale);
-                require(
-                    is_whole,
-                    "target.scale",
-                    "expected a whole number from 1 to 32767, the \
-                     net's SCALE",
-                )?;
-                let is_near = (scale / win_rate.scale - 1.0).abs() <= NEARLY;
-                require(
-                    file.target.scale.is_some() || is_near,
-                    "target.score_scale",
-                    "expected a whole number, the net's SCALE; set `target.scale` to the \
-                     centipawns per logit",
-                )?;
-                let model = net.resolve(scale as i32)?;
-                let batch = batch.unwrap_or(usize::MAX);
-                let usual = if batch < LARGE { CHUNK / 2 } else { CHUNK };
-                let is_large = model.architecture.inputs.is_large();
-                let usual = if is_large { 4 * usual } else { usual };
-                let chunk = file.data.chunk.unwrap_or(usual);
-                file.data.chunk = Some(if batch >= CHUNKS * chunk { chunk } else { 0 });
-                // A base evaluation has its own scale, known once it is opened.
-                if net.base.is_none() {
-                    file.target.scale = Some(scale);
-                }
-                fit_sets(&model, &mut optimizer);
-                if net.tune_base {
-                    // Terms are centipawns, some hundred times the weights of nets, and unbounded.
-                    for name in ["tempo", "terms"] {
-                        let layer = optimizer.layers.0.entry(name.into()).or_default();
-                        layer.clip.get_or_insert(0.0);
-                        layer.rate.get_or_insert(100.0);
-                    }
-                }
-                if net.psqt {
-                    // A queen's value exceeds the bound of weights that are multiplied.
-                    let layer = optimizer.layers.0.entry("psqt".into()).or_default();
-                    layer.clip.get_or_insert(0.0);
-                }
-                check_layers(&model.architecture, net.tune_base, &file.optimizer)?;
-                Model::Net(Box::new(model))
-            }
-            (_, Some(terms), _) => Model::Terms(terms.clone()),
-            (.., Some(traces)) => Model::Traces(traces.clone()),
-            (None, None, None) => unreachable!("one model is there"),
+        let target = &mut file.target;
+        let of_scores = target.score_scale.filter(|_| is_net).map(f64::round);
+        let scale = target.scale.or(of_scores).unwrap_or(Scales::default().scale.into());
+        let win_rate = WinRateModel {
+            scale: target.score_scale.unwrap_or(scale),
+            offset: target.score_offset.unwrap_or(0.0),
         };
-        if file.target.scale.is_some() {
-            file.target.score_scale = Some(win_rate.scale);
+        let loss = Loss {
+            shape: target.loss,
+            power: target.power.unwrap_or(Loss::SQUARED.power),
+            asymmetry: target.asymmetry.unwrap_or(0.0),
+        };
+        let (mut architecture, mut scales, mut precision) = Default::default();
+        if let Some(net) = &mut file.net {
+            if scale.fract() != 0.0 || !(1.0..=32_767.0).contains(&scale) {
+                let reason = "expected a whole number from 1 to 32767, the net's SCALE";
+                return Err(ConfigError::of("target.scale", reason));
+            }
+            if target.scale.is_none() && (scale / win_rate.scale - 1.0).abs() > NEARLY {
+                let reason = "expected a whole number, the net's SCALE; set `target.scale` to the \
+                              centipawns per logit";
+                return Err(ConfigError::of("target.score_scale", reason));
+            }
+            let (wanted, integers) = net.resolve(scale as i32)?;
+            let batch = batch.unwrap_or(usize::MAX);
+            let usual = if batch < LARGE { CHUNK / 2 } else { CHUNK };
+            let usual = if wanted.inputs.is_large() { 4 * usual } else { usual };
+            let chunk = file.data.chunk.unwrap_or(usual);
+            file.data.chunk = Some(if batch >= CHUNKS * chunk { chunk } else { 0 });
+            // A base evaluation has its own scale, known once it is opened.
+            if net.base.is_none() {
+                target.scale = Some(scale);
+            }
+            check_layers(&wanted, net.tune_base, &file.optimizer)?;
+            fit_layers(&wanted, integers, net, &mut optimizer);
+            (architecture, scales, precision) = (Some(wanted), integers, net.precision);
         }
-        file.data.test = Some(test.0);
-        let text = toml::to_string(&file).expect("a config has a TOML form");
-        let ConfigFile { seed, data, target, schedule, .. } = file;
+        if target.scale.is_some() {
+            target.score_scale = Some(win_rate.scale);
+        }
         Ok(Self {
-            text,
-            seed,
-            model,
-            learning_rate: schedule.learning_rate.clone().unwrap_or(Stages::constant(1.0)),
-            chunk: data.chunk.unwrap_or(0),
-            data,
-            target,
-            schedule,
+            architecture,
+            scales,
+            precision: precision.unwrap_or_default(),
             optimizer,
+            learning_rate: file.schedule.learning_rate.clone().unwrap_or(Stages::constant(1.0)),
             batch,
             test,
             scale,
@@ -159,25 +116,25 @@ impl Config {
             loss,
             format,
             sources,
+            file,
         })
     }
 }
 
 impl Net {
-    /// Resolves the model and writes its defaults into the section.
-    fn resolve(&mut self, scale: i32) -> Checked<NetModel> {
-        let sees_as_mover = self.inputs.point_of_view() == PointOfView::SideToMove;
-        let mirror = *self.mirror.get_or_insert(sees_as_mover);
-        let usual = if self.pairwise { Activation::CReLU } else { Activation::SCReLU };
-        let activation = *self.activation.get_or_insert(usual);
+    /// Writes the defaults of a net with this SCALE into the section.
+    fn resolve(&mut self, scale: i32) -> Checked<(Architecture, Scales)> {
         let form = Form {
             inputs: self.inputs,
             sets: self.sets.clone(),
-            mirror,
+            mirror: *self.mirror.get_or_insert(is_of_mover(self)),
             king_buckets: self.king_buckets.clone(),
             factorised: self.factorised,
             hidden: self.hidden,
-            activation,
+            activation: *self.activation.get_or_insert(match self.pairwise {
+                true => Activation::CReLU,
+                false => Activation::SCReLU,
+            }),
             pairwise: self.pairwise,
             head: self.head.clone(),
             skip: self.skip,
@@ -190,45 +147,35 @@ impl Net {
         let scales = Scales { qa, qb: self.qb, scale, head_format: self.head_format };
         net::Net::check(&architecture.merged(), scales)
             .map_err(|error| ConfigError::of("net.head_format", error))?;
-        if let StartSize::Sets(sizes) = &self.start_size {
-            let unknown = sizes.keys().find(|name| !self.sets.contains(name));
-            let reason =
-                |name| format!("this net has no set {name:?}; it has {}", self.sets.join(", "));
-            unknown.map_or(Ok(()), |name| Err(ConfigError::of("net.start_size", reason(name))))?;
+        if let StartSize::Sets(sizes) = &self.start_size
+            && let Some(name) = sizes.keys().find(|name| !self.sets.contains(name))
+        {
+            let reason = format!("this net has no set {name:?}; it has {}", self.sets.join(", "));
+            return Err(ConfigError::of("net.start_size", reason));
         }
-        let sizes = self.sets.iter().map(|set| self.start_size.of(set));
         let has_kernels = architecture.has_kernels();
         let narrow = architecture.is_deep() || architecture.hidden < WIDE || !has_kernels;
         let usual = if narrow { Precision::F32 } else { Precision::Mixed };
-        let precision = *self.precision.get_or_insert(usual);
-        require(
-            has_kernels || precision == Precision::F32,
-            "net.precision",
-            "the fused kernels do not support this net, so mixed precision is not available; use \
-             `\"f32\"`",
-        )?;
-        Ok(NetModel {
-            architecture,
-            start: self.start.clone(),
-            start_sizes: sizes.collect(),
-            base: self.base.clone(),
-            tune_base: self.tune_base,
-            precision,
-            scales,
-            has_qa: self.qa.is_some(),
-        })
+        if *self.precision.get_or_insert(usual) != Precision::F32 && !has_kernels {
+            let reason = "the fused kernels do not support this net, so mixed precision is not \
+                          available; use `\"f32\"`";
+            return Err(ConfigError::of("net.precision", reason));
+        }
+        Ok((architecture, scales))
     }
+}
+
+/// Whether a net evaluates from the point of view of the side to move.
+fn is_of_mover(net: &Net) -> bool {
+    net.inputs.point_of_view() == PointOfView::SideToMove
 }
 
 impl Optimizer {
     /// Resolves the optimiser with defaults that fit the model: weights of nets are clipped so that
     /// they quantise; handcrafted weights are centipawns without bounds. Used keys are completed.
     fn resolve(&mut self, is_net: bool) -> Settings {
-        let name = *self.name.get_or_insert(if is_net {
-            OptimizerName::AdamW
-        } else {
-            OptimizerName::Adam
-        });
+        let usual = if is_net { OptimizerName::AdamW } else { OptimizerName::Adam };
+        let name = *self.name.get_or_insert(usual);
         let usual = Settings::default_of(name);
         match name {
             OptimizerName::GaussNewton => _ = self.prior.get_or_insert(usual.prior),
@@ -251,48 +198,96 @@ impl Optimizer {
     }
 }
 
-/// Checks that the keys fit the method; only handcrafted terms have direct methods, which use all
-/// positions, end by themselves and have no learning rate.
-fn check_method(file: &ConfigFile) -> Checked {
-    let ConfigFile { data, optimizer, schedule, .. } = file;
-    let usual = if file.net.is_some() { OptimizerName::AdamW } else { OptimizerName::Adam };
-    let name = optimizer.name.unwrap_or(usual);
-    let direct = name.is_direct();
-    require(
-        !direct || file.net.is_none(),
-        "optimizer.name",
-        "this method is for handcrafted terms only; use another one for nets",
-    )?;
-    let of_batch = schedule.batch.and_then(BatchSize::positions);
-    let is_whole = schedule.batch.is_some() && of_batch.is_none();
-    require(
-        file.net.is_none() || !is_whole,
-        "schedule.batch",
-        "\"all\" is for handcrafted terms \
-         only; give a number of positions",
-    )?;
-    require(
-        direct || schedule.learning_rate.is_some(),
-        "schedule.learning_rate",
-        "give a number such as 0.001, or stages",
-    )?;
-    for (key, is_given, fits) in [
-        ("schedule.learning_rate", schedule.learning_rate.is_some(), !direct),
-        ("schedule.batch", of_batch.is_some(), !direct),
-        ("data.window", data.window.is_some(), !direct),
+/// Checks that the keys fit the method, the model and each other. Direct methods use all positions,
+/// end by themselves and have no learning rate.
+fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
+    let ConfigFile { data, net, terms, traces, target, optimizer, schedule, .. } = file;
+    let count = |given: [bool; 3]| given.iter().filter(|it| **it).count();
+    let models = count([net.is_some(), terms.is_some(), traces.is_some()]);
+    let length = [schedule.epochs.is_some(), schedule.positions.is_some()];
+    let lengths = count([length[0], length[1], schedule.superbatches.is_some()]);
+    let batch = schedule.batch.and_then(BatchSize::positions);
+    let (is_net, direct, gauss) =
+        (net.is_some(), name.is_direct(), name == OptimizerName::GaussNewton);
+    let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
+    let asymmetric = target.asymmetry.is_some_and(|it| it != 0.0);
+    let (level, squared) = (target.weights.is_level(), target.loss == LossShape::Squared);
+    for (key, fits) in [
+        ("schedule.learning_rate", !direct || schedule.learning_rate.is_none()),
+        ("schedule.batch", !direct || batch.is_none()),
+        ("data.window", !direct || data.window.is_none()),
         (
             "optimizer.bias_correction",
-            optimizer.bias_correction == Some(false),
-            name == OptimizerName::AdamW,
+            name == OptimizerName::AdamW || optimizer.bias_correction != Some(false),
         ),
-        ("optimizer.average_decay", optimizer.average_decay.is_some(), !direct),
-        ("optimizer.prior", optimizer.prior.is_some(), name == OptimizerName::GaussNewton),
-        ("optimizer.step", optimizer.step.is_some(), name == OptimizerName::LocalSearch),
+        ("optimizer.average_decay", !direct || optimizer.average_decay.is_none()),
+        ("optimizer.prior", gauss || optimizer.prior.is_none()),
+        ("optimizer.step", name == OptimizerName::LocalSearch || optimizer.step.is_none()),
     ] {
-        let reason = format!("{} does not have it; remove the key", name.text());
-        require(!is_given || fits, key, &reason)?;
+        if !fits {
+            let reason = format!("{} does not have it; remove the key", name.text());
+            return Err(ConfigError::of(key, reason));
+        }
     }
-    Ok(())
+    if let Some(key) = target.weights.invalid_key() {
+        let reason = "expected points in rising order with weights from 0, not all 0, such as \
+                      [[0, 0.2], [30, 1]]";
+        return Err(ConfigError::of(&format!("target.weights.{key}"), reason));
+    }
+    let (key, reason) = if models != 1 {
+        ("net", "expected exactly one of the sections [net], [terms] and [traces]")
+    } else if direct && is_net {
+        ("optimizer.name", "this method is for handcrafted terms only; use another one for nets")
+    } else if is_net && batch.is_none() {
+        ("schedule.batch", "\"all\" is for handcrafted terms only; give a number of positions")
+    } else if !direct && schedule.learning_rate.is_none() {
+        ("schedule.learning_rate", "give a number such as 0.001, or stages")
+    } else if data.files.is_empty() && data.source.is_empty() {
+        ("data.files", "no files are named; name them here, or in sources with [[data.source]]")
+    } else if !data.files.is_empty() && !data.source.is_empty() {
+        ("data.source", "files are named in `data.files` too; name all of them here")
+    } else if data.source.iter().any(|it| it.files.is_empty()) {
+        ("data.source.files", "a source names no file; name at least one")
+    } else if data.source.len() > MOST_SOURCES {
+        ("data.source", "expected at most 255 sources")
+    } else if !data.source.is_empty() && traces.is_some() {
+        ("data.source", "traces cannot have sources; name the files in `data.files`")
+    } else if !data.validation.is_empty() && data.test != Some(1.0) {
+        ("data.test", "with `data.validation` all held-out games are the test; remove this key")
+    } else if !is_net && data.chunk.is_some_and(|it| it > 0) {
+        ("data.chunk", "is for nets; remove the key")
+    } else if lengths > 1 || lengths == 0 && !direct {
+        ("schedule", "give one of `epochs`, `positions` and `superbatches`")
+    } else if schedule.patience.is_some() && !data.validates() {
+        ("schedule.patience", "no game validates; raise `data.held_out`, or remove `patience`")
+    } else if target.wdl.end().is_none() {
+        ("target.wdl", "its last value depends on the length of the run; give `every` as a share")
+    } else if target.power.is_some() && target.loss != LossShape::Power {
+        ("target.power", "goes with `loss = \"power\"`")
+    } else if asymmetric && !net.as_ref().is_some_and(is_of_mover) {
+        ("target.asymmetry", "is for nets with `inputs = \"perspective\"` or \"side-to-move\" only")
+    } else if gauss && !squared {
+        ("target.loss", "gauss-newton needs `loss = \"squared\"`; use another method for others")
+    } else if moves && !level {
+        ("target.weights", "is not for `learn = \"moves\"`")
+    } else if moves && (!squared || asymmetric) {
+        ("target.loss", "is not for `learn = \"moves\"`")
+    } else if traces.is_some() && !level {
+        ("target.weights", "traces have no positions; remove the key")
+    } else if target.force.is_some() && !moves {
+        ("target.force", "goes with `learn = \"moves\"`")
+    } else if traces.is_some() && !values {
+        ("target.learn", "traces cannot be searched; use `learn = \"values\"`")
+    } else if moves && name == OptimizerName::LocalSearch {
+        ("optimizer.name", "local-search cannot learn moves; gauss-newton can")
+    } else if net.as_ref().is_some_and(|net| net.tune_base && (!values || net.base.is_none())) {
+        ("net.tune_base", "needs `net.base`, and `target.learn = \"values\"`")
+    } else if !is_net && !optimizer.layers.is_empty() {
+        ("optimizer.layers", "is for nets only; remove the key")
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError::of(key, reason))
 }
 
 /// Bound of a number, and whether the bound itself is allowed.
@@ -385,135 +380,19 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
             (true, true) => format!(" to {high}"),
             (true, false) => format!(" to below {high}"),
         };
-        require(above && below, key, &format!("a number {low}{high}, found {value}"))?;
+        if !(above && below) {
+            return Err(ConfigError::of(key, format!("a number {low}{high}, found {value}")));
+        }
     }
     Ok(())
 }
 
-/// Checks the files, and that the model can use the data.
-fn check_data(file: &ConfigFile, test: TestShare) -> Checked {
-    let ConfigFile { data, net, .. } = file;
-    let (sources, key) = (&data.source, data.key_of_files());
-    let named = data.files.is_empty() != sources.is_empty();
-    for (holds, key, reason) in [
-        (
-            named,
-            key,
-            "no files are named; name them in `data.files`, or in sources with \
-             [[data.source]]",
-        ),
-        (
-            sources.iter().all(|it| !it.files.is_empty()),
-            key,
-            "a source names no file; name at \
-             least one",
-        ),
-        (sources.len() <= MOST_SOURCES, "data.source", "expected at most 255 sources"),
-        (
-            sources.is_empty() || file.traces.is_none(),
-            "data.source",
-            "traces cannot have sources; name the files in `data.files`",
-        ),
-        (
-            data.validation.is_empty() || test.0 == 1.0,
-            "data.test",
-            "with files in `data.validation` all held-out games are the test; remove this key",
-        ),
-        (net.is_some() || data.chunk.is_none_or(|it| it == 0), "data.chunk", "is for nets"),
-    ] {
-        require(holds, key, reason)?;
-    }
-    Ok(())
-}
-
-fn check_schedule(file: &ConfigFile, direct: bool) -> Checked {
-    let ConfigFile { data, schedule: plan, .. } = file;
-    let given = [plan.epochs.is_some(), plan.positions.is_some(), plan.superbatches.is_some()];
-    let given = given.iter().filter(|given| **given).count();
-    require(
-        given == 1 || given == 0 && direct,
-        "schedule",
-        "give one of `epochs`, `positions` and `superbatches`",
-    )?;
-    let validates =
-        !data.validation.is_empty() || data.held_out > 0.0 && data.test.is_none_or(|it| it < 1.0);
-    require(
-        plan.patience.is_none() || validates,
-        "schedule.patience",
-        "there are no validation games; raise `data.held_out`, or remove `patience`",
-    )
-}
-
-/// Checks the loss, the weights of positions and the objective.
-fn check_target(file: &ConfigFile, name: OptimizerName) -> Checked<Loss> {
-    let ConfigFile { target, net, traces, .. } = file;
-    let (shape, asymmetry) = (target.loss, target.asymmetry.unwrap_or(0.0));
-    let loss = Loss { shape, power: target.power.unwrap_or(Loss::SQUARED.power), asymmetry };
-    if let Some(key) = target.weights.invalid_key() {
-        let reason = "expected points in rising order with weights from 0, not all 0, such as [[0, 0.2], \
-             [30, 1]]";
-        return Err(ConfigError::of(&format!("target.weights.{key}"), reason));
-    }
-    let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
-    let level = target.weights.is_level();
-    let gauss = name == OptimizerName::GaussNewton;
-    let sees_as_mover =
-        net.as_ref().is_some_and(|net| net.inputs.point_of_view() == PointOfView::SideToMove);
-    for (holds, key, reason) in [
-        (
-            target.wdl.end().is_some(),
-            "target.wdl",
-            "the value at the end depends on the length of the run; give `every` as a share",
-        ),
-        (
-            target.power.is_none() || shape == LossShape::Power,
-            "target.power",
-            "goes with `loss = \"power\"`",
-        ),
-        (
-            asymmetry == 0.0 || sees_as_mover,
-            "target.asymmetry",
-            "is for nets with `inputs = \"perspective\"` or \"side-to-move\" only; remove the key",
-        ),
-        (
-            !gauss || shape == LossShape::Squared,
-            "target.loss",
-            "gauss-newton needs `loss = \"squared\"`; use another method for other losses",
-        ),
-        (!moves || level, "target.weights", "is not for `learn = \"moves\"`"),
-        (!moves || loss == Loss::SQUARED, "target.loss", "is not for `learn = \"moves\"`"),
-        (level || traces.is_none(), "target.weights", "traces have no positions; remove the key"),
-        (target.force.is_none() || moves, "target.force", "goes with `learn = \"moves\"`"),
-        (
-            values || traces.is_none(),
-            "target.learn",
-            "traces cannot be searched; use `learn = \"values\"`",
-        ),
-        (
-            !(moves && name == OptimizerName::LocalSearch),
-            "optimizer.name",
-            "local-search cannot learn moves; gauss-newton can",
-        ),
-        (
-            net.as_ref().is_none_or(|net| !net.tune_base || values && net.base.is_some()),
-            "net.tune_base",
-            "needs `net.base`, and `target.learn = \"values\"`",
-        ),
-        (
-            net.is_some() || file.optimizer.layers.is_empty(),
-            "optimizer.layers",
-            "is for nets only; remove the key",
-        ),
-    ] {
-        require(holds, key, reason)?;
-    }
-    Ok(loss)
-}
-
-/// Clips the weights of feature sets that are exported in i8, so that they quantise; a row and its
+/// Clips and learning rates of arrays that differ from those of the config, unless it gives them.
+///
+/// Weights of feature sets that are exported in i8 are clipped so that they quantise; a row and its
 /// factor are added, and each gets half of the range. Where rows repeat, clip and learning rate are
 /// smaller, so that the largest sum, and its largest change per step, are those of pieces.
-fn fit_sets(NetModel { architecture, scales, .. }: &NetModel, optimizer: &mut Settings) {
+fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer: &mut Settings) {
     for array in architecture.arrays() {
         let (ArrayKind::Rows(set) | ArrayKind::Factor(set)) = array.part else { continue };
         let inputs = &architecture.inputs;
@@ -534,20 +413,29 @@ fn fit_sets(NetModel { architecture, scales, .. }: &NetModel, optimizer: &mut Se
             optimizer.layers.0.entry(array.name).or_default().rate = Some(share);
         }
     }
+    // Terms are centipawns, some hundred times the weights of nets, and unbounded; a queen's value
+    // exceeds the bound of weights that are multiplied.
+    for (name, is_there, rate) in
+        [("tempo", net.tune_base, 100.0), ("terms", net.tune_base, 100.0), ("psqt", net.psqt, 1.0)]
+    {
+        if is_there {
+            let layer = optimizer.layers.0.entry(name.into()).or_default();
+            layer.clip.get_or_insert(0.0);
+            layer.rate.get_or_insert(rate);
+        }
+    }
 }
 
 /// Checks the arrays with a clip or learning rate of their own.
 fn check_layers(net: &Architecture, tune_base: bool, optimizer: &Optimizer) -> Checked {
-    let arrays = net.arrays();
-    let terms = if tune_base { &["tempo", "terms"][..] } else { &[] };
-    let names: Vec<&str> =
-        arrays.iter().map(|array| &array.name[..]).chain(terms.iter().copied()).collect();
-    for name in optimizer.layers.0.keys() {
-        let reason = format!("the net has no `{name}`; its arrays are {}", names.join(", "));
-        let is_there = names.iter().any(|array| stands_for(name, array));
-        require(is_there, "optimizer.layers", &reason)?;
+    let mut names: Vec<String> = net.arrays().into_iter().map(|array| array.name).collect();
+    if tune_base {
+        names.extend(["tempo", "terms"].map(String::from));
     }
-    Ok(())
+    let unknown = |name: &&String| !names.iter().any(|array| stands_for(name, array));
+    let Some(name) = optimizer.layers.0.keys().find(unknown) else { return Ok(()) };
+    let reason = format!("the net has no `{name}`; its arrays are {}", names.join(", "));
+    Err(ConfigError::of("optimizer.layers", reason))
 }
 
 fn data_source(

@@ -257,17 +257,13 @@ pub struct Schedule {
 
 /// Positions per step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number of positions, or \"all\"")]
+#[serde(expecting = "expected a number of positions, or \"all\"")]
 pub enum BatchSize {
-    Positions(usize),
-    All(WholeData),
-}
-
-/// The word for all data: a step is an epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum WholeData {
+    /// A step is an epoch.
     #[serde(rename = "all")]
     All,
+    #[serde(untagged)]
+    Positions(usize),
 }
 
 impl BatchSize {
@@ -275,7 +271,7 @@ impl BatchSize {
     pub fn positions(self) -> Option<usize> {
         match self {
             Self::Positions(positions) => Some(positions),
-            Self::All(_) => None,
+            Self::All => None,
         }
     }
 }

@@ -62,7 +62,7 @@ pub fn positions(
     listener: &dyn Progress,
 ) -> Result<Vec<Sample>> {
     match (given, recipe) {
-        (None, Some(recipe)) if recipe.config.validates() => {
+        (None, Some(recipe)) if recipe.config.data.validates() => {
             recipe.unchanged_validation()?;
             Ok(recipe::collect(&recipe::plan(&recipe.config), PositionSet::Validation, listener)?)
         }

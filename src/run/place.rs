@@ -59,7 +59,7 @@ impl Place {
             return Self { device: "flex".into(), ..self.clone() }.open_for(config);
         }
         let fused = choice.backend == Backend::Flex && !self.plain;
-        self.open(if fused { config.precision() } else { Precision::F32 })
+        self.open(if fused { config.precision } else { Precision::F32 })
     }
 
     fn level(&self) -> Result<Level> {

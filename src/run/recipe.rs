@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
-use crate::config::{Config, Model, Objective, Traces};
+use crate::config::{Config, Objective, Traces};
 use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
 use crate::hce::{HceEvaluator, HceWeights};
@@ -77,12 +77,13 @@ impl Recipe {
 
     /// The header entries of a file of weights.
     pub fn facts(&self) -> Result<BTreeMap<String, String>> {
-        let scale = ("scale".to_string(), self.config.scale.to_string());
-        let terms = |kind: &str| BTreeMap::from([("kind".to_string(), kind.to_string()), scale]);
-        let mut facts = match &self.config.model {
-            Model::Net(net) => export::facts(&net.architecture, net.scales),
-            Model::Terms(_) => terms("hce"),
-            Model::Traces(_) => terms("trace"),
+        let mut facts = match self.architecture() {
+            Some(net) => export::facts(net, self.config.scales),
+            None => {
+                let kind = if self.config.traces.is_some() { "trace" } else { "hce" };
+                let scale = self.config.scale.to_string();
+                BTreeMap::from([("kind".into(), kind.into()), ("scale".into(), scale)])
+            }
         };
         if let Some(list) = &self.term_list {
             facts.insert("term_list".into(), list.clone());
@@ -313,7 +314,7 @@ pub fn collect(
 
 /// Text of an engine's term list, if the config names one.
 pub fn term_list(config: &Config) -> Result<Option<String>> {
-    let Model::Traces(Traces { list: path, .. }) = &config.model else { return Ok(None) };
+    let Some(Traces { list: path, .. }) = &config.traces else { return Ok(None) };
     let text = input::text(path, input::TEXT)
         .with_context(|| format!("cannot read the list of terms {}", path.display()))?;
     Ok(Some(text))
@@ -342,7 +343,7 @@ pub fn plan(config: &Config) -> Plan {
             .is_some_and(|net| net.inputs.views.point_of_view() == PointOfView::White),
         window: config.window(u64::MAX),
         shuffle: config.data.shuffle,
-        chunk: config.chunk,
+        chunk: config.data.chunk.unwrap_or(0),
         seed: config.seed,
         batch: config.batch.unwrap_or(usize::MAX),
         ..Plan::default()

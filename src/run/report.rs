@@ -10,7 +10,6 @@ use super::honest::{chosen_on_these, select_positions};
 use super::measure::{self, Measurement};
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::{folder, inspect};
-use crate::config::Model;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::draw::{self, Section};
@@ -157,10 +156,10 @@ pub fn of_ended(
 ) -> Result<PathBuf> {
     let runs = [ShownRun { recipe: recipe.clone(), ..ShownRun::read(path)? }];
     let output = path.join(folder::REPORT);
-    let compared = || match recipe.config.model {
+    let compared = || match recipe.config.traces {
         // Terms of another engine are known from traces only.
-        Model::Traces(_) => Page::of(&runs, &[], None, place, listener),
-        _ => {
+        Some(_) => Page::of(&runs, &[], None, place, listener),
+        None => {
             // A run without a test is measured on the games on which others are.
             let others = validation.iter().filter(|it| TestShare::DEFAULT.takes(it.group()));
             let chosen_on = test.is_empty();

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::recipe::{self, Recipe};
 use super::terms::RunTerms;
-use crate::config::{Config, NetModel, Objective};
+use crate::config::{Config, Net, Objective};
 use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digits::{counted, grouped};
 use crate::loader::{RejectCounts, Scan};
@@ -184,8 +184,8 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
     let (plan, own) = (recipe::plan(config), &scan.validating);
     let holds = plan.split.share > 0.0;
     let mut lines = Vec::new();
-    let is_new = |net: &NetModel| net.base.is_none() && net.start.is_none();
-    if config.net().is_some_and(is_new) && are_few_for_nets(&scan.files) {
+    let is_new = |net: &Net| net.base.is_none() && net.start.is_none();
+    if config.net.as_ref().is_some_and(is_new) && are_few_for_nets(&scan.files) {
         let positions = scan.files.iter().filter_map(|file| file.positions).sum();
         let amounts = amounts(positions, scan.games);
         lines.push(format!("{amounts}too few for a net: tune handcrafted terms, or play more"));

@@ -180,7 +180,7 @@ impl<'a> Sweep<'a> {
         let members = members(config, sets, axes)?;
         let first = &members[0].config;
         ensure!(
-            first.validates() && first.data.held_out > 0.0 && first.test.0 > 0.0,
+            first.data.validates() && first.data.held_out > 0.0 && first.test.0 > 0.0,
             "a sweep chooses on validation games and is measured on test games; raise \
              `data.held_out`, and `data.test` lies between 0 and 1"
         );
@@ -233,7 +233,9 @@ impl<'a> Sweep<'a> {
         })?;
         let changed = recipe.changed_file([&self.scan.files, &self.scan.validating.files]);
         ensure!(
-            wanted == *found && recipe.term_list == recipe::term_list(config)? && changed.is_none(),
+            wanted.to_toml() == found.to_toml()
+                && recipe.term_list == recipe::term_list(config)?
+                && changed.is_none(),
             "{} holds a run of another config or other data; choose another folder with --out",
             path.display()
         );

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use super::folder::BEST;
 use super::path::{FileKind, in_folder, kind_of};
 use super::recipe;
-use crate::config::{Config, Model};
+use crate::config::Config;
 use crate::hce::{self, Coding, HceWeights};
 use crate::input;
 use crate::loader::TermsEncoder;
@@ -35,14 +35,14 @@ impl RunTerms {
     /// # Errors
     /// If a pattern matches no term, or a list of terms cannot be read.
     pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
-        let (section, used, tune, rare, own) = match &config.model {
-            Model::Net(_) => return Ok(None),
-            Model::Terms(terms) => ("terms", &terms.used, &terms.tune, terms.rare, None),
-            Model::Traces(traces) => {
+        let (section, used, tune, rare, own) = match (&config.terms, &config.traces) {
+            (Some(terms), _) => ("terms", &terms.used, &terms.tune, terms.rare, None),
+            (_, Some(traces)) => {
                 let text = term_list.context("the list of the engine's terms is missing")?;
                 let own = EngineTerms::parse(text, &traces.list)?;
                 ("traces", &traces.used, &traces.tune, traces.rare, Some(own))
             }
+            (None, None) => return Ok(None),
         };
         let list = match &own {
             Some(own) => Arc::new(own.list.clone()),

@@ -167,16 +167,17 @@ fn errors_name_file_and_line() {
 
 #[test]
 fn set_length_replaces_the_others() {
-    let plan = set(&["schedule.positions=100"]).expect("one length").schedule;
+    let plan = set(&["schedule.positions=100"]).expect("one length").schedule.clone();
     assert_eq!((plan.epochs, plan.positions, plan.superbatches), (None, Some(100), None));
-    let plan = set(&["schedule.positions=100", "schedule.superbatches=3"]).expect("one").schedule;
+    let plan =
+        set(&["schedule.positions=100", "schedule.superbatches=3"]).expect("one").schedule.clone();
     assert_eq!((plan.epochs, plan.positions, plan.superbatches), (None, None, Some(3.0)));
 }
 
 #[test]
 fn complete_config_reads_back() {
     let config = set(&[]).expect("a config");
-    assert_eq!(parse(&config.to_toml(), &[]).expect("it reads back"), config);
+    assert_eq!(parse(&config.to_toml(), &[]).expect("it reads back").to_toml(), config.to_toml());
 }
 
 /// `schedule.learning_rate` at the beginning of each of the 40 superbatches of a run.
@@ -239,7 +240,10 @@ fn stages_with_lengths() {
     let config = |length: &str| {
         let text = CONFIG.replace("epochs = 2", length).replace("0.001", stages);
         let config = parse(&text, &[]).expect("a config");
-        assert_eq!(parse(&config.to_toml(), &[]).expect("it reads back"), config);
+        assert_eq!(
+            parse(&config.to_toml(), &[]).expect("it reads back").to_toml(),
+            config.to_toml()
+        );
         config.learning_rate.over(&config.span(1_000_000)).map(drop)
     };
     config("superbatches = 22").expect("nothing is left for the constant");
@@ -305,7 +309,7 @@ fn layers_by_the_names_of_arrays() {
     assert_eq!(found.of("head.0.weight"), Layer { clip: Some(1.0), rate, decay });
     assert_eq!(found.of("head.0.bias"), Layer { clip: Some(0.0), rate, decay });
     assert_eq!(found.of("output.weight"), Layer::default());
-    assert_eq!(parse(&config.to_toml(), &[]).expect("what it wrote"), config);
+    assert_eq!(parse(&config.to_toml(), &[]).expect("what it wrote").to_toml(), config.to_toml());
     assert!(!parse(&deep, &[]).expect("a config").to_toml().contains("layers"));
 
     for (text, word) in [
@@ -354,4 +358,25 @@ fn mixed_precision_needs_kernels() {
     let net = "net.activation=\"sqrrelu\"";
     assert!(!set(&[net]).unwrap().architecture().unwrap().has_kernels());
     assert!(set(&[net, "net.precision=\"mixed\""]).unwrap_err().contains("net.precision"));
+}
+
+#[test]
+fn zzz_debug() {
+    for s in [
+        "data.files=nope.pgn",
+        "data.files=3",
+        "terms.tune=pawns",
+        "net.king_buckets=3",
+        "data.source={a=3}",
+        "target.weights.ply=3",
+        "net.sets=\"a\"",
+        "target.weights.ply=[3]",
+    ] {
+        eprintln!("--- {}", set(&[s]).unwrap_err());
+    }
+    eprintln!("--- {}", parse(&CONFIG.replace("[\"games.vf\"]", "'a.vf'"), &[]).unwrap_err());
+    eprintln!(
+        "--- {}",
+        parse(&CONFIG.replace("hidden = 8", "hidden = 8\nhead = 3"), &[]).unwrap_err()
+    );
 }

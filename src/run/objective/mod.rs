@@ -57,7 +57,7 @@ impl Searcher {
             (Some(net), _) => {
                 let cure = "quiescence is searched with the integers of the net, and these weights \
                             fit none; lower `optimizer.clip`";
-                let net = quantise(weights, net, recipe.config.scales()).context(cure)?;
+                let net = quantise(weights, net, recipe.config.scales).context(cure)?;
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
                 Self { by: By::Net(Box::new(net), recipe.open_base()?), scale }
             }

@@ -251,7 +251,7 @@ pub fn open(
     let config = &mut recipe.config;
     let start = match begun {
         Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale)?,
-        None => terms.start(config.start())?,
+        None => terms.start(config.terms.as_ref().and_then(|it| it.start.as_deref()))?,
     };
     match terms.own {
         Some(_) => traces(config, terms, start, place, listener),
@@ -266,8 +266,8 @@ fn net(
     (_, compute): &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
-    let section = config.net().context("no terms, so a net")?;
-    let net = &section.architecture;
+    let (section, net) =
+        config.net.as_ref().zip(config.architecture()).context("no terms, so a net")?;
     let joins = base.filter(|_| section.tune_base);
     let terms = joins.map(|base| terms_of_net(base, begun)).transpose()?;
     let encoder = match (&terms, base) {
@@ -286,7 +286,8 @@ fn net(
     plan.expected = scan.is_whole.then_some(scan.train);
     plan.window = config.window(scan.train);
     recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
-    let mut weights = initial_of_size(net, config.seed, &section.start_sizes);
+    let sizes: Vec<f64> = section.sets.iter().map(|set| section.start_size.of(set)).collect();
+    let mut weights = initial_of_size(net, config.seed, &sizes);
     if base.is_some() {
         // So the sum starts as its base.
         for part in [ArrayKind::Output, ArrayKind::OutputBias] {

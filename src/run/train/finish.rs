@@ -63,7 +63,7 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     };
     let config = &recipe.config;
     ensure!(
-        !config.is_net() || config.start().is_some(),
+        config.net.as_ref().is_none_or(|net| net.start.is_some()),
         NothingLearnt(format!(
             "nothing was learnt: in {} steps, at rates up to {:e}, no validation loss was below the \
              untrained net's, {loss:.6}, and no net is written; {}",

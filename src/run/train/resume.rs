@@ -82,27 +82,22 @@ fn longer(config: &Config, overrides: &[String], state: &State) -> Result<Option
         );
     }
     let longer = Config::parse(&config.to_toml(), "the run's config", overrides)?;
-    if longer == *config {
+    if longer.to_toml() == config.to_toml() {
         return Ok(None);
     }
     ensure!(
         !state.converged,
         "this run has converged: no step makes its loss fall, and a longer one would be the same"
     );
-    let length = |config: &Config| {
-        let plan = &config.schedule;
-        (plan.epochs, plan.positions, plan.superbatches)
-    };
-    let ((epochs, positions, superbatches), until_step) = (length(config), state.step);
-    if length(&longer) == (epochs, positions, superbatches) {
+    let (before, until_step) = (config.schedule.length(), state.step);
+    if longer.schedule.length() == before {
         return Ok(Some(longer));
     }
     let longer = longer.with(|file| {
         // If it is made longer twice at one step, only the last length counts.
         file.schedule.extended.retain(|earlier| earlier.until_step < until_step);
         if until_step > 0 {
-            let earlier = EarlierLength { epochs, positions, superbatches, until_step };
-            file.schedule.extended.push(earlier);
+            file.schedule.extended.push(EarlierLength { until_step, ..before });
         }
     })?;
     Ok(Some(longer))

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::grow::grow;
-use crate::config::{Config, NetModel};
+use crate::config::Config;
 use crate::digest::digest;
 use crate::export::{self, BaseContent, EmbeddedNet, Sidecar, StartNet};
 use crate::hce::HceWeights;
@@ -41,10 +41,10 @@ pub fn recipe(
         base: None,
     };
     recipe.terms()?;
-    let Some(net) = recipe.config.net().cloned() else { return Ok((recipe, None)) };
+    let Some(net) = recipe.config.net.clone() else { return Ok((recipe, None)) };
     let mut weights = None;
     if let Some(name) = &net.start {
-        let opened = open(Path::new(name), &net, &recipe.config, listener);
+        let opened = open(Path::new(name), &recipe.config, listener);
         let (began, from, origin) = opened.context("`net.start`")?;
         (recipe.start, weights) = (Some(from), Some(began));
         join_sketches(&mut recipe, origin);
@@ -70,11 +70,11 @@ fn join_sketches(recipe: &mut Recipe, origin: Option<Recipe>) {
 /// Opens starting weights, of the net's shape or a smaller one, with their recipe.
 fn open(
     given: &Path,
-    net: &NetModel,
     config: &Config,
     listener: &dyn Progress,
 ) -> Result<(Weights, StartNet, Option<Recipe>)> {
-    let (path, wanted) = (in_folder(given, BEST)?, &net.architecture);
+    let wanted = config.architecture().context("only nets have a start")?;
+    let path = in_folder(given, BEST)?;
     let name = path.display();
     let bytes =
         input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
