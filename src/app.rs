@@ -68,10 +68,7 @@ impl App {
         self
     }
 
-    /// Registers all additions, before any config, net or file is read.
-    ///
-    /// # Errors
-    /// If a name is taken.
+    /// Registers all additions, before any config, net or file is read. Fails if a name is taken.
     pub fn install(self) -> Result<(), NameTaken> {
         self.0.into_iter().try_for_each(|addition| addition())
     }

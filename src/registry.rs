@@ -4,7 +4,6 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::{PoisonError, RwLock};
 
@@ -23,8 +22,8 @@ static ADDED: RwLock<Vec<Entry>> = RwLock::new(Vec::new());
 
 /// An added value and its name, which files store.
 pub struct NamedValue<T: 'static> {
-    name: &'static str,
-    value: &'static T,
+    pub name: &'static str,
+    pub value: &'static T,
 }
 
 /// Reason why a value cannot be added.
@@ -47,10 +46,8 @@ pub struct NameMissing {
 
 impl NameMissing {
     pub fn of<T: Kind>(name: &str, known: &[&str]) -> Self {
-        let known = match known.is_empty() {
-            true => String::new(),
-            false => format!(" (it has {})", known.join(", ")),
-        };
+        let has = format!(" (it has {})", known.join(", "));
+        let known = if known.is_empty() { String::new() } else { has };
         Self { noun: T::NOUN, name: name.into(), known }
     }
 }
@@ -72,24 +69,14 @@ pub fn all<T: Kind>() -> Vec<NamedValue<T>> {
     added.iter().filter_map(own).collect()
 }
 
-impl<T> NamedValue<T> {
-    pub fn name(self) -> &'static str {
-        self.name
-    }
-
-    pub fn value(self) -> &'static T {
-        self.value
-    }
-}
-
 impl<T: Kind> FromStr for NamedValue<T> {
     type Err = NameMissing;
 
     fn from_str(name: &str) -> Result<Self, NameMissing> {
         let all = all::<T>();
         let known: Vec<&str> = all.iter().map(|own| own.name).collect();
-        let found = all.iter().find(|own| own.name == name);
-        found.copied().ok_or_else(|| NameMissing::of::<T>(name, &known))
+        let found = all.iter().find(|own| own.name == name).copied();
+        found.ok_or_else(|| NameMissing::of::<T>(name, &known))
     }
 }
 
@@ -102,14 +89,6 @@ impl<'de, T: Kind> Deserialize<'de> for NamedValue<T> {
 impl<T> Serialize for NamedValue<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name)
-    }
-}
-
-impl<T> Deref for NamedValue<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.value
     }
 }
 

@@ -83,41 +83,35 @@ impl TermList {
 
     /// Selects terms by patterns such as `tempo` or `pawns` with all below it; `!` excludes.
     pub fn choose(&self, patterns: &[String]) -> Result<TermSelection, String> {
-        let terms = vec![false; self.len()];
-        let mut chosen = TermSelection { terms, tempo: false, scale_factor: false };
+        let names: Vec<&str> = self.names().collect();
+        let mut terms = vec![false; names.len()];
         for text in patterns {
-            let (keep, name) = match text.strip_prefix('!') {
-                Some(name) => (false, name),
-                None => (true, &text[..]),
-            };
+            let (keep, name) = text.strip_prefix('!').map_or((true, &text[..]), |it| (false, it));
             let pattern = glob::Pattern::new(name)
                 .map_err(|error| format!("{text:?} is not a pattern: {}", error.msg))?;
-            let below = format!("{name}.");
-            let mut found = false;
-            let matches = |term: &str| pattern.matches(term) || term.starts_with(&below);
-            for (chosen, term) in chosen.terms.iter_mut().zip(&self.terms) {
-                if matches(&term.name) {
+            let (below, mut found) = (format!("{name}."), false);
+            for (chosen, term) in terms.iter_mut().zip(&names) {
+                if pattern.matches(term) || term.starts_with(&below) {
                     (*chosen, found) = (keep, true);
                 }
-            }
-            if matches(TEMPO) {
-                (chosen.tempo, found) = (keep, true);
-            }
-            if matches(SCALE_FACTOR) {
-                (chosen.scale_factor, found) = (keep, true);
             }
             if !found {
                 let nearest = self.nearest(name);
                 return Err(format!("unknown term {text:?}; the nearest name is {nearest:?}"));
             }
         }
-        Ok(chosen)
+        let [scale_factor, tempo] = [terms.pop(), terms.pop()].map(Option::unwrap_or_default);
+        Ok(TermSelection { terms, tempo, scale_factor })
+    }
+
+    /// Names in patterns.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().map(|term| &term.name[..]).chain([TEMPO, SCALE_FACTOR])
     }
 
     /// The name most similar to a text.
     pub fn nearest(&self, text: &str) -> &str {
-        let names = self.terms.iter().map(|term| &term.name[..]).chain([TEMPO, SCALE_FACTOR]);
-        names.max_by_key(|name| (1e6 * strsim::jaro(name, text)) as u32).unwrap_or_default()
+        self.names().max_by_key(|name| (1e6 * strsim::jaro(name, text)) as u32).unwrap_or_default()
     }
 }
 
@@ -222,10 +216,10 @@ impl fmt::Display for EngineTerms {
         writeln!(f, "phase {}\nscale {}\ntempo {}", self.phase, self.scale, self.list.tempo)?;
         for TermEntry { name, kind, start: [mg, eg], counts } in &self.list.terms {
             write!(f, "{name} {} {mg} {eg}", kind.name())?;
-            match counts.is_empty() {
-                true => writeln!(f)?,
-                false => writeln!(f, "  # {}", counts.replace('\n', " "))?,
+            if !counts.is_empty() {
+                write!(f, "  # {}", counts.replace('\n', " "))?;
             }
+            writeln!(f)?;
         }
         Ok(())
     }

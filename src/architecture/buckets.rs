@@ -31,7 +31,7 @@ impl Buckets {
     pub fn count(self) -> usize {
         match self {
             Self::Pieces(count) => count,
-            Self::Own(own) => own.count,
+            Self::Own(own) => own.value.count,
         }
     }
 
@@ -73,7 +73,7 @@ impl Architecture {
     pub fn bucket_of(&self, position: &Position) -> usize {
         match self.own_buckets {
             None => self.bucket(position.count()),
-            Some(own) => (own.of)(position).min(self.buckets - 1),
+            Some(own) => (own.value.of)(position).min(self.buckets - 1),
         }
     }
 }

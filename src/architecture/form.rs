@@ -164,7 +164,7 @@ impl Display for Architecture {
             (false, buckets) => write!(f, "({}1)x{buckets}", layers.collect::<String>())?,
         }
         if let Some(own) = own_buckets {
-            write!(f, " {}", own.name())?;
+            write!(f, " {}", own.name)?;
         }
         if inputs.views != Views::Perspective {
             write!(f, " {}", inputs.views.name())?;

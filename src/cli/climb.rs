@@ -63,8 +63,8 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::brief();
-    let place = args.place.named();
-    let means = RunContext { place: &place, listener: &terminal, page: true, ranks: &SingleRank };
+    let device = args.place.named();
+    let means = RunContext { device: &device, listener: &terminal, page: true, ranks: &SingleRank };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));
     let config = Config::read(&args.config, &args.overrides)?;
     let settings = Settings {

@@ -29,9 +29,9 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn named(&self) -> run::Place {
+    pub fn named(&self) -> run::DeviceOptions {
         let Self { device, simd, plain } = self;
-        run::Place { device: device.clone(), level: simd.clone(), plain: *plain }
+        run::DeviceOptions { device: device.clone(), level: simd.clone(), plain: *plain }
     }
 
     pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {

@@ -51,8 +51,9 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::brief();
-    let place = args.place.named();
-    let means = RunContext { place: &place, listener: &terminal, page: false, ranks: &SingleRank };
+    let device = args.place.named();
+    let means =
+        RunContext { device: &device, listener: &terminal, page: false, ranks: &SingleRank };
     let axes = args.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>>>()?;
     let out = args.out.unwrap_or_else(|| {
         let name = args.config.file_stem().unwrap_or(args.config.as_os_str()).to_string_lossy();

@@ -55,14 +55,15 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let ranks = cluster::ranks(args.silence)?;
-    let place = args.place.named();
+    let device = args.place.named();
     if !ranks.is_first() {
-        let means = RunContext { place: &place, listener: &Terminal::silent(), page: false, ranks };
+        let means =
+            RunContext { device: &device, listener: &Terminal::silent(), page: false, ranks };
         let interrupted = join(&means)? == End::Interrupted;
         return Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS });
     }
     let terminal = Terminal::that_stops();
-    let means = RunContext { place: &place, listener: &terminal, page: true, ranks };
+    let means = RunContext { device: &device, listener: &terminal, page: true, ranks };
     let finished = match (&args.resume, &args.config) {
         (Some(folder), _) => resume(folder, &args.overrides, &means)?,
         (None, Some(path)) => {

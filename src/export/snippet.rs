@@ -106,7 +106,7 @@ pub fn snippet(
     golden: &[Golden],
 ) -> Result<String, SnippetError> {
     if let Some(own) = net.architecture().own_buckets {
-        return Err(SnippetError::OwnBuckets(own.name()));
+        return Err(SnippetError::OwnBuckets(own.name));
     }
     let proof = prove(net)?;
     let Scales { qa, qb, .. } = net.scales();

@@ -66,7 +66,7 @@ pub fn register(set: Set) -> Result<(), NameTaken> {
 
 /// All sets but `pieces`.
 fn all() -> impl Iterator<Item = Set> {
-    let added = registry::all::<Set>().into_iter().map(|own| own.value().clone());
+    let added = registry::all::<Set>().into_iter().map(|own| own.value.clone());
     ALL.iter().map(|set| set()).chain(added)
 }
 

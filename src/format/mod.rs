@@ -30,7 +30,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use crate::registry::{self, Kind, NameMissing, NameTaken, NamedValue};
+use crate::registry::{self, Kind, NameMissing, NameTaken};
 use crate::sample::Sample;
 
 pub type Input = Box<dyn BufRead + Send>;
@@ -98,7 +98,7 @@ impl Kind for Format {
 
 /// All formats, those added by the program last.
 pub fn all() -> impl Iterator<Item = &'static Format> {
-    ALL.into_iter().chain(registry::all::<Format>().into_iter().map(NamedValue::value))
+    ALL.into_iter().chain(registry::all::<Format>().into_iter().map(|own| own.value))
 }
 
 pub fn names() -> Vec<&'static str> {

@@ -97,7 +97,7 @@ impl Filter {
         } else if self.skip_in_check && sample.position.in_check() {
             Some("skip_in_check")
         } else {
-            self.own.iter().find(|own| !(own.0)(sample)).map(|own| own.name())
+            self.own.iter().find(|own| !(own.value.0)(sample)).map(|own| own.name)
         }
     }
 }
@@ -183,19 +183,19 @@ impl PositionWeights {
             let most = points.iter().map(|point| point[1]).fold(0.0, f64::max);
             fact.and_then(|fact| along(points, fact)).map_or(1.0, |weight| weight / most)
         };
-        let own = self.own.map_or(1.0, |own| (own.0)(sample));
+        let own = self.own.map_or(1.0, |own| (own.value.0)(sample));
         self.lines().into_iter().zip(facts).map(factor).product::<f64>() * own
     }
 
     /// Fails if the program's own weight is out of bounds.
     pub(super) fn check_own(&self, path: &Path, sample: &Sample) -> Result<(), LoadError> {
         let Some(own) = self.own else { return Ok(()) };
-        let weight = (own.0)(sample);
+        let weight = (own.value.0)(sample);
         match (0.0..=1.0).contains(&weight) {
             true => Ok(()),
             false => Err(LoadError::Weight {
                 path: path.to_path_buf(),
-                name: own.name(),
+                name: own.name,
                 fen: sample.position.fen(),
                 weight,
             }),

@@ -82,19 +82,17 @@ impl Pair {
 
 /// Plays `pairs` pairs between any two players, of which `part` is played here, or until `sprt`
 /// decides. After a stop the finished pairs count. Pairs that `recorder` has from an earlier run
-/// are not played again; new ones are added to it.
-///
-/// # Errors
-/// If a player does not start or fails again and again, or openings cannot be had.
+/// are not played again; new ones are added to it. Fails if a player does not start or fails again
+/// and again, or openings cannot be had.
 pub fn play<'a>(
     entrants: &'a [Box<dyn PlayerFactory + 'a>],
-    manner: &MatchRules,
+    rules: &MatchRules,
     (pairs, part): (u64, JobPart),
     sprt: Option<&Sprt>,
     mut recorder: Option<Recorder>,
     progress: &dyn Progress,
 ) -> Result<MatchResult, EngineError> {
-    let opener = Opener::new(&manner.openings, manner.seed, pairs)?;
+    let opener = Opener::new(&rules.openings, rules.seed, pairs)?;
     let of = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
     let each: Vec<[usize; 2]> = (0..entrants.len()).flat_map(of).collect();
     let meeting = |&players: &[usize; 2]| PairedGames { players, pairs: Pairs::default() };
@@ -112,11 +110,12 @@ pub fn play<'a>(
     let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide(pairs) != Decision::GoOn);
     let decided = Cell::new(decides(&played.meetings[0].pairs));
     let workers = Workers {
-        start: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
+        start: || entrants.iter().map(|entrant| Seat::new(&**entrant)).collect(),
         count: rayon::current_num_threads(),
     };
-    let work = |seats: &mut Seats<'a>, number: &u64| {
-        pair(entrants, seats, each[place(*number)], (&opener, number % pairs), manner)
+    let work = |seats: &mut Vec<Seat<'a>>, number: &u64| {
+        let sides = seats.get_disjoint_mut(each[place(*number)]).expect("two different players");
+        pair(sides, (&opener, number % pairs), rules)
     };
     let items = (next..range.end).map(Ok);
     let mut failures = 0;
@@ -166,56 +165,54 @@ struct PlayedGame {
     fault: Option<EngineFault>,
 }
 
-/// Players by place, one of each entrant; none if one has failed.
-type Seats<'a> = Vec<Option<Box<dyn Player + 'a>>>;
-
-/// Plays both games of a pair by its number, the first with the first player as White.
-///
-/// # Errors
-/// If there is no opening, or a player fails before the game begins, or does not start.
-fn pair<'a>(
-    entrants: &'a [Box<dyn PlayerFactory + 'a>],
-    seats: &mut Seats<'a>,
-    [first, second]: [usize; 2],
-    (opener, number): (&Opener, u64),
-    manner: &MatchRules,
-) -> Result<[PlayedGame; 2], ItemError> {
-    let mut sides = start_players(entrants, seats, [first, second])?;
-    let start = opening(&mut sides, opener, number, manner)?;
-    let as_white = game(entrants, seats, [first, second], start.clone(), manner)?;
-    let as_black = game(entrants, seats, [second, first], start, manner)?;
-    Ok([as_white, as_black])
+/// An entrant and its player, none once it has failed.
+struct Seat<'a> {
+    entrant: &'a (dyn PlayerFactory + 'a),
+    player: Option<Box<dyn Player + 'a>>,
 }
 
-/// Starts both players, or restarts one that has failed.
-fn start_players<'a, 's>(
-    entrants: &'a [Box<dyn PlayerFactory + 'a>],
-    seats: &'s mut Seats<'a>,
-    players: [usize; 2],
-) -> Result<[&'s mut Box<dyn Player + 'a>; 2], ItemError> {
-    for player in players {
-        if seats[player].is_none() {
-            let failed = |error: EngineError| ItemError::Item {
-                fen: String::new(),
-                reason: error.to_string(),
-            };
-            seats[player] = Some(entrants[player].player().map_err(failed)?);
-        }
+impl<'a> Seat<'a> {
+    fn new(entrant: &'a (dyn PlayerFactory + 'a)) -> Result<Self, EngineError> {
+        Ok(Self { entrant, player: Some(entrant.player()?) })
     }
-    let sides = seats.get_disjoint_mut(players).expect("two different players");
-    Ok(sides.map(|seat| seat.as_mut().expect("all sit")))
+
+    /// The player, restarted if it has failed.
+    fn player(&mut self) -> Result<&mut Box<dyn Player + 'a>, ItemError> {
+        if self.player.is_none() {
+            let started = self.entrant.player();
+            self.player = Some(started.map_err(|error| no_game(error.to_string()))?);
+        }
+        Ok(self.player.as_mut().expect("it was started"))
+    }
+}
+
+fn no_game(reason: String) -> ItemError {
+    ItemError::Item { fen: String::new(), reason }
+}
+
+/// Plays both games of a pair by its number, the first with the first player as White. Fails if
+/// there is no opening, or a player fails before the game begins, or does not start.
+fn pair(
+    mut sides: [&mut Seat; 2],
+    (opener, number): (&Opener, u64),
+    rules: &MatchRules,
+) -> Result<[PlayedGame; 2], ItemError> {
+    let start = opening(&mut sides, opener, number, rules)?;
+    let as_white = game(&mut sides, start.clone(), rules)?;
+    sides.reverse();
+    Ok([as_white, game(&mut sides, start, rules)?])
 }
 
 /// The first opening that is level for both sides, if there is a choice.
 fn opening(
-    sides: &mut [&mut Box<dyn Player + '_>; 2],
+    sides: &mut [&mut Seat; 2],
     opener: &Opener,
     number: u64,
-    manner: &MatchRules,
+    rules: &MatchRules,
 ) -> Result<Chess, ItemError> {
-    let bound = manner.openings.bound.unsigned_abs();
+    let bound = rules.openings.bound.unsigned_abs();
     // This time is not charged to the clocks.
-    let limit = match manner.pace {
+    let limit = match rules.pace {
         TimeControl::Nodes(nodes) => Limit::Nodes(nodes),
         TimeControl::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
     };
@@ -223,7 +220,7 @@ fn opening(
         let line = GameLine::new(start.clone());
         if opener.has_choice() {
             for side in &mut *sides {
-                let seen = side.search_without_memory(&line, limit)?.score;
+                let seen = side.player()?.search_without_memory(&line, limit)?.score;
                 if seen.centipawns().unsigned_abs() > bound {
                     continue 'next;
                 }
@@ -232,20 +229,18 @@ fn opening(
         return Ok(start);
     }
     let number = number + 1;
-    let reason = format!("no opening of pair {number} is level enough for both sides");
-    Err(ItemError::Item { fen: String::new(), reason })
+    Err(no_game(format!("no opening of pair {number} is level enough for both sides")))
 }
 
 /// Plays a game; White is the first player.
-fn game<'a>(
-    entrants: &'a [Box<dyn PlayerFactory + 'a>],
-    seats: &mut Seats<'a>,
-    players: [usize; 2],
+fn game(
+    sides: &mut [&mut Seat; 2],
     start: Chess,
-    manner: &MatchRules,
+    rules: &MatchRules,
 ) -> Result<PlayedGame, ItemError> {
-    let mut sides = start_players(entrants, seats, players)?;
-    let mut clocks = match manner.pace {
+    let [white, black] = &mut *sides;
+    let mut players = [white.player()?, black.player()?];
+    let mut clocks = match rules.pace {
         TimeControl::Clock(clock) => [clock; 2],
         TimeControl::Nodes(_) => Default::default(),
     };
@@ -254,20 +249,20 @@ fn game<'a>(
     let ask = |line: &GameLine| -> Result<ControlFlow<Ending, MoveResult>, Infallible> {
         let turn = line.chess().turn();
         let side = turn.fold_wb(0, 1);
-        let limit = match manner.pace {
+        let limit = match rules.pace {
             TimeControl::Clock(_) => Limit::Clocks(clocks),
             TimeControl::Nodes(nodes) => Limit::Nodes(nodes),
         };
         let begun = std::mem::replace(&mut has_begun[side], true);
         let watch = Stopwatch::start();
         let answer = match begun {
-            true => sides[side].search(line, limit),
-            false => sides[side].search_without_memory(line, limit),
+            true => players[side].search(line, limit),
+            false => players[side].search_without_memory(line, limit),
         };
         let (took, clock) = (watch.milliseconds(), &mut clocks[side]);
         let in_time = took <= clock.left + GRACE;
         clock.left = clock.left.saturating_sub(took) + clock.increment;
-        if matches!(manner.pace, TimeControl::Clock(_)) && !in_time {
+        if matches!(rules.pace, TimeControl::Clock(_)) && !in_time {
             return Ok(ControlFlow::Break(Ending::Late(turn.other())));
         }
         Ok(match answer {
@@ -278,9 +273,9 @@ fn game<'a>(
             }
         })
     };
-    let Ok(game) = Game::play(start, manner.adjudication, ask);
+    let Ok(game) = Game::play(start, rules.adjudication, ask);
     let fault = fault.map(|(side, fault)| {
-        seats[players[side]] = None;
+        sides[side].player = None;
         fault
     });
     Ok(PlayedGame { game, fault })
@@ -296,15 +291,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts a file, or resumes one with the same players, rules and `settings`.
-    ///
-    /// # Errors
-    /// If the file has no journal or other settings, a program does not start, or a book is
-    /// unreadable.
+    /// Starts a file, or resumes one with the same players, rules and `settings`. Fails if the file
+    /// has no journal or other settings, a program does not start, or a book is unreadable.
     pub fn open(
         path: &Path,
         entrants: &[Box<dyn PlayerFactory + '_>],
-        manner: &MatchRules,
+        rules: &MatchRules,
         settings: &[(&'static str, String)],
     ) -> Result<Self, EngineError> {
         let mut all = vec![("job", "match".to_string())];
@@ -317,10 +309,10 @@ impl Recorder {
             all.push(("player", entrant.name()));
             all.extend(own);
         }
-        let tags = tags(manner);
+        let tags = tags(rules);
         all.extend(tags.iter().cloned());
-        all.extend(manner.openings.settings()?);
-        all.push(("seed", manner.seed.to_string()));
+        all.extend(rules.openings.settings()?);
+        all.push(("seed", rules.seed.to_string()));
         all.extend(settings.iter().cloned());
         Ok(Self { journal: Journal::open(path, &all)?, players, tags })
     }
@@ -360,17 +352,17 @@ impl Recorder {
 }
 
 /// Tags that describe the rules of a game.
-fn tags(manner: &MatchRules) -> Vec<(&'static str, String)> {
+fn tags(rules: &MatchRules) -> Vec<(&'static str, String)> {
     let seconds = |milliseconds: u64| milliseconds as f64 / 1000.0;
-    let pace = match manner.pace {
+    let pace = match rules.pace {
         TimeControl::Nodes(nodes) => ("Nodes", nodes.to_string()),
         TimeControl::Clock(Clock { left, increment }) => {
             ("TimeControl", format!("{}+{}", seconds(left), seconds(increment)))
         }
     };
-    let (least, most) = manner.openings.plies;
+    let (least, most) = rules.openings.plies;
     let plies = if least == most { most.to_string() } else { format!("{least} to {most}") };
-    let from = match &manner.openings.start {
+    let from = match &rules.openings.start {
         StartPosition::Standard => String::new(),
         StartPosition::Chess960 => "Chess960, ".to_string(),
         StartPosition::DoubleChess960 => "double Chess960, ".to_string(),
@@ -379,7 +371,7 @@ fn tags(manner: &MatchRules) -> Vec<(&'static str, String)> {
         }
     };
     let openings = ("Openings", format!("{from}{plies} random half-moves"));
-    vec![pace, openings, ("Adjudication", manner.adjudication.to_string())]
+    vec![pace, openings, ("Adjudication", rules.adjudication.to_string())]
 }
 
 /// End of a game in the words of PGN.

@@ -84,26 +84,22 @@ pub struct Climb<'a> {
 }
 
 impl<'a> Climb<'a> {
-    /// Opens the start. The games of each generation replace `data.files` of the config.
-    ///
-    /// # Errors
-    /// If the start cannot play.
+    /// Opens the start. The games of each generation replace `data.files` of the config. Fails if
+    /// the start cannot play.
     pub fn new(
         config: Config,
         settings: &'a Settings,
         out: &'a Path,
         means: &'a RunContext<'a>,
     ) -> Result<Self> {
-        let place = means.place.open_for(&config)?;
+        let place = means.device.open_for(&config)?;
         let climb = Self { config, settings, out, means, place, generations: Vec::new() };
         climb.player(0)?;
         Ok(climb)
     }
 
-    /// Runs the loop from the state of the folder; false if it was interrupted.
-    ///
-    /// # Errors
-    /// If a training fails, or a file cannot be read or written.
+    /// Runs the loop from the state of the folder; false if it was interrupted. Fails if a training
+    /// fails, or a file cannot be read or written.
     pub fn run(&mut self) -> Result<bool> {
         for number in 1..=self.settings.generations {
             let file = self.folder(number).join("match.json");

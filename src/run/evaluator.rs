@@ -5,15 +5,16 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
 
 use super::folder::{BEST, NET};
-use super::path::{FileKind, kind_of};
+use super::path::{FileKind, kind_of, weights_file};
 use super::recipe::{self, Recipe};
+use super::terms::of_json;
 use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digest::digest;
-use crate::export::{self, ImportedWeights, prove, quantise};
+use crate::export::{self, ImportedWeights, Manifest, prove, quantise};
 use crate::format::Source;
 use crate::format::trace::{self, FORMAT};
 use crate::hce::{self, HceEvaluator, HceWeights};
@@ -36,28 +37,26 @@ pub struct Evaluator {
     pub given: String,
     /// None if its training, and so its training games, are unknown.
     pub recipe: Option<Recipe>,
-    /// SHA-256 of its file, if it has one.
+    /// SHA-256 of its file; none if it is built in.
     pub digest: Option<String>,
     /// Scale of its centipawns for expected results, if known.
     fitted: Option<f64>,
-    /// Whether it has a file; others are built in.
-    trained: bool,
-    form: Form,
+    pub(super) form: Form,
 }
 
-enum Form {
+pub(super) enum Form {
     Constant,
     Score,
     Terms(Box<(HceEvaluator, HceWeights)>),
     /// Terms of another engine, known from its traces only.
-    Traced(Box<TracedEngine>),
+    Traced(Box<(EngineTerms, HceWeights)>),
     Floats(Box<Floats>),
     /// A net in integers, and its base evaluation.
     Net(Box<Net>, Option<Base>),
 }
 
 /// A net in floats.
-struct Floats {
+pub(super) struct Floats {
     model: Model,
     encoder: Encoder,
     source: ImportedWeights,
@@ -101,53 +100,44 @@ pub fn in_search<'a>(net: &'a Net, base: Option<&'a Base>) -> Box<dyn Evaluate +
 impl Evaluator {
     /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
     pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
-        let built_in = match name {
-            "constant" => Some(Form::Constant),
-            "material" => Some(Form::terms(HceWeights::material())),
-            "score" => Some(Form::Score),
-            _ => None,
-        };
         let given = name.to_string();
-        if let Some(form) = built_in {
+        let built_in = |form| {
             let (name, recipe, digest, fitted) = (given.clone(), None, None, None);
-            return Ok(Self { name, given, recipe, digest, fitted, trained: false, form });
+            Ok(Self { name, given: given.clone(), recipe, digest, fitted, form })
+        };
+        match name {
+            "constant" => return built_in(Form::Constant),
+            "material" => return built_in(Form::terms(HceWeights::material())),
+            "score" => return built_in(Form::Score),
+            _ => {}
         }
-        let path = Path::new(name);
-        if path.is_dir() {
-            let best = path.join(BEST);
-            ensure!(
-                best.exists(),
-                "{name} holds no {BEST}: it is no folder of a run, or its run has not come to its \
-                 first checkpoint"
-            );
-            let opened = Self::open(&best.to_string_lossy(), place, listener)?;
-            return Ok(Self { given, ..opened });
-        }
-        let bytes = input::read(path, input::WEIGHTS).with_context(|| {
+        let (is_folder, path) = (Path::new(name).is_dir(), weights_file(Path::new(name)));
+        ensure!(
+            !is_folder || path.exists(),
+            "{name} holds no {BEST}: it is no folder of a run, or its run has not come to its first \
+             checkpoint"
+        );
+        let bytes = input::read(&path, input::WEIGHTS).with_context(|| {
             format!("cannot read {name} (and it is none of the built-in {BUILT_IN})")
         })?;
         let opened = match kind_of(&bytes) {
-            FileKind::Weights => of_weights(&bytes, path, place).with_context(|| name.to_string()),
-            FileKind::Json => of_json(&bytes).with_context(|| name.to_string()),
-            FileKind::Other => of_net(path, listener),
+            FileKind::Weights => of_weights(&bytes, &path, place).with_context(|| name.to_string()),
+            FileKind::Json => of_json(&bytes).with_context(|| name.to_string()).map(|weights| {
+                let scale = weights.scale;
+                (None, Form::terms(weights), Some(scale))
+            }),
+            FileKind::Other => of_net(&path, listener),
         };
         let (recipe, form, fitted) = opened?;
-        Ok(Self {
-            name: short_name(path),
-            given,
-            recipe,
-            digest: Some(digest(&bytes)),
-            fitted,
-            trained: true,
-            form,
-        })
+        let (name, digest) = (short_name(&path), Some(digest(&bytes)));
+        Ok(Self { name, given, recipe, digest, fitted, form })
     }
 
     pub fn describe(&self) -> &'static str {
         match &self.form {
             Form::Constant => "the mean result for every position",
             Form::Score => "the score in the data, from a search: a bound, and no rival",
-            Form::Terms(_) if !self.trained => {
+            Form::Terms(_) if !self.is_trained() => {
                 "piece values of 100, 320, 330, 500 and 900 centipawns"
             }
             Form::Terms(_) | Form::Traced(_) => "handcrafted terms",
@@ -169,15 +159,7 @@ impl Evaluator {
 
     /// Whether it was trained, here or elsewhere.
     pub fn is_trained(&self) -> bool {
-        self.trained
-    }
-
-    pub fn is_float(&self) -> bool {
-        matches!(self.form, Form::Floats(_))
-    }
-
-    pub fn is_quantised(&self) -> bool {
-        matches!(self.form, Form::Net(..))
+        self.digest.is_some()
     }
 
     pub fn needs_scores(&self) -> bool {
@@ -211,10 +193,8 @@ impl Evaluator {
         bail!("cannot evaluate positions with {}: {why}", self.name)
     }
 
-    /// The evaluation for a search; the integers of a checkpoint's net.
-    ///
-    /// # Errors
-    /// If it cannot evaluate positions alone, or the floats cannot be quantised.
+    /// The evaluation for a search; the integers of a checkpoint's net. Fails if it cannot evaluate
+    /// positions alone, or the floats cannot be quantised.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.require_bare_positions()?;
         if let Form::Terms(terms) = &self.form {
@@ -267,16 +247,12 @@ impl Evaluator {
             }
             Form::Terms(terms) => each(&|position| terms.0.evaluate(position)),
             Form::Traced(own) => {
-                let values = own.evaluate(samples, files);
+                let values = evaluate_traces(own, samples, files);
                 Values::Cp(values.with_context(|| self.name.clone())?)
             }
             Form::Net(net, base) => each(&|position| sum(net, base.as_ref(), position).into()),
             Form::Floats(floats) => Values::Cp(floats.evaluate(samples)?),
         };
-        self.predictions(values, samples)
-    }
-
-    fn predictions(&self, values: Values, samples: &[Sample]) -> Result<Predictions> {
         if let Values::Cp(cp) = &values
             && let Some(place) = cp.iter().position(|cp| !cp.is_finite())
         {
@@ -296,13 +272,12 @@ impl Floats {
     /// The net that an export with the scales of the file produces.
     fn integers(&self) -> Result<&Net, &String> {
         let ImportedWeights { weights, architecture, scales, .. } = &self.source;
-        let make = || {
-            let net =
-                quantise(weights, architecture, *scales).map_err(|error| error.to_string())?;
-            prove(&net).map_err(|error| error.to_string())?;
+        let make = || -> Result<Net> {
+            let net = quantise(weights, architecture, *scales)?;
+            prove(&net).map_err(Error::msg)?;
             Ok(net)
         };
-        self.integers.get_or_init(make).as_ref()
+        self.integers.get_or_init(|| make().map_err(|error| error.to_string())).as_ref()
     }
 
     /// Centipawns for the side to move.
@@ -318,40 +293,35 @@ impl Floats {
     }
 }
 
-/// An engine's terms with their weights.
-struct TracedEngine {
-    own: EngineTerms,
-    weights: HceWeights,
-}
-
-impl TracedEngine {
-    /// Centipawns for the side to move, from the traces with the same boards in these files.
-    fn evaluate(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Vec<f64>> {
-        let Self { own, weights } = self;
-        let mut values: HashMap<Position, f64> = HashMap::new();
-        for path in files {
-            if Source::open(path, None, u64::MAX)?.format().name == FORMAT.name {
-                trace::read(path, own, u64::MAX, |traced| {
-                    let white = traced.value(own, &weights.values, weights.tempo);
-                    let position = traced.sample.position;
-                    values.insert(position, position.turn().fold_wb(white, -white));
-                })?;
-            }
+/// Centipawns of an engine's terms for the side to move, from the traces with the same boards in
+/// these files.
+fn evaluate_traces(
+    (own, weights): &(EngineTerms, HceWeights),
+    samples: &[Sample],
+    files: &[PathBuf],
+) -> Result<Vec<f64>> {
+    let mut values: HashMap<Position, f64> = HashMap::new();
+    for path in files {
+        if Source::open(path, None, u64::MAX)?.format().name == FORMAT.name {
+            trace::read(path, own, u64::MAX, |traced| {
+                let white = traced.value(own, &weights.values, weights.tempo);
+                let position = traced.sample.position;
+                values.insert(position, position.turn().fold_wb(white, -white));
+            })?;
         }
-        ensure!(!values.is_empty(), "only the engine knows its terms; compare on its traces");
-        let value = |sample: &Sample| {
-            let value = values.get(&sample.position).copied();
-            value.with_context(|| format!("no trace has the terms of {}", sample.position.fen()))
-        };
-        samples.iter().map(value).collect()
     }
+    ensure!(!values.is_empty(), "only the engine knows its terms; compare on its traces");
+    let value = |sample: &Sample| {
+        let value = values.get(&sample.position).copied();
+        value.with_context(|| format!("no trace has the terms of {}", sample.position.fen()))
+    };
+    samples.iter().map(value).collect()
 }
 
 /// Fails if an evaluation is given twice; a run folder means its best checkpoint.
 pub fn require_distinct_evaluations(given: &[String]) -> Result<()> {
     let file = |name: &String| {
-        let path = Path::new(name);
-        let path = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
+        let path = weights_file(Path::new(name));
         path.canonicalize().unwrap_or(path)
     };
     for (i, name) in given.iter().enumerate() {
@@ -393,13 +363,6 @@ impl Form {
     }
 }
 
-fn of_json(bytes: &[u8]) -> Result<Opened> {
-    let text = std::str::from_utf8(bytes).context("not UTF-8 text")?;
-    let weights = HceWeights::from_json(text)?;
-    let scale = weights.scale;
-    Ok((None, Form::terms(weights), Some(scale)))
-}
-
 fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) -> Result<Opened> {
     let WeightsFile { weights, mut facts, .. } = Weights::from_bytes(bytes)?;
     recipe::replace_base_terms(&mut facts, &weights)?;
@@ -413,7 +376,7 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
             None => HceWeights::from_weights(&weights, hce::terms::list(), scale)?,
         };
         let form = match terms.and_then(|terms| terms.own) {
-            Some(own) => Form::Traced(Box::new(TracedEngine { own, weights })),
+            Some(own) => Form::Traced(Box::new((own, weights))),
             None => Form::terms(HceWeights { scale, ..weights }),
         };
         return Ok((recipe, form, Some(scale)));
@@ -442,17 +405,18 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
 fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     let loaded = export::load(path)?;
     if loaded.manifest.is_none() && !loaded.described {
-        let (name, architecture, scales) =
-            (path.display(), loaded.net.architecture(), loaded.net.scales());
+        let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
         listener.remark(&format!(
-            "{name}: {architecture}, {scales} (no manifest; N follows from the size)"
+            "{}: {architecture}, {scales} (no manifest; N follows from the size)",
+            path.display()
         ));
     }
-    let own = loaded.manifest.as_ref();
-    let fitted = own.and_then(|it| Some(it.fitted_scale.as_ref()?.centipawns));
-    let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
-    let base = base.map(recipe::open_base).transpose()?;
-    let recipe = loaded.manifest.and_then(|manifest| Recipe::of_manifest(&manifest.provenance));
+    let (mut recipe, mut base, mut fitted) = (None, None, None);
+    if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {
+        fitted = fitted_scale.as_ref().map(|scale| scale.centipawns);
+        base = provenance.base.as_ref().map(recipe::open_base).transpose()?;
+        recipe = Recipe::of_manifest(provenance);
+    }
     Ok((recipe, Form::Net(Box::new(loaded.net), base), fitted))
 }
 

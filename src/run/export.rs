@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::evaluator::{Evaluator, sum, unlearnt};
 use super::inspect;
 use super::measure::position_facts;
-use super::recipe::{self, Recipe};
+use super::recipe::{self, Recipe, names};
 use crate::config::Config;
 use crate::digest::digest;
 use crate::export::{
@@ -115,41 +115,23 @@ impl Origin {
     pub fn of(source: &ImportedWeights) -> Result<Self> {
         let recipe = Recipe::read(&source.facts)?;
         let state = Checkpoint::state(&source.facts).unwrap_or_default();
-        let mut provenance = Provenance {
+        let losses =
+            Losses { train: state.train_loss, validation: state.best.map(|best| best.loss) };
+        let provenance = Provenance {
             base: recipe::base(&source.facts)?,
             positions: (state.positions > 0).then_some(state.positions),
-            losses: Losses {
-                train: state.train_loss,
-                validation: state.best.map(|best| best.loss),
-            },
-            ..Provenance::default()
+            losses,
+            ..recipe.as_ref().map(Recipe::provenance).unwrap_or_default()
         };
-        if let Some(Recipe { config, data, sketch, validation, validation_sketch, start, .. }) =
-            &recipe
-        {
-            provenance.recipe = Some(config.to_toml());
-            provenance.data.clone_from(data);
-            provenance.sketch = Some(sketch.clone().into());
-            provenance.validation.clone_from(validation);
-            provenance.validation_sketch =
-                (!validation_sketch.is_empty()).then(|| validation_sketch.clone().into());
-            provenance.start.clone_from(start);
-        }
         Ok(Self { provenance, recipe })
     }
 
     /// Origin of the positions of [`Origin::load_positions`], in words.
     fn describe_positions(&self, given: Option<&Plan>) -> String {
-        let names = |files: &mut dyn Iterator<Item = &PathBuf>| {
-            let names: Vec<String> = files.map(|file| file.display().to_string()).collect();
-            names.join(", ")
-        };
+        let shown = |file: &PathBuf| file.display().to_string();
         match (given, &self.recipe) {
-            (Some(plan), _) => names(&mut plan.files.iter()),
-            (None, Some(recipe)) => {
-                let files = names(&mut recipe.validating().iter().map(|file| &file.path));
-                format!("validation games of {files}")
-            }
+            (Some(plan), _) => plan.files.iter().map(shown).collect::<Vec<_>>().join(", "),
+            (None, Some(recipe)) => format!("validation games of {}", names(recipe.validating())),
             (None, None) => String::new(),
         }
     }
@@ -179,10 +161,8 @@ impl Origin {
     }
 }
 
-/// Quantises, proves, measures and writes a net with its floats and its manifest.
-///
-/// # Errors
-/// If a run here made a net that is worthless, unless `force`.
+/// Quantises, proves, measures and writes a net with its floats and its manifest. Fails if a run
+/// here made a net that is worthless, unless `force`.
 pub fn write(
     source: &ImportedWeights,
     provenance: Provenance,
@@ -204,7 +184,7 @@ pub fn write(
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let rounded = round_counts(weights, architecture, *scales, samples)?;
     let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
-    let data = provenance.recipe.as_ref().map(|_| provenance.data.clone());
+    let data = provenance.recipe.is_some().then(|| provenance.data.clone());
     let mut exported = ExportedNet::of(quantised, weights, architecture, provenance, &positions)?;
     let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
     let values = ordinary(|position| value(position).into());

@@ -45,8 +45,7 @@ impl Selection {
         }
         let all = self.samples.len();
         self.samples.retain(|sample| !sketch.contains(sample.group()));
-        let counts = [all - self.samples.len(), all].map(|count| grouped(count as u64));
-        let [left_out, all] = counts;
+        let [left_out, all] = [all - self.samples.len(), all].map(|count| grouped(count as u64));
         let known = if sketch.is_whole() { "" } else { " that are known" };
         self.notes.push(format!(
             "{name} was trained on {:.2} % of {all} positions: the {left_out}{known} are left out",
@@ -89,10 +88,8 @@ pub fn chosen_on_these(name: &str) -> String {
 /// on a few of these, those that are known are left out. If it was trained on more, the filter of
 /// its training is applied, and its test games are left. Runs without a test chose their
 /// checkpoints on all held-out games; they are measured on the same games as others, with a doubt.
-/// `chosen` positions passed a filter of the user, which replaces that of the training.
-///
-/// # Errors
-/// If two evaluations held out different games, or one held out none.
+/// `chosen` positions passed a filter of the user, which replaces that of the training. Fails if
+/// two evaluations held out different games, or one held out none.
 pub fn select_positions(
     evaluators: &[Evaluator],
     samples: Vec<Sample>,
@@ -108,14 +105,12 @@ pub fn select_positions(
         doubts: vec![None; evaluators.len()],
         is_shared: false,
     };
-    for (place, evaluator) in evaluators.iter().enumerate() {
-        if let Some(why) = evaluator.unlearnt() {
-            found.add_doubt(place, format!("{}: {why}", evaluator.name));
-        }
-    }
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (place, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];
+        if let Some(why) = evaluator.unlearnt() {
+            found.add_doubt(place, format!("{name}: {why}"));
+        }
         match &evaluator.recipe {
             Some(recipe) => known.push((place, name, recipe)),
             None => found.add_doubt(place, format!("the training data of {name} are unknown")),
@@ -134,11 +129,9 @@ pub fn select_positions(
         if is_seen(place) {
             if all {
                 let share = recipe.sketch.known_share(found.samples.iter().map(Sample::group));
-                let share = 100.0 * share;
-                found.add_doubt(
-                    place,
-                    format!("the training data of {name} have {share:.1} % of these"),
-                );
+                let why =
+                    format!("the training data of {name} have {:.1} % of these", 100.0 * share);
+                found.add_doubt(place, why);
             }
         } else if recipe.data.iter().any(|file| file.games > 0) != games {
             let why = "games are known on one side only";
@@ -192,18 +185,17 @@ pub fn select_positions(
             split.share,
             test.0
         );
-        found
-            .details
-            .push(format!("test games: {} of the {} that {name} held out", test.0, split.share));
+        let games = format!("test games: {} of the {} that {name} held out", test.0, split.share);
+        found.details.push(games);
         // Training has skipped positions that its target cannot use; they are skipped for all.
         if let Some((_, name, _)) = seen.iter().find(|(_, _, it)| it.config.needs_scores()) {
             found.skip_unscored(&format!("the target of {name}"))?;
         }
     }
     for (place, name, recipe) in known {
-        let kept_none = is_seen(place) && recipe.config.test.0 == 0.0 && !all;
-        if kept_none || found.samples.iter().any(|it| recipe.validation_sketch.contains(it.group()))
-        {
+        let validated = |it: &Sample| recipe.validation_sketch.contains(it.group());
+        let without_test = is_seen(place) && recipe.config.test.0 == 0.0 && !all;
+        if without_test || found.samples.iter().any(validated) {
             found.add_doubt(place, chosen_on_these(name));
         }
     }

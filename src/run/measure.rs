@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, Form};
 use super::folder::{BEST, NET};
 use super::honest::Selection;
 use super::played::Match;
 use super::recipe::{Recipe, collect};
+use super::summary::rest;
 use crate::config::Config;
 use crate::digits::grouped;
 use crate::format::{ReadError, view};
@@ -98,9 +99,11 @@ fn turned(samples: &[Sample]) -> Option<String> {
 fn nets(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
     let of = |integers: &Evaluator| {
         let net = net_of(&integers.given);
-        evaluators.iter().position(|it| it.is_float() && net_of(&it.given) == net)
+        evaluators
+            .iter()
+            .position(|it| matches!(it.form, Form::Floats(_)) && net_of(&it.given) == net)
     };
-    let integers = evaluators.iter().enumerate().filter(|(_, it)| it.is_quantised());
+    let integers = evaluators.iter().enumerate().filter(|(_, it)| matches!(it.form, Form::Net(..)));
     integers.filter_map(|(place, it)| Some([of(it)?, place])).collect()
 }
 
@@ -136,10 +139,8 @@ impl Measurement {
             evaluations[floats].net = Some(floats);
             evaluations[integers].net = Some(floats);
         }
-        let targets = targets(&samples, evaluators).map(|(targets, note)| {
-            details.push(note);
-            targets
-        });
+        let (targets, note) = targets(&samples, evaluators).unzip();
+        details.extend(note);
         let noun = match (games_known(&samples), is_test) {
             (true, false) => "games",
             (true, true) => "test games",
@@ -230,15 +231,12 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;
     let source_targets = config.source_targets();
-    if source_targets[1..]
-        .iter()
-        .any(|own| own.win_rate != source_targets[0].win_rate || own.wdl.is_some())
-    {
+    let win_rate = source_targets[0].win_rate;
+    if source_targets[1..].iter().any(|own| own.win_rate != win_rate || own.wdl.is_some()) {
         return None;
     }
     let (wdl, scale) = (config.final_wdl(), config.win_rate.scale);
-    let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
-    let note = format!("to target: {wdl} * result + {rest} * sigmoid(score / {scale})");
+    let note = format!("to target: {wdl} * result + {} * sigmoid(score / {scale})", rest(wdl));
     Some((targets_of(samples, config)?, note))
 }
 

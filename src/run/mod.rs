@@ -5,6 +5,7 @@
 
 pub mod arena;
 pub mod climb;
+mod device;
 pub mod evaluator;
 pub mod export;
 pub mod folder;
@@ -14,7 +15,6 @@ pub mod measure;
 pub mod moves;
 pub mod objective;
 pub mod path;
-mod place;
 pub mod played;
 mod player;
 pub mod recipe;
@@ -24,8 +24,8 @@ pub mod sweep;
 pub mod terms;
 pub mod train;
 
+pub use device::DeviceOptions;
 pub use evaluator::Evaluator;
-pub use place::Place;
 pub use player::SearchPlayer;
 pub use recipe::Recipe;
 pub use terms::RunTerms;

@@ -36,28 +36,24 @@ pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The file that is evaluated for a name: for a run's folder its net, if it has one.
-pub fn evaluated_file(name: &str) -> String {
-    let path = Path::new(name);
-    match path.is_dir() && path.join(NET).exists() {
-        true => path.join(NET).to_string_lossy().into_owned(),
-        false => name.to_string(),
-    }
+/// Returns a file, or the best weights in a run folder.
+pub fn weights_file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(BEST) } else { path.to_path_buf() }
 }
 
-/// The file that plays for a name of a file or of a run's folder.
-pub fn playing_file(name: &str) -> PathBuf {
-    let path = PathBuf::from(evaluated_file(name));
-    if path.is_dir() { path.join(BEST) } else { path }
+/// The file that is evaluated for a name: for a run's folder its net, if it has one.
+pub fn evaluated_file(name: &str) -> String {
+    let net = Path::new(name).join(NET);
+    if net.exists() { net.to_string_lossy().into_owned() } else { name.to_string() }
 }
 
 /// Whether a file, or the best weights of a run folder, are handcrafted terms.
 pub fn holds_terms(path: &Path) -> bool {
-    let path = if path.is_dir() { &path.join(BEST) } else { path };
-    let Ok(bytes) = input::read(path, input::WEIGHTS) else { return false };
+    let path = weights_file(path);
+    let Ok(bytes) = input::read(&path, input::WEIGHTS) else { return false };
     match kind_of(&bytes) {
         FileKind::Json => path.extension().is_some_and(|extension| extension == "json"),
-        FileKind::Weights => recipe::open(path).is_ok_and(|(_, recipe)| !recipe.config.is_net()),
+        FileKind::Weights => recipe::open(&path).is_ok_and(|(_, recipe)| !recipe.config.is_net()),
         FileKind::Other => false,
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::evaluator::{Evaluator, short_name};
-use super::path::playing_file;
+use super::path::{evaluated_file, weights_file};
 use crate::digest;
 use crate::digits::counted;
 use crate::format::pgn::{self, Scoresheet};
@@ -42,12 +42,11 @@ struct Game {
     sheet: Scoresheet,
 }
 
-/// Reads PGN files, each a match; players with equal names and digests are the same.
-///
-/// # Errors
-/// If a file cannot be read, a game lacks its players, or no two games are a pair.
+/// Reads PGN files, each a match; players with equal names and digests are the same. Fails if a
+/// file cannot be read, a game lacks its players, or no two games are a pair.
 pub fn read(files: &[PathBuf]) -> Result<Match> {
-    let (mut players, mut notes, mut paces) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut players: Vec<Player> = Vec::new();
+    let (mut notes, mut paces) = (Vec::new(), BTreeSet::new());
     let mut meetings: BTreeMap<[usize; 2], Pairs> = BTreeMap::new();
     for file in files {
         let games = games(file, &mut players)?;
@@ -80,7 +79,6 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
             notes.push(format!("{shown}: {rest} left out"));
         }
     }
-    let players: Vec<Player> = players;
     let names = (0..players.len()).map(|place| called(&players, place)).collect();
     let meetings = meetings.into_iter().map(|(players, pairs)| PairedGames { players, pairs });
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
@@ -109,7 +107,7 @@ impl Match {
         if !evaluator.is_trained() {
             return Ok(place(&|it| it.name == evaluator.name && it.digest.is_none()));
         }
-        let path = playing_file(&evaluator.given);
+        let path = weights_file(Path::new(&evaluated_file(&evaluator.given)));
         let digest = digest::short_of_file(&path);
         let digest = Some(digest.with_context(|| format!("cannot read {}", path.display()))?);
         let name = short_name(&path);
@@ -197,10 +195,8 @@ fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
 /// Name of a player, with its digest if another has the same name.
 fn called(players: &[Player], place: usize) -> String {
     let Player { name, digest } = &players[place];
-    let twins = players.iter().filter(|other| other.name == *name).count() > 1;
-    match (twins, digest) {
-        (false, _) => name.clone(),
-        (true, Some(digest)) => format!("{name} ({digest})"),
-        (true, None) => format!("{name} (no digest)"),
+    match players.iter().filter(|other| other.name == *name).count() {
+        1 => name.clone(),
+        _ => format!("{name} ({})", digest.as_deref().unwrap_or("no digest")),
     }
 }

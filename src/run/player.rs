@@ -30,10 +30,8 @@ impl SearchPlayer {
     /// Usual size of a table. It is cleared for every game or position, so a large one costs time.
     pub const MEBIBYTES: usize = 4;
 
-    /// Opens an evaluation as [`Evaluator::open`] does; for the folder of a run its net.
-    ///
-    /// # Errors
-    /// If it cannot be opened, or cannot play.
+    /// Opens an evaluation as [`Evaluator::open`] does; for the folder of a run its net. Fails if
+    /// it cannot be opened, or cannot play.
     pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
         let evaluator = Evaluator::open(&evaluated_file(name), place, listener)?;
         evaluator.in_search()?;
@@ -91,13 +89,27 @@ struct AtBoard<'a> {
 impl Player for AtBoard<'_> {
     fn search(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
         let watch = Stopwatch::start();
-        let budget = budget(line, limit);
+        let (mut limits, mut budget) = (Limits::default(), None);
+        match limit {
+            Limit::Depth(depth) => limits.depth = Some(depth),
+            Limit::Nodes(nodes) => limits.nodes = Some(nodes),
+            Limit::SoftNodes { soft, hard } => {
+                (limits.soft_nodes, limits.nodes) = (Some(soft), Some(hard));
+            }
+            Limit::Movetime(time) => budget = Some(Budget::exactly(time, OVERHEAD)),
+            Limit::Clocks(clocks) => {
+                let clock = clocks[line.chess().turn().fold_wb(0, 1)];
+                let (time, increment) = (clock.left, clock.increment);
+                budget = Some(Clock { time, increment, moves_to_go: None }.budget(OVERHEAD));
+            }
+        }
         let stop = match budget {
             Some(budget) => self.alarm.get_or_insert_default().set(budget.hard),
             None => Default::default(),
         };
-        let question = SearchSettings { limits: limits(limit), scale: self.scale };
-        let game = game(line);
+        let question = SearchSettings { limits, scale: self.scale };
+        let mut game = Game::new(line.first().clone());
+        line.moves().iter().for_each(|&played| game.play(played));
         let is_over = || budget.is_some_and(|budget| watch.milliseconds() >= budget.soft);
         let Self { searcher, evaluation, .. } = self;
         let found = searcher.search(&game, &mut **evaluation, &question, &stop, &mut |_| {
@@ -117,35 +129,4 @@ impl Player for AtBoard<'_> {
         self.searcher.clear();
         self.search(line, limit)
     }
-}
-
-fn limits(limit: Limit) -> Limits {
-    let none = Limits::default();
-    match limit {
-        Limit::Depth(depth) => Limits { depth: Some(depth), ..none },
-        Limit::Nodes(nodes) => Limits { nodes: Some(nodes), ..none },
-        Limit::SoftNodes { soft, hard } => {
-            Limits { soft_nodes: Some(soft), nodes: Some(hard), ..none }
-        }
-        Limit::Movetime(_) | Limit::Clocks(_) => none,
-    }
-}
-
-/// Thinking time of the side to move; None if unlimited.
-fn budget(line: &GameLine, limit: Limit) -> Option<Budget> {
-    match limit {
-        Limit::Movetime(milliseconds) => Some(Budget::exactly(milliseconds, OVERHEAD)),
-        Limit::Clocks(clocks) => {
-            let clock = clocks[line.chess().turn().fold_wb(0, 1)];
-            let (time, increment) = (clock.left, clock.increment);
-            Some(Clock { time, increment, moves_to_go: None }.budget(OVERHEAD))
-        }
-        _ => None,
-    }
-}
-
-fn game(line: &GameLine) -> Game {
-    let mut game = Game::new(line.first().clone());
-    line.moves().iter().for_each(|&played| game.play(played));
-    game
 }

@@ -136,6 +136,20 @@ impl Recipe {
         })
     }
 
+    /// The entries of a net's manifest, for [`Recipe::of_manifest`].
+    pub fn provenance(&self) -> export::Provenance {
+        let chosen = Some(&self.validation_sketch).filter(|sketch| !sketch.is_empty());
+        export::Provenance {
+            recipe: Some(self.config.to_toml()),
+            data: self.data.clone(),
+            sketch: Some(self.sketch.clone().into()),
+            validation: self.validation.clone(),
+            validation_sketch: chosen.map(|sketch| sketch.clone().into()),
+            start: self.start.clone(),
+            ..Default::default()
+        }
+    }
+
     /// Adds the facts of a pass over streamed data.
     fn add(&mut self, read: &ReadFacts) {
         self.sketch.join(&read.sketch);
@@ -147,10 +161,7 @@ impl Recipe {
         }
     }
 
-    /// The evaluation that its net is added to.
-    ///
-    /// # Errors
-    /// If the terms cannot be read.
+    /// The evaluation that its net is added to. Fails if the terms cannot be read.
     pub fn open_base(&self) -> Result<Option<Base>> {
         self.base.as_ref().map(open_base).transpose()
     }
@@ -198,6 +209,11 @@ impl Recipe {
     }
 }
 
+/// The names of files, with commas.
+pub fn names(files: &[DataFile]) -> String {
+    files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
 fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     for DataFile { path, bytes, sha256, .. } in files {
         // The header of a checkpoint may name any file: files of another length are not read.
@@ -242,10 +258,8 @@ pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
     entry(facts, BASE)
 }
 
-/// Replaces the base's terms in the header by those trained with the net.
-///
-/// # Errors
-/// If the terms cannot be read.
+/// Replaces the base's terms in the header by those trained with the net. Fails if the terms cannot
+/// be read.
 pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result<()> {
     if !HceWeights::are_in(weights) {
         return Ok(());
@@ -258,10 +272,7 @@ pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weight
     Ok(())
 }
 
-/// Terms of a base evaluation that is trained with its net.
-///
-/// # Errors
-/// If the base is a net.
+/// Terms of a base evaluation that is trained with its net. Fails if the base is a net.
 pub fn terms_of(base: &export::Base) -> Result<HceWeights> {
     match &base.below {
         export::BaseContent::Terms(text) => {

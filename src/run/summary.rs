@@ -50,11 +50,12 @@ pub fn opening(
         let count = |chosen: &[bool]| chosen.iter().filter(|it| **it).count();
         let [present, moving, asked] =
             [&terms.present.terms, &terms.chosen.terms, &asked.chosen.terms].map(|it| count(it));
-        let rare = match asked - moving {
-            0 => String::new(),
-            rare => format!("; {rare} held, in fewer than {} positions", terms.rare),
-        };
-        row("terms", format!("{moving} of {present} tuned{rare}"));
+        let mut text = format!("{moving} of {present} tuned");
+        if asked > moving {
+            let rare = asked - moving;
+            text += &format!("; {rare} held, in fewer than {} positions", terms.rare);
+        }
+        row("terms", text);
     }
     if let Some(base) = &recipe.base {
         row("added to", base.name.clone());
@@ -65,15 +66,12 @@ pub fn opening(
         row("length", format!("at most {}, each over all positions", counted(steps, "step")));
         row("optimiser", optimizer.name.text());
     } else {
-        let superbatches = match config.schedule.superbatches {
-            Some(_) => format!(", {:.1} superbatches", steps as f64 / superbatch as f64),
-            None => String::new(),
-        };
         let epochs = (steps * batch) as f64 / epoch as f64;
-        row(
-            "length",
-            format!("{} steps of {batch}: {epochs:.1} epochs{superbatches}", grouped(steps)),
-        );
+        let mut length = format!("{} steps of {batch}: {epochs:.1} epochs", grouped(steps));
+        if config.schedule.superbatches.is_some() {
+            length += &format!(", {:.1} superbatches", steps as f64 / superbatch as f64);
+        }
+        row("length", length);
         let rates = values(&settings.learning_rate, steps);
         row("optimiser", format!("{}, rate {rates}", optimizer.name.text()));
     }
@@ -148,23 +146,23 @@ fn amounts(positions: u64, games: u64) -> String {
 fn target(config: &Config, settings: &Settings, steps: u64) -> String {
     let score = format!("sigmoid(score / {})", config.win_rate.scale);
     let (low, high) = settings.wdl.range();
-    let target = match (config.target.learn, low == high, low) {
-        (Objective::Moves, ..) => return "the moves played".to_string(),
-        (_, true, 0.0) => score,
-        (_, true, 1.0) => "result".to_string(),
-        (_, true, wdl) => {
-            let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
-            format!("{wdl} result + {rest} {score}")
-        }
-        (_, false, _) => {
-            format!("wdl result + (1 - wdl) {score}, wdl {}", values(&settings.wdl, steps))
-        }
+    let target = match low {
+        0.0 if high == 0.0 => score,
+        1.0 => "result".to_string(),
+        wdl if wdl == high => format!("{wdl} result + {} {score}", rest(wdl)),
+        _ => format!("wdl result + (1 - wdl) {score}, wdl {}", values(&settings.wdl, steps)),
     };
     let quiet = match config.target.learn {
+        Objective::Moves => return "the moves played".to_string(),
         Objective::Quiescence => " at the end of captures",
-        _ => "",
+        Objective::Values => "",
     };
     format!("{target}{quiet}, {}", settings.loss)
+}
+
+/// Share of the score where that of the result is `wdl`, without the noise of floats.
+pub fn rest(wdl: f64) -> f64 {
+    ((1.0 - wdl) * 1e6).round() / 1e6
 }
 
 /// Values of a schedule from the first step to the last.

@@ -38,10 +38,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Parses `net.hidden=16,32`. Commas within brackets and quotes belong to a value.
-    ///
-    /// # Errors
-    /// If a value is missing, or the key cannot be swept.
+    /// Parses `net.hidden=16,32`. Commas within brackets and quotes belong to a value. Fails if a
+    /// value is missing, or the key cannot be swept.
     pub fn parse(text: &str) -> Result<Self> {
         let (key, values) = text.split_once('=').unwrap_or((text, ""));
         let (key, values) = (key.trim(), split(values));
@@ -90,10 +88,8 @@ pub struct Member {
     pub config: Config,
 }
 
-/// All combinations, the last axis the fastest. `sets` are common changes of the config.
-///
-/// # Errors
-/// If there are fewer than two or too many, one is not a valid config, or two are the same.
+/// All combinations, the last axis the fastest. `sets` are common changes of the config. Fails if
+/// there are fewer than two or too many, one is not a valid config, or two are the same.
 fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>> {
     let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
     let count = count.filter(|count| (2..=MOST).contains(count)).with_context(|| {
@@ -165,10 +161,8 @@ pub struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// Reads the data, and checks all members before training.
-    ///
-    /// # Errors
-    /// If a member cannot be trained, there are no held-out games, or a folder has another run.
+    /// Reads the data, and checks all members before training. Fails if a member cannot be trained,
+    /// there are no held-out games, or a folder has another run.
     pub fn new(
         config: &Path,
         sets: &[String],
@@ -215,10 +209,8 @@ impl<'a> Sweep<'a> {
         Ok((config, path))
     }
 
-    /// Whether a run of this config is in the folder.
-    ///
-    /// # Errors
-    /// If the folder contains a run of another config, or of data that has changed.
+    /// Whether a run of this config is in the folder. Fails if the folder contains a run of another
+    /// config, or of data that has changed.
     fn has_begun(&self, config: &Config, path: &Path) -> Result<bool> {
         let last = path.join(LAST);
         if !last.exists() {
@@ -242,11 +234,8 @@ impl<'a> Sweep<'a> {
         Ok(true)
     }
 
-    /// Trains missing members, and measures all. None if it was interrupted.
-    ///
-    /// # Errors
-    /// If a run fails except by its member's values, no member is left, or a file is not
-    /// accessible.
+    /// Trains missing members, and measures all. None if it was interrupted. Fails if a run fails
+    /// except by its member's values, no member is left, or a file is not accessible.
     pub fn run(&self) -> Result<Option<Outcome>> {
         let runs = self.members.len() as u64 * self.seeds;
         let mut all = Vec::new();
@@ -313,7 +302,7 @@ impl<'a> Sweep<'a> {
         run: &Path,
         config: &Config,
     ) -> Result<Vec<f64>> {
-        let place = self.means.place.open_for(config)?;
+        let place = self.means.device.open_for(config)?;
         let name = run.to_string_lossy();
         let evaluator = Evaluator::open(&name, &place, self.means.listener)?;
         let evaluation = evaluator.evaluate(samples, &config.data.all_files())?;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 
 use super::folder::BEST;
 use super::path::{FileKind, in_folder, kind_of};
-use super::recipe;
+use super::recipe::{self, names};
 use crate::config::Config;
 use crate::hce::{self, Coding, HceWeights};
 use crate::input;
@@ -31,9 +31,7 @@ pub struct RunTerms {
 
 impl RunTerms {
     /// The terms of a config; none for nets. `term_list` is the text of an engine's list of terms.
-    ///
-    /// # Errors
-    /// If a pattern matches no term, or a list of terms cannot be read.
+    /// Fails if a pattern matches no term, or a list of terms cannot be read.
     pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
         let (section, used, tune, rare, own) = match (&config.terms, &config.traces) {
             (Some(terms), _) => ("terms", &terms.used, &terms.tune, terms.rare, None),
@@ -44,10 +42,7 @@ impl RunTerms {
             }
             (None, None) => return Ok(None),
         };
-        let list = match &own {
-            Some(own) => Arc::new(own.list.clone()),
-            None => hce::terms::list(),
-        };
+        let list = own.as_ref().map_or_else(hce::terms::list, |own| Arc::new(own.list.clone()));
         let choose = |key: &str, patterns: &[String]| {
             list.choose(patterns).map_err(|error| anyhow!("`{section}.{key}`: {error}"))
         };
@@ -59,9 +54,7 @@ impl RunTerms {
             Some(patterns) => choose("tune", patterns)?,
             None => present.clone(),
         };
-        for (chosen, present) in chosen.terms.iter_mut().zip(&present.terms) {
-            *chosen &= present;
-        }
+        chosen.terms.iter_mut().zip(&present.terms).for_each(|(it, present)| *it &= present);
         chosen.tempo &= present.tempo;
         Ok(Some(Self { list, own, present, chosen, rare }))
     }
@@ -121,20 +114,22 @@ impl RunTerms {
     }
 }
 
+pub fn of_json(bytes: &[u8]) -> Result<HceWeights> {
+    let text = std::str::from_utf8(bytes).context("not UTF-8 text")?;
+    Ok(HceWeights::from_json(text)?)
+}
+
 /// Reads weights from a JSON file or a run, and the phase and scale factor of a term list.
 pub fn read_weights(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
     let path = in_folder(path, BEST)?;
     let bytes = input::read(&path, input::WEIGHTS)
         .with_context(|| format!("cannot read {}", path.display()))?;
     if let FileKind::Json = kind_of(&bytes) {
-        let text = std::str::from_utf8(&bytes).context("not UTF-8 text")?;
-        return Ok((HceWeights::from_json(text)?, None));
+        return Ok((of_json(&bytes)?, None));
     }
     let (checkpoint, recipe) = recipe::open(&path)?;
     let terms = recipe.terms()?.context("these weights belong to a net")?;
     let mut weights = terms.trained(&checkpoint.weights, recipe.config.scale)?;
-    let files: Vec<String> =
-        recipe.data.iter().map(|file| file.path.display().to_string()).collect();
-    weights.source = Some(format!("trained by nnuance on {}", files.join(", ")));
+    weights.source = Some(format!("trained by nnuance on {}", names(&recipe.data)));
     Ok((weights, terms.own.map(|own| [own.phase, own.scale])))
 }

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use super::device::DeviceOptions;
 use super::folder::{self, RunFolder};
 use super::objective::{self, Rounds};
-use super::place::Place;
 use super::recipe::{COMPUTE, POSITIONS, Recipe};
 use super::summary;
 use crate::config::Config;
@@ -34,7 +34,7 @@ pub use resume::resume;
 /// How a run is carried out, independent of its config.
 #[derive(Clone, Copy)]
 pub struct RunContext<'a> {
-    pub place: &'a Place,
+    pub device: &'a DeviceOptions,
     pub listener: &'a dyn Progress,
     /// Whether a page is written at the end.
     pub page: bool,
@@ -48,7 +48,7 @@ pub fn begin(
     folder: &RunFolder,
     means: &RunContext,
 ) -> Result<Option<FinishedRun>> {
-    let place = means.place.open_for(&config)?;
+    let place = means.device.open_for(&config)?;
     let (recipe, began) = start::recipe(config, &place, means.listener)?;
     join::broadcast_recipe(&recipe, None, &place, means.ranks)?;
     let (mut run, mut weights) = Run::open(recipe, None, place, means)?;
@@ -66,12 +66,10 @@ pub fn begin(
     run.train(checkpoint, &settings, folder, means)
 }
 
-/// Checks a run as far as possible without its data, except for their number of positions.
-///
-/// # Errors
-/// If anything would stop it before its first step.
+/// Checks a run as far as possible without its data, except for their number of positions. Fails if
+/// anything would stop it before its first step.
 pub fn check(config: &Config, positions: u64, means: &RunContext) -> Result<Settings> {
-    let place = means.place.open_for(config)?;
+    let place = means.device.open_for(config)?;
     start::recipe(config.clone(), &place, means.listener)?;
     length::settings(config, positions)
 }

@@ -11,7 +11,7 @@ use nnuance::loader::{Encoder, PLANS, Plan, Stream};
 use nnuance::log;
 use nnuance::log::{Row, TrainStep};
 use nnuance::progress::Progress;
-use nnuance::run::Place;
+use nnuance::run::DeviceOptions;
 use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{RunContext, begin, join, resume};
 use nnuance::train::End;
@@ -170,11 +170,11 @@ impl Progress for Stopper {
 
 /// Starts or resumes a run on `size` ranks; the rank of `stopper` stops it behind a step.
 fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
-    let place = Place::default();
+    let device = DeviceOptions::default();
     let work = |ranks: &dyn Ranks| {
         let stop = stopper.filter(|(rank, _)| *rank == ranks.rank()).map_or(u64::MAX, |it| it.1);
         let listener = Stopper { now: AtomicU64::new(0), stop };
-        let means = RunContext { place: &place, listener: &listener, page: false, ranks };
+        let means = RunContext { device: &device, listener: &listener, page: false, ranks };
         if !ranks.is_first() {
             let wanted = if stopper.is_some() { End::Interrupted } else { End::Finished };
             let end = join(&means).unwrap();

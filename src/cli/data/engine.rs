@@ -17,7 +17,7 @@ use crate::engine::{
 use crate::model::Precision;
 use crate::output;
 use crate::progress::Progress;
-use crate::run::{Place, SearchPlayer};
+use crate::run::{DeviceOptions, SearchPlayer};
 
 /// Folder of games on Debian and others.
 const GAMES: &str = "/usr/games";
@@ -99,7 +99,7 @@ impl Engines {
     fn entrant(&self) -> Result<Arc<dyn PlayerFactory>> {
         if let Some(name) = &self.with {
             let mebibytes = self.hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize);
-            let place = Place::default().open(Precision::F32)?;
+            let place = DeviceOptions::default().open(Precision::F32)?;
             let player = SearchPlayer::open(name, &place, &Terminal::default())?;
             return Ok(Arc::new(player.with_tables(mebibytes)));
         }

@@ -29,10 +29,7 @@ pub fn is_lesson(sample: &Sample) -> bool {
         && sample.position.to_chess().is_ok_and(|chess| has_choice(&chess))
 }
 
-/// Selects the positions that teach a move.
-///
-/// # Errors
-/// If there are none.
+/// Selects the positions that teach a move. Fails if there are none.
 pub fn select(mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
     let taught: Vec<bool> = samples.par_iter().map(is_lesson).collect();
     let mut taught = taught.into_iter();

@@ -42,10 +42,8 @@ impl Rounds {
         (config.target.learn != Objective::Values).then_some(Self(steps as u64))
     }
 
-    /// The round of a checkpoint: a new one if the last one has ended.
-    ///
-    /// # Errors
-    /// If the file of the round does not belong to the checkpoint.
+    /// The round of a checkpoint: a new one if the last one has ended. Fails if the file of the
+    /// round does not belong to the checkpoint.
     pub fn enter(self, at: &Checkpoint, folder: &Path) -> Result<Round> {
         let (path, step) = (folder.join(ROUND), at.state.step);
         let end = |began: u64| (began / self.0 + 1) * self.0;
@@ -70,10 +68,8 @@ impl Rounds {
 }
 
 impl Round {
-    /// Writes the file of the round; `spread` is recorded in the first one.
-    ///
-    /// # Errors
-    /// If it cannot be written.
+    /// Writes the file of the round; `spread` is recorded in the first one. Fails if it cannot be
+    /// written.
     pub fn write(&self, spread: Option<f64>, folder: &Path) -> Result<()> {
         // With enough digits to read the same number again.
         let spread = self.spread.or(spread).map(|it| (SPREAD.to_string(), format!("{it:?}")));

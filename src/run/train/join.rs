@@ -17,10 +17,8 @@ use crate::train::End;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
 
-/// Broadcasts the recipe of a run from rank 0, with the checkpoint of a resumed run.
-///
-/// # Errors
-/// If several ranks cannot share the run.
+/// Broadcasts the recipe of a run from rank 0, with the checkpoint of a resumed run. Fails if
+/// several ranks cannot share the run.
 pub fn broadcast_recipe(
     recipe: &Recipe,
     begun: Option<&Checkpoint>,
@@ -59,7 +57,7 @@ pub fn join(means: &RunContext) -> Result<End> {
         Ok::<_, anyhow::Error>((received, recipe.context("rank 0 sends no config")?))
     };
     let (draft, recipe) = receive()?;
-    let place = means.place.open_for(&recipe.config)?;
+    let place = means.device.open_for(&recipe.config)?;
     let (own, first) = (summary::compute(&place.1), draft.facts.get(COMPUTE));
     ensure!(
         first == Some(&own),

@@ -32,7 +32,7 @@ pub fn resume(
     let best_path = folder.file(folder::BEST);
     let mut best = Checkpoint::read(&best_path)
         .context("a run goes on with its best weights; restore them, or begin a new run")?;
-    let place = means.place.open_for(&recipe.config)?;
+    let place = means.device.open_for(&recipe.config)?;
     join::broadcast_recipe(&recipe, Some(&checkpoint), &place, means.ranks)?;
     let (mut run, _) = Run::open(recipe, Some(&checkpoint.weights), place, means)?;
     run.require_same_data()?;

@@ -1,13 +1,13 @@
-//! Where and how models compute: device, vector instructions, fused or plain operations.
+//! Device that models compute on, and how: vector instructions, fused or plain operations.
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::config::Config;
 use crate::model::{Backend, Compute, Device, DeviceChoice, Level, Precision, ROOM, is_gpu};
 
-/// A place in a user's terms.
+/// Options of a device, as a user gives them.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct DeviceOptions {
     /// Name of the backend, with the number of the device, or `auto`.
     pub device: String,
     /// Name of the vector instructions; none: the best available ones.
@@ -16,41 +16,36 @@ pub struct Place {
     pub plain: bool,
 }
 
-impl Default for Place {
+impl Default for DeviceOptions {
     /// The CPU with its best instructions.
     fn default() -> Self {
         Self { device: "flex".into(), level: None, plain: false }
     }
 }
 
-impl Place {
-    /// # Errors
-    /// If this machine has no such place, or it cannot compute with this precision.
+impl DeviceOptions {
+    /// Opens the device for operations of this precision, which a GPU chooses itself.
     pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
         let choice = DeviceChoice::named(&self.device)?;
-        let device = choice.device()?;
-        let level = self.level()?;
-        if choice.backend == Backend::Flex && !self.plain {
-            return Ok((device, Compute::Fused { level, precision }));
-        }
-        if is_gpu(&device) && !self.plain {
-            return Ok((device, Compute::Gpu { room: ROOM }));
-        }
+        let (device, level) = (choice.device()?, self.level()?);
+        let compute = match choice.backend {
+            _ if self.plain => Compute::Plain,
+            Backend::Flex => Compute::Fused { level, precision },
+            _ if is_gpu(&device) => Compute::Gpu { room: ROOM },
+            _ => Compute::Plain,
+        };
         ensure!(
-            precision == Precision::F32,
+            precision == Precision::F32 || compute != Compute::Plain,
             "mixed precision needs the fused operations of `--device flex`, or of a GPU"
         );
-        Ok((device, Compute::Plain))
+        Ok((device, compute))
     }
 
-    /// Opens the place of a run of this config, which names a precision for the fused operations of
-    /// the CPU, and one for those of GPUs; all others have 32 bits.
-    ///
-    /// # Errors
-    /// If this machine has no such place, or terms are to be tuned on a GPU.
+    /// Opens the device for a run of this config, which names a precision for the fused operations
+    /// of the CPU; all others have 32 bits.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
-        let choice = DeviceChoice::named(&self.device)?;
-        if !config.is_net() && is_gpu(&choice.device()?) {
+        let (device, mut compute) = self.open(Precision::F32)?;
+        if !config.is_net() && is_gpu(&device) {
             ensure!(
                 self.device == "auto",
                 "handcrafted terms are tuned on the CPU, not on {}; leave `--device` out",
@@ -58,17 +53,19 @@ impl Place {
             );
             return Self { device: "flex".into(), ..self.clone() }.open_for(config);
         }
-        let fused = choice.backend == Backend::Flex && !self.plain;
-        self.open(if fused { config.precision } else { Precision::F32 })
+        if let Compute::Fused { precision, .. } = &mut compute {
+            *precision = config.precision;
+        }
+        Ok((device, compute))
     }
 
     fn level(&self) -> Result<Level> {
         let Some(name) = &self.level else { return Ok(Level::detect()) };
         let names =
             |levels: &[Level]| levels.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
-        let level = Level::named(name).ok_or_else(|| {
-            anyhow!("no SIMD level is named {name}; there are {}", names(&Level::ALL))
-        })?;
+        let level = Level::named(name);
+        let level = level
+            .with_context(|| format!("no SIMD level {name}; there are {}", names(&Level::ALL)))?;
         ensure!(
             level.is_available(),
             "this machine lacks {name}; it has {}",
