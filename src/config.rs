@@ -15,7 +15,7 @@ use std::ops::Deref;
 
 use crate::architecture::Architecture;
 use crate::format::Format;
-use crate::loader::{DataSource, TestShare, most_pairs};
+use crate::loader::{DataSource, Split, TestShare, most_pairs};
 use crate::loss::Loss;
 use crate::model::Precision;
 use crate::scales::Scales;
@@ -121,6 +121,10 @@ impl Config {
             SourceTarget::new(WinRateModel { scale, ..win_rate }, source.wdl)
         };
         [win_rate.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
+    }
+
+    pub fn split(&self) -> Split {
+        Split { share: self.data.held_out, seed: self.data.held_out_seed }
     }
 
     /// Whether the targets need scores; where there are several sources, those of any.

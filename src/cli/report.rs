@@ -8,7 +8,8 @@ use super::options::{DataFiles, Place};
 use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
-use crate::run::report::{Page, ShownRun};
+use crate::output;
+use crate::run::report::{ShownRun, compare};
 
 /// Show runs on one page: curves, settings, comparison
 #[derive(clap::Args)]
@@ -39,7 +40,7 @@ pub fn run(args: Args) -> Result<()> {
     let place = args.place.open(Precision::F32)?;
     let runs: Vec<ShownRun> =
         args.runs.iter().map(|folder| ShownRun::read(folder)).collect::<Result<_>>()?;
-    let page = Page::of(&runs, &args.with, args.data.plan(), &place, &Terminal::default())?;
-    let bytes = page.write(&args.output)?;
-    out::line(format!("report   {}, {:.1} MB", args.output.display(), bytes as f64 / 1e6))
+    let page = compare(&runs, &args.with, args.data.plan(), &place, &Terminal::default())?;
+    output::write(&args.output, page.as_bytes())?;
+    out::line(format!("report   {}, {:.1} MB", args.output.display(), page.len() as f64 / 1e6))
 }

@@ -146,9 +146,9 @@ pub fn select_positions(
         }
     }
     if let Some((first, name, recipe)) = seen.first().filter(|_| !all) {
-        let split = recipe.split();
+        let split = recipe.config.split();
         for (_, other, others) in &seen[1..] {
-            let of = others.split();
+            let of = others.config.split();
             ensure!(
                 of == split,
                 "{name} and {other} were trained on these games with different ones held out \

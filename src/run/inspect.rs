@@ -63,7 +63,7 @@ pub fn positions(
 ) -> Result<Vec<Sample>> {
     match (given, recipe) {
         (None, Some(recipe)) if recipe.config.data.validates() => {
-            recipe.unchanged_validation()?;
+            recipe::unchanged(recipe.validating())?;
             Ok(recipe::collect(&recipe::plan(&recipe.config), PositionSet::Validation, listener)?)
         }
         (None, Some(_)) => {

@@ -8,13 +8,12 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::de::DeserializeOwned;
 
 use super::terms::RunTerms;
-use crate::architecture::Architecture;
 use crate::config::{Config, Objective, Traces};
 use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::{
-    self, Base, BaseEvaluation, Filter, LoadError, PLANS, Plan, PositionSet, ReadOptions, Split,
+    self, Base, BaseEvaluation, Filter, LoadError, PLANS, Plan, PositionSet, ReadOptions,
     TrainingShare, most_pairs, pairs_of,
 };
 use crate::model::{Compute, Kind, Precision};
@@ -53,13 +52,8 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// None for handcrafted terms.
-    pub fn architecture(&self) -> Option<&Architecture> {
-        self.config.architecture()
-    }
-
     pub fn kind(&self) -> Result<Kind> {
-        Ok(match self.architecture().cloned() {
+        Ok(match self.config.architecture().cloned() {
             Some(net) if self.config.tunes_base() => {
                 let config = &self.config;
                 let base = self.base.as_ref().context("a net with terms has terms")?;
@@ -77,7 +71,7 @@ impl Recipe {
 
     /// The header entries of a file of weights.
     pub fn facts(&self) -> Result<BTreeMap<String, String>> {
-        let mut facts = match self.architecture() {
+        let mut facts = match self.config.architecture() {
             Some(net) => export::facts(net, self.config.scales),
             None => {
                 let kind = if self.config.traces.is_some() { "trace" } else { "hce" };
@@ -166,10 +160,6 @@ impl Recipe {
         self.base.as_ref().map(open_base).transpose()
     }
 
-    pub fn split(&self) -> Split {
-        Split { share: self.config.data.held_out, seed: self.config.data.held_out_seed }
-    }
-
     /// Plan that reads the run's data again for a measurement, with its limit of positions per
     /// file.
     pub fn measuring_plan(&self) -> Result<Plan> {
@@ -178,18 +168,7 @@ impl Recipe {
         for reading in readings.filter(|reading| reading.limit.is_none()) {
             (reading.filter, reading.scores) = (Filter::default(), false);
         }
-        Ok(Plan { reading, bad_records, sources, ..Plan::reading(self.unchanged_data()?) })
-    }
-
-    /// Paths of the run's data, for commands with an option `--data`; an error if a file has
-    /// changed or is missing.
-    pub fn unchanged_data(&self) -> Result<Vec<PathBuf>> {
-        unchanged(&self.data)
-    }
-
-    /// The same for the files of the validation positions.
-    pub fn unchanged_validation(&self) -> Result<Vec<PathBuf>> {
-        unchanged(self.validating())
+        Ok(Plan { reading, bad_records, sources, ..Plan::reading(unchanged(&self.data)?) })
     }
 
     /// Files of the validation positions.
@@ -214,7 +193,9 @@ pub fn names(files: &[DataFile]) -> String {
     files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
+/// Paths of a run's files, for commands with an option `--data`. Fails if one has changed or is
+/// missing.
+pub fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     for DataFile { path, bytes, sha256, .. } in files {
         // The header of a checkpoint may name any file: files of another length are not read.
         let same = input::regular(path).and_then(|()| {
@@ -347,7 +328,7 @@ pub fn plan(config: &Config) -> Plan {
         bad_records: config.data.bad_records,
         check_view: config.data.check_view,
         weighing: config.target.weights.clone(),
-        split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
+        split: config.split(),
         test: config.test,
         share: TrainingShare(config.data.share),
         colours: (config.architecture())

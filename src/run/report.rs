@@ -33,13 +33,6 @@ pub struct ShownRun {
     pub page: Run,
 }
 
-/// A page before it is written.
-pub struct Page {
-    title: String,
-    lead: Markup,
-    sections: Vec<Section>,
-}
-
 struct Positions {
     samples: Vec<Sample>,
     /// Reason why their results name no winner.
@@ -51,98 +44,89 @@ struct Positions {
     chosen_on: Option<bool>,
 }
 
-impl Page {
-    /// Compares runs and other evaluations on the files' positions, or else the first run's.
-    pub fn of(
-        runs: &[ShownRun],
-        with: &[String],
-        given: Option<Plan>,
-        place: &(Device, Compute),
-        listener: &dyn Progress,
-    ) -> Result<Self> {
-        let evaluators = open(runs, with, place, listener)?;
-        let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
-        let (samples, doubt) = measure::read(&plan, listener)?;
-        let (files, explained, chosen_on) = (plan.files, 50_000, None);
-        let positions = Positions { samples, doubt, files, explained, chosen_on };
-        Self::compare_on(runs, evaluators, positions, place, listener)
-    }
+/// Page that compares runs and other evaluations on the files' positions, or else the first
+/// run's.
+pub fn compare(
+    runs: &[ShownRun],
+    with: &[String],
+    given: Option<Plan>,
+    place: &(Device, Compute),
+    listener: &dyn Progress,
+) -> Result<String> {
+    let evaluators = open(runs, with, place, listener)?;
+    let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
+    let (samples, doubt) = measure::read(&plan, listener)?;
+    let (files, explained, chosen_on) = (plan.files, 50_000, None);
+    let positions = Positions { samples, doubt, files, explained, chosen_on };
+    compare_on(runs, evaluators, positions, place, listener)
+}
 
-    /// Compares runs on these positions; each net competes once, by its integers.
-    fn compare_on(
-        runs: &[ShownRun],
-        mut evaluators: Vec<Evaluator>,
-        Positions { samples, doubt, files, explained, chosen_on }: Positions,
-        place: &(Device, Compute),
-        listener: &dyn Progress,
-    ) -> Result<Self> {
-        ensure!(!samples.is_empty(), "no game was held out");
-        let (pages, warnings) = described(runs, &evaluators);
-        if samples.iter().all(|sample| sample.score.is_some())
-            && !evaluators.iter().any(Evaluator::needs_scores)
-        {
-            evaluators.push(Evaluator::open("score", place, listener)?);
-        }
-        let mut selection = select_positions(&evaluators, samples, false, false)?;
-        if let Some(chosen_on) = chosen_on {
-            // The sketch of large data may lack these games.
-            selection.is_test = true;
-            for (place, evaluator) in evaluators.iter().enumerate() {
-                if chosen_on && evaluator.is_trained() && selection.doubts[place].is_none() {
-                    selection.add_doubt(place, chosen_on_these(&evaluator.name));
-                }
-            }
-        }
-        let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
-        let counter = listener.count(None, "comparing");
-        let quantising = measured.quantising()?;
-        let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
-        let mut names: Vec<(String, String)> = left
-            .map(|(at, one)| (one.name.clone(), evaluators[at].describe().to_string()))
-            .collect();
-        for (name, what) in names.iter_mut().filter(|_| runs.len() > 1) {
-            let run = runs.iter().find(|run| run.page.name == *name);
-            let net = run.and_then(|run| run.recipe.architecture());
-            what.extend(net.map(|net| format!(", {net}")));
-        }
-        let deep = DeepComparison { quantising, ..measured.deep(BOARDS)? };
-        drop(counter);
-        let mut sections = vec![
-            page::comparison(&deep.comparison, &names),
-            page::curves(&pages),
-            page::phases(&deep),
-            page::calibration(&deep.calibrations, deep.comparison.noun),
-            page::disagreements(&deep.disagreements),
-        ];
-        if !deep.quantising.is_empty() {
-            sections.push(page::quantising(&deep));
-        }
-        for run in runs.iter().filter(|run| run.recipe.config.is_net()) {
-            if let Some(best) = run.file(folder::BEST) {
-                let name = Some(&run.page.name[..]).filter(|_| runs.len() > 1);
-                let samples = &measured.samples;
-                sections.extend(inspect::sections(&best, name, samples, explained, listener)?);
-            }
-        }
-        sections.push(page::settings(&pages));
-        let facts = page::facts(&pages);
-        let basis = html! { p { (deep.comparison.head()) } };
-        let lead = match runs.len() {
-            1 => html! { (warnings) (facts) (basis) },
-            _ => {
-                sections.insert(1, Section::new("Runs", facts));
-                html! { (warnings) (basis) }
-            }
-        };
-        Ok(Self { title: title(runs), lead, sections })
+/// Compares runs on these positions; each net competes once, by its integers.
+fn compare_on(
+    runs: &[ShownRun],
+    mut evaluators: Vec<Evaluator>,
+    Positions { samples, doubt, files, explained, chosen_on }: Positions,
+    place: &(Device, Compute),
+    listener: &dyn Progress,
+) -> Result<String> {
+    ensure!(!samples.is_empty(), "no game was held out");
+    let (pages, warnings) = described(runs, &evaluators);
+    if samples.iter().all(|sample| sample.score.is_some())
+        && !evaluators.iter().any(Evaluator::needs_scores)
+    {
+        evaluators.push(Evaluator::open("score", place, listener)?);
     }
-
-    /// Writes the page; returns the number of its bytes.
-    pub fn write(&self, path: &Path) -> Result<usize> {
-        let text = draw::page(&self.title, &self.lead, &self.sections);
-        output::write(path, text.as_bytes())?;
-        Ok(text.len())
+    let mut selection = select_positions(&evaluators, samples, false, false)?;
+    if let Some(chosen_on) = chosen_on {
+        // The sketch of large data may lack these games.
+        selection.is_test = true;
+        for (place, evaluator) in evaluators.iter().enumerate() {
+            if chosen_on && evaluator.is_trained() && selection.doubts[place].is_none() {
+                selection.add_doubt(place, chosen_on_these(&evaluator.name));
+            }
+        }
     }
+    let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
+    let counter = listener.count(None, "comparing");
+    let quantising = measured.quantising()?;
+    let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
+    let mut names: Vec<(String, String)> =
+        left.map(|(at, one)| (one.name.clone(), evaluators[at].describe().to_string())).collect();
+    for (name, what) in names.iter_mut().filter(|_| runs.len() > 1) {
+        let run = runs.iter().find(|run| run.page.name == *name);
+        let net = run.and_then(|run| run.recipe.config.architecture());
+        what.extend(net.map(|net| format!(", {net}")));
+    }
+    let deep = DeepComparison { quantising, ..measured.deep(BOARDS)? };
+    drop(counter);
+    let mut sections = vec![
+        page::comparison(&deep.comparison, &names),
+        page::curves(&pages),
+        page::phases(&deep),
+        page::calibration(&deep.calibrations, deep.comparison.noun),
+        page::disagreements(&deep.disagreements),
+    ];
+    if !deep.quantising.is_empty() {
+        sections.push(page::quantising(&deep));
+    }
+    for run in runs.iter().filter(|run| run.recipe.config.is_net()) {
+        if let Some(best) = run.file(folder::BEST) {
+            let name = Some(&run.page.name[..]).filter(|_| runs.len() > 1);
+            let samples = &measured.samples;
+            sections.extend(inspect::sections(&best, name, samples, explained, listener)?);
+        }
+    }
+    sections.push(page::settings(&pages));
+    let facts = page::facts(&pages);
+    let basis = html! { p { (deep.comparison.head()) } };
+    let lead = match runs.len() {
+        1 => html! { (warnings) (facts) (basis) },
+        _ => {
+            sections.insert(1, Section::new("Runs", facts));
+            html! { (warnings) (basis) }
+        }
+    };
+    Ok(draw::page(&title(runs), &lead, &sections))
 }
 
 /// Writes the page of a finished run, from its held-out positions, validation first; returns its
@@ -158,7 +142,7 @@ pub fn of_ended(
     let output = path.join(folder::REPORT);
     let compared = || match recipe.config.traces {
         // Terms of another engine are known from traces only.
-        Some(_) => Page::of(&runs, &[], None, place, listener),
+        Some(_) => compare(&runs, &[], None, place, listener),
         None => {
             // A run without a test is measured on the games on which others are.
             let others = validation.iter().filter(|it| TestShare::DEFAULT.takes(it.group()));
@@ -172,7 +156,7 @@ pub fn of_ended(
                 explained: 10_000,
                 chosen_on: Some(chosen_on),
             };
-            Page::compare_on(&runs, open(&runs, &[], place, listener)?, positions, place, listener)
+            compare_on(&runs, open(&runs, &[], place, listener)?, positions, place, listener)
         }
     };
     let page = compared().unwrap_or_else(|error| {
@@ -184,9 +168,9 @@ pub fn of_ended(
             p { "There is no comparison: " (format!("{error:#}")) "." }
         };
         let sections = vec![page::curves(&pages), page::settings(&pages)];
-        Page { title: title(&runs), lead, sections }
+        draw::page(&title(&runs), &lead, &sections)
     });
-    page.write(&output)?;
+    output::write(&output, page.as_bytes())?;
     Ok(output)
 }
 
@@ -285,7 +269,7 @@ impl ShownRun {
 
 /// Model and data of a run: name and value of each fact.
 fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, String)>> {
-    let model = match recipe.architecture() {
+    let model = match recipe.config.architecture() {
         Some(net) => net.to_string(),
         None => {
             let terms = recipe.terms()?.context("no net, so terms")?;
@@ -305,7 +289,7 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     let mut about = vec![("model".to_string(), model)];
     about.extend(recipe.data.iter().map(|it| file("data", it)));
     about.extend(recipe.validation.iter().map(|it| file("validation", it)));
-    let (held_out, test) = (recipe.split().share, recipe.config.test.0);
+    let (held_out, test) = (recipe.config.data.held_out, recipe.config.test.0);
     let shares = format!("{held_out} of the data, {test} of these for the test");
     about.push(("held out".to_string(), shares));
     about.extend(compute.map(|compute| ("computed by".to_string(), compute.clone())));

@@ -49,7 +49,7 @@ impl Searcher {
     /// integers.
     pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;
-        Ok(match (recipe.architecture(), recipe.terms()?) {
+        Ok(match (recipe.config.architecture(), recipe.terms()?) {
             (Some(net), _) => {
                 let cure = "quiescence is searched with the integers of the net, and these weights \
                             fit none; lower `optimizer.clip`";

@@ -81,15 +81,12 @@ const VALIDATION_BATCH: usize = 4096;
 fn read(
     plan: &Plan,
     keep: u64,
-    positions: Option<u64>,
+    config: &Config,
     listener: &dyn Progress,
 ) -> Result<Scan, LoadError> {
-    let counter = listener.count(None, "reading");
-    let scan = scan(plan, keep, &*counter);
-    drop(counter);
-    let mut scan = scan?;
+    let mut scan = scan(plan, keep, &*listener.count(None, "reading"))?;
     if !scan.is_whole {
-        scan.train = positions.unwrap_or(scan.train);
+        scan.train = config.data.positions.unwrap_or(scan.train);
     }
     let weights = plan.weighing.weights(&scan.some);
     if !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
@@ -99,22 +96,16 @@ fn read(
 }
 
 /// The positions of some games, about `most`, chosen by the hash of their content.
-pub fn draw_games(frozen_store: &[Sample], most: usize) -> Vec<Sample> {
-    let behind = u64::MAX / (frozen_store.len().max(most) as u64) * most as u64;
-    frozen_store
-        .iter()
-        .filter(|sample| mix(sample.group(), most as u64) <= behind)
-        .copied()
-        .collect()
+pub fn draw_games(samples: &[Sample], most: usize) -> Vec<Sample> {
+    let behind = u64::MAX / (samples.len().max(most) as u64) * most as u64;
+    let is_drawn = |sample: &&Sample| mix(sample.group(), most as u64) <= behind;
+    samples.iter().filter(is_drawn).copied().collect()
 }
 
 /// Positions of a run whose rows are prepared again in each round.
 fn to_prepare(plan: &Plan, config: &Config, listener: &dyn Progress) -> Result<Arc<Vec<Sample>>> {
     let samples = recipe::collect(plan, PositionSet::Train, listener)?;
-    Ok(Arc::new(match config.learns_moves() {
-        true => objective::select(samples)?,
-        false => samples,
-    }))
+    Ok(Arc::new(if config.learns_moves() { objective::select(samples)? } else { samples }))
 }
 
 /// Batches of the validation positions, with the config's weights.
@@ -126,21 +117,6 @@ fn validation(config: &Config, encoder: &Encoder, samples: &[Sample]) -> Vec<Bat
     };
     let weights = weights.chunks(VALIDATION_BATCH).chain(std::iter::repeat(&[][..]));
     samples.chunks(VALIDATION_BATCH).zip(weights).map(batch).collect()
-}
-
-/// Most positions in memory for a net. Those whose quiet ends are searched are read again.
-fn keep_records(config: &Config) -> u64 {
-    let most = config.data.window.map_or(config.most_kept(), |window| window as u64);
-    if config.target.learn != Objective::Values { 0 } else { most }
-}
-
-/// Number of positions to keep in memory as terms.
-fn keep(config: &Config) -> u64 {
-    match (config.batch, config.data.window) {
-        (None, _) => u64::MAX,
-        (_, Some(_)) => 0,
-        (_, None) => KEPT,
-    }
 }
 
 impl Data {
@@ -168,10 +144,7 @@ impl Data {
         else {
             bail!("rows are prepared from positions");
         };
-        let window = match config.batch {
-            None => samples.len(),
-            Some(_) => config.window(samples.len() as u64),
-        };
+        let window = config.batch.map_or(samples.len(), |_| config.window(samples.len() as u64));
         let is_whole = samples.len() <= window;
         let step = match (is_whole, by.choices()) {
             (true, _) => 1,
@@ -186,14 +159,13 @@ impl Data {
         // Frees the memory of the last round first.
         *last = None;
         let (samples, weighing) = (samples.clone(), config.target.weights.clone());
+        let total = samples.len().div_ceil(step) + validating.len();
         let (stretch, whole) = (1.0, None);
         let mut by = Preparation { samples, weighing, encoder, by, stretch, whole, window };
-        let total = by.samples.len().div_ceil(step) + validating.len();
         let counter = listener.count(Some(total as u64), "searching quiet ends");
         let mut prepared = by.of(by.samples.par_iter().step_by(step), &*counter);
-        let frozen_store = by.of(validating.par_iter(), &*counter);
+        self.validation = by.of(validating.par_iter(), &*counter).batches(&by);
         drop(counter);
-        self.validation = frozen_store.batches(&by);
         let now = prepared.choices.as_ref().and_then(Choices::spread);
         by.stretch = spread.zip(now).map_or(1.0, |(then, now)| (then / now).max(1.0));
         if let Some(choices) = &mut prepared.choices {
@@ -275,13 +247,19 @@ fn net(
         (None, base) => Encoder::net(net).on(base.map(recipe::open_base).transpose()?),
     };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
-    let mut scan = read(&plan, keep_records(config), config.data.positions, listener)?;
+    let rounds = config.target.learn != Objective::Values;
+    // Positions whose quiet ends are searched are read again.
+    let keep = match config.data.window {
+        _ if rounds => 0,
+        Some(window) => window as u64,
+        None => config.most_kept(),
+    };
+    let mut scan = read(&plan, keep, config, listener)?;
     if !net.inputs.is_pieces() {
         let some = scan.some.par_iter().step_by((scan.some.len() / CHECKED).max(1)).enumerate();
         let check = |(i, it): (usize, &Sample)| net.inputs.check(&it.position, i % BOUNDED == 0);
         some.find_map_first(|it| check(it).err()).map_or(Ok(()), |it| Err(Error::msg(it)))?;
     }
-    let rounds = config.target.learn != Objective::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
     plan.expected = scan.is_whole.then_some(scan.train);
     plan.window = config.window(scan.train);
@@ -333,8 +311,13 @@ fn positions(
 ) -> Result<(Data, Weights)> {
     let mut plan = recipe::plan(config);
     let rounds = config.target.learn != Objective::Values;
-    let keep = if rounds { 0 } else { keep(config) };
-    let mut scan = read(&plan, keep, config.data.positions, listener)?;
+    let keep = match (config.batch, config.data.window) {
+        _ if rounds => 0,
+        (None, _) => u64::MAX,
+        (_, Some(_)) => 0,
+        (_, None) => KEPT,
+    };
+    let mut scan = read(&plan, keep, config, listener)?;
     plan.expected = scan.is_whole.then_some(scan.train);
     plan.window = config.window(scan.train);
     let encoder = |terms: &RunTerms| Encoder::Hce(Arc::new(terms.encoder(&start)));
@@ -344,20 +327,18 @@ fn positions(
             let samples = to_prepare(&plan, config, listener)?;
             let seen = terms.encoder(&start).counts(&samples);
             freeze_rare(&mut terms, &seen);
+            let every = (samples.len() / FIT_ON).max(1);
             let some = match config.learns_moves() {
                 true => scan.some.clone(),
-                false => {
-                    let every = (samples.len() / FIT_ON).max(1);
-                    samples.chunks(TERMS_PIECE).step_by(every).flatten().copied().collect()
-                }
+                false => samples.chunks(TERMS_PIECE).step_by(every).flatten().copied().collect(),
             };
             (fitted, counts) = (encoder(&terms).encode(&some), Some(seen));
             scan.train = samples.len() as u64;
             source = BatchSource::Prepared { samples, by: None };
         }
         Some(records) => {
-            let store = Store::encode(records, &terms.encoder(&start));
-            let store = frozen_store(store, &mut terms, &start);
+            let mut store = Store::encode(records, &terms.encoder(&start));
+            freeze_rare_of(&mut store, &mut terms, &start);
             (fitted, counts) = (store.subsample(FIT_ON), Some(store.counts.clone()));
             source = stored(store, config, place);
         }
@@ -384,9 +365,10 @@ fn traces(
 ) -> Result<(Data, Weights)> {
     let own = terms.own.clone().context("an engine's terms")?;
     let plan = recipe::plan(config);
-    let mut scan = read(&plan, u64::MAX, None, listener)?;
-    let ([store, mut validation], term_counts) = read_traces(&plan, &own, &terms.encoder(&start))?;
-    let store = frozen_store(store, &mut terms, &start);
+    let mut scan = read(&plan, u64::MAX, config, listener)?;
+    let ([mut store, mut validation], term_counts) =
+        read_traces(&plan, &own, &terms.encoder(&start))?;
+    freeze_rare_of(&mut store, &mut terms, &start);
     validation.freeze(&terms.encoder(&start));
     let weights = begin(config, &terms, &start, &store.subsample(FIT_ON), place)?;
     scan.train = store.len() as u64;
@@ -405,12 +387,11 @@ fn stored(mut store: Store, config: &Config, (_, compute): &(Device, Compute)) -
     BatchSource::Store(Arc::new(store))
 }
 
-/// A store without the entries of frozen terms, including those that too few positions have.
-fn frozen_store(mut store: Store, terms: &mut RunTerms, start: &HceWeights) -> Store {
+/// Freezes the terms that too few positions have, in their store as well.
+fn freeze_rare_of(store: &mut Store, terms: &mut RunTerms, start: &HceWeights) {
     if freeze_rare(terms, &store.counts) {
         store.freeze(&terms.encoder(start));
     }
-    store
 }
 
 /// Freezes the terms that too few positions have; returns whether there are any.
@@ -436,10 +417,9 @@ fn begin(
         // With one centipawn per logit, logits are centipawns.
         let shape = HceShape { scale: 1.0, ..terms.shape(config) };
         let model = Model::new(&Kind::Hce(shape), &weights, device, *compute)?;
-        let cp: Vec<f64> =
-            try_to_host(model.logits(&batch.inputs))?.iter().map(|cp| (*cp).into()).collect();
-        let results: Vec<f64> = batch.results.iter().map(|result| (*result).into()).collect();
-        let scale = fit(&cp, &results).scale.unwrap_or(config.scale);
+        let exact = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
+        let cp = exact(&try_to_host(model.logits(&batch.inputs))?);
+        let scale = fit(&cp, &exact(&batch.results)).scale.unwrap_or(config.scale);
         // Three digits are far finer than the data resolve.
         let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MOST_SCALE);
         *config = config.with(|file| file.target.scale = Some(scale))?;

@@ -100,16 +100,14 @@ pub fn finish(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<Fini
             let validating = &run.data.scan.validation.samples;
             let written = export::checkpoint(&path, &net, &recipe.config, validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
-            let terms = match recipe.base.as_ref().filter(|_| recipe.config.tunes_base()) {
-                None => None,
-                Some(base) => {
-                    let (terms, path) =
-                        (recipe::learnt_with(base, &best.weights)?, folder.file(folder::BASE));
-                    output::write(&path, terms.to_json().as_bytes())?;
-                    Some(path)
-                }
-            };
-            RunResult::Net(Box::new(written), terms)
+            let base = recipe.base.as_ref().filter(|_| recipe.config.tunes_base());
+            let terms = base.map(|base| -> Result<PathBuf> {
+                let terms = recipe::learnt_with(base, &best.weights)?;
+                let path = folder.file(folder::BASE);
+                output::write(&path, terms.to_json().as_bytes())?;
+                Ok(path)
+            });
+            RunResult::Net(Box::new(written), terms.transpose()?)
         }
     };
     let rows = log::read(&folder.file(folder::LOG))?;
@@ -150,30 +148,26 @@ fn terms(
         }
         BatchSource::Files { .. } | BatchSource::Prepared { .. } => Vec::new(),
     };
-    let results = results(recipe, tuned, &errors, &exact)?;
-    let times = |result: &TermResult| {
-        let term = tuned.terms.list.terms.iter().position(|term| term.name == result.name);
-        term.and_then(|term| tuned.term_counts.times.get(term)).copied().unwrap_or(0) as f64
-    };
-    let counted = results.iter().map(|result| (result, times(result)));
-    let effective = effective_values(counted);
+    let (results, times): (Vec<_>, Vec<_>) =
+        results(recipe, tuned, &errors, &exact)?.into_iter().unzip();
     write(folder::TERMS_CSV, csv(&results))?;
-    Ok(effective)
+    Ok(effective_values(results.iter().zip(times)))
 }
 
-/// Results term by term, without terms that the evaluation lacks.
+/// Result and number of occurrences of each term that the evaluation has.
 fn results(
     recipe: &Recipe,
     tuned: &TermData,
     errors: &[Option<f64>],
     weights: &HceWeights,
-) -> Result<Vec<TermResult>> {
-    let TermData { terms, start, counts, .. } = tuned;
+) -> Result<Vec<(TermResult, f64)>> {
+    let TermData { terms, start, counts, term_counts } = tuned;
     let asked = recipe.terms()?.context("the run has terms")?.chosen;
     let results = (0..terms.list.len()).filter(|i| terms.present.terms[*i]).map(|i| {
         let entry = &terms.list.terms[i];
         let error = |phase: usize| errors.get(2 * i + phase).copied().flatten();
-        TermResult {
+        let times = term_counts.times.get(i).copied().unwrap_or(0) as f64;
+        let result = TermResult {
             name: entry.name.clone(),
             kind: entry.kind,
             count: counts.as_ref().map(|counts| counts[i]),
@@ -188,7 +182,8 @@ fn results(
                 (false, true) => Some("rare"),
                 (false, false) => Some("not chosen"),
             },
-        }
+        };
+        (result, times)
     });
     Ok(results.collect())
 }

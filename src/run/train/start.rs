@@ -10,7 +10,6 @@ use crate::digest::digest;
 use crate::export::{self, BaseContent, EmbeddedNet, Sidecar, StartNet};
 use crate::hce::HceWeights;
 use crate::input;
-use crate::loader::Split;
 use crate::model::{Compute, Device};
 use crate::net::Hints;
 use crate::progress::Progress;
@@ -122,8 +121,8 @@ fn doubt(
     listener: &dyn Progress,
 ) -> Option<String> {
     let name = path.display();
-    let split = Split { share: config.data.held_out, seed: config.data.held_out_seed };
-    let found = origin.map(|it| (it.split(), it.config.test.0));
+    let split = config.split();
+    let found = origin.map(|it| (it.config.split(), it.config.test.0));
     let doubt = match found {
         None => Some(format!("the training data of {name} are unknown")),
         // A smaller share of the same seed is a part of a larger one.
