@@ -182,16 +182,11 @@ impl Config {
     fn span_of(&self, length: &EarlierLength, positions: u64) -> Span {
         let batch = self.batch.map_or(positions.max(1), |batch| batch as u64);
         let superbatch = self.schedule.batches_per_superbatch;
-        let wanted = match *length {
-            EarlierLength { positions: Some(wanted), .. } => wanted as f64,
-            EarlierLength { superbatches: Some(count), .. } => {
-                count * superbatch as f64 * batch as f64
-            }
-            EarlierLength { epochs, .. } => {
-                let most = if self.learns_moves() { MOST_ROUNDS } else { MOST_SWEEPS };
-                epochs.unwrap_or(most) * positions as f64
-            }
-        };
+        let of_superbatches = |count: f64| count * superbatch as f64 * batch as f64;
+        let most = if self.learns_moves() { MOST_ROUNDS } else { MOST_SWEEPS };
+        let of_epochs = length.epochs.unwrap_or(most) * positions as f64;
+        let wanted = length.positions.map(|it| it as f64);
+        let wanted = wanted.or(length.superbatches.map(of_superbatches)).unwrap_or(of_epochs);
         let steps = (wanted.min(MOST_POSITIONS as f64) / batch as f64).ceil().max(1.0) as u64;
         Span { steps, batch, superbatch, epoch: positions }
     }

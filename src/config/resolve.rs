@@ -1,5 +1,8 @@
 //! Checks a config and fills in its defaults, for all other parts.
 
+use std::ops::Bound::{Excluded, Included, Unbounded};
+use std::ops::RangeBounds as _;
+
 use super::{
     BatchSize, Config, ConfigError, ConfigFile, MOST_POSITIONS, Net, Objective, Optimizer, Source,
     StartSize, VERSION, WIDE,
@@ -290,98 +293,92 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
     Err(ConfigError::of(key, reason))
 }
 
-/// Bound of a number, and whether the bound itself is allowed.
-type Limit = (f64, bool);
-
-fn from(bound: f64) -> Limit {
-    (bound, true)
-}
-
-fn beyond(bound: f64) -> Limit {
-    (bound, false)
-}
-
-/// Any finite number.
-const FINITE: Limit = (f64::INFINITY, false);
-
 fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked {
     let ConfigFile { data, target, optimizer, schedule, .. } = file;
     let whole = |count: Option<u64>| count.map(|count| count as f64);
-    let (one, most) = (from(1.0), MOST_POSITIONS as f64);
+    let (one, most) = (Included(1.0), MOST_POSITIONS as f64);
     let superbatch = schedule.batches_per_superbatch as f64 * batch as f64;
     let longest = most / superbatch.max(1.0);
     let (wdl, rate) = (target.wdl.range(), schedule.learning_rate.as_ref().map(Stages::range));
     // If it is 0 in 32 bits, a weight without any gradient becomes 0 / 0.
     let epsilon = f64::from(settings.epsilon as f32);
     let mut rows = vec![
-        ("data.held_out", Some(data.held_out), from(0.0), beyond(1.0)),
-        ("data.test", data.test, from(0.0), one),
-        ("data.share", Some(data.share), beyond(0.0), one),
-        ("data.limit", whole(data.limit), one, FINITE),
-        ("data.window", data.window.map(|it| it as f64), one, from((1u64 << 31) as f64)),
-        ("data.positions", whole(data.positions), one, from(most)),
-        ("data.chunk", data.chunk.map(|it| it as f64), from(0.0), from(MOST_IN_CHUNK as f64)),
-        ("target.scale", target.scale, from(LEAST_SCALE), from(MOST_SCALE)),
-        ("target.score_scale", target.score_scale, from(LEAST_SCALE), from(MOST_SCALE)),
-        ("target.score_offset", target.score_offset, from(0.0), FINITE),
-        ("target.power", target.power, beyond(1.0), FINITE),
-        ("target.asymmetry", target.asymmetry, beyond(-1.0), from(MOST_FACTOR)),
-        ("target.force", target.force, from(0.0), FINITE),
-        ("target.wdl", Some(wdl.0), from(0.0), one),
-        ("target.wdl", Some(wdl.1), from(0.0), one),
-        ("optimizer.beta1", Some(settings.beta1), from(0.0), beyond(1.0)),
-        ("optimizer.beta2", Some(settings.beta2), from(0.0), beyond(1.0)),
-        ("optimizer.average_decay", optimizer.average_decay, from(0.0), beyond(1.0)),
-        ("optimizer.weight_decay", Some(settings.weight_decay), from(0.0), FINITE),
-        ("optimizer.clip", Some(settings.clip), from(0.0), FINITE),
-        ("optimizer.epsilon", Some(epsilon), beyond(0.0), FINITE),
-        ("optimizer.prior", optimizer.prior, beyond(0.0), FINITE),
-        ("optimizer.step", optimizer.step.map(f64::from), one, from(1000.0)),
-        ("schedule.learning_rate", rate.map(|it| it.0), from(0.0), FINITE),
-        ("schedule.learning_rate", rate.map(|it| it.1), beyond(0.0), FINITE),
-        ("schedule.batch", Some(batch as f64), one, from(LARGEST_BATCH as f64)),
-        ("schedule.batches_per_superbatch", Some(superbatch), one, from(most)),
-        ("schedule.validations", whole(Some(schedule.validations)), one, FINITE),
-        ("schedule.checkpoints", whole(Some(schedule.checkpoints)), one, FINITE),
-        ("schedule.patience", whole(schedule.patience), one, FINITE),
-        ("schedule.epochs", schedule.epochs, beyond(0.0), from(MOST_EPOCHS)),
-        ("schedule.positions", whole(schedule.positions), beyond(0.0), from(most)),
-        ("schedule.superbatches", schedule.superbatches, beyond(0.0), from(longest)),
+        ("data.held_out", Some(data.held_out), Included(0.0), Excluded(1.0)),
+        ("data.test", data.test, Included(0.0), one),
+        ("data.share", Some(data.share), Excluded(0.0), one),
+        ("data.limit", whole(data.limit), one, Unbounded),
+        ("data.window", data.window.map(|it| it as f64), one, Included((1u64 << 31) as f64)),
+        ("data.positions", whole(data.positions), one, Included(most)),
+        (
+            "data.chunk",
+            data.chunk.map(|it| it as f64),
+            Included(0.0),
+            Included(MOST_IN_CHUNK as f64),
+        ),
+        ("target.scale", target.scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
+        ("target.score_scale", target.score_scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
+        ("target.score_offset", target.score_offset, Included(0.0), Unbounded),
+        ("target.power", target.power, Excluded(1.0), Unbounded),
+        ("target.asymmetry", target.asymmetry, Excluded(-1.0), Included(MOST_FACTOR)),
+        ("target.force", target.force, Included(0.0), Unbounded),
+        ("target.wdl", Some(wdl.0), Included(0.0), one),
+        ("target.wdl", Some(wdl.1), Included(0.0), one),
+        ("optimizer.beta1", Some(settings.beta1), Included(0.0), Excluded(1.0)),
+        ("optimizer.beta2", Some(settings.beta2), Included(0.0), Excluded(1.0)),
+        ("optimizer.average_decay", optimizer.average_decay, Included(0.0), Excluded(1.0)),
+        ("optimizer.weight_decay", Some(settings.weight_decay), Included(0.0), Unbounded),
+        ("optimizer.clip", Some(settings.clip), Included(0.0), Unbounded),
+        ("optimizer.epsilon", Some(epsilon), Excluded(0.0), Unbounded),
+        ("optimizer.prior", optimizer.prior, Excluded(0.0), Unbounded),
+        ("optimizer.step", optimizer.step.map(f64::from), one, Included(1000.0)),
+        ("schedule.learning_rate", rate.map(|it| it.0), Included(0.0), Unbounded),
+        ("schedule.learning_rate", rate.map(|it| it.1), Excluded(0.0), Unbounded),
+        ("schedule.batch", Some(batch as f64), one, Included(LARGEST_BATCH as f64)),
+        ("schedule.batches_per_superbatch", Some(superbatch), one, Included(most)),
+        ("schedule.validations", whole(Some(schedule.validations)), one, Unbounded),
+        ("schedule.checkpoints", whole(Some(schedule.checkpoints)), one, Unbounded),
+        ("schedule.patience", whole(schedule.patience), one, Unbounded),
+        ("schedule.epochs", schedule.epochs, Excluded(0.0), Included(MOST_EPOCHS)),
+        ("schedule.positions", whole(schedule.positions), Excluded(0.0), Included(most)),
+        ("schedule.superbatches", schedule.superbatches, Excluded(0.0), Included(longest)),
     ];
     if let Some(net) = &file.net {
-        let most = from(i16::MAX.into());
+        let most = Included(i16::MAX.into());
         let (sizes, least) = match &net.start_size {
-            StartSize::Number(size) => (vec![*size], beyond(0.0)),
-            StartSize::Sets(sizes) => (sizes.values().copied().collect(), from(0.0)),
+            StartSize::Number(size) => (vec![*size], Excluded(0.0)),
+            StartSize::Sets(sizes) => (sizes.values().copied().collect(), Included(0.0)),
         };
         rows.extend(
-            sizes.into_iter().map(|size| ("net.start_size", Some(size), least, from(10.0))),
+            sizes.into_iter().map(|size| ("net.start_size", Some(size), least, Included(10.0))),
         );
         rows.push(("net.qa", net.qa.map(f64::from), one, most));
         rows.push(("net.qb", Some(net.qb.into()), one, most));
     }
     for source in &data.source {
-        rows.push(("data.source.score_scale", source.score_scale, beyond(0.0), from(MOST_SCALE)));
-        rows.push(("data.source.wdl", source.wdl, from(0.0), one));
-        rows.push(("data.source.limit", whole(source.limit), one, FINITE));
+        rows.push((
+            "data.source.score_scale",
+            source.score_scale,
+            Excluded(0.0),
+            Included(MOST_SCALE),
+        ));
+        rows.push(("data.source.wdl", source.wdl, Included(0.0), one));
+        rows.push(("data.source.limit", whole(source.limit), one, Unbounded));
     }
     for layer in optimizer.layers.0.values() {
-        rows.push(("optimizer.layers", layer.clip, from(0.0), FINITE));
-        rows.push(("optimizer.layers", layer.rate, beyond(0.0), FINITE));
-        rows.push(("optimizer.layers", layer.decay, from(0.0), FINITE));
+        rows.push(("optimizer.layers", layer.clip, Included(0.0), Unbounded));
+        rows.push(("optimizer.layers", layer.rate, Excluded(0.0), Unbounded));
+        rows.push(("optimizer.layers", layer.decay, Included(0.0), Unbounded));
     }
-    for (key, value, (low, with_low), (high, with_high)) in rows {
+    let words = |bound, included, excluded| match bound {
+        Included(bound) => format!("{included} {bound}"),
+        Excluded(bound) => format!("{excluded} {bound}"),
+        Unbounded => String::new(),
+    };
+    for (key, value, low, high) in rows {
         let Some(value) = value else { continue };
-        let above = value > low || with_low && value == low;
-        let below = value < high || with_high && value == high;
-        let low = format!("{} {low}", if with_low { "from" } else { "above" });
-        let high = match (high.is_finite(), with_high) {
-            (false, _) => String::new(),
-            (true, true) => format!(" to {high}"),
-            (true, false) => format!(" to below {high}"),
-        };
-        if !(above && below) {
-            return Err(ConfigError::of(key, format!("a number {low}{high}, found {value}")));
+        if !(value.is_finite() && (low, high).contains(&value)) {
+            let range = words(low, "from", "above") + &words(high, " to", " to below");
+            return Err(ConfigError::of(key, format!("expected a number {range}, found {value}")));
         }
     }
     Ok(())

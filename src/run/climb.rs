@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use super::SearchPlayer;
 use super::arena::{MatchRules, TimeControl, play};
-use super::folder::{LAST, RunFolder, is_finished};
-use super::train::{RunContext, begin, resume};
+use super::folder::is_finished;
+use super::train::{RunContext, begin_or_resume};
 use crate::config::Config;
 use crate::engine::game::Adjudication;
 use crate::engine::journal;
@@ -70,6 +70,10 @@ impl Generation {
     pub fn is_kept(&self) -> bool {
         self.pairs().score().is_some_and(|score| score > 0.5)
     }
+
+    fn verdict(&self) -> &'static str {
+        if self.is_kept() { "kept" } else { "dropped" }
+    }
 }
 
 /// A self-play loop in a folder.
@@ -115,10 +119,8 @@ impl<'a> Climb<'a> {
             let text = input::text(&file, input::TEXT)?;
             let generation: Generation =
                 serde_json::from_str(&text).with_context(|| file.display().to_string())?;
-            let elo = generation.pairs().elo();
-            let kept = if generation.is_kept() { "kept" } else { "dropped" };
-            let met = self.named(generation.best);
-            let of = self.settings.generations;
+            let (elo, met) = (generation.pairs().elo(), self.named(generation.best));
+            let (kept, of) = (generation.verdict(), self.settings.generations);
             let line = format!("generation {number} of {of}: {kept}, {elo} above {met}");
             self.means.listener.remark(&line);
             self.generations.push(generation);
@@ -194,14 +196,10 @@ impl<'a> Climb<'a> {
         if is_finished(&path) {
             return Ok(true);
         }
-        if path.join(LAST).exists() {
-            return Ok(resume(&path, &[], self.means)?.is_some());
-        }
         let first = number.saturating_sub(self.settings.window - 1).max(1);
         let files = (first..=number).map(|it| self.games(it)).collect();
         let config = self.config.with(|file| file.data.files = files)?;
-        let folder = RunFolder::take(&path, false, self.means.listener)?;
-        Ok(begin(config, &folder, self.means)?.is_some())
+        begin_or_resume(&config, &path, self.means)
     }
 
     /// Plays a generation against the best; none if interrupted.
@@ -238,7 +236,7 @@ impl<'a> Climb<'a> {
         let mut table = Table::titled(&right);
         for (number, it) in (1..).zip(&self.generations) {
             let [alone, elo] = [it.pairs().elo(), rated.elo(number)].map(|elo| elo.cell());
-            let kept = if it.is_kept() { "kept" } else { "dropped" }.to_string();
+            let kept = it.verdict().to_string();
             table.row([number.to_string(), it.best.to_string(), alone, kept, elo]);
         }
         table

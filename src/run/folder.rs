@@ -74,7 +74,7 @@ impl RunFolder {
         );
         ensure!(
             overwrite || !path.join(LAST).exists(),
-            "{folder} holds a run already; go on with `nnuance train --resume {folder}`, begin anew \
+            "{folder} holds a run already; go on with `nnuance train --resume {folder}`, overwrite it \
              with --overwrite, or choose another folder with --out"
         );
         Ok(taken)

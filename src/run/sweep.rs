@@ -10,10 +10,10 @@ use anyhow::{Context, Error, Result, bail, ensure};
 use serde::Serialize;
 
 use super::evaluator::Evaluator;
-use super::folder::{BEST, LAST, RunFolder, is_finished};
+use super::folder::{BEST, LAST, is_finished};
 use super::measure::{position_facts, targets_of};
 use super::recipe;
-use super::train::{NothingLearnt, RunContext, begin, check, resume};
+use super::train::{NothingLearnt, RunContext, begin_or_resume, check};
 use crate::config::{Config, Target};
 use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
@@ -98,35 +98,25 @@ fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>>
     let mut members: Vec<Member> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for number in 0..count {
-        let mut member = Member::new(config, sets, axes, number)?;
-        if let Some(other) = known.insert(member.config.to_toml(), number) {
-            bail!("{} and {} are the same run", members[other].name, member.name);
-        }
-        // Characters that folders cannot have may make two names equal.
-        if members.iter().any(|other| other.name == member.name) {
-            member.name += &format!("-no-{number}");
-        }
-        members.push(member);
-    }
-    Ok(members)
-}
-
-impl Member {
-    fn new(path: &Path, sets: &[String], axes: &[Axis], number: usize) -> Result<Self> {
-        let mut rest = number;
-        let mut values: Vec<String> = Vec::new();
+        let (mut rest, mut values, mut sets) = (number, Vec::new(), sets.to_vec());
         for axis in axes.iter().rev() {
-            values.push(axis.values[rest % axis.values.len()].clone());
+            values.insert(0, axis.values[rest % axis.values.len()].clone());
             rest /= axis.values.len();
         }
-        values.reverse();
-        let part = |(axis, value): (&Axis, &String)| format!("{}-{}", axis.title(), plain(value));
-        let name = axes.iter().zip(&values).map(part).collect::<Vec<_>>().join("-");
-        let own = axes.iter().zip(&values).map(|(axis, value)| format!("{}={value}", axis.key));
-        let sets: Vec<String> = sets.iter().cloned().chain(own).collect();
-        let config = Config::read(path, &sets).with_context(|| format!("member {name}"))?;
-        Ok(Self { name, values, config })
+        sets.extend(axes.iter().zip(&values).map(|(axis, it)| format!("{}={it}", axis.key)));
+        let part = |(axis, it): (&Axis, &String)| format!("{}-{}", axis.title(), plain(it));
+        let mut name = axes.iter().zip(&values).map(part).collect::<Vec<_>>().join("-");
+        let config = Config::read(config, &sets).with_context(|| format!("member {name}"))?;
+        if let Some(other) = known.insert(config.to_toml(), number) {
+            bail!("{} and {name} are the same run", members[other].name);
+        }
+        // Characters that folders cannot have may make two names equal.
+        if members.iter().any(|other| other.name == name) {
+            name += &format!("-no-{number}");
+        }
+        members.push(Member { name, values, config });
     }
+    Ok(members)
 }
 
 /// A value without TOML's quotes.
@@ -180,15 +170,13 @@ impl<'a> Sweep<'a> {
         );
         // A share of the training games; the held-out games are the same for all.
         let first = first.with(|file| file.data.share = 1.0)?;
-        let counter = means.listener.count(None, "reading");
-        let scan = scan(&recipe::plan(&first), 0, &*counter);
-        drop(counter);
+        let scan = scan(&recipe::plan(&first), 0, &*means.listener.count(None, "reading"))?;
         // A scale is a unit, and changes no probability.
         let target = |member: &Member| Target { scale: None, ..member.config.target.clone() };
         let same = members.iter().all(|member| target(member) == target(&members[0]));
         let loss = if same { Loss::Target } else { Loss::Results };
         let titles = axes.iter().map(|axis| axis.title().to_string()).collect();
-        let sweep = Self { members, seeds, loss, titles, out, scan: scan?, means };
+        let sweep = Self { members, seeds, loss, titles, out, scan, means };
         for games in [&sweep.scan.validation.samples, &sweep.scan.test.samples] {
             sums(&Predictions::constant(), &position_facts(games, "games"))?;
         }
@@ -270,22 +258,14 @@ impl<'a> Sweep<'a> {
     fn train(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
         let (config, path) = self.run_of(member, seed)?;
         let (listener, name) = (self.means.listener, path.display());
-        let ended = match (self.has_begun(&config, &path)?, is_finished(&path)) {
-            (true, true) => true,
-            (true, false) => resume(&path, &[], self.means)?.is_some(),
-            (false, _) => {
-                let folder = RunFolder::take(&path, false, listener)?;
-                begin(config.clone(), &folder, self.means)?.is_some()
-            }
-        };
-        if !ended {
+        let has_begun = self.has_begun(&config, &path)?;
+        if !(has_begun && is_finished(&path) || begin_or_resume(&config, &path, self.means)?) {
             return Ok(None);
         }
         let loss = if self.loss == Loss::Results {
             let samples = &self.scan.validation.samples;
-            let sums =
-                self.sums(&position_facts(samples, "validation games"), samples, &path, &config)?;
-            sums.iter().sum::<f64>() / samples.len() as f64
+            let truth = position_facts(samples, "validation games");
+            self.sums(&truth, samples, &path, &config)?.iter().sum::<f64>() / samples.len() as f64
         } else {
             let best = recipe::open(&path.join(LAST))?.0.state.best;
             best.with_context(|| format!("no position validated {name}"))?.loss

@@ -66,6 +66,15 @@ pub fn begin(
     run.train(checkpoint, &settings, folder, means)
 }
 
+/// Starts the run of a folder, or resumes it; false if it was interrupted.
+pub fn begin_or_resume(config: &Config, path: &Path, means: &RunContext) -> Result<bool> {
+    if path.join(folder::LAST).exists() {
+        return Ok(resume(path, &[], means)?.is_some());
+    }
+    let folder = RunFolder::take(path, false, means.listener)?;
+    Ok(begin(config.clone(), &folder, means)?.is_some())
+}
+
 /// Checks a run as far as possible without its data, except for their number of positions. Fails if
 /// anything would stop it before its first step.
 pub fn check(config: &Config, positions: u64, means: &RunContext) -> Result<Settings> {
@@ -118,13 +127,13 @@ impl Run {
     /// Fails if the data are other files than those of the recipe.
     fn require_same_data(&self) -> Result<()> {
         let scan = &self.data.scan;
-        match self.recipe.changed_file([&scan.files, &scan.validating.files]) {
-            None => Ok(()),
-            Some(path) => bail!(
-                "{} is another file here than when the run began; restore it, or begin anew",
-                path.display()
-            ),
-        }
+        let Some(path) = self.recipe.changed_file([&scan.files, &scan.validating.files]) else {
+            return Ok(());
+        };
+        bail!(
+            "{} is another file here than when the run began; restore it, or begin a new run",
+            path.display()
+        )
     }
 
     fn settings(&self) -> Result<Settings> {

@@ -59,7 +59,7 @@ impl Rounds {
         ensure!(
             began <= step,
             "{} holds the weights of step {began}, and the run goes on at step {step}; restore both \
-             files, or begin anew",
+             files, or begin a new run",
             path.display()
         );
         let is_new = step >= end(began) && !at.state.converged;
