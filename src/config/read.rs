@@ -72,15 +72,17 @@ impl Config {
     }
 }
 
-/// Text of an error, with the brackets that a list lacks.
+/// Text of an error, which shows the brackets that a list lacks.
 fn reason(error: &toml::de::Error) -> String {
     let (text, message) = (error.to_string(), error.message());
+    let text = text.trim_end();
     let found = message.strip_suffix(", expected a sequence");
-    let value =
-        found.and_then(|found| Some(found.strip_prefix("invalid type: ")?.split_once(' ')?.1));
-    let Some(value) = value else { return text.trim_end().to_string() };
-    let key = text.rsplit_once("in `").map_or("", |(_, key)| key.trim_end().trim_end_matches('`'));
-    format!("{key}|{value}|{text}")
+    let value = found.and_then(|found| Some(found[found.find(['"', '`'])?..].trim_matches('`')));
+    let Some(value) = value else { return text.to_string() };
+    match text.strip_suffix('`').and_then(|text| text.rsplit_once("\nin `")) {
+        Some((_, key)) => format!("expected a list, `{key} = [{value}]`"),
+        None => text.replace(message, &format!("expected a list, `[{value}]`")),
+    }
 }
 
 /// Applies a `key=value` with a dotted key. A bare word is a string: `net.inputs=plain`.

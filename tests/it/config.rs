@@ -361,22 +361,15 @@ fn mixed_precision_needs_kernels() {
 }
 
 #[test]
-fn zzz_debug() {
-    for s in [
-        "data.files=nope.pgn",
-        "data.files=3",
-        "terms.tune=pawns",
-        "net.king_buckets=3",
-        "data.source={a=3}",
-        "target.weights.ply=3",
-        "net.sets=\"a\"",
-        "target.weights.ply=[3]",
+fn lists_lack_brackets() {
+    for (set_to, shown) in [
+        ("data.files=a.vf", "`data.files = [\"a.vf\"]`"),
+        ("net.king_buckets=3", "`net.king_buckets = [3]`"),
+        ("target.weights.ply=0.5", "`target.weights.ply = [0.5]`"),
     ] {
-        eprintln!("--- {}", set(&[s]).unwrap_err());
+        let said = set(&[set_to]).expect_err(set_to);
+        assert!(said.contains(shown), "{said}");
     }
-    eprintln!("--- {}", parse(&CONFIG.replace("[\"games.vf\"]", "'a.vf'"), &[]).unwrap_err());
-    eprintln!(
-        "--- {}",
-        parse(&CONFIG.replace("hidden = 8", "hidden = 8\nhead = 3"), &[]).unwrap_err()
-    );
+    let said = parse(&CONFIG.replace("[\"games.vf\"]", "\"a.vf\""), &[]).expect_err("no list");
+    assert!(said.contains("line 3") && said.contains("`[\"a.vf\"]`"), "{said}");
 }
