@@ -117,12 +117,13 @@ impl Evaluator {
             "{name} holds no {BEST}: it is no folder of a run, or its run has not come to its first \
              checkpoint"
         );
+        let shown = || path.display().to_string();
         let bytes = input::read(&path, input::WEIGHTS).with_context(|| {
-            format!("cannot read {name} (and it is none of the built-in {BUILT_IN})")
+            format!("cannot read {} (and it is none of the built-in {BUILT_IN})", shown())
         })?;
         let opened = match kind_of(&bytes) {
-            FileKind::Weights => of_weights(&bytes, &path, place).with_context(|| name.to_string()),
-            FileKind::Json => of_json(&bytes).with_context(|| name.to_string()).map(|weights| {
+            FileKind::Weights => of_weights(&bytes, &path, place).with_context(shown),
+            FileKind::Json => of_json(&bytes).with_context(shown).map(|weights| {
                 let scale = weights.scale;
                 (None, Form::terms(weights), Some(scale))
             }),
