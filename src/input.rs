@@ -30,14 +30,51 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Reads a UTF-8 text file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`read`], and if the file is not UTF-8.
+/// As [`read`] and [`decode`].
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(read(path, most)?).map_err(|error| {
+    read(path, most).and_then(|bytes| decode(bytes).map_err(io::Error::other))
+}
+
+/// Converts UTF-8 to text, without the byte order mark that editors on Windows put before it.
+///
+/// # Errors
+/// If the bytes are no UTF-8.
+pub fn decode(bytes: Vec<u8>) -> Result<String, String> {
+    if let Some(encoding) = wide_encoding(&bytes) {
+        return Err(format!("it is {encoding} text; save it as UTF-8 text"));
+    }
+    let mark = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
+    String::from_utf8(bytes[mark..].to_vec()).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        let reason = format!("line {line} is not UTF-8; save it as UTF-8 text");
-        io::Error::new(ErrorKind::InvalidData, reason)
+        format!("line {line} is not UTF-8; save it as UTF-8 text")
     })
+}
+
+/// The byte order mark of UTF-8.
+pub const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The encoding of a text of two or four bytes a letter, with or without a byte order mark.
+/// Positions in binary formats may begin with the bytes of a mark, but not with such letters.
+pub fn wide_encoding(head: &[u8]) -> Option<&'static str> {
+    let is_letter = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    let wide = |width: usize, low: usize, mark: &[u8]| {
+        let marked = head.starts_with(mark);
+        let letters = &head[if marked { width } else { 0 }..];
+        let letters: Vec<&[u8]> = letters.chunks_exact(width).take(8).collect();
+        let is_wide = |letter: &&[u8]| {
+            is_letter(letter[low]) && letter.iter().enumerate().all(|(i, it)| i == low || *it == 0)
+        };
+        letters.len() >= if marked { 1 } else { 8 } && letters.iter().all(is_wide)
+    };
+    let encodings: [(&'static str, usize, usize, &[u8]); 4] = [
+        ("UTF-32", 4, 0, b"\xff\xfe\0\0"),
+        ("UTF-32", 4, 3, b"\0\0\xfe\xff"),
+        ("UTF-16", 2, 0, b"\xff\xfe"),
+        ("UTF-16", 2, 1, b"\xfe\xff"),
+    ];
+    let found = encodings.iter().find(|(_, width, low, mark)| wide(*width, *low, mark));
+    found.map(|(name, ..)| *name)
 }
 
 /// Metadata of a path.

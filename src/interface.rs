@@ -28,7 +28,7 @@ pub enum Command {
 }
 
 /// Arguments of the command `go`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoCommand {
     pub limits: Limits,
     /// Milliseconds for this move.
@@ -37,6 +37,8 @@ pub struct GoCommand {
     pub clocks: [Option<Clock>; 2],
     /// Search until the command `stop`.
     pub infinite: bool,
+    /// Moves to search; all if empty.
+    pub searchmoves: Vec<UciMove>,
 }
 
 impl GoCommand {
@@ -125,7 +127,8 @@ fn position<'a>(
     Ok(game)
 }
 
-fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<GoCommand, String> {
+fn go<'a>(words: impl Iterator<Item = &'a str>) -> Result<GoCommand, String> {
+    let mut words = words.peekable();
     let mut go = GoCommand::default();
     let (mut times, mut increments, mut to_go) = ([None; 2], [0; 2], None);
     while let Some(word) = words.next() {
@@ -145,7 +148,10 @@ fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<GoCommand, String>
             "winc" => increments[0] = number()?,
             "binc" => increments[1] = number()?,
             "movestogo" => to_go = Some(number()?.max(1)),
-            // `searchmoves` is ignored: all moves are searched.
+            "searchmoves" => {
+                let mut next = || words.next_if_map(|word| word.parse::<UciMove>().map_err(|_| word));
+                go.searchmoves.extend(std::iter::from_fn(&mut next));
+            }
             _ => {}
         }
     }

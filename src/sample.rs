@@ -254,6 +254,13 @@ impl Position {
             .into_iter()
             .fold(0, mix)
     }
+
+    /// The key of FIDE's rule of repetition: an en passant square counts if a capture is legal.
+    pub fn repetition_key(&self) -> u64 {
+        let legal = |_: &Square| self.to_chess().is_ok_and(|it| it.legal_ep_square().is_some());
+        let ep = self.ep_square().filter(legal).map_or(NO_EP, |square| square as u8);
+        Self { turn_ep: self.turn_ep & 128 | ep, ..*self }.key()
+    }
 }
 
 impl std::fmt::Debug for Position {

@@ -156,7 +156,7 @@ impl EngineTerms {
         let failed = |reason| TermListError { path: path.to_path_buf(), reason };
         let mut own = Self { list: TermList::default(), phase: 1.0, scale: 1.0 };
         let mut names = HashSet::new();
-        for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        for (number, line) in text.lines().enumerate() {
             let added = own.add(line, &mut names);
             added.map_err(|reason| failed(format!("line {}: {reason}", number + 1)))?;
         }

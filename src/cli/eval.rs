@@ -8,7 +8,7 @@ use anyhow::{Context as _, Error, Result, anyhow, ensure};
 use super::options::Place;
 use super::out;
 use super::terminal::Terminal;
-use crate::format::unpack;
+use crate::format::{fen_of_line, unpack};
 use crate::model::Precision;
 use crate::report::Values;
 use crate::run::Evaluator;
@@ -121,18 +121,9 @@ fn next_line(input: &mut impl BufRead) -> Option<io::Result<String>> {
     }
 }
 
-/// Parses the FEN at the beginning of a line: four fields, and the two counters if both are
-/// numbers. The rest, such as the operations of EPD, is ignored.
 fn parse(text: &str) -> Result<GivenPosition> {
     // Editors on Windows put a byte order mark before the first line.
-    let text = text.trim_start_matches('\u{feff}');
-    let head = text.split([';', '|']).next().unwrap_or_default();
-    let mut fields: Vec<&str> = head.split_whitespace().take(6).collect();
-    let number = |field: &&str| field.bytes().all(|byte| byte.is_ascii_digit());
-    if fields.len() < 6 || !fields[4..].iter().all(number) {
-        fields.truncate(4);
-    }
-    let fen = fields.join(" ");
+    let fen = fen_of_line(text.trim_start_matches('\u{feff}'));
     let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
     Ok((fen, position))
 }

@@ -42,6 +42,10 @@ pub struct Args {
     #[arg(help_heading = "Players")]
     #[arg(long = "engine", value_name = "PATH")]
     engines: Vec<PathBuf>,
+    /// Argument of these programs; may be repeated
+    #[arg(help_heading = "Players")]
+    #[arg(long = "argument", value_name = "TEXT", allow_hyphen_values = true)]
+    arguments: Vec<String>,
     /// UCI option of these programs; may be repeated
     #[arg(help_heading = "Players")]
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option)]
@@ -146,7 +150,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let hash = args.hash.map(|size| ("Hash".to_string(), size.to_string()));
     for program in &args.engines {
         let options = hash.iter().chain(&args.options).cloned().collect();
-        players.push(Box::new(EngineSettings { options, ..EngineSettings::new(program) }));
+        let arguments = args.arguments.clone();
+        let settings = EngineSettings { arguments, options, ..EngineSettings::new(program) };
+        players.push(Box::new(settings));
     }
     let all: Vec<String> = players.iter().map(|player| player.name()).collect();
     let twice = (1..all.len()).find(|&i| all[..i].contains(&all[i]));

@@ -199,7 +199,8 @@ impl Session<'_, '_> {
         let stop = budget.map_or_else(Arc::default, |budget| self.alarm.set(budget.hard));
         self.stop = stop.clone();
         (self.is_endless, self.is_timed) = (go.infinite, budget.is_some());
-        let (game, mode) = (self.game.clone(), self.mode);
+        let (mut game, mode) = (self.game.clone(), self.mode);
+        game.restrict(&go.searchmoves);
         self.order(move |Worker { searcher, evaluation, scale }| {
             let question = SearchSettings { limits: go.limits, scale: *scale };
             let milliseconds = || began.elapsed().as_millis() as u64;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use toml::Table;
+use toml::{Table, Value};
 
 use super::{Config, ConfigFile};
 use crate::format::Source;
@@ -54,20 +54,21 @@ impl Config {
             Ok(file) if overrides.is_empty() => file,
             // The file's own errors come first. An override may only supply missing keys.
             Err(error) if overrides.is_empty() || !error.message().starts_with("missing field") => {
-                return Err(ConfigError(format!("{name}: {}", reason(&error))));
+                return Err(ConfigError(format!("{name}: {}", with_cure(&reason(&error)))));
             }
             _ => {
                 let mut table: Table = text.parse().map_err(|error| wrong(reason(&error)))?;
                 for text in overrides {
-                    set(&mut table, text).ok_or_else(|| {
-                        ConfigError(format!(
-                            "--set {text}: expected key=value, for example --set schedule.epochs=4"
-                        ))
-                    })?;
+                    set(&mut table, text)
+                        .map_err(|reason| ConfigError(format!("--set {text}: {reason}")))?;
                 }
                 ConfigFile::deserialize(table).map_err(|error| wrong(reason(&error)))?
             }
         };
+        let value = Value::try_from(&file).ok();
+        if let Some(text) = value.as_ref().and_then(with_control) {
+            return Err(wrong(format!("{text:?} holds a control character; {ESCAPES}")));
+        }
         Self::resolve(file).map_err(|error| wrong(error.0))
     }
 }
@@ -85,23 +86,51 @@ fn reason(error: &toml::de::Error) -> String {
     }
 }
 
+/// A text with control characters in a config.
+fn with_control(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => Some(&text[..]).filter(|text| text.contains(char::is_control)),
+        Value::Array(all) => all.iter().find_map(with_control),
+        Value::Table(all) => all.values().find_map(with_control),
+        _ => None,
+    }
+}
+
+/// Adds the cure to an error about a string in which a path of Windows became escapes.
+fn with_cure(error: &str) -> String {
+    let error = error.trim_end();
+    match error.lines().any(|line| line.contains('\\') && line.contains('"')) {
+        true => format!("{error}; {ESCAPES}"),
+        false => error.to_string(),
+    }
+}
+
+const ESCAPES: &str = "a backslash in double quotes begins an escape; write paths as 'C:\\games' in \
+     single quotes, or with slashes as \"C:/games\"";
+
 /// Applies a `key=value` with a dotted key. A bare word is a string: `net.inputs=plain`.
-fn set(root: &mut Table, text: &str) -> Option<()> {
-    let (key, value) = text.split_once('=')?;
+fn set(root: &mut Table, text: &str) -> Result<(), String> {
+    let expected = "expected key=value, for example --set schedule.epochs=4";
+    let (key, value) = text.split_once('=').ok_or(expected)?;
     let (key, value) = (key.trim(), value.trim());
     let mut path: Vec<&str> = key.split('.').collect();
-    let last = path.pop().filter(|last| !last.is_empty())?;
+    let last = path.pop().filter(|last| !last.is_empty()).ok_or(expected)?;
     let mut table = root;
     for part in &path {
         let inner = table.entry(part.to_string()).or_insert_with(|| Table::new().into());
-        table = inner.as_table_mut()?;
+        table = inner.as_table_mut().ok_or(expected)?;
     }
     // A length from the command line replaces the file's.
     if path == ["schedule"] && LENGTHS.contains(&last) {
         LENGTHS.iter().for_each(|length| drop(table.remove(*length)));
     }
-    let parsed = format!("value = {value}").parse::<Table>().ok();
-    let parsed = parsed.and_then(|mut table| table.remove("value"));
+    let parsed = match format!("value = {value}").parse::<Table>() {
+        Ok(mut table) => table.remove("value"),
+        Err(error) if value.starts_with(['"', '[', '{']) => {
+            return Err(with_cure(&format!("{}: {value}", error.message())));
+        }
+        Err(_) => None,
+    };
     table.insert(last.into(), parsed.unwrap_or_else(|| value.into()));
-    Some(())
+    Ok(())
 }

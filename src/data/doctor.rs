@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 use serde::Serialize;
 
 use crate::data_file::few_for_nets;
+use super::stats::positions_of_games;
 use crate::digits::{counted, percent, share};
 use crate::format::{
     BadRecords, Facts, Presence,
@@ -106,6 +107,7 @@ pub struct Keys {
     games: Multiset,
     game: Option<NonZeroU64>,
     games_read: u64,
+    gameless: u64,
 }
 
 /// Shares of repeats in the same file, 0 to 1.
@@ -130,7 +132,7 @@ pub struct Overlap {
 impl Keys {
     /// Adds the next sample of a file; samples of a game are neighbours.
     pub fn add(&mut self, sample: &Sample) {
-        let key = sample.position.key();
+        let key = sample.position.repetition_key();
         self.positions.add(key);
         let score = sample.score.map_or(u64::MAX, |score| u64::from(score as u16));
         self.records.add(mix(mix(key, score), sample.result.to_bits().into()));
@@ -140,6 +142,7 @@ impl Keys {
             self.games_read += 1;
             self.games.add(game.get());
         }
+        self.gameless += u64::from(sample.game.is_none());
     }
 
     /// Number of distinct games, if they are known.
@@ -184,6 +187,8 @@ pub struct ReadCounts {
     pub bad: BadRecords,
     /// Games skipped for lack of a result.
     pub unfinished: u64,
+    /// Comments whose numbers were not read as scores.
+    pub unread: Option<String>,
     /// Reason why reading stopped before the end of the file.
     pub ended: Option<String>,
     /// Whether the file holds more than was read.
@@ -226,6 +231,8 @@ pub struct Diagnosis {
     pub positions: u64,
     /// Distinct games; none if unknown.
     pub games: Option<u64>,
+    /// Positions whose game is unknown.
+    pub gameless: u64,
     pub bad_records: u64,
     /// The first bad records, with place and reason.
     pub bad_examples: Vec<String>,
@@ -308,6 +315,7 @@ impl Exam {
     ) -> Diagnosis {
         let mut it = self.it;
         it.games = self.keys.games();
+        it.gameless = self.keys.gameless;
         it.bad_records = reading.bad.count;
         it.bad_examples = reading.bad.first.iter().map(ToString::to_string).collect();
         it.unfinished = reading.unfinished;
@@ -320,7 +328,7 @@ impl Exam {
         it.findings.push(records(&it, reading));
         if it.positions > 0 {
             let views = views(&drawn, reading.view, self.colours);
-            let checks = [amount(&it, few), results(&it), scores(&it), noise(&it), repeats(&it)];
+            let checks = [amount(&it, few), results(&it), scores(&it, reading), noise(&it), repeats(&it)];
             it.findings.extend(checks.into_iter().chain(views));
             it.findings.extend(calibration(&it));
             it.findings.extend(it.against.map(leakage));
@@ -386,8 +394,7 @@ fn records(it: &Diagnosis, reading: &ReadCounts) -> Finding {
 }
 
 fn amount(it: &Diagnosis, few: bool) -> Finding {
-    let games = it.games.map_or("unknown games".to_string(), |games| counted(games, "game"));
-    let says = format!("{} of {games}", counted(it.positions, "position"));
+    let says = positions_of_games(it.positions, it.games, it.gameless);
     let cure = "for a net play 1,000 games or more (nnuance data selfplay)";
     note(few, "amount", says, cure)
 }
@@ -413,7 +420,12 @@ fn results(it: &Diagnosis) -> Finding {
     note(!cure.is_empty(), "results", says, cure)
 }
 
-fn scores(it: &Diagnosis) -> Finding {
+fn scores(it: &Diagnosis, reading: &ReadCounts) -> Finding {
+    if let Some(unread) = &reading.unread {
+        let says = format!("{} with a score; {unread}", counted(it.scored, "position"));
+        let cure = "convert the comments, or label the positions with an engine";
+        return finding(Grade::Note, "scores", says, cure);
+    }
     let Some([low, high]) = it.scores else {
         let cure = "train on results (target.wdl = 1), or label the positions with an engine";
         return finding(Grade::Note, "scores", "no position has a score".to_string(), cure);

@@ -6,17 +6,31 @@ use std::num::NonZeroU64;
 use serde::Serialize;
 use shakmaty::Color;
 
+use crate::digits::counted;
 use crate::sample::Sample;
 
 /// Upper ends (inclusive) of the ranges of |score| that are counted, in centipawns.
 pub const SCORES: [u16; 9] = [25, 50, 100, 200, 400, 800, 1600, 10_000, 32_767];
 
+/// Positions by their games, some of which may be unknown.
+pub fn positions_of_games(positions: u64, games: Option<u64>, gameless: u64) -> String {
+    let some = |games: String, positions| format!("{} of {games}", counted(positions, "position"));
+    let unknown = some("unknown games".into(), gameless);
+    match games.map(|games| some(counted(games, "game"), positions - gameless)) {
+        None => unknown,
+        Some(known) if gameless == 0 => known,
+        Some(known) => format!("{known}, and {unknown}"),
+    }
+}
+
 /// Counts over a stream of samples.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Stats {
     pub positions: u64,
-    /// Distinct games; none if positions lack their game.
+    /// Distinct games; none if all are unknown.
     pub games: Option<u64>,
+    /// Positions whose game is unknown.
+    pub gameless: u64,
     /// Positions with White to move; all of them if the format does not store colours.
     pub white_to_move: u64,
     /// Losses, draws and wins of the side to move, and other results.
@@ -39,10 +53,10 @@ impl Stats {
     pub fn add(&mut self, sample: &Sample) {
         let position = &sample.position;
         self.positions += 1;
-        if let Some(game) = sample.game
-            && self.seen.insert(game)
-        {
-            *self.games.get_or_insert(0) += 1;
+        match sample.game {
+            None => self.gameless += 1,
+            Some(game) if self.seen.insert(game) => *self.games.get_or_insert(0) += 1,
+            Some(_) => {}
         }
         self.white_to_move += u64::from(position.turn() == Color::White);
         *match sample.result {

@@ -8,6 +8,7 @@ use shakmaty::{Chess, Color, EnPassantMode, Position as _, zobrist::Zobrist64};
 use super::player::MoveResult;
 use super::uci::GameLine;
 use crate::format::pgn::Ply;
+use crate::score::Score;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
 /// A game from its opening to its end.
@@ -36,7 +37,7 @@ impl Game {
                     plies.push(Ply { played, score, depth });
                     let mover = line.chess().turn();
                     line.play(played);
-                    referee.add_move(score.centipawns(), mover, line.chess())
+                    referee.add_move(score.map(Score::centipawns), mover, line.chess())
                 }
             };
             if let Some(ending) = ending {
@@ -56,7 +57,7 @@ impl Game {
             let sample = Sample {
                 position: Position::from_chess(&chess),
                 result: if chess.turn().is_white() { white } else { 1.0 - white },
-                score: Some(ply.score.centipawns()),
+                score: ply.score.map(Score::centipawns),
                 ply: u16::try_from(half_moves).ok(),
                 played,
                 game: None,
@@ -187,18 +188,21 @@ impl Referee {
         (chess.halfmoves() >= 100).then_some(Ending::FiftyMoves)
     }
 
-    /// Adds a move: its score, the side that played it, and the position after it.
-    pub fn add_move(&mut self, score: i16, mover: Color, after: &Chess) -> Option<Ending> {
+    /// Adds a move: its score, the side that played it, and the position after it. A move without
+    /// a score interrupts those by which a game would end.
+    pub fn add_move(&mut self, score: Option<i16>, mover: Color, after: &Chess) -> Option<Ending> {
         self.plies += 1;
         let rules = self.rules;
-        self.favours = (score.unsigned_abs() >= rules.win_score.unsigned_abs()).then(|| {
+        let wins = |score: &i16| score.unsigned_abs() >= rules.win_score.unsigned_abs();
+        self.favours = score.filter(wins).map(|score| {
             let favoured = if score > 0 { mover } else { mover.other() };
             match self.favours {
                 Some((same, plies)) if same == favoured => (favoured, plies + 1),
                 _ => (favoured, 1),
             }
         });
-        let is_level = score.unsigned_abs() <= rules.draw_score.unsigned_abs();
+        let is_level =
+            score.is_some_and(|it| it.unsigned_abs() <= rules.draw_score.unsigned_abs());
         self.level = if is_level { self.level + 1 } else { 0 };
 
         if after.halfmoves() == 0 {

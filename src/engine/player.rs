@@ -103,8 +103,9 @@ impl fmt::Display for Limit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveResult {
     pub best: Move,
-    /// From the point of view of the side to move.
-    pub score: Score,
+    /// From the point of view of the side to move; none if the program gave none, as some do where
+    /// one move is legal, or from a book of their own.
+    pub score: Option<Score>,
     /// Half-moves of the last finished iteration.
     pub depth: u32,
 }
@@ -134,7 +135,8 @@ pub(super) fn exact_score(line: &str) -> Option<(Score, u32)> {
 
 /// Parses a legal move in UCI notation.
 pub(super) fn parse_move(word: &str, chess: &Chess) -> Option<Move> {
-    word.parse::<UciMove>().ok()?.to_move(chess).ok()
+    // Some programs write the piece of a promotion in upper case.
+    word.to_ascii_lowercase().parse::<UciMove>().ok()?.to_move(chess).ok()
 }
 
 fn number<T: std::str::FromStr>(word: Option<&str>) -> Option<T> {

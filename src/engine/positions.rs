@@ -97,7 +97,9 @@ fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sampl
         .map_err(|error| ItemError::Item { fen: position.fen(), reason: error.to_string() })?;
     let line = GameLine::new(chess);
     let score = if !line.chess().legal_moves().is_empty() {
-        player.search_without_memory(&line, limit)?.score
+        let found = player.search_without_memory(&line, limit)?.score;
+        let reason = || "the engine gave a move but no exact score".to_string();
+        found.ok_or_else(|| ItemError::Item { fen: line.fen(), reason: reason() })?
     } else if line.chess().is_check() {
         Score::Mate(0)
     } else {

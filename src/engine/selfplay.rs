@@ -12,6 +12,7 @@ use super::uci::GameLine;
 use super::{EngineError, JobReport};
 use crate::format::{Format, Presence, WriteError};
 use crate::progress::Progress;
+use crate::score::Score;
 
 #[derive(Clone)]
 pub struct SelfplayJob {
@@ -79,7 +80,8 @@ fn play(
     for start in opener.openings(number) {
         let line = GameLine::new(start.clone());
         let searched = player.search_without_memory(&line, job.limit)?;
-        if searched.score.centipawns().unsigned_abs() > bound.unsigned_abs() {
+        let is_beyond = |score: Score| score.centipawns().unsigned_abs() > bound.unsigned_abs();
+        if searched.score.is_some_and(is_beyond) {
             last = line.fen();
             continue;
         }

@@ -305,7 +305,11 @@ fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
             Ok(length) if length as u64 == LONGEST => {
                 Err(io::Error::new(io::ErrorKind::InvalidData, "a line without end"))
             }
-            Ok(_) => Ok(String::from_utf8_lossy(&line).trim().to_string()),
+            // Words may be parted by tabs or several spaces.
+            Ok(_) => {
+                let line = String::from_utf8_lossy(&line);
+                Ok(line.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
+            }
             Err(error) => Err(error),
         };
         let broken = read.is_err();
@@ -349,14 +353,12 @@ impl Player for Uci {
                 "info" => found = exact_score(rest).or(found),
                 "bestmove" => {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
-                    let what = match parse_move(word, line.chess()) {
-                        None => format!("answered `{word}`, which is not a legal move,"),
-                        Some(best) => match found {
-                            Some((score, depth)) => return Ok(MoveResult { best, score, depth }),
-                            None => "gave a move but no exact score".to_string(),
-                        },
+                    let Some(best) = parse_move(word, line.chess()) else {
+                        let what = format!("answered `{word}`, which is not a legal move,");
+                        return Err(self.fault(&go, &fen, &what));
                     };
-                    return Err(self.fault(&go, &fen, &what));
+                    let (score, depth) = found.unzip();
+                    return Ok(MoveResult { best, score, depth: depth.unwrap_or(0) });
                 }
                 _ => {}
             }

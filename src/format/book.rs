@@ -42,18 +42,9 @@ fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
         let position = text.line().and_then(|line| match line {
             "" => Ok(None),
             line if line.starts_with('#') => Ok(None),
-            line => position(line).map(Some),
+            line => fields::text_fen(&fields::fen_of_line(line)).map(Some),
         });
         book.extend(position.map_err(|reason| Fault::Skipped(text.bad(reason)))?);
     }
     Ok(book)
-}
-
-/// Parses the position at the start of a line; an EPD has operations where a FEN has its counters.
-fn position(line: &str) -> Result<Position, String> {
-    let head = line.split([';', '|']).next().unwrap_or_default();
-    let words: Vec<&str> = head.split_ascii_whitespace().collect();
-    let counters = words.iter().skip(4).take(2).filter(|word| word.parse::<u32>().is_ok());
-    let fields = if counters.count() == 2 { 6 } else { 4 };
-    fields::text_fen(&words[..fields.min(words.len())].join(" "))
 }

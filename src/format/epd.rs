@@ -5,7 +5,7 @@
 use super::Presence::{Always, Never, Sometimes};
 use super::{Facts, Format, View, Writer, fields, lines};
 use crate::point_of_view::PointOfView;
-use crate::sample::Sample;
+use crate::sample::{Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "epd",
@@ -31,14 +31,13 @@ fn parse(line: &str) -> Result<Sample, String> {
         if !rest.is_empty() && !rest.starts_with(';') {
             return Err(format!("expected `;` after the result, found `{rest}`"));
         }
-        let position = fields::text_fen(before_operations(fen)?)?;
+        let position = position(fen, line)?;
         return fields::seen_by_white(position, None, fields::text_share(result)?);
     }
     let Some((fen, rest)) = line.split_once('[') else { return bare(line) };
     let unexpected = || format!("expected `]` after the result, found `{line}`");
     let (result, score) = rest.split_once(']').ok_or_else(unexpected)?;
-    let fen = fen.trim_end();
-    let position = fields::text_fen(fen.strip_suffix(';').unwrap_or(fen))?;
+    let position = position(fen, line)?;
     let score = match score.trim().trim_end_matches(';') {
         "" => None,
         score => Some(fields::text_score(score)?),
@@ -53,7 +52,6 @@ fn bare(line: &str) -> Result<Sample, String> {
         .trim_end_matches(';')
         .rsplit_once(|letter: char| letter == ';' || letter.is_whitespace())
         .ok_or_else(unexpected)?;
-    let fen = fen.trim_end_matches(|letter: char| letter == ';' || letter.is_whitespace());
     let quoted = result.strip_prefix('"').and_then(|result| result.strip_suffix('"'));
     // A counter could be a result, and a result a counter.
     let five = fen.split_ascii_whitespace().count() == 5;
@@ -62,28 +60,19 @@ fn bare(line: &str) -> Result<Sample, String> {
         return Err(unexpected());
     }
     let result = fields::text_share(quoted.unwrap_or(result)).map_err(|_| unexpected())?;
-    fields::seen_by_white(fields::text_fen(fen)?, None, result)
+    fields::seen_by_white(position(fen, line)?, None, result)
 }
 
-/// The FEN before the operations of an EPD line, each of which ends with a semicolon.
-fn before_operations(text: &str) -> Result<&str, String> {
+/// The position of a line, whose `text` before the result is a FEN and perhaps operations.
+fn position(text: &str, line: &str) -> Result<Position, String> {
     let text = text.trim_end();
-    if !text.contains(';') {
-        return Ok(text);
+    let plain = text.trim_end_matches(';');
+    let mut rest = plain.split_ascii_whitespace().skip(4);
+    match rest.find(|word| word.starts_with(|first: char| first.is_ascii_alphabetic())) {
+        Some(name) if plain == text => Err(format!("the operation `{name}` does not end with `;`")),
+        None if !line.contains(';') => fields::text_fen(text),
+        _ => fields::text_fen(&fields::fen_of_line(line)),
     }
-    if !text.ends_with(';') {
-        return Err(format!("an operation does not end with `;`: `{text}`"));
-    }
-    let mut ends = text.match_indices(char::is_whitespace).map(|(at, _)| at);
-    let four = ends.nth(3).unwrap_or(text.len());
-    // The counters are numbers; the name of an operation is not.
-    let counters = |from: usize| {
-        let rest = text[from..].trim_start();
-        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        let number = end > 0 && rest[..end].bytes().all(|byte| byte.is_ascii_digit());
-        if number { text.len() - rest.len() + end } else { from }
-    };
-    Ok(text[..counters(counters(four))].trim_end_matches(';'))
 }
 
 struct EpdWriter;

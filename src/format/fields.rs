@@ -92,6 +92,30 @@ pub fn text_score(text: &str) -> Result<i16, String> {
         .map_err(|_| format!("score {score} is out of range, expected -32767 to 32767"))
 }
 
+/// The FEN at the start of a line. The counters of an EPD are its operations `hmvc` and `fmvn`;
+/// other operations, and text behind `|`, are ignored.
+pub fn fen_of_line(line: &str) -> String {
+    let line = line.split('|').next().unwrap_or_default();
+    let words = line.split(|letter: char| letter == ';' || letter.is_whitespace());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let (board, rest) = words.split_at(words.len().min(4));
+    let is_number = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let mut counters = rest.iter().take_while(is_number).take(2).map(|word| *word);
+    let operand = |name| {
+        let operands = line.split(';').map(|it| it.split_whitespace().skip_while(|it| *it != name));
+        operands.filter_map(|mut it| it.nth(1)).next()
+    };
+    let (halfmove, fullmove) = match (counters.next(), counters.next()) {
+        (None, None) => (operand("hmvc"), operand("fmvn")),
+        counters => counters,
+    };
+    let mut fen = board.join(" ");
+    if halfmove.is_some() || fullmove.is_some() {
+        fen += &format!(" {} {}", halfmove.unwrap_or("0"), fullmove.unwrap_or("1"));
+    }
+    fen
+}
+
 /// Parses a FEN of four to six fields, without the extras of chess variants.
 pub fn text_fen(text: &str) -> Result<Position, String> {
     if let Some(position) = Position::from_plain_fen(text) {

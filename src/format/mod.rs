@@ -21,6 +21,7 @@ pub mod unpack;
 pub mod view;
 pub mod viriformat;
 
+pub use fields::fen_of_line;
 pub use pieces::{FileBlocks, RecordStarts};
 pub use sink::{Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
@@ -152,6 +153,37 @@ pub trait Reader: Send {
     fn unfinished(&self) -> u64 {
         0
     }
+
+    fn unread_comments(&self) -> Option<&UnreadComments> {
+        None
+    }
+}
+
+/// Comments that begin with a number of which no score was read.
+#[derive(Clone, Debug, Default)]
+pub struct UnreadComments {
+    count: u64,
+    first: String,
+}
+
+impl UnreadComments {
+    fn add(&mut self, text: impl Fn() -> String) {
+        if self.count == 0 {
+            self.first = text();
+        }
+        self.count += 1;
+    }
+}
+
+impl fmt::Display for UnreadComments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, first } = self;
+        write!(
+            f,
+            "{count} comments begin with a number that is no score in pawns, such as {{{first}}} \
+             (expected {{+0.35/12}}, docs/formats.md)"
+        )
+    }
 }
 
 pub trait Writer: Send {
@@ -192,7 +224,9 @@ impl fmt::Display for Place {
 
 impl fmt::Display for BadRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.reason)
+        let escaped = |letter: char| letter.is_control().then(|| letter.escape_debug().to_string());
+        write!(f, "{}: ", self.place)?;
+        self.reason.chars().try_for_each(|it| write!(f, "{}", escaped(it).unwrap_or(it.into())))
     }
 }
 

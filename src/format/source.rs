@@ -8,7 +8,7 @@ use shakmaty::Color;
 
 use super::record::LENGTH;
 use super::{
-    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, Place, Reader, View, all, fields, names,
+    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, Place, Reader, UnreadComments, View, all, fields, names,
     unpack,
 };
 use crate::point_of_view::PointOfView;
@@ -211,6 +211,10 @@ impl Source {
         self.reader.unfinished()
     }
 
+    pub fn unread_comments(&self) -> Option<&UnreadComments> {
+        self.reader.unread_comments()
+    }
+
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
     }
@@ -292,21 +296,11 @@ pub fn detect_format(
         // Its first record may be bad; the reader then reports where and why.
         (given, None) => {
             let named = given.or_else(|| all().find(|format| format.names(path)));
-            match packed(head) {
-                None => named.ok_or_else(|| {
-                    format!("{}, which is none of {}", start(head), names().join(", "))
-                }),
-                Some(kind) => Err(format!("it is compressed with {kind}; decompress it first")),
-            }
+            named.ok_or_else(|| {
+                format!("{}, which is none of {}", start(head), names().join(", "))
+            })
         }
     }
-}
-
-/// Kind of compression or archive that must be unpacked first.
-fn packed(head: &[u8]) -> Option<&'static str> {
-    let starts: [(&[u8], &str); 4] =
-        [(b"\xfd7zXZ", "xz"), (b"BZh", "bzip2"), (b"PK\x03\x04", "zip"), (b"7z\xbc\xaf", "7z")];
-    starts.iter().find(|(start, _)| head.starts_with(start)).map(|(_, kind)| *kind)
 }
 
 /// The first line of a text, or the first bytes, for a message.

@@ -9,13 +9,46 @@ use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::{Input, fill};
-use crate::input;
+use crate::input::{self, wide_encoding};
 
 const BUFFER: usize = 1 << 18;
 /// Size of the head by which a format is recognised: many records of any format.
 const HEAD: usize = 1 << 16;
 /// Largest window of zstd, as a power of two: `zstd --long=31` would take 2 GiB a file.
 const ZSTD_WINDOW: u32 = 27;
+
+/// What these bytes begin, if it must be converted first: an archive, a compressed file or a text
+/// of another encoding.
+fn foreign(head: &[u8]) -> Option<String> {
+    let starts: [(&[u8], &str); 9] = [
+        (b"\xfd7zXZ\0", "an xz file"),
+        (b"BZh", "a bzip2 file"),
+        (b"LZIP\x01", "an lzip file"),
+        (b"\x1f\x8b\x08", "a gzip file"),
+        (b"\x28\xb5\x2f\xfd", "a zstd file"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+        (b"Rar!\x1a\x07", "a rar archive"),
+        (b"07070", "a cpio archive"),
+    ];
+    let is_bzip2 = |head: &[u8]| head.get(4..10) == Some(b"1AY&SY");
+    let found = starts.iter().find(|(start, _)| head.starts_with(start));
+    let found = found.filter(|(start, _)| *start != b"BZh" || is_bzip2(head)).map(|(_, name)| *name);
+    match found.or(is_tar(head).then_some("a tar archive")) {
+        Some(name) => Some(format!("it is {name}; unpack it first")),
+        None => wide_encoding(head).map(|name| format!("it is {name} text; save it as UTF-8 text")),
+    }
+}
+
+/// Whether the checksum of a tar header holds.
+fn is_tar(head: &[u8]) -> bool {
+    let Some(header) = head.first_chunk::<512>() else { return false };
+    let sum = |bytes: &[u8]| bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>();
+    // The field itself counts as spaces.
+    let expected = sum(header) - sum(&header[148..156]) + 8 * u32::from(b' ');
+    let text = std::str::from_utf8(&header[148..156]).unwrap_or_default();
+    u32::from_str_radix(text.trim_matches([' ', '\0']), 8) == Ok(expected)
+}
 
 /// Whether these four bytes begin a compressed file.
 pub fn is_packed(head: &[u8]) -> bool {
@@ -31,7 +64,7 @@ pub fn open(path: &Path) -> io::Result<Input> {
 /// As [`open`], with the file, whose position shows how far it was read.
 pub(super) fn open_input(path: &Path) -> io::Result<(Input, Option<File>)> {
     if path == Path::new("-") {
-        return Ok((unpacked(io::stdin())?, None));
+        return Ok((require_content(unpacked(io::stdin())?)?, None));
     }
     if input::metadata(path)?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -40,9 +73,16 @@ pub(super) fn open_input(path: &Path) -> io::Result<(Input, Option<File>)> {
     let position = file.try_clone()?;
     let mut file = BufReader::new(file);
     // The index of an archive is at its end, so it must be a regular file.
-    match path.is_file() && file.fill_buf()?.starts_with(b"PK\x03\x04") {
-        true => Ok((member(file)?, Some(position))),
-        false => Ok((unpacked(file)?, Some(position))),
+    let is_zip = path.is_file() && file.fill_buf()?.starts_with(b"PK\x03\x04");
+    let input = if is_zip { member(file)? } else { unpacked(file)? };
+    Ok((require_content(input)?, Some(position)))
+}
+
+/// Refuses what has to be converted before it is read.
+fn require_content(mut input: Input) -> io::Result<Input> {
+    match foreign(input.fill_buf()?) {
+        Some(reason) => Err(io::Error::new(io::ErrorKind::InvalidData, reason)),
+        None => Ok(input),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use shakmaty::{Chess, Position as _};
 
-use super::Presence::Always;
+use super::Presence::{Always, Sometimes};
 use super::fields::{Chain, GAMELESS};
 use super::marlinformat::Record;
 use super::{
@@ -17,6 +17,8 @@ use crate::sample::{GameHash, PlayedMove, Position, Sample};
 const START: usize = 32;
 const MOVE: usize = 4;
 const END: [u8; MOVE] = [0; MOVE];
+/// Score of a position without one.
+const NO_SCORE: i16 = i16::MIN;
 /// Longest game under the rules: it ends after 75 moves without pawn move and capture.
 const LONGEST: usize = 1 << 14;
 
@@ -25,7 +27,7 @@ pub static FORMAT: Format = Format {
     about: "whole games of start position, moves and scores; score in centipawns, score and \
          result from White's point of view; every move must be legal",
     extensions: &["vf", "viri", "viriformat"],
-    facts: Facts { scores: Always, plies: Always, moves: Always, games: Always, colours: Always },
+    facts: Facts { scores: Sometimes, plies: Always, moves: Always, games: Always, colours: Always },
     view: View::Fixed(PointOfView::White),
     recognises,
     reader: |input| Box::new(ViriReader { input, at: 0 }),
@@ -33,22 +35,20 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(ViriWriter::default())),
 };
 
-/// Whether any of the first games begins with legal moves: the first game may be bad.
+/// Whether most of the first games begin with legal moves: the first game may be bad.
 fn recognises(head: &[u8]) -> bool {
-    let mut rest = head;
-    for _ in 0..16 {
-        let Some((record, after)) = rest.split_first_chunk::<START>() else { return false };
+    let (mut rest, mut games, mut sound) = (head, 0, 0);
+    while let (0..16, Some((record, after))) = (games, rest.split_first_chunk::<START>()) {
         let (moves, _) = after.as_chunks::<MOVE>();
         let end = moves.iter().position(|entry| *entry == END);
         let first = &moves[..end.unwrap_or(moves.len()).min(4)];
+        games += 1;
         // A start alone could also be a record of bulletformat.
-        if !first.is_empty() && opens(record, first) {
-            return true;
-        }
-        let Some(end) = end else { return false };
+        sound += i32::from(!first.is_empty() && opens(record, first));
+        let Some(end) = end else { break };
         rest = &after[(end + 1) * MOVE..];
     }
-    false
+    sound > 0 && 2 * sound >= games
 }
 
 fn opens(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
@@ -123,10 +123,7 @@ impl ViriReader {
                 self.skip()?;
                 return Err(Fault::Skipped(bad(moves, format!("more than {LONGEST} moves"))));
             }
-            let read = fields::flip_score(white_score, turn).and_then(|score| {
-                legal(&entry, &chess).map(|(played, legal)| (score, played, legal))
-            });
-            let (score, played, legal) = match read {
+            let (played, legal) = match legal(&entry, &chess) {
                 Ok(read) => read,
                 Err(reason) => {
                     self.skip()?;
@@ -135,7 +132,7 @@ impl ViriReader {
             };
             out.push(Sample {
                 result: fields::flip_result(result, turn),
-                score: Some(score),
+                score: fields::flip_score(white_score, turn).ok(),
                 ply: Some(ply),
                 played: Some(played),
                 ..Sample::of(Position::from_chess(&chess))
@@ -192,7 +189,10 @@ impl Writer for ViriWriter {
         let (Some(_), Some(played)) = (sample.game, sample.played) else {
             return Err(GAMELESS.to_string());
         };
-        let score = fields::flip_score(fields::score(sample)?, sample.position.turn())?;
+        let score = match sample.score {
+            Some(score) => fields::flip_score(score, sample.position.turn())?,
+            None => NO_SCORE,
+        };
         if !self.game.as_ref().is_some_and(|game| game.leads_to(sample)) {
             self.finish(out);
         }
@@ -205,6 +205,9 @@ impl Writer for ViriWriter {
                 none.insert(game)
             }
         };
+        if self.bytes.len() >= START + LONGEST * MOVE {
+            return Err(format!("its game has more than {LONGEST} moves; write plain or text"));
+        }
         let legal = game.legal(played)?;
         self.bytes.extend_from_slice(&played.0.get().to_le_bytes());
         self.bytes.extend_from_slice(&score.to_le_bytes());

@@ -221,7 +221,7 @@ fn opening(
         if opener.has_choice() {
             for side in &mut *sides {
                 let seen = side.player()?.search_without_memory(&line, limit)?.score;
-                if seen.centipawns().unsigned_abs() > bound {
+                if seen.is_some_and(|seen| seen.centipawns().unsigned_abs() > bound) {
                     continue 'next;
                 }
             }

@@ -15,11 +15,15 @@ pub enum FileKind {
     Other,
 }
 
+fn is_json(bytes: &[u8]) -> bool {
+    bytes.strip_prefix(input::MARK).unwrap_or(bytes).trim_ascii_start().starts_with(b"{")
+}
+
 pub fn kind_of(bytes: &[u8]) -> FileKind {
     let length = bytes.first_chunk().map_or(u64::MAX, |length| u64::from_le_bytes(*length));
     if bytes.get(8) == Some(&b'{') && length < bytes.len() as u64 {
         FileKind::Weights
-    } else if bytes.trim_ascii_start().first() == Some(&b'{') {
+    } else if is_json(bytes) || input::wide_encoding(bytes).is_some() {
         FileKind::Json
     } else {
         FileKind::Other

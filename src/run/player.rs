@@ -118,7 +118,7 @@ impl Player for AtBoard<'_> {
             }
         });
         let best = *found.pv.first().expect("a position that is searched has a legal move");
-        Ok(MoveResult { best, score: found.score, depth: found.depth })
+        Ok(MoveResult { best, score: Some(found.score), depth: found.depth })
     }
 
     fn search_without_memory(

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow};
 
 use super::folder::BEST;
 use super::path::{FileKind, in_folder, kind_of};
@@ -115,8 +115,8 @@ impl RunTerms {
 }
 
 pub fn of_json(bytes: &[u8]) -> Result<HceWeights> {
-    let text = std::str::from_utf8(bytes).context("not UTF-8 text")?;
-    Ok(HceWeights::from_json(text)?)
+    let text = input::decode(bytes.to_vec()).map_err(Error::msg)?;
+    Ok(HceWeights::from_json(&text)?)
 }
 
 /// Reads weights from a JSON file or a run, and the phase and scale factor of a term list.

@@ -15,7 +15,8 @@ pub use tree::{Quiescence, QuietEnd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use order::History;
-use shakmaty::{Chess, EnPassantMode, Move, Position as _, zobrist::Zobrist64};
+use shakmaty::uci::UciMove;
+use shakmaty::{Chess, EnPassantMode, Move, MoveList, Position as _, zobrist::Zobrist64};
 use table::Table;
 use tree::{INFINITE, Margins, Tree};
 
@@ -95,7 +96,7 @@ impl Searcher {
         let memory = (&mut self.table, &mut self.history);
         let most = limits.nodes.unwrap_or(u64::MAX);
         let mut tree = Tree::new(game, evaluation, memory, Margins::new(scale), most, stop);
-        let moves = game.chess().legal_moves();
+        let moves = game.moves();
         let mut found = at_first(game, &mut tree, moves.first());
         for depth in 1..=limits.depth.unwrap_or(MOST_DEPTH).clamp(1, MOST_DEPTH) {
             let enough = depth > 1 && limits.soft_nodes.is_some_and(|soft| tree.nodes >= soft);
@@ -172,13 +173,27 @@ pub struct Game {
     chess: Chess,
     /// The current position's is the last.
     keys: Vec<u64>,
+    /// Moves to search in the current position; all if empty.
+    only: Vec<Move>,
 }
 
 impl Game {
     /// A game from this position; castling has the notation of its mode.
     pub fn new(chess: Chess) -> Self {
         let keys = vec![key(&chess)];
-        Self { chess, keys }
+        Self { chess, keys, only: Vec::new() }
+    }
+
+    /// Restricts a search to some moves of the current position, as far as they are legal.
+    pub fn restrict(&mut self, moves: &[UciMove]) {
+        self.only = moves.iter().filter_map(|word| word.to_move(&self.chess).ok()).collect();
+    }
+
+    /// The moves that a search compares.
+    fn moves(&self) -> MoveList {
+        let mut moves = self.chess.legal_moves();
+        moves.retain(|it| self.only.is_empty() || self.only.contains(it));
+        moves
     }
 
     pub fn play(&mut self, played: Move) {
@@ -188,6 +203,7 @@ impl Game {
         }
         self.keys.push(key);
         self.chess = after;
+        self.only.clear();
     }
 
     pub fn chess(&self) -> &Chess {

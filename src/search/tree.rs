@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use shakmaty::{Chess, Move, Position as _};
+use shakmaty::{MoveList, Chess, Move, Position as _};
 
 use super::order::{History, PackedMove, Picker, exchange, is_quiet};
 use super::table::{Bound, Table, TableHit};
@@ -52,6 +52,8 @@ pub struct Tree<'a> {
     keys: Vec<u64>,
     /// Index of the root's hash.
     root: usize,
+    /// The moves of the root.
+    moves: MoveList,
     /// Index behind the last null move, which no repetition crosses.
     passed: usize,
     frames: Vec<Frame>,
@@ -84,6 +86,7 @@ impl<'a> Tree<'a> {
             so_far: None,
             keys,
             root,
+            moves: game.moves(),
             passed: 0,
             frames,
         }
@@ -160,7 +163,7 @@ impl<'a> Tree<'a> {
             // Without a first move, the search is shallower.
             depth -= 1;
         }
-        let mut moves = chess.legal_moves();
+        let mut moves = if ply == 0 { self.moves.clone() } else { chess.legal_moves() };
         if moves.is_empty() {
             return if in_check { ply as i32 - Score::MATE } else { 0 };
         }

@@ -54,7 +54,7 @@ fn referee_ends_games() {
             let mover = chess.turn();
             let legal = word.parse::<UciMove>().unwrap().to_move(&chess).unwrap();
             chess.play_unchecked(legal);
-            if let Some(ending) = referee.add_move(scores(i), mover, &chess) {
+            if let Some(ending) = referee.add_move(Some(scores(i)), mover, &chess) {
                 return (i + 1, ending);
             }
         }

@@ -459,9 +459,9 @@ fn limit_of_bad_records() {
 fn files_of_other_kinds() {
     let empty: &[u8] = b"";
     for (bytes, looks) in [
-        (&b"BZh91AY"[..], "bzip2"),
+        (&b"BZh91AY&SY"[..], "bzip2"),
         (b"[net]\nname = \"first\"\n", "`[net]`"),
-        (b"7z\xbc\xaf", "7z"),
+        (b"7z\xbc\xaf\x27\x1c", "7z"),
         (b"hello, world\n", "`hello, world`"),
         (b"\x01\x02\x03", "01 02 03"),
         (b"\n\n\n", ""),

@@ -108,6 +108,7 @@ mod quiet_ends;
 mod ranks;
 mod report;
 mod report_terms;
+mod reported;
 mod rows;
 mod run_report;
 mod runs;

@@ -40,7 +40,7 @@ fn written_games_are_read_back() {
             let played = word.parse::<UciMove>().unwrap().to_move(&chess);
             let played = played.unwrap_or_else(|_| panic!("{word}"));
             chess.play_unchecked(played);
-            Ply { played, score, depth: 7 }
+            Ply { played, score: Some(score), depth: 7 }
         })
         .collect();
     let game = AnnotatedGame {
@@ -77,7 +77,7 @@ fn written_games_are_read_back() {
         (Score::Mate(i32::MIN), "{-M1000/7}"),
     ] {
         let mut bytes = Vec::new();
-        let plies = [Ply { score, ..plies[0] }];
+        let plies = [Ply { score: Some(score), ..plies[0] }];
         AnnotatedGame { plies: &plies, ..game.clone() }.write(&mut bytes).unwrap();
         assert!(String::from_utf8(bytes).unwrap().contains(text), "{text}");
     }

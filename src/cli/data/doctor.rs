@@ -89,7 +89,8 @@ fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<ExaminedFi
         let fit = fit::fit(scores, results);
         Some((fit.scale?, fit.at_border))
     };
-    let reading = ReadCounts { view, bad, unfinished, ended, limited };
+    let unread = source.unread_comments().map(ToString::to_string);
+    let reading = ReadCounts { view, bad, unfinished, unread, ended, limited };
     let diagnosis = exam.diagnose(&reading, scale, others);
     Ok(ExaminedFile {
         file: path.to_path_buf(),

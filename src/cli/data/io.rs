@@ -280,6 +280,9 @@ impl PositionCounts {
         for record in &bad.first {
             eprintln!("{}, {record}; skipped", source.path().display());
         }
+        if let Some(unread) = source.unread_comments() {
+            eprintln!("{}: {unread}", source.path().display());
+        }
         for (reason, count) in
             [("bad records", bad.count), ("games without a result", source.unfinished())]
         {

@@ -229,7 +229,7 @@ pub fn dedup(Dedup { files }: Dedup) -> Result<ExitCode> {
         for sample in block {
             // A position and its colour-flipped mirror image have the same key.
             let is_black = sample.position.turn().is_black();
-            if seen.insert(mix(sample.position.key(), is_black.into())) {
+            if seen.insert(mix(sample.position.repetition_key(), is_black.into())) {
                 written.write(sample)?;
             }
         }

@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use super::io::Inputs;
 use crate::cli::out;
-use crate::data::stats::{SCORES, Stats};
-use crate::digits::{counted, grouped};
+use crate::data::stats::{SCORES, Stats, positions_of_games};
+use crate::digits::grouped;
 use crate::report::Table;
 
 /// Count positions, games, results, scores and pieces
@@ -41,8 +41,7 @@ const BAR: f64 = 30.0;
 
 /// The amounts, and the shares of kinds of positions.
 fn text(stats: &Stats) -> String {
-    let games = stats.games.map_or("unknown games".to_string(), |games| counted(games, "game"));
-    let mut amounts = format!("{} of {games}", counted(stats.positions, "position"));
+    let mut amounts = positions_of_games(stats.positions, stats.games, stats.gameless);
     if stats.scored > 0 {
         let mean = stats.score_sum as f64 / stats.scored as f64;
         amounts += &format!(", mean score {mean:+.1} cp");

@@ -3,13 +3,16 @@
 //! | comment after a move | score of | seen by |
 //! |---|---|---|
 //! | `+0.35/12 0.10s`, `-M4/20` (cutechess, fastchess) | the position before the move | the mover |
+//! | `+0.35 12/18 90 40001`, `+0.35` (OpenBench) | the position before the move | the mover |
 //! | `d=26, wv=1.04,`, `wv=-M12` (TCEC) | the position before the move | White |
 //! | `[%eval 0.17]`, `[%eval #-3,20]` (lichess) | the position after the move | White |
 //!
-//! Scores are in pawns. Numbers of mates are half-moves in the first two and moves in the third.
+//! Scores are in pawns, which are written with a point: without one they could be centipawns.
+//! Numbers of mates are moves in the last form and half-moves in the others.
 
 use shakmaty::Color;
 
+use super::text::Outcome;
 use crate::format::fields;
 
 /// Score of a mate in n half-moves is `MATE - n`.
@@ -18,39 +21,49 @@ pub const MATE: i16 = 32_000;
 pub const LARGEST: i16 = MATE - 1;
 pub const LONGEST_MATE: i16 = 1000;
 
-/// A score found in a comment, in centipawns.
+/// A score in a comment, in centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommentScore {
     /// The score of the position before the last move, for its mover.
     Before(i16),
     /// The score of the position on the board, for the side to move.
     Standing(i16),
+    /// None, but the comment begins with a number.
+    Unread,
 }
 
 /// The score in a comment, if any; `turn` is to move after the move it comments on.
 pub fn score(comment: &[u8], turn: Color) -> Option<CommentScore> {
     let comment = comment.trim_ascii();
-    if let Some(score) = searched(comment) {
-        return Some(CommentScore::Before(score));
+    if let Some((value, rest)) = number(comment)
+        && (matches!(rest, [] | [b'/', b'0'..=b'9', ..]) || rest[0].is_ascii_whitespace())
+    {
+        return Some(CommentScore::Before(value.score(|plies| plies)));
     }
     if let Some(value) = after(comment, b"wv=") {
-        let (value, _) = number(value)?;
+        let Some((value, _)) = number(value) else { return unread(value) };
         let score = fields::flip_score(value.score(|plies| plies), turn.other()).ok()?;
         return Some(CommentScore::Before(score));
     }
-    let (value, _) = number(after(comment, b"[%eval")?.trim_ascii_start())?;
+    let Some(value) = after(comment, b"[%eval") else { return unread(comment) };
+    let Some((value, _)) = number(value.trim_ascii_start()) else { return unread(value) };
     // The side that mates makes the first move of the mate, or the other side does.
     let mates_next = value.negative == turn.is_black();
     let score = value.score(|moves| 2 * moves - i32::from(mates_next));
     fields::flip_score(score, turn).ok().map(CommentScore::Standing)
 }
 
-/// Parses `+0.35/12`, which differs from prose such as `1/2 was offered` by its sign or its point.
-fn searched(comment: &[u8]) -> Option<i16> {
-    let (value, rest) = number(comment)?;
-    let [b'/', b'0'..=b'9', ..] = rest else { return None };
-    let plain = comment[..comment.len() - rest.len()].iter().all(u8::is_ascii_digit);
-    (!plain).then(|| value.score(|plies| plies))
+/// Whether a text, perhaps behind moves in parentheses, begins with a number that may be a score:
+/// no move number, result or time.
+fn unread(text: &[u8]) -> Option<CommentScore> {
+    let moves = text.iter().position(|&byte| byte == b')').filter(|_| text.starts_with(b"("));
+    let text = text[moves.map_or(0, |end| end + 1)..].trim_ascii_start();
+    let number = text.iter().position(|byte| !b"([+-#M.".contains(byte))?;
+    let (_, rest) = digits(&text[number..])?;
+    let word = text.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let is_time = rest.starts_with(b":");
+    let is_move = matches!(rest, [b'.', after @ ..] if !after.first().is_some_and(u8::is_ascii_digit));
+    (!is_time && !is_move && Outcome::from_text(word).is_none()).then_some(CommentScore::Unread)
 }
 
 /// Text behind the name of a value, at the beginning of a word.
@@ -80,7 +93,7 @@ impl Number {
     }
 }
 
-/// Parses the number at the beginning of a text, and returns the rest: `+0.35`, `-12`, `M5`, `#-3`.
+/// Parses the number at the beginning of a text, and returns the rest: `+0.35`, `-.5`, `M5`, `#-3`.
 fn number(text: &[u8]) -> Option<(Number, &[u8])> {
     let sign = |text: &mut &[u8]| {
         let signed = matches!(text, [b'+' | b'-', ..]);
@@ -95,17 +108,15 @@ fn number(text: &[u8]) -> Option<(Number, &[u8])> {
         rest = &rest[1..];
         negative |= sign(&mut rest);
     }
-    let (whole, mut rest) = digits(rest)?;
-    let mut size = whole;
-    if !mate {
-        size = 100 * whole;
-        if let Some(after) = rest.strip_prefix(b".") {
-            rest = digits(after)?.1;
-            let fraction = &after[..after.len() - rest.len()];
-            let digit = |i: usize| fraction.get(i).map_or(0, |byte| i32::from(byte - b'0'));
-            size += 10 * digit(0) + digit(1) + i32::from(digit(2) >= 5);
-        }
+    if mate {
+        return digits(rest).map(|(size, rest)| (Number { negative, size, mate }, rest));
     }
+    let (whole, rest) = digits(rest).unwrap_or((0, rest));
+    let after = rest.strip_prefix(b".")?;
+    let (_, rest) = digits(after)?;
+    let fraction = &after[..after.len() - rest.len()];
+    let digit = |i: usize| fraction.get(i).map_or(0, |byte| i32::from(byte - b'0'));
+    let size = 100 * whole + 10 * digit(0) + digit(1) + i32::from(digit(2) >= 5);
     Some((Number { negative, size, mate }, rest))
 }
 

@@ -10,14 +10,13 @@ mod write;
 pub use write::{AnnotatedGame, Ply};
 
 use comment::CommentScore;
-use shakmaty::{
-    Chess, Color, Move, Position as _,
-    san::{San, SanError},
-};
+use shakmaty::san::{San, SanError};
+use shakmaty::uci::UciMove;
+use shakmaty::{Chess, Color, Move, Position as _};
 use text::{Frame, Frames, GameError, Outcome, Tags, Token, Tokens, tag_name};
 
 use super::Presence::{Always, Sometimes};
-use super::{BadRecord, Facts, Fault, Format, Input, Place, Reader, View};
+use super::{BadRecord, Facts, Fault, Format, Input, Place, Reader, UnreadComments, View};
 use crate::format::fields;
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
@@ -52,11 +51,13 @@ struct PgnReader {
     frame: Frame,
     games: u64,
     unfinished: u64,
+    unread: UnreadComments,
 }
 
 impl PgnReader {
     fn new(input: Input) -> Self {
-        Self { frames: Frames::new(input), frame: Frame::default(), games: 0, unfinished: 0 }
+        let (frame, unread) = (Frame::default(), UnreadComments::default());
+        Self { frames: Frames::new(input), frame, games: 0, unfinished: 0, unread }
     }
 
     /// Converts an error in `self.frame` to a fault.
@@ -108,7 +109,7 @@ impl Reader for PgnReader {
             return Ok(false);
         }
         let kept = out.len();
-        let read = self.frame.bytes().and_then(|text| replay(text, out));
+        let read = self.frame.bytes().and_then(|text| replay(text, out, &mut self.unread));
         self.games += u64::from(!matches!(read, Ok(Game::Nothing)));
         self.unfinished += u64::from(matches!(read, Ok(Game::Unfinished)));
         read.map(|_| true).map_err(|wrong| {
@@ -119,6 +120,10 @@ impl Reader for PgnReader {
 
     fn unfinished(&self) -> u64 {
         self.unfinished
+    }
+
+    fn unread_comments(&self) -> Option<&UnreadComments> {
+        Some(&self.unread).filter(|unread| unread.count > 0)
     }
 }
 
@@ -137,14 +142,22 @@ enum Game {
 }
 
 /// Appends the samples of a game; some of them even if it is faulty.
-fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, GameError> {
+fn replay(
+    text: &[u8],
+    out: &mut Vec<Sample>,
+    unread: &mut UnreadComments,
+) -> Result<Game, GameError> {
     let tags = Tags::read(text).map_err(GameError::of_game)?;
     let result = tags.outcome().map_err(GameError::of_game)?;
     if result == Some(Outcome::Unfinished) {
         return Ok(Game::Unfinished);
     }
-    let chess = start(&tags).map_err(GameError::of_game)?;
     let mut tokens = Tokens::new(text, tags.end);
+    let is_word = |byte: &u8| !byte.is_ascii_digit() && !b"[{(".contains(byte);
+    if !tags.some && text[tags.end..].first().is_some_and(is_word) && tokens.is_prose() {
+        return Ok(Game::Nothing);
+    }
+    let chess = start(&tags).map_err(GameError::of_game)?;
     let mut replay = Replay {
         ply: fields::ply_of(&chess),
         hash: GameHash::of(&Position::from_chess(&chess)),
@@ -152,10 +165,12 @@ fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, GameError> {
         standing: None,
         first: out.len(),
         out,
+        unread,
         result,
         ended: None,
     };
-    replay.run(&mut tokens, tags.some).map_err(|reason| token_error(&tokens, &replay.chess, reason))
+    let read = replay.run(&mut tokens).and_then(|()| replay.finish(tags.some, text));
+    read.map_err(|reason| token_error(&tokens, &replay.chess, reason))
 }
 
 /// The position after the moves of a game with any result; none if there is no game.
@@ -198,13 +213,17 @@ struct Replay<'a> {
     /// Output; samples from number `first` on belong to this game.
     out: &'a mut Vec<Sample>,
     first: usize,
+    unread: &'a mut UnreadComments,
     result: Option<Outcome>,
     ended: Option<Outcome>,
 }
 
 impl Replay<'_> {
-    fn run(&mut self, tokens: &mut Tokens, tagged: bool) -> Result<Game, String> {
-        while let Some(token) = tokens.next()? {
+    fn run(&mut self, tokens: &mut Tokens) -> Result<(), String> {
+        // Behind the result may stand text, but not another game.
+        while !(self.ended.is_some() && tokens.is_prose())
+            && let Some(token) = tokens.next()?
+        {
             match token {
                 Token::San(san) => self.play(san)?,
                 Token::Comment(comment) => match comment::score(comment, self.chess.turn()) {
@@ -214,13 +233,21 @@ impl Replay<'_> {
                         }
                     }
                     Some(CommentScore::Standing(score)) => self.standing = Some(score),
+                    Some(CommentScore::Unread) => self.unread.add(|| shown(comment)),
                     None => {}
                 },
                 Token::Outcome(outcome) => self.end(outcome)?,
             }
         }
+        Ok(())
+    }
+
+    /// Completes the samples of a game.
+    fn finish(&mut self, tagged: bool, text: &[u8]) -> Result<Game, String> {
         let moves = self.out.len() - self.first;
-        match self.ended {
+        // A last line without its end may be cut off.
+        let by_tag = self.result.filter(|_| moves > 0 && text.ends_with(b"\n"));
+        match self.ended.or(by_tag) {
             Some(Outcome::Won(doubled)) => {
                 let (game, white_result) = (Some(self.hash.game()), f32::from(doubled) / 2.0);
                 for sample in &mut self.out[self.first..] {
@@ -268,12 +295,20 @@ impl Replay<'_> {
     }
 }
 
+/// Parses a legal move in SAN, also in forms of old programs that have one meaning: `e8Q`,
+/// `e8(Q)`, `e8/Q`, `exd6e.p.`, `e2-e4`, `0-0`, `g1f3`.
 fn legal(san: &[u8], chess: &Chess) -> Result<Move, String> {
-    let parsed = match san {
-        b"0-0" => San::from_ascii(b"O-O"),
-        b"0-0-0" => San::from_ascii(b"O-O-O"),
-        _ => San::from_ascii(san),
-    };
+    let parsed = San::from_ascii(san);
+    if let Some(legal) = parsed.as_ref().ok().and_then(|parsed| parsed.to_move(chess).ok()) {
+        return Ok(legal);
+    }
+    let plain = plain_san(san);
+    let other = San::from_ascii(plain.as_bytes()).ok();
+    let other = other.and_then(|other| other.to_move(chess).ok());
+    let uci = |text: &str| UciMove::from_ascii(text.as_bytes()).ok()?.to_move(chess).ok();
+    if let Some(legal) = other.or_else(|| uci(&plain.replace('=', "").to_lowercase())) {
+        return Ok(legal);
+    }
     let parsed = parsed.map_err(|_| not_a_move(san))?;
     parsed.to_move(chess).map_err(|error| {
         let what = match error {
@@ -282,6 +317,23 @@ fn legal(san: &[u8], chess: &Chess) -> Result<Move, String> {
         };
         format!("`{}` is {what} in {}", shown(san), Position::from_chess(chess).fen())
     })
+}
+
+/// Rewrites a move in the form of PGN's export format.
+fn plain_san(san: &[u8]) -> String {
+    let text = String::from_utf8_lossy(san);
+    let castles: String = text.chars().filter(|it| "0Oo".contains(*it)).map(|_| 'O').collect();
+    if castles.len() >= 2 {
+        return if castles.len() == 2 { "O-O".into() } else { "O-O-O".into() };
+    }
+    let text = ["(ep)", "/ep", "ep", "e.p."].iter().fold(&*text, |text, end| text.trim_end_matches(end));
+    let mut text: String = text.chars().filter(|it| !"-=()/:".contains(*it)).collect();
+    if let Some(piece) = text.pop() {
+        let promotes = "QRBNqrbn".contains(piece) && text.ends_with(['1', '8']);
+        text += if promotes { "=" } else { "" };
+        text.push(if promotes { piece.to_ascii_uppercase() } else { piece });
+    }
+    text
 }
 
 fn not_a_move(san: &[u8]) -> String {
@@ -302,7 +354,7 @@ pub struct Scoresheet {
 impl Scoresheet {
     /// The trimmed value of a tag; None for `?` or `-`, PGN's unknown.
     pub fn tag(&self, name: &str) -> Option<&str> {
-        let found = self.tags.iter().rev().find(|(it, _)| it == name);
+        let found = self.tags.iter().rev().find(|(it, _)| it.eq_ignore_ascii_case(name));
         let value = found.map(|(_, value)| value.trim());
         value.filter(|value| !matches!(*value, "" | "?" | "-"))
     }
@@ -310,7 +362,7 @@ impl Scoresheet {
     /// Reads a game; none if a text has no game.
     fn read(frame: &Frame) -> Result<Option<Self>, GameError> {
         let text = frame.bytes()?;
-        let white_result = match replay(text, &mut Vec::new()) {
+        let white_result = match replay(text, &mut Vec::new(), &mut UnreadComments::default()) {
             Ok(Game::Whole(white_result)) => Some(white_result.into()),
             Ok(Game::Unfinished) => None,
             Ok(Game::Nothing) => return Ok(None),

@@ -3,13 +3,14 @@
 use std::io::{self, BufRead, Read};
 
 use shakmaty::Color;
+use shakmaty::san::San;
 
 use super::shown;
 use crate::format::{Input, fields};
 use crate::sample::Position;
 
 /// Longest game in bytes, comments with lines of play included.
-const LONGEST: usize = 1 << 24;
+pub const LONGEST: usize = 1 << 24;
 
 #[derive(Default)]
 pub struct Frame {
@@ -113,7 +114,7 @@ fn is_cut_tag(line: &[u8]) -> bool {
 }
 
 fn is_event(line: &[u8]) -> bool {
-    tag_name(line) == Some(b"Event")
+    tag_name(line).is_some_and(|name| name.eq_ignore_ascii_case(b"Event"))
 }
 
 /// Whether a line is blank in PGN.
@@ -137,7 +138,7 @@ pub fn tag_name(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// Tags that are needed to read a game.
-const MATTER: [&[u8]; 3] = [b"Result", b"FEN", b"Variant"];
+const MATTER: [&str; 4] = ["Result", "FEN", "SetUp", "Variant"];
 
 /// The tags of a game, and where its moves begin.
 #[derive(Default)]
@@ -163,7 +164,7 @@ impl Outcome {
     pub fn from_text(text: &[u8]) -> Option<Self> {
         match text {
             b"1-0" => Some(Outcome::Won(2)),
-            b"1/2-1/2" => Some(Outcome::Won(1)),
+            b"1/2-1/2" | b"1/2" => Some(Outcome::Won(1)),
             b"0-1" => Some(Outcome::Won(0)),
             b"*" => Some(Outcome::Unfinished),
             _ => None,
@@ -199,7 +200,7 @@ impl<'a> Tags<'a> {
             let closing = closing_quote(value);
             match closing {
                 Some(closing) => tags.all.push((name, &value[..closing])),
-                None if MATTER.contains(&name) => {
+                None if MATTER.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())) => {
                     return Err(format!("the tag {} has no closing quote", shown(name)));
                 }
                 None => {}
@@ -213,9 +214,10 @@ impl<'a> Tags<'a> {
         }
     }
 
-    /// The value of a tag; the last one if there are several.
+    /// The value of a tag in upper or lower case; the last one if there are several.
     pub fn value(&self, name: &str) -> Option<&'a [u8]> {
-        self.all.iter().rev().find(|(it, _)| *it == name.as_bytes()).map(|(_, value)| *value)
+        let is_named = |it: &&(&[u8], _)| it.0.eq_ignore_ascii_case(name.as_bytes());
+        self.all.iter().rev().find(is_named).map(|(_, value)| *value)
     }
 
     /// Names and values as text of any encoding, without escapes.
@@ -270,6 +272,9 @@ impl<'a> Tags<'a> {
             None if any_start => {
                 Err("a game of Chess960 without the tag FEN: its start is unknown".to_string())
             }
+            None if self.value("SetUp").is_some_and(|set| set.trim_ascii() == b"1") => {
+                Err("the tag SetUp is 1, but the tag FEN is missing: its start is unknown".into())
+            }
             None => Ok(None),
         }
     }
@@ -320,6 +325,14 @@ impl<'a> Tokens<'a> {
     /// Whether only white space follows the last token.
     pub fn at_end(&self) -> bool {
         self.text[self.at..].trim_ascii().is_empty()
+    }
+
+    /// Whether words of prose follow, as between games.
+    pub fn is_prose(&self) -> bool {
+        match (Tokens { ..*self }).next() {
+            Ok(Some(Token::San(san))) => San::from_ascii(san).is_err(),
+            read => read.is_err(),
+        }
     }
 
     /// The next token, none at the end of the text.
@@ -413,6 +426,12 @@ impl<'a> Tokens<'a> {
             // Any other byte that cannot begin a word is a word.
             _ => rest.iter().position(ends).unwrap_or(rest.len()).max(1),
         };
+        // A promotion such as `e8(Q)`, or `exd6(ep)`.
+        let length = match &rest[length..] {
+            [b'(', b'Q' | b'R' | b'B' | b'N', b')', ..] => length + 3,
+            [b'(', b'e', b'p', b')', ..] => length + 4,
+            _ => length,
+        };
         self.at += length;
         let word = &rest[..length];
         if let Some(outcome) = Outcome::from_text(word) {
@@ -425,8 +444,8 @@ impl<'a> Tokens<'a> {
             san = before;
         }
         match san {
-            [] => Ok(None),
-            [b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0' | b'P', ..] => {
+            [] | b"e.p." | b"ep" => Ok(None),
+            [b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0' | b'o' | b'P', ..] => {
                 Ok(Some(Token::San(san)))
             }
             b"--" | b"Z0" | b"null" | b"@@@@" => {

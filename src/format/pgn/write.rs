@@ -4,7 +4,7 @@ use shakmaty::san::SanPlus;
 use shakmaty::{Chess, File, Move, Position as _, Role};
 
 use super::comment::{LARGEST, LONGEST_MATE, MATE};
-use super::text::Outcome;
+use super::text::{LONGEST, Outcome};
 use crate::format::fields::{Chain, GAMELESS};
 use crate::format::{Writer, fields};
 use crate::sample::{Position, Sample};
@@ -130,6 +130,9 @@ impl Writer for PgnWriter {
             Some(game) => game,
             None => (Chain::start(sample)?, sample.position),
         };
+        if self.moves.text.len() > LONGEST / 2 {
+            return Err(format!("its game has more than {} MiB of moves; write plain or text", LONGEST >> 21));
+        }
         let legal = game.legal(played)?;
         self.moves.play(&mut game.chess, legal, !goes_on);
         if let Some(comment) = comment {
@@ -157,7 +160,7 @@ impl Writer for PgnWriter {
 pub struct Ply {
     pub played: Move,
     /// From the point of view of the side that played it.
-    pub score: Score,
+    pub score: Option<Score>,
     /// Search depth in half-moves.
     pub depth: u32,
 }
@@ -187,7 +190,9 @@ impl AnnotatedGame<'_> {
         let (mut moves, mut chess) = (Movetext::default(), self.start.clone());
         for (i, Ply { played, score, depth }) in self.plies.iter().enumerate() {
             moves.play(&mut chess, *played, i == 0);
-            moves.word(&score_text(noted(*score), *depth)?);
+            if let Some(score) = score {
+                moves.word(&score_text(noted(*score), *depth)?);
+            }
         }
         moves.word(outcome);
         moves.finish(out);
