@@ -57,24 +57,21 @@ pub const MARK: &[u8] = b"\xef\xbb\xbf";
 /// The encoding of a text of two or four bytes a letter, with or without a byte order mark.
 /// Positions in binary formats may begin with the bytes of a mark, but not with such letters.
 pub fn wide_encoding(head: &[u8]) -> Option<&'static str> {
-    let is_letter = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    let wide = |width: usize, low: usize, mark: &[u8]| {
-        let marked = head.starts_with(mark);
-        let letters = &head[if marked { width } else { 0 }..];
-        let letters: Vec<&[u8]> = letters.chunks_exact(width).take(8).collect();
-        let is_wide = |letter: &&[u8]| {
-            is_letter(letter[low]) && letter.iter().enumerate().all(|(i, it)| i == low || *it == 0)
+    let is_ascii = |it: u8| it.is_ascii_graphic() || it.is_ascii_whitespace();
+    let is_text = |letter: &u32| u8::try_from(*letter).is_ok_and(is_ascii);
+    let begins = |width: usize, is_big: bool| {
+        let value = |bytes: &[u8]| {
+            let add = |sum: u32, byte: &u8| sum << 8 | u32::from(*byte);
+            if is_big { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
         };
-        letters.len() >= if marked { 1 } else { 8 } && letters.iter().all(is_wide)
+        let letters: Vec<u32> = head.chunks_exact(width).take(9).map(value).collect();
+        match &letters[..] {
+            [0xfeff, text @ ..] => !text.is_empty() && text.iter().all(is_text),
+            text => text.len() > 8 && text.iter().all(is_text),
+        }
     };
-    let encodings: [(&'static str, usize, usize, &[u8]); 4] = [
-        ("UTF-32", 4, 0, b"\xff\xfe\0\0"),
-        ("UTF-32", 4, 3, b"\0\0\xfe\xff"),
-        ("UTF-16", 2, 0, b"\xff\xfe"),
-        ("UTF-16", 2, 1, b"\xfe\xff"),
-    ];
-    let found = encodings.iter().find(|(_, width, low, mark)| wide(*width, *low, mark));
-    found.map(|(name, ..)| *name)
+    let is_wide = |width| begins(width, false) || begins(width, true);
+    if is_wide(4) { Some("UTF-32") } else { is_wide(2).then_some("UTF-16") }
 }
 
 /// Metadata of a path.

@@ -149,7 +149,8 @@ fn go<'a>(words: impl Iterator<Item = &'a str>) -> Result<GoCommand, String> {
             "binc" => increments[1] = number()?,
             "movestogo" => to_go = Some(number()?.max(1)),
             "searchmoves" => {
-                let mut next = || words.next_if_map(|word| word.parse::<UciMove>().map_err(|_| word));
+                let mut next =
+                    || words.next_if_map(|word| word.parse::<UciMove>().map_err(|_| word));
                 go.searchmoves.extend(std::iter::from_fn(&mut next));
             }
             _ => {}

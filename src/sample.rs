@@ -9,8 +9,8 @@ use std::num::{NonZeroU16, NonZeroU64};
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{
-    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move,
-    Position as _, PositionError, Role, Setup, Square, attacks, fen::Fen,
+    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, File, FromSetup,
+    Move, Position as _, PositionError, Role, Setup, Square, attacks, fen::Fen,
 };
 
 /// A board and its state in 28 bytes, as marlinformat packs it, from White's point of view.
@@ -118,6 +118,41 @@ impl Position {
         let ep = ep.map_or(NO_EP, |square| square as u8);
         let turn_ep = ep | (turn.is_black() as u8) << 7;
         Ok(Self { occupied, nibbles, turn_ep, halfmove, fullmove })
+    }
+
+    /// Parses the first 28 bytes of a record of marlinformat, as [`Position::to_bytes`] writes them.
+    #[inline(always)]
+    pub fn from_bytes(bytes: &[u8; 28]) -> Result<Self, IllegalPosition> {
+        let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("28 bytes"));
+        let nibbles = *bytes[8..].first_chunk().expect("20 bytes follow");
+        let [turn_ep, halfmove, low, high] = *bytes.last_chunk().expect("28 bytes");
+        let (turn, square) = (Color::from_black(turn_ep >> 7 == 1), turn_ep & 127);
+        let ep = Square::try_from(u32::from(square)).ok();
+        if ep.is_none() && square != NO_EP {
+            return Err(IllegalPosition(format!(
+                "en passant square number {square}, expected 0 to 63, or 64 for none"
+            )));
+        }
+        let fullmove = u16::from_le_bytes([low, high]);
+        Self::from_parts(occupied, nibbles, turn, ep, halfmove, fullmove)
+    }
+
+    /// All fields, little-endian.
+    pub fn to_bytes(&self) -> [u8; 28] {
+        let mut bytes = [0; 28];
+        bytes[..8].copy_from_slice(&self.occupied.to_le_bytes());
+        bytes[8..24].copy_from_slice(&self.nibbles);
+        bytes[24..26].copy_from_slice(&[self.turn_ep, self.halfmove]);
+        bytes[26..].copy_from_slice(&self.fullmove.to_le_bytes());
+        bytes
+    }
+
+    /// Whether a king or a rook that may castle stands on another file than in usual chess.
+    pub fn castles_unusually(&self) -> bool {
+        self.pieces().filter(|piece| piece.castles).any(|rook| {
+            !matches!(rook.square.file(), File::A | File::H)
+                || self.king(rook.color).is_some_and(|king| king.file() != File::E)
+        })
     }
 
     /// Converts to a position for move generation; an error if it is illegal.

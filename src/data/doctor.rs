@@ -7,11 +7,11 @@ use std::num::NonZeroU64;
 
 use serde::Serialize;
 
-use crate::data_file::few_for_nets;
 use super::stats::positions_of_games;
+use crate::data_file::few_for_nets;
 use crate::digits::{counted, percent, share};
 use crate::format::{
-    BadRecords, Facts, Presence,
+    Facts, Presence, Source,
     view::{LabelKind, measure},
 };
 use crate::loss::sigmoid;
@@ -180,21 +180,6 @@ pub struct Scale {
 /// Fits a scale of scores to results of 0 to 1; the flag marks the border of the search.
 pub type FitScale = fn(&[f64], &[f64]) -> Option<(f64, bool)>;
 
-#[derive(Clone, Debug)]
-pub struct ReadCounts {
-    /// Point of view in which scores and results were read.
-    pub view: PointOfView,
-    pub bad: BadRecords,
-    /// Games skipped for lack of a result.
-    pub unfinished: u64,
-    /// Comments whose numbers were not read as scores.
-    pub unread: Option<String>,
-    /// Reason why reading stopped before the end of the file.
-    pub ended: Option<String>,
-    /// Whether the file holds more than was read.
-    pub limited: bool,
-}
-
 /// Models that positions are enough to train.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -305,30 +290,34 @@ impl Exam {
         self.draw.add(sample);
     }
 
-    /// Completes the diagnosis, with the reader's counts, a fit of scales, and the keys of other
-    /// files, which must not contain the same positions.
+    /// Completes the diagnosis of what was read of a source: whether it has more, why reading
+    /// stopped before its end, a fit of scales, and the keys of files that must not contain the
+    /// same positions.
     pub fn diagnose(
         self,
-        reading: &ReadCounts,
+        source: &Source,
+        (limited, ended): (bool, Option<String>),
         fit: FitScale,
         against: Option<&Keys>,
     ) -> Diagnosis {
         let mut it = self.it;
         it.games = self.keys.games();
         it.gameless = self.keys.gameless;
-        it.bad_records = reading.bad.count;
-        it.bad_examples = reading.bad.first.iter().map(ToString::to_string).collect();
-        it.unfinished = reading.unfinished;
+        let bad = source.bad_records();
+        it.bad_records = bad.count;
+        it.bad_examples = bad.first.iter().map(ToString::to_string).collect();
+        it.unfinished = source.unfinished();
         it.white = self.colours.then_some(self.white);
         it.repeats = self.keys.repeats();
         it.against = against.map(|other| self.keys.overlap(other));
         let drawn: Vec<Sample> = self.draw.samples().copied().collect();
         it.scale = scale(&drawn, fit);
-        let few = !reading.limited && few_for_nets(it.positions, it.games);
-        it.findings.push(records(&it, reading));
+        let few = !limited && few_for_nets(it.positions, it.games);
+        it.findings.push(records(&it, ended));
         if it.positions > 0 {
-            let views = views(&drawn, reading.view, self.colours);
-            let checks = [amount(&it, few), results(&it), scores(&it, reading), noise(&it), repeats(&it)];
+            let views = views(&drawn, source.view(), self.colours);
+            let checks =
+                [amount(&it, few), results(&it), scores(&it, source), noise(&it), repeats(&it)];
             it.findings.extend(checks.into_iter().chain(views));
             it.findings.extend(calibration(&it));
             it.findings.extend(it.against.map(leakage));
@@ -371,14 +360,14 @@ fn note(noted: bool, about: &'static str, says: String, cure: &str) -> Finding {
     finding(if noted { Grade::Note } else { Grade::Ok }, about, says, cure)
 }
 
-fn records(it: &Diagnosis, reading: &ReadCounts) -> Finding {
+fn records(it: &Diagnosis, ended: Option<String>) -> Finding {
     let bad = it.bad_records;
-    if let Some(ended) = &reading.ended {
+    if let Some(ended) = ended {
         let cure = match it.unfinished {
             0 => "fetch or make the file anew",
             _ => "label the positions, or finish the games, before training on them",
         };
-        return finding(Grade::Problem, "records", ended.clone(), cure);
+        return finding(Grade::Problem, "records", ended, cure);
     }
     // Records are games where these are known.
     let part = share(bad, bad + it.games.unwrap_or(it.positions));
@@ -420,8 +409,8 @@ fn results(it: &Diagnosis) -> Finding {
     note(!cure.is_empty(), "results", says, cure)
 }
 
-fn scores(it: &Diagnosis, reading: &ReadCounts) -> Finding {
-    if let Some(unread) = &reading.unread {
+fn scores(it: &Diagnosis, source: &Source) -> Finding {
+    if let Some(unread) = source.unread_comments() {
         let says = format!("{} with a score; {unread}", counted(it.scored, "position"));
         let cure = "convert the comments, or label the positions with an engine";
         return finding(Grade::Note, "scores", says, cure);

@@ -2,8 +2,6 @@
 
 use std::num::NonZeroU16;
 
-use shakmaty::{Color, Square};
-
 use crate::format::{Format, Presence};
 use crate::sample::{IllegalPosition, PlayedMove, Position, Sample};
 
@@ -16,14 +14,8 @@ impl Record {
     pub const LENGTH: usize = 40;
 
     pub fn pack(sample: &Sample) -> Self {
-        let position = &sample.position;
-        let ep = position.ep_square().map_or(64, |square| square as u8);
         let mut bytes = [0; Self::LENGTH];
-        bytes[..8].copy_from_slice(&position.occupied().to_le_bytes());
-        bytes[8..24].copy_from_slice(&position.nibbles());
-        bytes[24] = ep | u8::from(position.turn().is_black()) << 7;
-        bytes[25] = position.halfmove();
-        bytes[26..28].copy_from_slice(&position.fullmove().to_le_bytes());
+        bytes[..28].copy_from_slice(&sample.position.to_bytes());
         bytes[28..32].copy_from_slice(&sample.result.to_le_bytes());
         bytes[32..34].copy_from_slice(&sample.score.unwrap_or(0).to_le_bytes());
         bytes[34..36].copy_from_slice(&sample.ply.unwrap_or(0).to_le_bytes());
@@ -37,16 +29,7 @@ impl Record {
     pub fn unpack(&self) -> Result<Sample, IllegalPosition> {
         let bytes = &self.0;
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("40 bytes"));
-        let nibbles = *bytes[8..].first_chunk().expect("32 bytes follow");
-        let position = Position::from_parts(
-            occupied,
-            nibbles,
-            Color::from_black(bytes[24] >> 7 == 1),
-            Square::try_from(u32::from(bytes[24] & 127)).ok(),
-            bytes[25],
-            two(26),
-        )?;
+        let position = Position::from_bytes(bytes.first_chunk().expect("40 bytes"))?;
         Ok(Sample {
             result: f32::from_le_bytes(*bytes[28..].first_chunk().expect("12 bytes follow")),
             score: (bytes[38] & 1 == 1).then_some(two(32) as i16),

@@ -8,8 +8,8 @@ use shakmaty::{Chess, Color, EnPassantMode, Position as _, zobrist::Zobrist64};
 use super::player::MoveResult;
 use super::uci::GameLine;
 use crate::format::pgn::Ply;
-use crate::score::Score;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
+use crate::score::Score;
 
 /// A game from its opening to its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,8 +201,7 @@ impl Referee {
                 _ => (favoured, 1),
             }
         });
-        let is_level =
-            score.is_some_and(|it| it.unsigned_abs() <= rules.draw_score.unsigned_abs());
+        let is_level = score.is_some_and(|it| it.unsigned_abs() <= rules.draw_score.unsigned_abs());
         self.level = if is_level { self.level + 1 } else { 0 };
 
         if after.halfmoves() == 0 {

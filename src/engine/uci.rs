@@ -7,13 +7,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use shakmaty::{
-    CastlingMode, Chess, Color, EnPassantMode, File, Move, Position as _, Square, fen::Fen,
-};
+use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen};
 
 use super::EngineError;
 use super::clock::Deadline;
 use super::player::{Limit, MoveResult, Player, PlayerFactory, exact_score, parse_move};
+use crate::sample::Position;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {
@@ -65,15 +64,8 @@ pub struct GameLine {
 impl GameLine {
     /// A position without a past, of Chess960 if castling starts from unusual squares.
     pub fn new(chess: Chess) -> Self {
-        let usual = |color: Color| {
-            let rooks = chess.castles().castling_rights() & chess.board().by_color(color);
-            let rank = color.fold_wb(Square::A1, Square::A8).rank();
-            let at = |file| Square::from_coords(file, rank);
-            rooks.is_empty()
-                || chess.board().king_of(color) == Some(at(File::E))
-                    && rooks.into_iter().all(|rook| rook == at(File::A) || rook == at(File::H))
-        };
-        let mode = CastlingMode::from_chess960(!(usual(Color::White) && usual(Color::Black)));
+        let unusual = Position::from_chess(&chess).castles_unusually();
+        let mode = CastlingMode::from_chess960(unusual);
         Self { first: chess.clone(), moves: Vec::new(), mode, chess }
     }
 

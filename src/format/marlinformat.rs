@@ -1,14 +1,12 @@
 //! marlinformat: 32 bytes a position, score and result White's; docs/formats.md has the layout.
 
-use shakmaty::{Bitboard, Color, Square};
+use shakmaty::{Bitboard, Color};
 
 use super::Presence::{Always, Never};
 use super::record::{self, LENGTH, Records};
 use super::{Facts, Format, View, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Planes, Position, Sample};
-
-const NO_EP: u8 = 64;
 
 pub static FORMAT: Format = Format {
     name: "marlinformat",
@@ -81,31 +79,14 @@ pub(super) struct Record {
 impl Record {
     #[inline(always)]
     pub fn decode(bytes: &[u8; LENGTH]) -> Result<Self, String> {
-        let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("32 bytes"));
-        let nibbles = *bytes[8..].first_chunk().expect("24 bytes follow");
-        let [turn_ep, halfmove, full_low, full_high, score @ .., result, _] =
-            bytes.last_chunk::<8>().expect("32 bytes");
-        let ep = match turn_ep & 127 {
-            NO_EP => None,
-            square => Some(Square::try_from(u32::from(square)).map_err(|_| {
-                format!("en passant square number {square}, expected 0 to 63, or 64 for none")
-            })?),
-        };
-        let turn = Color::from_black(turn_ep >> 7 == 1);
-        let fullmove = u16::from_le_bytes([*full_low, *full_high]);
-        let position = Position::from_parts(occupied, nibbles, turn, ep, *halfmove, fullmove)
+        let position = Position::from_bytes(bytes.first_chunk().expect("32 bytes"))
             .map_err(|error| error.to_string())?;
-        let white_result = fields::byte_result(*result)?;
-        Ok(Self { position, white_score: i16::from_le_bytes(*score), white_result })
+        let white_score = i16::from_le_bytes([bytes[28], bytes[29]]);
+        Ok(Self { position, white_score, white_result: fields::byte_result(bytes[30])? })
     }
 
     pub fn encode(position: &Position, white_score: i16, white_result: u8, out: &mut Vec<u8>) {
-        let ep = position.ep_square().map_or(NO_EP, |square| square as u8);
-        let turn_ep = ep | u8::from(position.turn().is_black()) << 7;
-        out.extend_from_slice(&position.occupied().to_le_bytes());
-        out.extend_from_slice(&position.nibbles());
-        out.extend_from_slice(&[turn_ep, position.halfmove()]);
-        out.extend_from_slice(&position.fullmove().to_le_bytes());
+        out.extend_from_slice(&position.to_bytes());
         out.extend_from_slice(&white_score.to_le_bytes());
         out.extend_from_slice(&[white_result, 0]);
     }

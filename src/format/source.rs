@@ -8,8 +8,8 @@ use shakmaty::Color;
 
 use super::record::LENGTH;
 use super::{
-    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, Place, Reader, UnreadComments, View, all, fields, names,
-    unpack,
+    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, Place, Reader, UnreadComments, View, all,
+    fields, names, unpack,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -296,9 +296,7 @@ pub fn detect_format(
         // Its first record may be bad; the reader then reports where and why.
         (given, None) => {
             let named = given.or_else(|| all().find(|format| format.names(path)));
-            named.ok_or_else(|| {
-                format!("{}, which is none of {}", start(head), names().join(", "))
-            })
+            named.ok_or_else(|| format!("{}, which is none of {}", start(head), names().join(", ")))
         }
     }
 }

@@ -8,15 +8,8 @@
 //! 0.5 b 11 64 cp=-35 game=12 | 0:4:4 33:2:0 | 8/5k2/p2p4/1p1P4/1P6/P2B4/5K2/2b5 b - - 3 41
 //! ```
 //!
-//! Result, score and evaluation are White's, both in centipawns. Phase and scale factor are in the
-//! units of the engine, which its term list gives. A term applies WHITE and BLACK times; one that
-//! is not in the line does not apply, the counts of one that is there twice add up. The positions
-//! of a game stand together. Blank lines, Windows line ends and several files put together are
-//! fine.
-//!
-//! `eval=` is the engine's own evaluation of the position, with the tempo in it. Read with a term
-//! list it must be what the counts give with the list's weights, up to 2 centipawns that integer
-//! divisions may lose.
+//! Result, score and evaluation are White's, the latter in centipawns; docs/own-engine.md has the
+//! meaning of each field. Counts of a term that is there twice add up. Files may be put together.
 
 use std::num::NonZeroU64;
 use std::path::Path;

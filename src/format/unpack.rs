@@ -33,7 +33,8 @@ fn foreign(head: &[u8]) -> Option<String> {
     ];
     let is_bzip2 = |head: &[u8]| head.get(4..10) == Some(b"1AY&SY");
     let found = starts.iter().find(|(start, _)| head.starts_with(start));
-    let found = found.filter(|(start, _)| *start != b"BZh" || is_bzip2(head)).map(|(_, name)| *name);
+    let found =
+        found.filter(|(start, _)| *start != b"BZh" || is_bzip2(head)).map(|(_, name)| *name);
     match found.or(is_tar(head).then_some("a tar archive")) {
         Some(name) => Some(format!("it is {name}; unpack it first")),
         None => wide_encoding(head).map(|name| format!("it is {name} text; save it as UTF-8 text")),
@@ -64,7 +65,7 @@ pub fn open(path: &Path) -> io::Result<Input> {
 /// As [`open`], with the file, whose position shows how far it was read.
 pub(super) fn open_input(path: &Path) -> io::Result<(Input, Option<File>)> {
     if path == Path::new("-") {
-        return Ok((require_content(unpacked(io::stdin())?)?, None));
+        return Ok((unpacked(io::stdin())?, None));
     }
     if input::metadata(path)?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -75,15 +76,12 @@ pub(super) fn open_input(path: &Path) -> io::Result<(Input, Option<File>)> {
     // The index of an archive is at its end, so it must be a regular file.
     let is_zip = path.is_file() && file.fill_buf()?.starts_with(b"PK\x03\x04");
     let input = if is_zip { member(file)? } else { unpacked(file)? };
-    Ok((require_content(input)?, Some(position)))
+    Ok((input, Some(position)))
 }
 
 /// Refuses what has to be converted before it is read.
-fn require_content(mut input: Input) -> io::Result<Input> {
-    match foreign(input.fill_buf()?) {
-        Some(reason) => Err(io::Error::new(io::ErrorKind::InvalidData, reason)),
-        None => Ok(input),
-    }
+fn require_content(head: &[u8]) -> io::Result<()> {
+    foreign(head).map_or(Ok(()), |it| Err(io::Error::new(io::ErrorKind::InvalidData, it)))
 }
 
 /// The only file of a zip archive.
@@ -115,7 +113,7 @@ fn member(file: BufReader<File>) -> io::Result<Input> {
         CompressionMethod::STORE => Box::new(packed),
         _ => Box::new(DeflateDecoder::new(packed)),
     };
-    Ok(buffered(Checked { content: CrcReader::new(content), size, crc }))
+    decompressed(Checked { content: CrcReader::new(content), size, crc })
 }
 
 /// Content whose length and checksum are checked at its end.
@@ -151,18 +149,25 @@ pub(super) fn peek(mut input: Input) -> io::Result<(Vec<u8>, Input)> {
 
 fn unpacked(input: impl Read + Send + 'static) -> io::Result<Input> {
     let mut input = BufReader::with_capacity(BUFFER, input);
-    let mut magic = [0; 4];
-    let length = fill(&mut input, &mut magic)?;
-    let input = Cursor::new(magic[..length].to_vec()).chain(input);
-    Ok(match magic[..length] {
-        [0x1f, 0x8b, ..] => buffered(flate2::bufread::MultiGzDecoder::new(input)),
-        [0x28, 0xb5, 0x2f, 0xfd] => {
+    // The header of a tar archive.
+    let mut head = [0; 512];
+    let length = fill(&mut input, &mut head)?;
+    let input = Cursor::new(head[..length].to_vec()).chain(input);
+    match head[..length] {
+        [0x1f, 0x8b, ..] => decompressed(flate2::bufread::MultiGzDecoder::new(input)),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             let mut decoder = zstd::Decoder::with_buffer(input)?;
             decoder.window_log_max(ZSTD_WINDOW)?;
-            buffered(decoder)
+            decompressed(decoder)
         }
-        _ => Box::new(input),
-    })
+        _ => require_content(&head[..length]).map(|()| Box::new(input) as Input),
+    }
+}
+
+fn decompressed(input: impl Read + Send + 'static) -> io::Result<Input> {
+    let mut input = buffered(input);
+    require_content(input.fill_buf()?)?;
+    Ok(input)
 }
 
 fn buffered(input: impl Read + Send + 'static) -> Input {

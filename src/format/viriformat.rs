@@ -27,7 +27,13 @@ pub static FORMAT: Format = Format {
     about: "whole games of start position, moves and scores; score in centipawns, score and \
          result from White's point of view; every move must be legal",
     extensions: &["vf", "viri", "viriformat"],
-    facts: Facts { scores: Sometimes, plies: Always, moves: Always, games: Always, colours: Always },
+    facts: Facts {
+        scores: Sometimes,
+        plies: Always,
+        moves: Always,
+        games: Always,
+        colours: Always,
+    },
     view: View::Fixed(PointOfView::White),
     recognises,
     reader: |input| Box::new(ViriReader { input, at: 0 }),
@@ -79,7 +85,14 @@ struct ViriReader {
 impl Reader for ViriReader {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let kept = out.len();
-        self.game(out).inspect_err(|_| out.truncate(kept))
+        self.game(out).or_else(|fault| {
+            out.truncate(kept);
+            if let Fault::Skipped(_) = fault {
+                // To the end of a game that cannot be replayed.
+                while self.entry()?.is_some_and(|entry| entry != END) {}
+            }
+            Err(fault)
+        })
     }
 }
 
@@ -101,13 +114,8 @@ impl ViriReader {
             let reason = format!("the file ends after {length} of the start's {START} bytes");
             return Err(Fault::CutOff(bad(0, reason)));
         }
-        let (mut chess, result) = match start(&record) {
-            Ok(start) => start,
-            Err(reason) => {
-                self.skip()?;
-                return Err(Fault::Skipped(bad(0, reason)));
-            }
-        };
+        let start = start(&record).map_err(|reason| Fault::Skipped(bad(0, reason)));
+        let (mut chess, result) = start?;
         let mut ply = fields::ply_of(&chess);
         let mut hash = GameHash::of(&Position::from_chess(&chess));
         while let Some(entry) = self.entry()? {
@@ -120,16 +128,10 @@ impl ViriReader {
             let turn = chess.turn();
             let white_score = i16::from_le_bytes([entry[2], entry[3]]);
             if moves > LONGEST {
-                self.skip()?;
                 return Err(Fault::Skipped(bad(moves, format!("more than {LONGEST} moves"))));
             }
-            let (played, legal) = match legal(&entry, &chess) {
-                Ok(read) => read,
-                Err(reason) => {
-                    self.skip()?;
-                    return Err(Fault::Skipped(bad(moves, reason)));
-                }
-            };
+            let legal = legal(&entry, &chess).map_err(|it| Fault::Skipped(bad(moves, it)));
+            let (played, legal) = legal?;
             out.push(Sample {
                 result: fields::flip_result(result, turn),
                 score: fields::flip_score(white_score, turn).ok(),
@@ -151,12 +153,6 @@ impl ViriReader {
         let length = fill_array(&mut *self.input, &mut entry)?;
         self.at += length as u64;
         Ok((length == MOVE).then_some(entry))
-    }
-
-    /// Skips to the end of a game that cannot be replayed.
-    fn skip(&mut self) -> Result<(), Fault> {
-        while self.entry()?.is_some_and(|entry| entry != END) {}
-        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use shakmaty::{MoveList, Chess, Move, Position as _};
+use shakmaty::{Chess, Move, MoveList, Position as _};
 
 use super::order::{History, PackedMove, Picker, exchange, is_quiet};
 use super::table::{Bound, Table, TableHit};

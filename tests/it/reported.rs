@@ -76,7 +76,8 @@ fn tags_in_any_case() {
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBN1 w Qkq - 0 1";
     for names in [["Fen", "SetUp"], ["fen", "Setup"], ["FEN", "SETUP"], ["fEN", "setup"]] {
         let [fen, set_up] = names;
-        let text = format!("[result \"1-0\"]\n[{set_up} \"1\"]\n[{fen} \"{start}\"]\n\n1. e4 1-0\n");
+        let text =
+            format!("[result \"1-0\"]\n[{set_up} \"1\"]\n[{fen} \"{start}\"]\n\n1. e4 1-0\n");
         assert_eq!(fens(&text), [start]);
         let error = read_as(&PGN, format!("[{set_up} \"1\"]\n\n1. e4 1-0\n").as_bytes());
         assert!(error.unwrap_err().to_string().contains("FEN is missing"));
@@ -90,9 +91,17 @@ fn tags_in_any_case() {
 fn moves_of_import_format() {
     let promotion = "[FEN \"1n6/P6k/8/8/8/8/8/K7 w - - 0 1\"]\n[Result \"1/2\"]\n\n";
     for (word, same) in [
-        ("a8Q", "a8=Q"), ("a8(Q)", "a8=Q"), ("a8/Q", "a8=Q"), ("a8q", "a8=Q"), ("a8=q", "a8=Q"),
-        ("a7-a8=N", "a8=N"), ("axb8R", "axb8=R"), ("axb8(R)", "axb8=R"), ("a7b8r", "axb8=R"),
-        ("a7xb8=B", "axb8=B"), ("a8Q+", "a8=Q"),
+        ("a8Q", "a8=Q"),
+        ("a8(Q)", "a8=Q"),
+        ("a8/Q", "a8=Q"),
+        ("a8q", "a8=Q"),
+        ("a8=q", "a8=Q"),
+        ("a7-a8=N", "a8=N"),
+        ("axb8R", "axb8=R"),
+        ("axb8(R)", "axb8=R"),
+        ("a7b8r", "axb8=R"),
+        ("a7xb8=B", "axb8=B"),
+        ("a8Q+", "a8=Q"),
     ] {
         let read = |word: &str, draw: &str| {
             let text = format!("{promotion}1. {word} Kg7 {draw}\n");
@@ -100,7 +109,8 @@ fn moves_of_import_format() {
         };
         assert_eq!(read(word, "1/2"), read(same, "1/2-1/2"), "{word}");
     }
-    let same = read_bytes(game("1. e4 a6 2. e5 d5 3. exd6 Nc6 4. Nf3 e6 5. Be2 Nf6 6. O-O").as_bytes());
+    let same =
+        read_bytes(game("1. e4 a6 2. e5 d5 3. exd6 Nc6 4. Nf3 e6 5. Be2 Nf6 6. O-O").as_bytes());
     let same = same.unwrap();
     for moves in [
         "1. e4 a6 2. e5 d5 3. exd6 e.p. Nc6 4. Nf3 e6 5. Be2 Nf6 6. 0-0",
@@ -158,17 +168,17 @@ fn counters_of_epd() {
         assert_eq!(book::read(&path).unwrap()[0].fen(), same, "{line}");
         let [said, _] = said(nnuance().args(["eval", "material", "--fens"]).arg(&path));
         assert_eq!(said, format!("{same};0\n"), "{line}");
-        for line in [
-            format!("{line} c9 \"1/2-1/2\";"),
-            format!("{line} [0.5]"),
-            format!("{line} 1/2-1/2"),
-        ] {
+        for line in
+            [format!("{line} c9 \"1/2-1/2\";"), format!("{line} [0.5]"), format!("{line} 1/2-1/2")]
+        {
             let sample = read_as(&epd::FORMAT, line.as_bytes()).expect(&line)[0];
             assert_eq!(sample.position.fen(), same, "{line}");
         }
     }
     for (operations, counters) in [("hmvc 3;", "3 1"), ("fmvn 12;", "0 12"), ("", "0 1")] {
-        for line in [format!("{BISHOP} c9 \"1-0\"; {operations}"), format!("{BISHOP} {operations} [1.0]")] {
+        for line in
+            [format!("{BISHOP} c9 \"1-0\"; {operations}"), format!("{BISHOP} {operations} [1.0]")]
+        {
             let sample = read_as(&epd::FORMAT, line.as_bytes()).expect(&line)[0];
             assert_eq!(sample.position.fen(), format!("{BISHOP} {counters}"), "{line}");
         }
@@ -221,7 +231,9 @@ fn archives_are_named() {
         for file in ["a.pgn", "a.vf", "a.txt"] {
             let path = folder.path().join(file);
             fs::write(&path, &bytes).unwrap();
-            for arguments in [&["data", "stats"][..], &["data", "doctor"], &["eval", "material", "--fens"]] {
+            for arguments in
+                [&["data", "stats"][..], &["data", "doctor"], &["eval", "material", "--fens"]]
+            {
                 let error = complaint(nnuance().args(arguments).arg(&path));
                 assert!(error.contains(name) && error.contains("unpack it first"), "{error}");
             }
@@ -262,7 +274,8 @@ fn text_of_other_encodings() {
         path
     };
     let lines = format!("{BISHOP} 0 1 | 3 | 0.5\n");
-    let config = "version = 2\n[data]\nfiles = [\"a.txt\"]\n[net]\nhidden = 16\n[schedule]\nepochs = 1\n";
+    let config =
+        "version = 2\n[data]\nfiles = [\"a.txt\"]\n[net]\nhidden = 16\n[schedule]\nepochs = 1\n";
     let weights = fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
     for (width, big) in [(2, false), (2, true), (4, false), (4, true)] {
         for mark in [true, false] {
@@ -323,21 +336,27 @@ fn what_is_written_can_be_read() {
                 Ok(bytes) => {
                     let back = read_as(format, &bytes).unwrap();
                     assert_eq!(back.len(), plies, "{} {plies}", format.name);
-                    assert!(back.iter().zip(&scored).all(|(a, b)| (a.score, a.ply) == (b.score, b.ply)));
+                    assert!(
+                        back.iter().zip(&scored).all(|(a, b)| (a.score, a.ply) == (b.score, b.ply))
+                    );
                 }
-                Err(_) => assert!(plies > 16_384 && format.name != "pgn", "{} {plies}", format.name),
+                Err(_) => {
+                    assert!(plies > 16_384 && format.name != "pgn", "{} {plies}", format.name)
+                }
             }
         }
     }
     // Extremes of single values.
     let [sample, ..] = long_game(4)[..] else { unreachable!() };
     let high = nnuance::sample::Position::from_fen("k7/8/8/8/8/8/8/K7 b - - 255 65535").unwrap();
-    let values = [i16::MIN, -32_767, -32_002, -31_999, -31_000, 0, 31_000, 32_000, 32_002, i16::MAX];
+    let values =
+        [i16::MIN, -32_767, -32_002, -31_999, -31_000, 0, 31_000, 32_000, 32_002, i16::MAX];
     for score in values.map(Some).into_iter().chain([None]) {
         for ply in [0, 16_383, 16_384, u16::MAX] {
             for position in [sample.position, high] {
                 let base = Sample { score, ply: Some(ply), ..sample };
-                let sample = if position == high { Sample { position, played: None, ..base } } else { base };
+                let sample =
+                    if position == high { Sample { position, played: None, ..base } } else { base };
                 for format in ALL.iter().filter(|it| it.writer.is_some()) {
                     reads_what_it_writes(format, &sample);
                 }
@@ -354,7 +373,8 @@ fn reads_what_it_writes(format: &'static Format, sample: &Sample) {
 
 #[test]
 fn games_in_viriformat_may_lack_scores() {
-    let samples = read_as(&PGN, game("1. e4 {+0.31/9} e5 2. Nf3 {book} Nc6 {-0.2/9}").as_bytes()).unwrap();
+    let samples =
+        read_as(&PGN, game("1. e4 {+0.31/9} e5 2. Nf3 {book} Nc6 {-0.2/9}").as_bytes()).unwrap();
     let bytes = write(&viriformat::FORMAT, &samples).unwrap();
     assert_eq!(read_as(&viriformat::FORMAT, &bytes).unwrap(), samples);
 }
@@ -394,7 +414,10 @@ fn unknown_games_beside_known_ones() {
     let doctor = nnuance().args(["data", "doctor"]).arg(&file.path).output().unwrap().stdout;
     for text in [stats, String::from_utf8(doctor).unwrap()] {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("12 positions of 1 game, and 5 positions of unknown games"), "{text}");
+        assert!(
+            text.contains("12 positions of 1 game, and 5 positions of unknown games"),
+            "{text}"
+        );
     }
 }
 
@@ -464,7 +487,8 @@ fn searchmoves_are_the_only_ones() {
         let file = scratch("commands", text.as_bytes());
         let input = fs::File::open(&file.path).unwrap();
         let [said, _] = said(nnuance().args(["uci", "material"]).stdin(input));
-        let best: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("bestmove ")).collect();
+        let best: Vec<&str> =
+            said.lines().filter_map(|line| line.strip_prefix("bestmove ")).collect();
         assert!(moves.contains(best[0]), "{said}");
         assert_eq!(best.len(), 2);
     }

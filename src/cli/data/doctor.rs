@@ -10,7 +10,7 @@ use super::io::{Reading as Options, interrupted};
 use super::select::FilterKeys;
 use crate::cli::out;
 use crate::cli::terminal::bar;
-use crate::data::doctor::{Diagnosis, Exam, Finding, Fitness, Grade, Keys, ReadCounts};
+use crate::data::doctor::{Diagnosis, Exam, Finding, Fitness, Grade, Keys};
 use crate::format::Source;
 use crate::report::{Table, fit};
 use crate::sample::Sample;
@@ -83,15 +83,13 @@ fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<ExaminedFi
             exam.add(sample)
         }
     };
-    let (limited, ended) = read(&mut source, args.limit, "examine", each)?;
-    let (bad, unfinished) = (source.bad_records().clone(), source.unfinished());
+    let read = read(&mut source, args.limit, "examine", each)?;
+    let limited = read.0;
     let scale = |scores: &[f64], results: &[f64]| {
         let fit = fit::fit(scores, results);
         Some((fit.scale?, fit.at_border))
     };
-    let unread = source.unread_comments().map(ToString::to_string);
-    let reading = ReadCounts { view, bad, unfinished, unread, ended, limited };
-    let diagnosis = exam.diagnose(&reading, scale, others);
+    let diagnosis = exam.diagnose(&source, read, scale, others);
     Ok(ExaminedFile {
         file: path.to_path_buf(),
         format: format.name,

@@ -62,7 +62,8 @@ fn unread(text: &[u8]) -> Option<CommentScore> {
     let (_, rest) = digits(&text[number..])?;
     let word = text.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     let is_time = rest.starts_with(b":");
-    let is_move = matches!(rest, [b'.', after @ ..] if !after.first().is_some_and(u8::is_ascii_digit));
+    let is_move =
+        matches!(rest, [b'.', after @ ..] if !after.first().is_some_and(u8::is_ascii_digit));
     (!is_time && !is_move && Outcome::from_text(word).is_none()).then_some(CommentScore::Unread)
 }
 

@@ -157,18 +157,7 @@ fn replay(
     if !tags.some && text[tags.end..].first().is_some_and(is_word) && tokens.is_prose() {
         return Ok(Game::Nothing);
     }
-    let chess = start(&tags).map_err(GameError::of_game)?;
-    let mut replay = Replay {
-        ply: fields::ply_of(&chess),
-        hash: GameHash::of(&Position::from_chess(&chess)),
-        chess,
-        standing: None,
-        first: out.len(),
-        out,
-        unread,
-        result,
-        ended: None,
-    };
+    let mut replay = Replay::new(&tags, result, out, unread)?;
     let read = replay.run(&mut tokens).and_then(|()| replay.finish(tags.some, text));
     read.map_err(|reason| token_error(&tokens, &replay.chess, reason))
 }
@@ -176,31 +165,19 @@ fn replay(
 /// The position after the moves of a game with any result; none if there is no game.
 fn last(text: &[u8]) -> Result<Option<Position>, GameError> {
     let tags = Tags::read(text).map_err(GameError::of_game)?;
-    let mut chess = start(&tags).map_err(GameError::of_game)?;
-    let (mut tokens, mut some) = (Tokens::new(text, tags.end), tags.some);
-    loop {
-        let next = match tokens.next() {
-            Ok(None) => return Ok(some.then(|| Position::from_chess(&chess))),
-            Ok(Some(Token::San(san))) => legal(san, &chess),
-            Ok(Some(_)) => continue,
-            Err(reason) => Err(reason),
-        };
-        chess.play_unchecked(next.map_err(|reason| token_error(&tokens, &chess, reason))?);
-        some = true;
-    }
+    let (mut samples, mut unread) = (Vec::new(), UnreadComments::default());
+    let mut replay = Replay::new(&tags, None, &mut samples, &mut unread)?;
+    let mut tokens = Tokens::new(text, tags.end);
+    let read = replay.run(&mut tokens);
+    read.map_err(|reason| token_error(&tokens, &replay.chess, reason))?;
+    let chess = replay.chess;
+    Ok((tags.some || !samples.is_empty()).then(|| Position::from_chess(&chess)))
 }
 
 /// An error at the last token.
 fn token_error(tokens: &Tokens, chess: &Chess, reason: String) -> GameError {
     let turn = Some((chess.fullmoves().get(), chess.turn()));
     GameError { at: tokens.start(), turn, reason, at_end: tokens.at_end() }
-}
-
-fn start(tags: &Tags) -> Result<Chess, String> {
-    match tags.start()? {
-        Some(start) => start.to_chess().map_err(|error| error.to_string()),
-        None => Ok(Chess::new()),
-    }
 }
 
 struct Replay<'a> {
@@ -218,7 +195,21 @@ struct Replay<'a> {
     ended: Option<Outcome>,
 }
 
-impl Replay<'_> {
+impl<'a> Replay<'a> {
+    fn new(
+        tags: &Tags,
+        result: Option<Outcome>,
+        out: &'a mut Vec<Sample>,
+        unread: &'a mut UnreadComments,
+    ) -> Result<Self, GameError> {
+        let start = tags.start().map_err(GameError::of_game)?;
+        let start = start.map_or(Ok(Chess::new()), |start| start.to_chess());
+        let chess = start.map_err(|error| GameError::of_game(error.to_string()))?;
+        let hash = GameHash::of(&Position::from_chess(&chess));
+        let (ply, first) = (fields::ply_of(&chess), out.len());
+        Ok(Self { chess, ply, hash, standing: None, out, first, unread, result, ended: None })
+    }
+
     fn run(&mut self, tokens: &mut Tokens) -> Result<(), String> {
         // Behind the result may stand text, but not another game.
         while !(self.ended.is_some() && tokens.is_prose())
@@ -326,8 +317,13 @@ fn plain_san(san: &[u8]) -> String {
     if castles.len() >= 2 {
         return if castles.len() == 2 { "O-O".into() } else { "O-O-O".into() };
     }
-    let text = ["(ep)", "/ep", "ep", "e.p."].iter().fold(&*text, |text, end| text.trim_end_matches(end));
+    let text =
+        ["(ep)", "/ep", "ep", "e.p."].iter().fold(&*text, |text, end| text.trim_end_matches(end));
     let mut text: String = text.chars().filter(|it| !"-=()/:".contains(*it)).collect();
+    // `ed6`.
+    if matches!(text.as_bytes(), [b'a'..=b'h', b'a'..=b'h', ..]) {
+        text.insert(1, 'x');
+    }
     if let Some(piece) = text.pop() {
         let promotes = "QRBNqrbn".contains(piece) && text.ends_with(['1', '8']);
         text += if promotes { "=" } else { "" };

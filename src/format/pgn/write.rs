@@ -1,7 +1,7 @@
 //! Games as PGN: from samples, and from matches with their players' scores.
 
 use shakmaty::san::SanPlus;
-use shakmaty::{Chess, File, Move, Position as _, Role};
+use shakmaty::{Chess, Move, Position as _};
 
 use super::comment::{LARGEST, LONGEST_MATE, MATE};
 use super::text::{LONGEST, Outcome};
@@ -68,26 +68,12 @@ fn seven_tags([event, round, white, black, result]: [&str; 5], out: &mut Vec<u8>
 fn start_tags(start: &Position, out: &mut Vec<u8>) {
     let fen = start.fen();
     if fen != START {
-        if castles_unusually(start) {
+        if start.castles_unusually() {
             tag("Variant", "Chess960", out);
         }
         tag("SetUp", "1", out);
         tag("FEN", &fen, out);
     }
-}
-
-/// Whether a king or a rook that may still castle stands on another file than in usual chess.
-fn castles_unusually(position: &Position) -> bool {
-    let king = |color| {
-        position
-            .pieces()
-            .find(|piece| piece.role == Role::King && piece.color == color)
-            .map(|piece| piece.square)
-    };
-    position.pieces().filter(|piece| piece.castles).any(|rook| {
-        !matches!(rook.square.file(), File::A | File::H)
-            || king(rook.color).is_some_and(|king| king.file() != File::E)
-    })
 }
 
 /// Formats the mover's score with its depth, as cutechess does: `{+0.35/12}`, `{-M4/9}`.
@@ -131,7 +117,10 @@ impl Writer for PgnWriter {
             None => (Chain::start(sample)?, sample.position),
         };
         if self.moves.text.len() > LONGEST / 2 {
-            return Err(format!("its game has more than {} MiB of moves; write plain or text", LONGEST >> 21));
+            return Err(format!(
+                "its game has more than {} MiB of moves; write plain or text",
+                LONGEST >> 21
+            ));
         }
         let legal = game.legal(played)?;
         self.moves.play(&mut game.chess, legal, !goes_on);
