@@ -45,8 +45,7 @@ const WIDE: usize = 128;
 /// Passes over the data from which on a search for pairs pays off.
 const PASSES: u64 = 2;
 
-/// A config, checked and complete but for what depends on the number of positions. It has the keys
-/// of its file, with all defaults.
+/// A config, complete but for what depends on the number of positions, with the keys of its file.
 #[derive(Clone, Debug)]
 pub struct Config {
     file: ConfigFile,

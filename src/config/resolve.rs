@@ -201,8 +201,7 @@ impl Optimizer {
     }
 }
 
-/// Checks that the keys fit the method, the model and each other. Direct methods use all positions,
-/// end by themselves and have no learning rate.
+/// Checks that the keys fit each other. Direct methods use all positions and have no learning rate.
 fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
     let ConfigFile { data, net, terms, traces, target, optimizer, schedule, .. } = file;
     let count = |given: [bool; 3]| given.iter().filter(|it| **it).count();

@@ -82,8 +82,7 @@ impl Pair {
 
 /// Plays `pairs` pairs between any two players, of which `part` is played here, or until `sprt`
 /// decides. After a stop the finished pairs count. Pairs that `recorder` has from an earlier run
-/// are not played again; new ones are added to it. Fails if a player does not start or fails again
-/// and again, or openings cannot be had.
+/// are not played again; new ones are added to it.
 pub fn play<'a>(
     entrants: &'a [Box<dyn PlayerFactory + 'a>],
     rules: &MatchRules,
@@ -190,8 +189,7 @@ fn no_game(reason: String) -> ItemError {
     ItemError::Item { fen: String::new(), reason }
 }
 
-/// Plays both games of a pair by its number, the first with the first player as White. Fails if
-/// there is no opening, or a player fails before the game begins, or does not start.
+/// Plays both games of a pair by its number, the first with the first player as White.
 fn pair(
     mut sides: [&mut Seat; 2],
     (opener, number): (&Opener, u64),
@@ -291,8 +289,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts a file, or resumes one with the same players, rules and `settings`. Fails if the file
-    /// has no journal or other settings, a program does not start, or a book is unreadable.
+    /// Starts a file, or resumes one with the same players, rules and `settings`.
     pub fn open(
         path: &Path,
         entrants: &[Box<dyn PlayerFactory + '_>],

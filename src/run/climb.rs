@@ -88,8 +88,7 @@ pub struct Climb<'a> {
 }
 
 impl<'a> Climb<'a> {
-    /// Opens the start. The games of each generation replace `data.files` of the config. Fails if
-    /// the start cannot play.
+    /// Opens the start. The games of each generation replace `data.files` of the config.
     pub fn new(
         config: Config,
         settings: &'a Settings,
@@ -102,8 +101,7 @@ impl<'a> Climb<'a> {
         Ok(climb)
     }
 
-    /// Runs the loop from the state of the folder; false if it was interrupted. Fails if a training
-    /// fails, or a file cannot be read or written.
+    /// Runs the loop from the state of the folder; false if it was interrupted.
     pub fn run(&mut self) -> Result<bool> {
         for number in 1..=self.settings.generations {
             let file = self.folder(number).join("match.json");

@@ -41,8 +41,7 @@ impl DeviceOptions {
         Ok((device, compute))
     }
 
-    /// Opens the device for a run of this config, which names a precision for the fused operations
-    /// of the CPU; all others have 32 bits.
+    /// Opens the device for a run, whose precision is for the fused operations of the CPU alone.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
         let (device, mut compute) = self.open(Precision::F32)?;
         if !config.is_net() && is_gpu(&device) {

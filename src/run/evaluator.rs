@@ -194,8 +194,7 @@ impl Evaluator {
         bail!("cannot evaluate positions with {}: {why}", self.name)
     }
 
-    /// The evaluation for a search; the integers of a checkpoint's net. Fails if it cannot evaluate
-    /// positions alone, or the floats cannot be quantised.
+    /// The evaluation for a search; the integers of a checkpoint's net.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.require_bare_positions()?;
         if let Form::Terms(terms) = &self.form {
@@ -208,8 +207,7 @@ impl Evaluator {
         Ok(in_search(net, base))
     }
 
-    /// Integers of its net, or those that a checkpoint's export has, and their base; None without a
-    /// net.
+    /// Integers of its net, or those of a checkpoint's export, and their base; None without a net.
     pub fn net(&self) -> Result<Option<(&Net, Option<&Base>)>, &String> {
         Ok(match &self.form {
             Form::Floats(floats) => Some((floats.integers()?, floats.encoder.base())),
@@ -218,8 +216,7 @@ impl Evaluator {
         })
     }
 
-    /// Values of the pieces in ordinary positions, by role of [`ROLES`](crate::inspect::ROLES); none
-    /// where a position alone cannot be evaluated.
+    /// Values of the [roles](crate::inspect::ROLES) in ordinary positions, where it has any.
     pub fn piece_values(&self) -> Option<[f64; 5]> {
         self.require_bare_positions().ok()?;
         let value = |position: &Position| match self.evaluate(&[Sample::of(*position)], &[]) {
@@ -294,8 +291,7 @@ impl Floats {
     }
 }
 
-/// Centipawns of an engine's terms for the side to move, from the traces with the same boards in
-/// these files.
+/// Centipawns of an engine's terms for the side to move, from traces of the same boards.
 fn evaluate_traces(
     (own, weights): &(EngineTerms, HceWeights),
     samples: &[Sample],
@@ -421,8 +417,7 @@ fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     Ok((recipe, Form::Net(Box::new(loaded.net), base), fitted))
 }
 
-/// Shortens `runs/first/best.safetensors` to `first/best`, `runs/first/net.bin` to `first/net`,
-/// `nets/first.bin` to `first.bin`.
+/// Shortens `runs/first/best.safetensors` to `first/best`, `nets/first.bin` to `first.bin`.
 pub fn short_name(path: &Path) -> String {
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let stem = text(path.file_stem());

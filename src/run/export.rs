@@ -161,8 +161,7 @@ impl Origin {
     }
 }
 
-/// Quantises, proves, measures and writes a net with its floats and its manifest. Fails if a run
-/// here made a net that is worthless, unless `force`.
+/// Quantises, proves, measures and writes a net. Fails if it is worthless, unless `force`.
 pub fn write(
     source: &ImportedWeights,
     provenance: Provenance,

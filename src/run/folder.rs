@@ -59,8 +59,7 @@ impl Drop for RunFolder {
 }
 
 impl RunFolder {
-    /// Locks a folder for a new run of this process. Fails if it is not writable, or has other
-    /// files or a run that must not be overwritten.
+    /// Locks a folder for a new run. Fails if it has other files, or a run that must stay.
     pub fn take(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
         let (folder, config) = (path.display(), path.join(CONFIG));
         // Opened and dropped: this creates the folder.

@@ -54,8 +54,7 @@ impl Selection {
         self.is_shared |= !sketch.is_whole();
     }
 
-    /// Leaves out positions without a score, for all evaluations alike. Fails if none is left,
-    /// which `who` needs.
+    /// Leaves out positions without a score, which `who` needs, for all evaluations alike.
     pub fn skip_unscored(&mut self, who: &str) -> Result<()> {
         let all = self.samples.len();
         self.samples.retain(|sample| sample.score.is_some());

@@ -16,8 +16,7 @@ use crate::search::{Evaluate, Quiescence};
 /// Positions that a thread searches at a time.
 const BLOCK: usize = 64;
 
-/// Searches the winners' moves in some positions with a choice. Fails if an evaluation cannot
-/// search, or no position is left.
+/// Searches the winners' moves in positions with a choice.
 pub fn find(
     evaluators: &[Evaluator],
     selection: Selection,

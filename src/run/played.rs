@@ -42,8 +42,7 @@ struct Game {
     sheet: Scoresheet,
 }
 
-/// Reads PGN files, each a match; players with equal names and digests are the same. Fails if a
-/// file cannot be read, a game lacks its players, or no two games are a pair.
+/// Reads PGN files, each a match; players with equal names and digests are the same.
 pub fn read(files: &[PathBuf]) -> Result<Match> {
     let mut players: Vec<Player> = Vec::new();
     let (mut notes, mut paces) = (Vec::new(), BTreeSet::new());
@@ -161,8 +160,7 @@ fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
     Ok(games)
 }
 
-/// Pairs among the games of two players: those of one round, in whatever order they ended; or
-/// without such rounds, consecutive ones.
+/// Pairs among the games of two players: those of one round, or else consecutive ones.
 fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
     let is_pair = |[one, other]: [usize; 2]| {
         let (one, other) = (&games[one], &games[other]);

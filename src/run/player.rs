@@ -30,8 +30,7 @@ impl SearchPlayer {
     /// Usual size of a table. It is cleared for every game or position, so a large one costs time.
     pub const MEBIBYTES: usize = 4;
 
-    /// Opens an evaluation as [`Evaluator::open`] does; for the folder of a run its net. Fails if
-    /// it cannot be opened, or cannot play.
+    /// Opens an evaluation that can play; for the folder of a run its net.
     pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
         let evaluator = Evaluator::open(&evaluated_file(name), place, listener)?;
         evaluator.in_search()?;

@@ -155,13 +155,12 @@ impl Recipe {
         }
     }
 
-    /// The evaluation that its net is added to. Fails if the terms cannot be read.
+    /// The evaluation that its net is added to.
     pub fn open_base(&self) -> Result<Option<Base>> {
         self.base.as_ref().map(open_base).transpose()
     }
 
-    /// Plan that reads the run's data again for a measurement, with its limit of positions per
-    /// file.
+    /// Plan that reads the run's data for a measurement, with its limit of positions per file.
     pub fn measuring_plan(&self) -> Result<Plan> {
         let Plan { mut reading, bad_records, mut sources, .. } = plan(&self.config);
         let readings = sources.iter_mut().map(|source| &mut source.reading).chain([&mut reading]);
@@ -193,8 +192,7 @@ pub fn names(files: &[DataFile]) -> String {
     files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Paths of a run's files, for commands with an option `--data`. Fails if one has changed or is
-/// missing.
+/// Paths of a run's files, for commands with `--data`. Fails if one has changed or is missing.
 pub fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
     for DataFile { path, bytes, sha256, .. } in files {
         // The header of a checkpoint may name any file: files of another length are not read.
@@ -239,8 +237,7 @@ pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
     entry(facts, BASE)
 }
 
-/// Replaces the base's terms in the header by those trained with the net. Fails if the terms cannot
-/// be read.
+/// Replaces the base's terms in the header by those trained with the net.
 pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result<()> {
     if !HceWeights::are_in(weights) {
         return Ok(());
@@ -253,7 +250,7 @@ pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weight
     Ok(())
 }
 
-/// Terms of a base evaluation that is trained with its net. Fails if the base is a net.
+/// Terms of a base that is trained with its net. Fails if the base is a net.
 pub fn terms_of(base: &export::Base) -> Result<HceWeights> {
     match &base.below {
         export::BaseContent::Terms(text) => {
@@ -344,8 +341,7 @@ pub fn plan(config: &Config) -> Plan {
 
 /// Plans the chunks of a net's data, for `positions` positions: the order in which the CPU
 /// computes, and the pairs in lists. Chunks of data in memory are planned once for all passes. A
-/// GPU finds an order itself; with one king bucket it uses the cached lists of chunks, and their
-/// pairs.
+/// GPU finds an order itself; with one king bucket it uses the cached lists and their pairs.
 ///
 /// Chunks of streamed data are planned one by one if the net has one king bucket, with pairs if
 /// rows are long enough. Pairs are learnt from `some` positions.
@@ -381,6 +377,5 @@ pub fn plan_chunks(
     }
 }
 
-/// Bytes of an accumulator of pieces from which on pairs pay off in streamed data; lists of several
-/// sets are longer.
+/// Bytes of an accumulator of pieces, whose lists are short, from which pairs pay off in a stream.
 const LONG: usize = 512;

@@ -44,8 +44,7 @@ struct Positions {
     chosen_on: Option<bool>,
 }
 
-/// Page that compares runs and other evaluations on the files' positions, or else the first
-/// run's.
+/// Page that compares runs and other evaluations on the files' positions, or the first run's.
 pub fn compare(
     runs: &[ShownRun],
     with: &[String],
@@ -129,8 +128,7 @@ fn compare_on(
     Ok(draw::page(&title(runs), &lead, &sections))
 }
 
-/// Writes the page of a finished run, from its held-out positions, validation first; returns its
-/// path. Without any it shows the training only.
+/// Writes the page of a finished run, from its held-out positions, if any; returns its path.
 pub fn of_ended(
     path: &Path,
     recipe: &Recipe,

@@ -228,8 +228,7 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
     lines
 }
 
-/// A doubt where all scores, or all results, are the same: their share of the target teaches
-/// nothing.
+/// A doubt where all scores, or all results, are the same and teach nothing.
 fn sameness(config: &Config, Scan { some, .. }: &Scan) -> Option<&'static str> {
     let wdl = config.final_wdl();
     let is_same = |same: fn(&[Sample]) -> bool| some.len() > 1 && some.windows(2).all(same);

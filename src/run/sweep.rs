@@ -38,8 +38,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Parses `net.hidden=16,32`. Commas within brackets and quotes belong to a value. Fails if a
-    /// value is missing, or the key cannot be swept.
+    /// Parses `net.hidden=16,32`. Commas within brackets and quotes belong to a value.
     pub fn parse(text: &str) -> Result<Self> {
         let (key, values) = text.split_once('=').unwrap_or((text, ""));
         let (key, values) = (key.trim(), split(values));
@@ -88,8 +87,7 @@ pub struct Member {
     pub config: Config,
 }
 
-/// All combinations, the last axis the fastest. `sets` are common changes of the config. Fails if
-/// there are fewer than two or too many, one is not a valid config, or two are the same.
+/// All combinations, the last axis the fastest. `sets` are common changes of the config.
 fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>> {
     let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
     let count = count.filter(|count| (2..=MOST).contains(count)).with_context(|| {
@@ -151,8 +149,7 @@ pub struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// Reads the data, and checks all members before training. Fails if a member cannot be trained,
-    /// there are no held-out games, or a folder has another run.
+    /// Reads the data, and checks all members and their folders before training.
     pub fn new(
         config: &Path,
         sets: &[String],
@@ -197,8 +194,7 @@ impl<'a> Sweep<'a> {
         Ok((config, path))
     }
 
-    /// Whether a run of this config is in the folder. Fails if the folder contains a run of another
-    /// config, or of data that has changed.
+    /// Whether a run is in the folder. Fails if it has another config or other data.
     fn has_begun(&self, config: &Config, path: &Path) -> Result<bool> {
         let last = path.join(LAST);
         if !last.exists() {
@@ -222,8 +218,7 @@ impl<'a> Sweep<'a> {
         Ok(true)
     }
 
-    /// Trains missing members, and measures all. None if it was interrupted. Fails if a run fails
-    /// except by its member's values, no member is left, or a file is not accessible.
+    /// Trains missing members, and measures all. None if it was interrupted.
     pub fn run(&self) -> Result<Option<Outcome>> {
         let runs = self.members.len() as u64 * self.seeds;
         let mut all = Vec::new();

@@ -75,8 +75,7 @@ pub fn begin_or_resume(config: &Config, path: &Path, means: &RunContext) -> Resu
     Ok(begin(config.clone(), &folder, means)?.is_some())
 }
 
-/// Checks a run as far as possible without its data, except for their number of positions. Fails if
-/// anything would stop it before its first step.
+/// Checks a run as far as possible without its data, except for their number of positions.
 pub fn check(config: &Config, positions: u64, means: &RunContext) -> Result<Settings> {
     let place = means.device.open_for(config)?;
     start::recipe(config.clone(), &place, means.listener)?;

@@ -22,8 +22,7 @@ pub use moves::{Moves, is_lesson, select};
 pub use quiescence::QuietEnds;
 pub use rounds::Rounds;
 
-/// Preparation of the rows of a run by these weights; none if positions are used as given. Fails if
-/// the weights do not fit integers.
+/// Preparation of the rows of a run by these weights. Fails if they do not fit integers.
 pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
     let (searcher, target) = (Searcher::of(recipe, weights)?, &recipe.config.target);
     Ok(match target.learn {
@@ -45,8 +44,7 @@ enum By {
 }
 
 impl Searcher {
-    /// The weights of a run: terms, or the integers of its net. Fails if the weights do not fit
-    /// integers.
+    /// The weights of a run: terms, or the integers of its net. Fails if they do not fit integers.
     pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;
         Ok(match (recipe.config.architecture(), recipe.terms()?) {

@@ -10,8 +10,7 @@ use crate::search::Quiescence;
 pub struct QuietEnds(pub Searcher);
 
 impl Prepare for QuietEnds {
-    /// Keeps illegal positions, and those that lead to mate or a draw by the rules, which have no
-    /// evaluation. Counters of moves are left out.
+    /// Keeps positions that have no evaluation: illegal ones, mates and draws.
     fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>> {
         let mut evaluation = self.0.evaluation();
         let mut quiescence = Quiescence::new(self.0.scale);

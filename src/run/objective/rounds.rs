@@ -31,8 +31,7 @@ pub struct Round {
 const SPREAD: &str = "spread";
 
 impl Rounds {
-    /// A round a step for direct methods, else ten of whole epochs; None if positions stay as
-    /// given.
+    /// A round a step for direct methods, else ten of whole epochs; None if positions stay.
     pub fn of(config: &Config, span: &Span) -> Option<Self> {
         let epochs = || (span.steps as f64 * span.batch as f64 / span.epoch as f64 / 10.0).round();
         let steps = match config.optimizer.name.is_direct() {
@@ -42,8 +41,7 @@ impl Rounds {
         (config.target.learn != Objective::Values).then_some(Self(steps as u64))
     }
 
-    /// The round of a checkpoint: a new one if the last one has ended. Fails if the file of the
-    /// round does not belong to the checkpoint.
+    /// The round of a checkpoint, or a new one. Fails if the round's file is of another checkpoint.
     pub fn enter(self, at: &Checkpoint, folder: &Path) -> Result<Round> {
         let (path, step) = (folder.join(ROUND), at.state.step);
         let end = |began: u64| (began / self.0 + 1) * self.0;
@@ -68,8 +66,7 @@ impl Rounds {
 }
 
 impl Round {
-    /// Writes the file of the round; `spread` is recorded in the first one. Fails if it cannot be
-    /// written.
+    /// Writes the file of the round; `spread` is recorded in the first one.
     pub fn write(&self, spread: Option<f64>, folder: &Path) -> Result<()> {
         // With enough digits to read the same number again.
         let spread = self.spread.or(spread).map(|it| (SPREAD.to_string(), format!("{it:?}")));

@@ -209,8 +209,7 @@ impl Data {
     }
 }
 
-/// Opens the data of a run, and returns its starting weights. `begun` are the weights of a resumed
-/// run. A config without a scale gets one.
+/// Opens the data of a run and its starting weights, or those `begun`. Sets a missing scale.
 pub fn open(
     recipe: &mut Recipe,
     begun: Option<&Weights>,

@@ -11,8 +11,7 @@ use crate::architecture::{Architecture, Array, ArrayKind, MOST_PIECES, PIECES};
 use crate::model::initial;
 use crate::weights::Weights;
 
-/// Weights of `wanted` whose output is that of `net`. Both are nets without a factoriser. Fails if
-/// there are no such weights of `wanted`, or the weights do not belong to `net`.
+/// Weights of `wanted` whose output is that of `net`. Both are nets without a factoriser.
 pub fn grow(
     weights: &Weights,
     net: &Architecture,

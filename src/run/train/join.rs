@@ -17,8 +17,7 @@ use crate::train::End;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
 
-/// Broadcasts the recipe of a run from rank 0, with the checkpoint of a resumed run. Fails if
-/// several ranks cannot share the run.
+/// Broadcasts the recipe of a run from rank 0, with the checkpoint of a resumed run.
 pub fn broadcast_recipe(
     recipe: &Recipe,
     begun: Option<&Checkpoint>,

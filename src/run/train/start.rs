@@ -20,8 +20,7 @@ use crate::run::recipe::{self, Recipe};
 use crate::sketch::Sketch;
 use crate::weights::Weights;
 
-/// Recipe of a new run before its data are read, and its net's starting weights. Fails if the start
-/// or the base of a net, or a list of terms, cannot be used.
+/// Recipe of a new run before its data are read, and its net's starting weights.
 pub fn recipe(
     config: Config,
     place: &(Device, Compute),
