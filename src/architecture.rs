@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::registry::NamedValue;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Form", into = "Form")]
 pub struct Architecture {
     pub inputs: Inputs,

@@ -3,7 +3,6 @@
 
 use std::any::Any;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::{PoisonError, RwLock};
 
@@ -107,12 +106,6 @@ impl<T> PartialEq for NamedValue<T> {
 }
 
 impl<T> Eq for NamedValue<T> {}
-
-impl<T> Hash for NamedValue<T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}
 
 impl<T> fmt::Debug for NamedValue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

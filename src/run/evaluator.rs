@@ -83,20 +83,6 @@ pub fn sum(net: &Net, base: Option<&Base>, position: &Position) -> i32 {
     net.evaluate(position).saturating_add(base.map_or(0, |base| base.value(position)))
 }
 
-/// The same evaluation for a search, updated move by move.
-pub fn in_search<'a>(net: &'a Net, base: Option<&'a Base>) -> Box<dyn Evaluate + Send + 'a> {
-    let net = search::integers(net);
-    match base.map(|base| &base.below) {
-        None => net,
-        Some(BaseEvaluation::Terms(terms)) => {
-            Box::new(search::Sum(vec![net, Box::new(search::Terms::new(terms.clone()))]))
-        }
-        Some(BaseEvaluation::Net(below)) => {
-            Box::new(search::Sum(vec![net, search::integers(below)]))
-        }
-    }
-}
-
 impl Evaluator {
     /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
     pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
@@ -197,23 +183,14 @@ impl Evaluator {
     /// The evaluation for a search; the integers of a checkpoint's net.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.require_bare_positions()?;
-        if let Form::Terms(terms) = &self.form {
-            return Ok(Box::new(search::Terms::new(terms.0.clone())));
-        }
-        let net = self.net().map_err(|why| {
+        self.form.in_search().map_err(|why| {
             anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
-        })?;
-        let (net, base) = net.expect("other forms are refused above");
-        Ok(in_search(net, base))
+        })
     }
 
     /// Integers of its net, or those of a checkpoint's export, and their base; None without a net.
     pub fn net(&self) -> Result<Option<(&Net, Option<&Base>)>, &String> {
-        Ok(match &self.form {
-            Form::Floats(floats) => Some((floats.integers()?, floats.encoder.base())),
-            Form::Net(net, base) => Some((net, base.as_ref())),
-            _ => None,
-        })
+        self.form.net()
     }
 
     /// Values of the [roles](crate::inspect::ROLES) in ordinary positions, where it has any.
@@ -355,8 +332,30 @@ pub fn shortened(names: &[String]) -> Vec<String> {
 type Opened = (Option<Recipe>, Form, Option<f64>);
 
 impl Form {
-    fn terms(weights: HceWeights) -> Self {
+    pub fn terms(weights: HceWeights) -> Self {
         Self::Terms(Box::new((HceEvaluator::new(&weights), weights)))
+    }
+
+    fn net(&self) -> Result<Option<(&Net, Option<&Base>)>, &String> {
+        Ok(match self {
+            Form::Floats(floats) => Some((floats.integers()?, floats.encoder.base())),
+            Form::Net(net, base) => Some((net, base.as_ref())),
+            _ => None,
+        })
+    }
+
+    /// Terms, or the integers of a net and its base, updated move by move.
+    pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>, &String> {
+        if let Form::Terms(terms) = self {
+            return Ok(Box::new(search::Terms::new(terms.0.clone())));
+        }
+        let (net, base) = self.net()?.expect("a form that evaluates positions alone");
+        let base: Box<dyn Evaluate + Send> = match base.map(|base| &base.below) {
+            None => return Ok(search::integers(net)),
+            Some(BaseEvaluation::Terms(terms)) => Box::new(search::Terms::new(terms.clone())),
+            Some(BaseEvaluation::Net(below)) => search::integers(below),
+        };
+        Ok(Box::new(search::Sum(vec![search::integers(net), base])))
     }
 }
 

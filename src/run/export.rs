@@ -9,7 +9,6 @@ use super::inspect;
 use super::measure::position_facts;
 use super::recipe::{self, Recipe, names};
 use crate::config::Config;
-use crate::digest::digest;
 use crate::export::{
     self, ExportedNet, ImportedWeights, Losses, Provenance, ScaleReference, Sidecar, fitted_scale,
     largest_scales, round_counts,
@@ -222,7 +221,6 @@ pub fn match_to(
     let truth = position_facts(samples, "positions");
     let matched = match_scale(&old_cp, &new, &truth, source.scales.scale)?;
     source.scales.scale = matched.scale_after;
-    let sha256 =
-        input::read(Path::new(old), input::WEIGHTS).map(|bytes| digest(&bytes)).unwrap_or_default();
+    let sha256 = evaluator.digest.unwrap_or_default();
     Ok((ScaleReference { sha256, factor: matched.factor.mean }, evaluator.name, matched))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::export;
 use super::recipe::{self, Recipe};
@@ -61,21 +61,12 @@ pub fn positions(
     net: &Path,
     listener: &dyn Progress,
 ) -> Result<Vec<Sample>> {
-    match (given, recipe) {
-        (None, Some(recipe)) if recipe.config.data.validates() => {
-            recipe::unchanged(recipe.validating())?;
-            Ok(recipe::collect(&recipe::plan(&recipe.config), PositionSet::Validation, listener)?)
-        }
-        (None, Some(_)) => {
-            bail!("no game validated {}; name files of positions with --data", net.display())
-        }
-        (None, None) => bail!(
-            "nothing is known of the data of {}; name files of positions with --data",
-            net.display()
-        ),
-        (Some(plan), _) => {
-            let plan = Plan { colours: true, ..plan };
-            Ok(recipe::collect(&plan, PositionSet::All, listener)?)
-        }
+    if let Some(plan) = given {
+        return Ok(recipe::collect(&Plan { colours: true, ..plan }, PositionSet::All, listener)?);
     }
+    let (net, remedy) = (net.display(), "name files of positions with --data");
+    let recipe = recipe.with_context(|| format!("the data of {net} are unknown; {remedy}"))?;
+    ensure!(recipe.config.data.validates(), "no game validated {net}; {remedy}");
+    recipe::unchanged(recipe.validating())?;
+    Ok(recipe::collect(&recipe::plan(&recipe.config), PositionSet::Validation, listener)?)
 }

@@ -77,7 +77,7 @@ fn weights() -> HceWeights {
 }
 
 fn moves(force: Option<f64>) -> Moves {
-    Moves { searcher: Searcher::terms(HceEvaluator::new(&weights()), 160.0), force }
+    Moves { searcher: Searcher::terms(weights(), 160.0), force }
 }
 
 /// The ends behind moves are those of the quiescence search, that of the played move first.
