@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::recipe::{self, Recipe};
+use super::recipe::Recipe;
 use super::terms::RunTerms;
 use crate::config::{Config, Net, Objective};
 use crate::data_file::{DataFile, are_few_for_nets};
@@ -179,8 +179,7 @@ fn values(schedule: &Schedule, steps: u64) -> String {
 
 /// Reasons why losses of a run may mislead, a clause each.
 pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
-    let (plan, own) = (recipe::plan(config), &scan.validating);
-    let holds = plan.split.share > 0.0;
+    let (own, holds) = (&scan.validating, config.data.held_out > 0.0);
     let mut lines = Vec::new();
     let is_new = |net: &Net| net.base.is_none() && net.start.is_none();
     if config.net.as_ref().is_some_and(is_new) && are_few_for_nets(&scan.files) {
@@ -190,8 +189,8 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
     }
     let noun = if scan.games + own.games > 0 { "game" } else { "position" };
     let held = [
-        (&scan.validation, "validate", plan.validates()),
-        (&scan.test, "are the test", holds && plan.test.0 > 0.0),
+        (&scan.validation, "validate", config.data.validates()),
+        (&scan.test, "are the test", holds && config.test.0 > 0.0),
     ];
     let few = held.into_iter().filter(|(held, _, expected)| *expected && held.groups() < FEW);
     let few = few.map(|(held, what, _)| format!("{} {what}", counted(held.groups() as u64, noun)));

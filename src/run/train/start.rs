@@ -8,7 +8,6 @@ use super::grow::grow;
 use crate::config::Config;
 use crate::digest::digest;
 use crate::export::{self, BaseContent, EmbeddedNet, Sidecar, StartNet};
-use crate::hce::HceWeights;
 use crate::input;
 use crate::model::{Compute, Device};
 use crate::net::Hints;
@@ -152,25 +151,20 @@ fn open_base(
     place: &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<(export::Base, Option<Recipe>)> {
-    let (below, usual, origin, sha256, doubt) = if name == "material" {
-        let terms = HceWeights::material();
-        (BaseContent::Terms(terms.to_json()), terms.scale, None, None, None)
-    } else {
-        let path = Path::new(name);
-        ensure!(
-            path.exists(),
-            "there is no file or folder {name}; name the folder of a run, a checkpoint, a net, \
-             handcrafted terms (JSON), or \"material\""
-        );
-        let evaluator = Evaluator::open(name, place, listener)?;
-        let (below, usual) = below(name, &evaluator)?;
-        let doubt = doubt(path, evaluator.recipe.as_ref(), config, listener);
-        (below, usual, evaluator.recipe, evaluator.digest, doubt)
-    };
+    let path = Path::new(name);
+    ensure!(
+        name == "material" || path.exists(),
+        "there is no file or folder {name}; name the folder of a run, a checkpoint, a net, handcrafted \
+         terms (JSON), or \"material\""
+    );
+    let evaluator = Evaluator::open(name, place, listener)?;
+    let (below, usual) = below(name, &evaluator)?;
+    let origin = evaluator.recipe.as_ref();
+    let doubt = evaluator.is_trained().then(|| doubt(path, origin, config, listener)).flatten();
     // Centipawns are added up.
     let scale = config.target.scale.unwrap_or(usual.round().max(1.0));
-    let base = export::Base { name: name.to_string(), sha256, doubt, scale, below };
-    Ok((base, origin))
+    let (name, sha256) = (name.to_string(), evaluator.digest);
+    Ok((export::Base { name, sha256, doubt, scale, below }, evaluator.recipe))
 }
 
 /// Terms or integers of an evaluation, and its centipawns per logit.
