@@ -81,7 +81,7 @@ pub struct Climb<'a> {
     config: Config,
     settings: &'a Settings,
     out: &'a Path,
-    means: &'a RunContext<'a>,
+    context: &'a RunContext<'a>,
     place: (Device, Compute),
     /// Finished generations, from 1 on.
     pub generations: Vec<Generation>,
@@ -93,10 +93,10 @@ impl<'a> Climb<'a> {
         config: Config,
         settings: &'a Settings,
         out: &'a Path,
-        means: &'a RunContext<'a>,
+        context: &'a RunContext<'a>,
     ) -> Result<Self> {
-        let place = means.device.open_for(&config)?;
-        let climb = Self { config, settings, out, means, place, generations: Vec::new() };
+        let place = context.device.open_for(&config)?;
+        let climb = Self { config, settings, out, context, place, generations: Vec::new() };
         climb.player(0)?;
         Ok(climb)
     }
@@ -120,7 +120,7 @@ impl<'a> Climb<'a> {
             let (elo, met) = (generation.pairs().elo(), self.named(generation.best));
             let (kept, of) = (generation.verdict(), self.settings.generations);
             let line = format!("generation {number} of {of}: {kept}, {elo} above {met}");
-            self.means.listener.remark(&line);
+            self.context.listener.remark(&line);
             self.generations.push(generation);
         }
         Ok(true)
@@ -154,7 +154,7 @@ impl<'a> Climb<'a> {
 
     fn player(&self, number: u64) -> Result<SearchPlayer> {
         let name = self.evaluation(number);
-        let listener = self.means.listener;
+        let listener = self.context.listener;
         SearchPlayer::open(&name.to_string_lossy(), &self.place, listener)
     }
 
@@ -185,7 +185,7 @@ impl<'a> Climb<'a> {
                 players: rayon::current_num_threads(),
             },
         };
-        Ok(!selfplay(&job, self.means.listener)?.stopped)
+        Ok(!selfplay(&job, self.context.listener)?.stopped)
     }
 
     /// Trains on the games of the last generations; false if interrupted.
@@ -197,7 +197,7 @@ impl<'a> Climb<'a> {
         let first = number.saturating_sub(self.settings.window - 1).max(1);
         let files = (first..=number).map(|it| self.games(it)).collect();
         let config = self.config.with(|file| file.data.files = files)?;
-        begin_or_resume(&config, &path, self.means)
+        begin_or_resume(&config, &path, self.context)
     }
 
     /// Plays a generation against the best; none if interrupted.
@@ -213,7 +213,7 @@ impl<'a> Climb<'a> {
             seed: mix(mix(self.config.seed, number), 1 + other),
         };
         let parts = (pairs, JobPart::WHOLE);
-        let played = play(&players, &manner, parts, None, None, self.means.listener)?;
+        let played = play(&players, &manner, parts, None, None, self.context.listener)?;
         // An incomplete match is not used: stopping it when it looks good would bias the result.
         let played = played.meetings[0].pairs;
         Ok((played.len() == pairs).then(|| played.counts()))

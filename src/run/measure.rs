@@ -10,7 +10,6 @@ use super::folder::{BEST, NET};
 use super::honest::Selection;
 use super::played::Match;
 use super::recipe::{Recipe, collect};
-use super::summary::rest;
 use crate::config::Config;
 use crate::digits::grouped;
 use crate::format::{ReadError, view};
@@ -238,6 +237,11 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
     let (wdl, scale) = (config.final_wdl(), config.win_rate.scale);
     let note = format!("to target: {wdl} * result + {} * sigmoid(score / {scale})", rest(wdl));
     Some((targets_of(samples, config)?, note))
+}
+
+/// Share of the score where that of the result is `wdl`, without the noise of floats.
+pub fn rest(wdl: f64) -> f64 {
+    ((1.0 - wdl) * 1e6).round() / 1e6
 }
 
 /// Target of each position at the end of a run with this config; none if a score is missing.

@@ -19,7 +19,6 @@ pub mod played;
 mod player;
 pub mod recipe;
 pub mod report;
-mod summary;
 pub mod sweep;
 pub mod terms;
 pub mod train;

@@ -145,7 +145,7 @@ pub struct Sweep<'a> {
     titles: Vec<String>,
     out: PathBuf,
     scan: Scan,
-    means: &'a RunContext<'a>,
+    context: &'a RunContext<'a>,
 }
 
 impl<'a> Sweep<'a> {
@@ -156,7 +156,7 @@ impl<'a> Sweep<'a> {
         axes: &[Axis],
         seeds: u64,
         out: PathBuf,
-        means: &'a RunContext<'a>,
+        context: &'a RunContext<'a>,
     ) -> Result<Self> {
         let members = members(config, sets, axes)?;
         let first = &members[0].config;
@@ -167,18 +167,18 @@ impl<'a> Sweep<'a> {
         );
         // A share of the training games; the held-out games are the same for all.
         let first = first.with(|file| file.data.share = 1.0)?;
-        let scan = scan(&recipe::plan(&first), 0, &*means.listener.count(None, "reading"))?;
+        let scan = scan(&recipe::plan(&first), 0, &*context.listener.count(None, "reading"))?;
         // A scale is a unit, and changes no probability.
         let target = |member: &Member| Target { scale: None, ..member.config.target.clone() };
         let same = members.iter().all(|member| target(member) == target(&members[0]));
         let loss = if same { Loss::Target } else { Loss::Results };
         let titles = axes.iter().map(|axis| axis.title().to_string()).collect();
-        let sweep = Self { members, seeds, loss, titles, out, scan, means };
+        let sweep = Self { members, seeds, loss, titles, out, scan, context };
         for games in [&sweep.scan.validation.samples, &sweep.scan.test.samples] {
             sums(&Predictions::constant(), &position_facts(games, "games"))?;
         }
         for member in &sweep.members {
-            check(&member.config, sweep.scan.train, means)
+            check(&member.config, sweep.scan.train, context)
                 .with_context(|| format!("member {}", member.name))?;
             for seed in 0..seeds {
                 let (config, path) = sweep.run_of(member, seed)?;
@@ -231,7 +231,7 @@ impl<'a> Sweep<'a> {
                 Ok(Some(losses)) => Ok(SeedSpread::of(&losses).expect("a member has seeds")),
                 Err(error) if is_of_values(&error) => {
                     let why = format!("{error:#}");
-                    self.means.listener.remark(&format!("{} is out: {why}", member.name));
+                    self.context.listener.remark(&format!("{} is out: {why}", member.name));
                     Err(why)
                 }
                 Err(error) => return Err(error.context(member.name.clone())),
@@ -252,9 +252,9 @@ impl<'a> Sweep<'a> {
     /// Validation loss of a run, which is trained if necessary; none if interrupted.
     fn train(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
         let (config, path) = self.run_of(member, seed)?;
-        let (listener, name) = (self.means.listener, path.display());
+        let (listener, name) = (self.context.listener, path.display());
         let has_begun = self.has_begun(&config, &path)?;
-        if !(has_begun && is_finished(&path) || begin_or_resume(&config, &path, self.means)?) {
+        if !(has_begun && is_finished(&path) || begin_or_resume(&config, &path, self.context)?) {
             return Ok(None);
         }
         let loss = if self.loss == Loss::Results {
@@ -277,9 +277,9 @@ impl<'a> Sweep<'a> {
         run: &Path,
         config: &Config,
     ) -> Result<Vec<f64>> {
-        let place = self.means.device.open_for(config)?;
+        let place = self.context.device.open_for(config)?;
         let name = run.to_string_lossy();
-        let evaluator = Evaluator::open(&name, &place, self.means.listener)?;
+        let evaluator = Evaluator::open(&name, &place, self.context.listener)?;
         let evaluation = evaluator.evaluate(samples, &config.data.all_files())?;
         let sums = sums(&evaluation, truth)?;
         Ok(sums.targets.unwrap_or(sums.results))

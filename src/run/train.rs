@@ -7,6 +7,7 @@ mod join;
 mod length;
 mod resume;
 mod start;
+mod summary;
 
 use std::path::Path;
 
@@ -16,7 +17,6 @@ use super::device::DeviceOptions;
 use super::folder::{self, RunFolder};
 use super::objective::{self, Rounds};
 use super::recipe::{COMPUTE, POSITIONS, Recipe};
-use super::summary;
 use crate::config::Config;
 use crate::model::{Compute, Device};
 use crate::output;
@@ -46,15 +46,15 @@ pub struct RunContext<'a> {
 pub fn begin(
     config: Config,
     folder: &RunFolder,
-    means: &RunContext,
+    context: &RunContext,
 ) -> Result<Option<FinishedRun>> {
-    let place = means.device.open_for(&config)?;
-    let (recipe, began) = start::recipe(config, &place, means.listener)?;
-    join::broadcast_recipe(&recipe, None, &place, means.ranks)?;
-    let (mut run, mut weights) = Run::open(recipe, None, place, means)?;
+    let place = context.device.open_for(&config)?;
+    let (recipe, began) = start::recipe(config, &place, context.listener)?;
+    join::broadcast_recipe(&recipe, None, &place, context.ranks)?;
+    let (mut run, mut weights) = Run::open(recipe, None, place, context)?;
     // Terms that are trained with a net come from its base.
     weights.0.extend(began.into_iter().flat_map(|began| began.0));
-    run.describe_data(means.listener)?;
+    run.describe_data()?;
     // Checked before the folder is cleared.
     let settings = run.settings()?;
     folder.clear()?;
@@ -63,49 +63,50 @@ pub fn begin(
     facts.insert(COMPUTE.into(), summary::compute(&run.place.1));
     facts.insert(POSITIONS.into(), run.data.scan.train.to_string());
     let checkpoint = Checkpoint { weights, facts, ..Checkpoint::default() };
-    run.train(checkpoint, &settings, folder, means)
+    run.train(checkpoint, &settings, folder)
 }
 
 /// Starts the run of a folder, or resumes it; false if it was interrupted.
-pub fn begin_or_resume(config: &Config, path: &Path, means: &RunContext) -> Result<bool> {
+pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Result<bool> {
     if path.join(folder::LAST).exists() {
-        return Ok(resume(path, &[], means)?.is_some());
+        return Ok(resume(path, &[], context)?.is_some());
     }
-    let folder = RunFolder::take(path, false, means.listener)?;
-    Ok(begin(config.clone(), &folder, means)?.is_some())
+    let folder = RunFolder::take(path, false, context.listener)?;
+    Ok(begin(config.clone(), &folder, context)?.is_some())
 }
 
 /// Checks a run as far as possible without its data, except for their number of positions.
-pub fn check(config: &Config, positions: u64, means: &RunContext) -> Result<Settings> {
-    let place = means.device.open_for(config)?;
-    start::recipe(config.clone(), &place, means.listener)?;
+pub fn check(config: &Config, positions: u64, context: &RunContext) -> Result<Settings> {
+    let place = context.device.open_for(config)?;
+    start::recipe(config.clone(), &place, context.listener)?;
     length::settings(config, positions)
 }
 
-struct Run {
+struct Run<'a> {
     recipe: Recipe,
     data: Data,
     place: (Device, Compute),
+    context: &'a RunContext<'a>,
 }
 
-impl Run {
+impl<'a> Run<'a> {
     /// Reads the data and starting weights of a run; `begun` are those of a resumed one.
     fn open(
         mut recipe: Recipe,
         begun: Option<&Weights>,
         place: (Device, Compute),
-        means: &RunContext,
+        context: &'a RunContext,
     ) -> Result<(Self, Weights)> {
-        let (data, weights) = data::open(&mut recipe, begun, &place, means.listener)?;
-        Ok((Self { recipe, data, place }, weights))
+        let (data, weights) = data::open(&mut recipe, begun, &place, context.listener)?;
+        Ok((Self { recipe, data, place, context }, weights))
     }
 
     /// Records the data of a new run in its recipe.
-    fn describe_data(&mut self, listener: &dyn Progress) -> Result<()> {
+    fn describe_data(&mut self) -> Result<()> {
         let (scan, recipe) = (&self.data.scan, &mut self.recipe);
         let known = recipe.sketch.shared(&scan.validating.sketch);
         if known > 0 {
-            listener.remark(&format!(
+            self.context.listener.remark(&format!(
                 "caution: games of `data.validation` ({known} or more) have trained what this run \
                  begins with: the validation loss looks better than it is"
             ));
@@ -145,27 +146,23 @@ impl Run {
         checkpoint: Checkpoint,
         settings: &Settings,
         folder: &RunFolder,
-        means: &RunContext,
     ) -> Result<Option<FinishedRun>> {
-        let &RunContext { listener, page, ranks, .. } = means;
+        let &RunContext { listener, page, ranks, .. } = self.context;
         if !ranks.is_alone() {
             ranks.broadcast(&mut checkpoint.to_bytes());
         }
-        let config = &self.recipe.config;
-        let positions = self.data.scan.train;
-        let (scan, terms) = (&self.data.scan, self.data.terms.as_ref().map(|it| &it.terms));
-        let opening = summary::opening(&self.recipe, scan, terms, settings, &self.place)?;
-        listener.opening(opening.to_string().trim_end());
+        let (config, scan) = (&self.recipe.config, &self.data.scan);
+        listener.opening(summary::opening(&self, settings)?.to_string().trim_end());
         for doubt in summary::doubts(config, scan) {
             let mut text = String::new();
             wrap(&format!("caution: {doubt}"), &mut text);
             listener.remark(text.trim_end());
         }
         // A direct method ends long before its last step.
-        let all = settings.steps * config.span(positions).batch;
+        let all = settings.steps * config.span(scan.train).batch;
         let all = (!settings.optimizer.name.is_direct()).then_some(all);
         let begun = listener.begin_guarded("training", all, checkpoint.state.positions);
-        let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path, means)?;
+        let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path)?;
         drop(begun);
         if end == End::Interrupted {
             listener.remark(&format!(
@@ -178,7 +175,7 @@ impl Run {
         }
         finish::require_trained(&self.recipe, &checkpoint)?;
         let mut finished = finish::finish(&self, folder, end, checkpoint.state.step)?;
-        finished.page = page.then(|| finish::page(&self, folder, listener));
+        finished.page = page.then(|| finish::page(&self, folder));
         Ok(Some(finished))
     }
 
@@ -188,10 +185,9 @@ impl Run {
         mut checkpoint: Checkpoint,
         settings: &Settings,
         folder: &Path,
-        means: &RunContext,
     ) -> Result<(End, Checkpoint)> {
-        let Self { recipe, data, place: (device, compute) } = self;
-        let (&RunContext { listener, ranks, .. }, config) = (means, &recipe.config);
+        let Self { recipe, data, place: (device, compute), context } = self;
+        let (&RunContext { listener, ranks, .. }, config) = (*context, &recipe.config);
         let (kind, rounds) = (recipe.kind()?, Rounds::of(config, &config.span(data.scan.train)));
         loop {
             let mut until = u64::MAX;

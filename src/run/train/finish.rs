@@ -11,7 +11,6 @@ use crate::hce::HceWeights;
 use crate::log;
 use crate::loss::Loss;
 use crate::output;
-use crate::progress::Progress;
 use crate::report::terms::{EffectiveValue, TermResult, csv, effective_values};
 use crate::run::export::{self, WrittenNet};
 use crate::run::folder::{self, RunFolder};
@@ -118,11 +117,12 @@ pub fn finish(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<Fini
 }
 
 /// Writes a page about the run; returns its path. The run is complete even without it.
-pub fn page(run: &Run, folder: &RunFolder, listener: &dyn Progress) -> Result<PathBuf> {
+pub fn page(run: &Run, folder: &RunFolder) -> Result<PathBuf> {
     let scan = &run.data.scan;
     // Limits the games so that it takes no longer than a few seconds.
     let [validating, test] =
         [&scan.validation, &scan.test].map(|held| draw_games(&held.samples, SHOWN));
+    let listener = run.context.listener;
     report::of_ended(&folder.path, &run.recipe, [&validating, &test], &run.place, listener)
 }
 

@@ -8,11 +8,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Run, RunContext};
+use super::{Run, RunContext, summary};
 use crate::config::Objective;
 use crate::model::{Compute, Device};
 use crate::run::recipe::{COMPUTE, Recipe};
-use crate::run::summary;
 use crate::train::End;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
@@ -47,16 +46,16 @@ pub fn broadcast_recipe(
 }
 
 /// Joins the run of rank 0 as another rank; returns how it ended.
-pub fn join(means: &RunContext) -> Result<End> {
+pub fn join(context: &RunContext) -> Result<End> {
     let receive = || {
         let mut bytes = Vec::new();
-        means.ranks.broadcast(&mut bytes);
+        context.ranks.broadcast(&mut bytes);
         let received = Checkpoint::from_bytes(&bytes, Path::new("the checkpoint of rank 0"))?;
         let recipe = Recipe::read(&received.facts)?;
         Ok::<_, anyhow::Error>((received, recipe.context("rank 0 sends no config")?))
     };
     let (draft, recipe) = receive()?;
-    let place = means.device.open_for(&recipe.config)?;
+    let place = context.device.open_for(&recipe.config)?;
     let (own, first) = (summary::compute(&place.1), draft.facts.get(COMPUTE));
     ensure!(
         first == Some(&own),
@@ -65,11 +64,11 @@ pub fn join(means: &RunContext) -> Result<End> {
         first.map_or("nothing", String::as_str)
     );
     let begun = Some(&draft.weights).filter(|weights| !weights.0.is_empty());
-    let (mut run, _) = Run::open(recipe, begun, place, means)?;
+    let (mut run, _) = Run::open(recipe, begun, place, context)?;
     let checkpoint;
     (checkpoint, run.recipe) = receive()?;
     run.require_same_data()?;
     let settings = run.settings()?;
-    let (end, _) = run.steps(checkpoint, &settings, Path::new(""), means)?;
+    let (end, _) = run.steps(checkpoint, &settings, Path::new(""))?;
     Ok(end)
 }

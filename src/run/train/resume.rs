@@ -23,18 +23,18 @@ const EDITED: &str = "config.edited.toml";
 pub fn resume(
     path: &Path,
     overrides: &[String],
-    means: &RunContext,
+    context: &RunContext,
 ) -> Result<Option<FinishedRun>> {
-    let folder = RunFolder::of_run(path, means.listener)?;
+    let folder = RunFolder::of_run(path, context.listener)?;
     let last = folder.file(folder::LAST);
     let (mut checkpoint, recipe) = recipe::open(&last)?;
     let longer = longer(&recipe.config, overrides, &checkpoint.state)?;
     let best_path = folder.file(folder::BEST);
     let mut best = Checkpoint::read(&best_path)
         .context("a run goes on with its best weights; restore them, or begin a new run")?;
-    let place = means.device.open_for(&recipe.config)?;
-    join::broadcast_recipe(&recipe, Some(&checkpoint), &place, means.ranks)?;
-    let (mut run, _) = Run::open(recipe, Some(&checkpoint.weights), place, means)?;
+    let place = context.device.open_for(&recipe.config)?;
+    join::broadcast_recipe(&recipe, Some(&checkpoint), &place, context.ranks)?;
+    let (mut run, _) = Run::open(recipe, Some(&checkpoint.weights), place, context)?;
     run.require_same_data()?;
     let is_longer = longer.is_some();
     if let Some(config) = longer {
@@ -61,13 +61,13 @@ pub fn resume(
         let edited = folder.file(EDITED);
         fs::rename(&config, &edited)
             .with_context(|| format!("cannot rename {}", config.display()))?;
-        means.listener.remark(&format!(
+        context.listener.remark(&format!(
             "a run goes on as it began: its config was changed, and what it became is {} now",
             edited.display()
         ));
     }
     output::write(&config, text.as_bytes())?;
-    run.train(checkpoint, &settings, &folder, means)
+    run.train(checkpoint, &settings, &folder)
 }
 
 /// Config of a run that is made longer; none if its length stays.

@@ -2,14 +2,15 @@
 
 use anyhow::Result;
 
-use super::recipe::Recipe;
-use super::terms::RunTerms;
+use super::Run;
+use super::data::Data;
 use crate::config::{Config, Net, Objective};
 use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digits::{counted, grouped};
 use crate::loader::{RejectCounts, Scan};
-use crate::model::{Adapter, Compute, Device};
+use crate::model::{Adapter, Compute};
 use crate::report::Table;
+use crate::run::measure::rest;
 use crate::sample::Sample;
 use crate::train::Settings;
 use crate::train::schedule::{Schedule, Span};
@@ -31,15 +32,10 @@ pub fn compute(compute: &Compute) -> String {
     }
 }
 
-/// Data, model, length, target and device of a run. `terms` are those that move.
-pub fn opening(
-    recipe: &Recipe,
-    scan: &Scan,
-    terms: Option<&RunTerms>,
-    settings: &Settings,
-    (device, how): &(Device, Compute),
-) -> Result<Table> {
-    let config = &recipe.config;
+/// Data, model, length, target and device of a run.
+pub fn opening(run: &Run, settings: &Settings) -> Result<Table> {
+    let Run { recipe, data: Data { scan, terms, .. }, place: (device, how), .. } = run;
+    let (config, terms) = (&recipe.config, terms.as_ref().map(|it| &it.terms));
     let mut table = data(scan);
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     if let Some(net) = config.architecture() {
@@ -158,11 +154,6 @@ fn target(config: &Config, settings: &Settings, steps: u64) -> String {
         Objective::Values => "",
     };
     format!("{target}{quiet}, {}", settings.loss)
-}
-
-/// Share of the score where that of the result is `wdl`, without the noise of floats.
-pub fn rest(wdl: f64) -> f64 {
-    ((1.0 - wdl) * 1e6).round() / 1e6
 }
 
 /// Values of a schedule from the first step to the last.
