@@ -425,9 +425,7 @@ fn load(config: &mut Config) -> Result<Scan> {
 
 fn read(config: &Config) -> Result<Scan, LoadError> {
     let bar = bar(None, "reading");
-    let scan = scan(&recipe::plan(config), config.most_kept(), &|positions| bar.inc(positions));
-    bar.finish_and_clear();
-    scan
+    scan(&recipe::plan(config), config.most_kept(), &|positions| bar.inc(positions))
 }
 
 fn encoder(config: &Config) -> Result<Encoder> {

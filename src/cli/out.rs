@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Context as _, Result, ensure};
 use serde::Serialize;
 
+use super::terminal::above_bars;
 use crate::draw::page::MARK;
 use crate::input;
 use crate::output::{self, Output};
@@ -42,7 +43,7 @@ pub fn note(text: Arguments) {
         return;
     }
     // A single write, so that output of other processes cannot interleave.
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    above_bars(|| drop(io::stderr().write_all(format!("{text}\n").as_bytes())));
 }
 
 /// Fails if a file exists, unless `overwrite`.

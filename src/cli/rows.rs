@@ -67,13 +67,12 @@ fn inputs(path: &Path) -> Result<Inputs> {
 
 /// Where the rows of each set begin in a net of several sets.
 fn places(inputs: &Inputs) -> Option<String> {
-    let mut text = String::new();
     let place = |(i, set): (usize, &Set)| {
         let first = inputs.first_row(i);
         format!("{} {first} to {}", set.name(), first + set.rows() - 1)
     };
     let places: Vec<String> = inputs.sets().iter().enumerate().map(place).collect();
-    wrap(&format!("In the net, rows of {}.", places.join(", of ")), &mut text);
+    let text = wrap(&format!("In the net, rows of {}.", places.join(", of ")));
     (places.len() > 1).then_some(text)
 }
 
@@ -95,7 +94,7 @@ fn lists(inputs: &Inputs, position: &Position, words: bool) -> String {
                 text += &format!("{name}\n{}", described(set, &rows));
             } else {
                 let rows: Vec<String> = rows.iter().map(u32::to_string).collect();
-                wrap(&format!("{name} {}", rows.join(" ")), &mut text);
+                text += &wrap(&format!("{name} {}", rows.join(" ")));
             }
         }
     }

@@ -9,7 +9,7 @@ use super::options::Place;
 use super::out;
 use super::terminal::Terminal;
 use crate::digits::grouped;
-use crate::report::wrap;
+use crate::report::{wrap, wrap_all};
 use crate::run::sweep::{Axis, Loss, Outcome, Sweep};
 use crate::run::train::RunContext;
 use crate::train::ranks::SingleRank;
@@ -78,16 +78,12 @@ fn text(outcome: &Outcome, best: &Path) -> String {
     };
     let mut text = format!("{}\n", outcome.table());
     let positions = grouped(outcome.positions as u64);
-    wrap(
-        &format!(
-            "test: squared error against the {against} of {positions} positions, with 95 % \
-             intervals; better, worse: over games and seeds, Holm"
-        ),
-        &mut text,
-    );
-    if let Some(doubt) = &outcome.doubt {
-        wrap(&format!("unclear, all of it: {doubt}"), &mut text);
-    }
+    text += &wrap(&format!(
+        "test: squared error against the {against} of {positions} positions, with 95 % \
+         intervals; better, worse: over games and seeds, Holm"
+    ));
+    let doubt = outcome.doubt.iter().map(|doubt| format!("unclear, all of it: {doubt}"));
+    text += &wrap_all(doubt);
     text += &match outcome.seeds {
         1 => "next  the same command with --seeds 3: one seed does not say how far seeds vary\n"
             .into(),

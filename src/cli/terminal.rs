@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use super::cluster;
 use crate::digits::{grouped, short};
@@ -16,7 +16,25 @@ use crate::progress::Progress;
 /// Time between progress lines if stderr is not a terminal.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// A progress bar on stderr; nothing if stderr is not a terminal.
+/// All bars of the process, one below the other.
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// Writes to stderr above the bars: a line behind a bar would keep it on the screen.
+pub fn above_bars(write: impl FnOnce()) {
+    // `suspend` panics if the terminal is gone.
+    match BARS.clear() {
+        Ok(()) => BARS.suspend(write),
+        Err(_) => write(),
+    }
+}
+
+/// Ends the program, and leaves no bar behind.
+pub fn exit(code: i32) -> ! {
+    let _ = BARS.clear();
+    std::process::exit(code)
+}
+
+/// A progress bar on stderr until it is dropped; nothing if stderr is not a terminal.
 pub fn bar(total: Option<u64>, work: &'static str) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (
@@ -29,7 +47,8 @@ pub fn bar(total: Option<u64>, work: &'static str) -> ProgressBar {
         let _ = out.write_str(&rate(state.per_sec()));
     };
     let style = ProgressStyle::with_template(template).expect("a valid template");
-    bar.with_style(style.with_key("rate", speed)).with_prefix(work)
+    let bar = bar.with_style(style.with_key("rate", speed)).with_prefix(work);
+    if bar.is_hidden() { bar } else { BARS.add(bar) }
 }
 
 fn rate(per_second: f64) -> String {
@@ -52,11 +71,11 @@ pub fn interrupts() -> Arc<AtomicBool> {
         // Without a handler Ctrl-C keeps its usual effect.
         let _ = ctrlc::set_handler(move || {
             if pressed.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
+                exit(130);
             }
             // Another rank may have set the flag first.
             if !flag.swap(true, Ordering::SeqCst) && cluster::is_first() {
-                eprintln!("\nstopping after this step; press Ctrl-C again to leave at once");
+                eprintln!("stopping after this step; press Ctrl-C again to leave at once");
             }
         });
         stop
@@ -78,9 +97,6 @@ pub struct Terminal {
 /// Work in progress.
 struct Work {
     bar: ProgressBar,
-    start: Instant,
-    /// Items of an earlier run.
-    before: u64,
     /// Time of the last update.
     shown: Instant,
     /// The last validation loss.
@@ -116,20 +132,10 @@ impl Terminal {
         Self::new(interrupts(), true)
     }
 
-    fn work(&self) -> MutexGuard<'_, Vec<Work>> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn shown(&self, show: impl FnOnce(&mut Work)) {
-        if let Some(work) = self.work().last_mut() {
+        if let Some(work) = self.work.lock().unwrap_or_else(PoisonError::into_inner).last_mut() {
             show(work);
         }
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        self.work().drain(..).for_each(|work| work.bar.finish_and_clear());
     }
 }
 
@@ -152,34 +158,23 @@ impl Progress for Terminal {
         let is_old = self.remarks.as_ref().is_some_and(|remarks| {
             !remarks.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_string())
         });
-        if self.silent || is_old {
-            return;
-        }
-        match self.work().last() {
-            Some(work) => work.bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+        if !self.silent && !is_old {
+            eprintln!("{text}");
         }
     }
 
     fn begin(&self, work: &'static str, total: Option<u64>, done: u64) {
+        if done > 0 && work != "training" && !self.silent {
+            eprintln!("resumed behind {} {work} of an earlier run", grouped(done));
+        }
         let bar = if self.silent { ProgressBar::hidden() } else { bar(total, work) };
         bar.set_position(done);
         bar.reset_eta();
         if total.is_none() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        if done > 0 && work != "training" && !self.silent {
-            eprintln!("resumed behind {} {work} of an earlier run", grouped(done));
-        }
-        let start = Instant::now();
-        self.work().push(Work {
-            bar,
-            start,
-            before: done,
-            shown: start,
-            validation: None,
-            has_rows: false,
-        });
+        let work = Work { bar, shown: Instant::now(), validation: None, has_rows: false };
+        self.work.lock().unwrap_or_else(PoisonError::into_inner).push(work);
     }
 
     fn advance(&self, count: u64) {
@@ -188,17 +183,10 @@ impl Progress for Terminal {
             let (Some(total), true) = (work.bar.length(), work.bar.is_hidden()) else { return };
             if work.shown.elapsed() >= INTERVAL && !self.silent {
                 work.shown = Instant::now();
-                let done = work.bar.position();
-                let speed = (done - work.before) as f64 / work.start.elapsed().as_secs_f64();
-                let left = (total.saturating_sub(done) as f64 / speed) as u64;
-                eprintln!(
-                    "{} {} of {}, {}, {} left",
-                    work.bar.prefix(),
-                    grouped(done),
-                    grouped(total),
-                    rate(speed),
-                    HumanDuration(Duration::from_secs(left))
-                );
+                let [done, total] = [work.bar.position(), total].map(grouped);
+                let (what, speed) = (work.bar.prefix(), rate(work.bar.per_sec()));
+                let left = HumanDuration(work.bar.eta());
+                eprintln!("{what} {done} of {total}, {speed}, {left} left");
             }
         });
     }
@@ -208,10 +196,7 @@ impl Progress for Terminal {
     }
 
     fn end(&self) {
-        let ended = self.work().pop();
-        if let Some(work) = ended {
-            work.bar.finish_and_clear();
-        }
+        self.work.lock().unwrap_or_else(PoisonError::into_inner).pop();
     }
 
     fn step(&self, step: &TrainStep) {
@@ -232,34 +217,21 @@ impl Progress for Terminal {
             return;
         }
         let loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));
-        let line = |cells: [String; 7]| {
-            let [step, positions, train, validation, result, rate, speed] = cells;
-            eprintln!(
-                "{step:>8} {positions:>12} {train:>11} {validation:>11} {result:>11} {rate:>9} \
-                 {speed:>12}"
-            );
-        };
+        let columns = [
+            ("step", 8, row.step.to_string()),
+            ("positions", 12, grouped(row.positions)),
+            ("train loss", 11, loss(row.train_loss)),
+            ("validation", 11, loss(row.held_out_loss)),
+            ("vs result", 11, loss(row.held_out_result_loss)),
+            ("rate", 9, row.learning_rate.map_or("-".into(), |rate| format!("{rate:.2e}"))),
+            ("positions/s", 12, row.positions_per_second.map_or("-".into(), short)),
+        ];
         self.shown(|work| {
-            let is_first = !std::mem::replace(&mut work.has_rows, true);
-            work.bar.suspend(|| {
-                if is_first {
-                    line(TITLES.map(String::from));
-                }
-                line([
-                    row.step.to_string(),
-                    grouped(row.positions),
-                    loss(row.train_loss),
-                    loss(row.held_out_loss),
-                    loss(row.held_out_result_loss),
-                    row.learning_rate.map_or("-".into(), |rate| format!("{rate:.2e}")),
-                    row.positions_per_second.map_or("-".into(), short),
-                ]);
-            });
             work.validation = row.held_out_loss;
+            if !std::mem::replace(&mut work.has_rows, true) {
+                eprintln!("{}", columns.each_ref().map(|(it, width, _)| format!("{it:>width$}")).join(" "));
+            }
+            eprintln!("{}", columns.map(|(_, width, it)| format!("{it:>width$}")).join(" "));
         });
     }
 }
-
-/// Titles of the columns of training progress.
-const TITLES: [&str; 7] =
-    ["step", "positions", "train loss", "validation", "vs result", "rate", "positions/s"];

@@ -112,8 +112,7 @@ fn text(finished: &FinishedRun) -> String {
     match made {
         RunResult::Net(written, terms) => {
             if let Some(why) = &written.unlearnt {
-                wrap(&format!("WARNING: {why}"), &mut text);
-                text.push('\n');
+                text = format!("{}\n", wrap(&format!("WARNING: {why}")));
             }
             let found = &written.exported.manifest;
             if let Some(error) = &found.float_error {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::snippet::Language;
-use crate::report::fit::fit;
+use crate::report::{fit::fit, lines};
 use crate::sample::{Position, Sample};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::terms::{Kind, TermList};
@@ -341,20 +341,7 @@ fn safe(text: &str) -> String {
 
 /// Wraps a text into lines for a comment.
 fn wrapped(text: &str) -> Vec<String> {
-    const WIDTH: usize = 92;
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("it begins with a line");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push(word.to_string());
-        } else {
-            line.push(' ');
-            line.push_str(word);
-        }
-    }
-    lines
+    lines(text.split(' '), 92)
 }
 
 fn commented(lines: &[String]) -> String {

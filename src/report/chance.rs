@@ -99,20 +99,26 @@ pub fn neighbours(count: usize) -> Vec<usize> {
 pub const OPEN: [&str; 2] = ["the interval contains zero", "one of many, so maybe random (Holm)"];
 
 /// Reason why each difference of a ranking's pairs is undecided, if it is. The input has its
-/// probability, none if it is undecided anyway, and whether its interval contains zero. Neighbours
-/// are tested among themselves, others among all.
-pub fn open(differences: &[(Option<f64>, bool)], count: usize) -> Vec<Option<&'static str>> {
-    let all: Vec<Option<f64>> = differences.iter().map(|it| it.0).collect();
+/// probability, whether its interval contains zero, and the reason that holds whatever these are.
+/// Neighbours are tested among themselves, others among all.
+pub fn open(
+    differences: impl Iterator<Item = (Option<f64>, bool, Option<String>)>,
+    count: usize,
+) -> Vec<Option<String>> {
+    type Input = (Option<f64>, bool, Option<String>);
+    let differences: Vec<Input> = differences.collect();
+    let p = |(p, _, why): &Input| p.filter(|_| why.is_none());
+    let all: Vec<Option<f64>> = differences.iter().map(p).collect();
     let neighbours = neighbours(count);
     let near: Vec<Option<f64>> = neighbours.iter().map(|place| all[*place]).collect();
     let mut stand = are_significant(&all);
     for (place, stands) in neighbours.into_iter().zip(are_significant(&near)) {
         stand[place] = stands;
     }
-    let why = |(stands, contains_zero): (bool, bool)| match (stands, contains_zero) {
-        (_, true) => Some(OPEN[0]),
-        (false, _) => Some(OPEN[1]),
-        (true, false) => None,
+    let why = |((_, contains_zero, why), stands): (Input, bool)| match (contains_zero, stands) {
+        (false, true) => why,
+        (true, _) => why.or(Some(OPEN[0].to_string())),
+        (_, false) => why.or(Some(OPEN[1].to_string())),
     };
-    stand.into_iter().zip(differences.iter().map(|it| it.1)).map(why).collect()
+    differences.into_iter().zip(stand).map(why).collect()
 }

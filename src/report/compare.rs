@@ -92,57 +92,73 @@ pub fn compare(
     truth: &PositionFacts,
 ) -> Result<Comparison, CompareError> {
     let groups = truth.grouped();
-    let fitted = FittedEvaluation::all(evaluations, truth, &groups)?;
-    Ok(measure(evaluations, truth, &groups, &fitted))
+    Ok(measure(&FittedEvaluation::all(evaluations, truth, &groups)?, truth, &groups))
 }
 
 /// The comparison with fitted scales and groups.
 pub(super) fn measure(
-    evaluations: &[Predictions],
+    fitted: &[FittedEvaluation],
     truth: &PositionFacts,
     groups: &Groups,
-    fitted: &[FittedEvaluation],
 ) -> Comparison {
     // Columns: losses against the results, then against the targets.
-    let count = evaluations.len();
+    let count = fitted.len();
     let mut columns: Vec<Vec<f64>> = Vec::new();
     for against in std::iter::once(&truth.results).chain(&truth.targets) {
-        let each = evaluations.iter().zip(fitted);
-        columns.extend(each.map(|(one, fitted)| fitted.errors(one, truth, groups, against)));
+        columns.extend(fitted.iter().map(|it| it.errors(against)));
     }
     let means = Means::new(groups, &columns);
 
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| means.mean(*a).mean.total_cmp(&means.mean(*b).mean));
-    let measured = |(rank, i): (usize, &usize)| MeasuredEvaluation {
-        rank: rank + 1,
-        name: evaluations[*i].name.clone(),
-        doubt: evaluations[*i].doubt.clone(),
-        bound: evaluations[*i].bound,
-        scale: fitted[*i].scale(),
-        at_border: fitted[*i].is_at_border(),
-        loss: means.mean(*i),
-        loss_target: truth.targets.as_ref().map(|_| means.mean(count + i)),
-        elo: None,
-        player: evaluations[*i].player,
+    let measured = |(rank, i): (usize, &usize)| {
+        let Predictions { name, doubt, bound, player, .. } = fitted[*i].evaluation;
+        MeasuredEvaluation {
+            rank: rank + 1,
+            name: name.clone(),
+            doubt: doubt.clone(),
+            bound: *bound,
+            scale: fitted[*i].scale(),
+            at_border: fitted[*i].is_at_border(),
+            loss: means.mean(*i),
+            loss_target: truth.targets.as_ref().map(|_| means.mean(count + i)),
+            elo: None,
+            player: *player,
+        }
     };
+    let general = against_all(truth, groups);
     let mut pairs = Vec::new();
     for (rank, better) in order.iter().enumerate() {
         for worse in &order[rank + 1..] {
             let difference = means.difference(*worse, *better);
-            let nets = [*better, *worse].map(|place| evaluations[place].net);
+            let both = [*better, *worse].map(|place| &fitted[place]);
+            let [better, worse] = both.map(|it| it.evaluation);
+            let rounding = better.net.is_some() && better.net == worse.net;
+            let at_border = both.into_iter().find(|it| it.is_at_border()).map(|it| {
+                format!("the best scale of {} lies at the border of the search", it.evaluation.name)
+            });
+            let why = match rounding {
+                _ if general.is_some() => general.clone(),
+                true => Some("they differ by rounding".to_string()),
+                false => at_border,
+            };
             pairs.push(Pair {
-                better: evaluations[*better].name.clone(),
-                worse: evaluations[*worse].name.clone(),
+                better: better.name.clone(),
+                worse: worse.name.clone(),
                 difference,
                 z: difference.z(),
-                rounding: nets[0].is_some() && nets[0] == nets[1],
+                rounding,
                 decided: false,
-                why: None,
+                why,
             });
         }
     }
-    let mut comparison = Comparison {
+    let of = |it: &Pair| (it.difference.p, it.difference.contains_zero(), it.why.clone());
+    let open = chance::open(pairs.iter().map(of), count);
+    for (pair, why) in pairs.iter_mut().zip(open) {
+        (pair.decided, pair.why) = (why.is_none(), why);
+    }
+    Comparison {
         measured_on: Records { positions: groups.records(), groups: groups.len() },
         noun: truth.noun,
         games_known: truth.games_known,
@@ -151,53 +167,25 @@ pub(super) fn measure(
         games: None,
         unseen: false,
         notes: Vec::new(),
-    };
-    comparison.decide(truth);
-    comparison
+    }
+}
+
+/// Reason why these data name no winner at all, if any.
+fn against_all(truth: &PositionFacts, groups: &Groups) -> Option<String> {
+    let (groups, first) = (groups.len(), truth.results[0]);
+    if !truth.games_known {
+        return Some("games unknown".to_string());
+    }
+    if groups < FEW_GROUPS {
+        return Some(format!("too few {} ({groups} of {FEW_GROUPS})", truth.noun));
+    }
+    if truth.results.iter().all(|result| *result == first) {
+        return Some(format!("every result is {first}"));
+    }
+    truth.doubt.clone()
 }
 
 impl Comparison {
-    /// Decides every pair, or states why it is undecided.
-    fn decide(&mut self, truth: &PositionFacts) {
-        let general = self.against_all(truth);
-        let border = |name: &str| self.evaluations.iter().any(|it| it.at_border && it.name == name);
-        // The reasons against a verdict, whatever the numbers are.
-        for pair in &mut self.pairs {
-            let at_border = [&pair.better, &pair.worse].into_iter().find(|name| border(name));
-            let of_scale =
-                |name| format!("the best scale of {name} lies at the border of the search");
-            pair.why = match pair.rounding {
-                _ if general.is_some() => general.clone(),
-                true => Some("they differ by rounding".to_string()),
-                false => at_border.map(of_scale),
-            };
-        }
-        let of = |Pair { difference, why, .. }: &Pair| {
-            (difference.p.filter(|_| why.is_none()), difference.contains_zero())
-        };
-        let differences: Vec<_> = self.pairs.iter().map(of).collect();
-        let open = chance::open(&differences, self.evaluations.len());
-        for (pair, open) in self.pairs.iter_mut().zip(open) {
-            pair.why = pair.why.take().or(open.map(str::to_string));
-            pair.decided = pair.why.is_none();
-        }
-    }
-
-    /// Reason why these data name no winner at all, if any.
-    fn against_all(&self, truth: &PositionFacts) -> Option<String> {
-        let (groups, first) = (self.measured_on.groups, truth.results[0]);
-        if !truth.games_known {
-            return Some("games unknown".to_string());
-        }
-        if groups < FEW_GROUPS {
-            return Some(format!("too few {} ({groups} of {FEW_GROUPS})", self.noun));
-        }
-        if truth.results.iter().all(|result| *result == first) {
-            return Some(format!("every result is {first}"));
-        }
-        truth.doubt.clone()
-    }
-
     /// Positions, games, and whether training saw them.
     pub fn head(&self) -> String {
         let [positions, groups] =
@@ -345,6 +333,11 @@ impl Predictions {
             Values::Constant => None,
         }
     }
+
+    /// Centipawns of a position; none of a constant.
+    pub(super) fn cp(&self, i: usize) -> Option<f64> {
+        self.centipawns().map(|cp| cp[i])
+    }
 }
 
 /// Facts about the positions, one entry a position.
@@ -436,18 +429,15 @@ impl Comparison {
         };
         for one in &mut self.evaluations {
             one.elo = one.player.map(|player| match alone {
-                Some(_) if zero == Some(player) => rated.elo(player),
-                Some(PairedGames { players, pairs }) if players[0] == player => pairs.elo(),
-                Some(PairedGames { pairs, .. }) => pairs.reversed().elo(),
-                None => rated.elo(player),
+                Some(PairedGames { players, pairs }) if zero != Some(player) => {
+                    if players[0] == player { pairs.elo() } else { pairs.reversed().elo() }
+                }
+                _ => rated.elo(player),
             });
         }
-        let verdicts = match alone {
-            Some(PairedGames { players, pairs }) => {
-                vec![PlayerDifference::of_match(players.map(|player| &names[player][..]), pairs)]
-            }
-            None => rated.verdicts,
-        };
+        let verdicts = alone.map_or(rated.verdicts, |PairedGames { players, pairs }| {
+            vec![PlayerDifference::of_match(players.map(|player| &names[player][..]), pairs)]
+        });
         self.games = Some(Games {
             count: 2 * played.meetings.iter().map(|it| it.pairs.len()).sum::<u64>(),
             nodes: played.nodes,

@@ -10,17 +10,6 @@ use super::fitted::FittedEvaluation;
 use super::table::{loss, with_half_width, wrap_all};
 use crate::digits::grouped;
 
-/// Facts about positions besides values and results.
-#[derive(Clone, Copy)]
-pub struct ComparisonInputs<'a> {
-    /// Ethereal's, one a position: 24 with all pieces, 0 with pawns only.
-    pub phases: &'a [u8],
-    pub fen: &'a dyn Fn(usize) -> String,
-    /// Place of the reference evaluation; else the best one.
-    pub reference: Option<usize>,
-    pub most: usize,
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeepComparison {
     pub comparison: Comparison,
@@ -111,58 +100,87 @@ pub struct Quantising {
 const PHASES: [(&str, u8); 3] =
     [("endgame, 0 to 8", 8), ("middlegame, 9 to 16", 16), ("opening, 17 to 24", u8::MAX)];
 
+/// Bins of a calibration, fewer where many values are equal.
+const BINS: usize = 15;
+
 /// A difference in expected result from which two evaluations disagree.
 pub const LARGE: f64 = 0.1;
 
-/// [Compares](compare::compare()) and adds details; scales are fitted once.
+/// [Compares](compare::compare()) and adds details; scales are fitted once. `phases` are
+/// Ethereal's, one a position: 24 with all pieces, 0 with pawns only. `reference` is the place of an
+/// evaluation, else the best one; `most` positions are shown of a disagreement.
 pub fn deep(
     evaluations: &[Predictions],
     truth: &PositionFacts,
-    depth: &ComparisonInputs,
+    phases: &[u8],
+    fen: &dyn Fn(usize) -> String,
+    reference: Option<usize>,
+    most: usize,
 ) -> Result<DeepComparison, CompareError> {
     let groups = truth.grouped();
     let fitted = FittedEvaluation::all(evaluations, truth, &groups)?;
-    let comparison = compare::measure(evaluations, truth, &groups, &fitted);
+    let comparison = compare::measure(&fitted, truth, &groups);
     let results = &truth.results;
-    let expected: Vec<Vec<f64>> =
-        evaluations.iter().zip(&fitted).map(|(one, fitted)| fitted.expected(one, truth)).collect();
+    let expected: Vec<Vec<f64>> = fitted.iter().map(FittedEvaluation::expected).collect();
     let place = |name: &str| evaluations.iter().position(|one| one.name == name);
     let order: Vec<usize> =
         comparison.evaluations.iter().filter_map(|one| place(&one.name)).collect();
-    let reference = depth.reference.unwrap_or(order[0]);
+    let reference = reference.unwrap_or(order[0]);
 
     let losses: Vec<Vec<f64>> = expected.par_iter().map(|list| squares(list, results)).collect();
-    let phases = (0..PHASES.len())
-        .flat_map(|phase| by_phase(phase, evaluations, &losses, depth.phases, &groups, reference));
-    let has_cp = |one: &Predictions| one.centipawns().is_some();
+    let by_phase = |(number, (phase, _)): (usize, &(&'static str, u8))| {
+        let is_in = |i: &usize| PHASES.iter().filter(|it| phases[*i] > it.1).count() == number;
+        let records: Vec<u32> = (0..phases.len()).filter(is_in).map(|i| i as u32).collect();
+        let groups = groups.of_records(&records);
+        let column = |losses: &Vec<f64>| groups.sums(records.iter().map(|i| losses[*i as usize]));
+        let means = Means::new(&groups, &losses.iter().map(column).collect::<Vec<_>>());
+        let one = |(i, one): (usize, &Predictions)| PhaseLoss {
+            phase,
+            positions: records.len(),
+            name: one.name.clone(),
+            loss: means.mean(i),
+            difference: (i != reference).then(|| means.difference(i, reference)),
+        };
+        let shown = evaluations.iter().enumerate().filter(|_| !records.is_empty());
+        shown.map(one).collect::<Vec<_>>()
+    };
     let calibrations = evaluations
         .par_iter()
         .zip(&expected)
-        .filter(|(one, _)| has_cp(one))
-        .map(|(one, expected)| {
-            Calibration::of(&one.name, expected, results, &groups, Calibration::BINS)
-        })
+        .filter(|(one, _)| one.centipawns().is_some())
+        .map(|(one, expected)| Calibration::of(&one.name, expected, results, &groups))
         .collect();
-    let is_rival = |other: &usize| {
-        let nets = [reference, *other].map(|place| evaluations[place].net);
-        *other != reference && (nets[0].is_none() || nets[0] != nets[1])
-    };
     let disagreement = |other: usize| {
         // The better one first.
         let first = *order.iter().find(|place| [reference, other].contains(place))?;
         let pair = [first, if first == other { reference } else { other }];
-        if !pair.iter().all(|place| has_cp(&evaluations[*place])) {
+        let both = pair.map(|place| &evaluations[place]);
+        if other == reference || (both[0].net.is_some() && both[0].net == both[1].net) {
             return None;
         }
-        let expected = pair.map(|place| &expected[place][..]);
-        let evaluations = pair.map(|place| &evaluations[place]);
-        Some(Disagreement::of(evaluations, expected, results, &groups, depth))
+        let cp = [both[0].centipawns()?, both[1].centipawns()?];
+        let expected = pair.map(|place| &expected[place]);
+        let apart = |i: usize| (expected[0][i] - expected[1][i]).abs();
+        let position = |i: usize| DisputedPosition {
+            position: i,
+            fen: fen(i),
+            result: results[i],
+            cp: cp.map(|list| list[i]),
+            expected: expected.map(|list| list[i]),
+        };
+        let (all, count) = (0..results.len(), results.len() as f64);
+        Some(Disagreement {
+            names: both.map(|one| one.name.clone()),
+            mean: all.clone().map(apart).sum::<f64>() / count,
+            share: all.filter(|i| apart(*i) > LARGE).count() as f64 / count,
+            positions: widest(apart, &groups, most).into_iter().map(position).collect(),
+        })
     };
     Ok(DeepComparison {
         reference: evaluations[reference].name.clone(),
-        phases: phases.collect(),
+        phases: PHASES.iter().enumerate().flat_map(by_phase).collect(),
         calibrations,
-        disagreements: (0..evaluations.len()).filter(is_rival).filter_map(disagreement).collect(),
+        disagreements: (0..evaluations.len()).filter_map(disagreement).collect(),
         quantising: Vec::new(),
         comparison,
     })
@@ -170,33 +188,6 @@ pub fn deep(
 
 fn squares(expected: &[f64], results: &[f64]) -> Vec<f64> {
     expected.iter().zip(results).map(|(expected, result)| (expected - result).powi(2)).collect()
-}
-
-/// The losses of all evaluations in one phase.
-fn by_phase(
-    phase: usize,
-    evaluations: &[Predictions],
-    losses: &[Vec<f64>],
-    phases: &[u8],
-    groups: &Groups,
-    reference: usize,
-) -> Vec<PhaseLoss> {
-    let is_in = |i: &usize| PHASES.iter().filter(|it| phases[*i] > it.1).count() == phase;
-    let records: Vec<u32> = (0..phases.len()).filter(is_in).map(|i| i as u32).collect();
-    if records.is_empty() {
-        return Vec::new();
-    }
-    let groups = groups.of_records(&records);
-    let column = |losses: &Vec<f64>| groups.sums(records.iter().map(|i| losses[*i as usize]));
-    let means = Means::new(&groups, &losses.iter().map(column).collect::<Vec<_>>());
-    let one = |(i, one): (usize, &Predictions)| PhaseLoss {
-        phase: PHASES[phase].0,
-        positions: records.len(),
-        name: one.name.clone(),
-        loss: means.mean(i),
-        difference: (i != reference).then(|| means.difference(i, reference)),
-    };
-    evaluations.iter().enumerate().map(one).collect()
 }
 
 /// Floats and integers of one net, measured as [`compare`](compare::compare()) does.
@@ -207,8 +198,7 @@ pub fn quantising(
     let groups = truth.grouped();
     let both = pair.map(Predictions::clone);
     let fitted = FittedEvaluation::all(&both, truth, &groups)?;
-    let columns =
-        [0, 1].map(|i| groups.sums(squares(&fitted[i].expected(&both[i], truth), &truth.results)));
+    let columns = [0, 1].map(|i| groups.sums(squares(&fitted[i].expected(), &truth.results)));
     let [floats, integers] = pair.map(|one| one.centipawns().unwrap_or_default());
     let sizes = floats.iter().zip(integers).map(|(one, other)| (one - other).abs());
     let mut sizes: Vec<f64> = sizes.collect();
@@ -225,14 +215,11 @@ pub fn quantising(
 }
 
 impl Calibration {
-    pub const BINS: usize = 15;
-
-    pub fn of(name: &str, expected: &[f64], results: &[f64], groups: &Groups, bins: usize) -> Self {
+    pub fn of(name: &str, expected: &[f64], results: &[f64], groups: &Groups) -> Self {
         let mut order: Vec<u32> = (0..expected.len() as u32).collect();
         let key = |i: &u32| expected[*i as usize];
         order.par_sort_unstable_by(|a, b| key(a).total_cmp(&key(b)).then(a.cmp(b)));
-        let cuts = cuts(expected, &order, bins);
-        let bins: Vec<Bin> = cuts
+        let bins: Vec<Bin> = cuts(expected, &order)
             .par_windows(2)
             .map(|cut| Bin::of(&order[cut[0]..cut[1]], expected, results, groups))
             .collect();
@@ -265,11 +252,11 @@ impl Bin {
 }
 
 /// Borders of bins with equal counts, moved behind equal values; ends included.
-fn cuts(expected: &[f64], order: &[u32], bins: usize) -> Vec<usize> {
+fn cuts(expected: &[f64], order: &[u32]) -> Vec<usize> {
     let value = |place: usize| expected[order[place] as usize];
     let mut cuts = vec![0];
-    for bin in 1..=bins {
-        let mut end = order.len() * bin / bins;
+    for bin in 1..=BINS {
+        let mut end = order.len() * bin / BINS;
         if end <= cuts[cuts.len() - 1] {
             continue;
         }
@@ -279,33 +266,6 @@ fn cuts(expected: &[f64], order: &[u32], bins: usize) -> Vec<usize> {
         cuts.push(end);
     }
     cuts
-}
-
-impl Disagreement {
-    fn of(
-        pair: [&Predictions; 2],
-        expected: [&[f64]; 2],
-        results: &[f64],
-        groups: &Groups,
-        depth: &ComparisonInputs,
-    ) -> Self {
-        let apart = |i: usize| (expected[0][i] - expected[1][i]).abs();
-        let all = 0..results.len();
-        let position = |i: usize| DisputedPosition {
-            position: i,
-            fen: (depth.fen)(i),
-            result: results[i],
-            cp: pair.map(|one| one.centipawns().unwrap_or_default()[i]),
-            expected: expected.map(|list| list[i]),
-        };
-        let count = results.len() as f64;
-        Self {
-            names: pair.map(|one| one.name.clone()),
-            mean: all.clone().map(apart).sum::<f64>() / count,
-            share: all.filter(|i| apart(*i) > LARGE).count() as f64 / count,
-            positions: widest(apart, groups, depth.most).into_iter().map(position).collect(),
-        }
-    }
 }
 
 /// The positions with the largest distance, at most one a group; equal ones in their order.
@@ -409,9 +369,13 @@ impl Calibration {
 impl DisputedPosition {
     /// The position, and below it both values.
     fn text(&self, names: &[String; 2]) -> String {
-        let Self { fen, result, cp, expected, .. } = self;
-        let of = |i: usize| format!("{} {:.2} ({:+.0} cp)", names[i], expected[i], cp[i]);
-        format!("{fen}\n  result {result}, {}, {}\n", of(0), of(1))
+        let [one, other] = [0, 1].map(|i| format!("{} {}", names[i], self.value(i)));
+        format!("{}\n  result {}, {one}, {other}\n", self.fen, self.result)
+    }
+
+    /// The value of one of the evaluations.
+    fn value(&self, i: usize) -> String {
+        format!("{:.2} ({:+.0} cp)", self.expected[i], self.cp[i])
     }
 }
 
@@ -419,11 +383,9 @@ impl Disagreement {
     /// The positions that differ most.
     pub fn table(&self) -> Table {
         let [first, second] = &self.names;
-        let mut table = Table::titled(&["result", first, second, "<position"]).width(usize::MAX);
+        let mut table = Table::titled(&["result", first, second, "<position"]);
         for one in &self.positions {
-            let [first, second] =
-                [0, 1].map(|i| format!("{:.2} ({:+.0} cp)", one.expected[i], one.cp[i]));
-            table.row([one.result.to_string(), first, second, one.fen.clone()]);
+            table.row([one.result.to_string(), one.value(0), one.value(1), one.fen.clone()]);
         }
         table
     }

@@ -255,13 +255,10 @@ impl PlayerDifference {
 
 /// Decides verdicts on all pairs of a ranking of `players` players.
 fn decide(verdicts: &mut [PlayerDifference], players: usize) {
-    let of = |PlayerDifference { p, why, difference, .. }: &PlayerDifference| {
-        (p.filter(|_| why.is_none()), difference.contains_zero())
-    };
-    let differences: Vec<_> = verdicts.iter().map(of).collect();
-    for (verdict, open) in verdicts.iter_mut().zip(chance::open(&differences, players)) {
-        verdict.why = verdict.why.take().or(open.map(str::to_string));
-        verdict.decided = verdict.why.is_none();
+    let of = |it: &PlayerDifference| (it.p, it.difference.contains_zero(), it.why.clone());
+    let open = chance::open(verdicts.iter().map(of), players);
+    for (verdict, why) in verdicts.iter_mut().zip(open) {
+        (verdict.decided, verdict.why) = (why.is_none(), why);
     }
 }
 

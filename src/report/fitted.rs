@@ -11,42 +11,39 @@ use crate::loss::sigmoid;
 /// noise of scales fitted to half of 30 games makes 95 % intervals miss in 7 to 10 % of cases.
 const PARTS: usize = 5;
 
-/// Squared errors of an evaluation by groups, in the order of [`Groups`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sums {
-    pub results: Vec<f64>,
-    pub targets: Option<Vec<f64>>,
-}
-
-/// Sums the losses of each group.
-pub fn sums(evaluation: &Predictions, truth: &PositionFacts) -> Result<Sums, CompareError> {
+/// Squared errors of an evaluation by group, in the order of [`Groups`]: against the targets if
+/// there are any, else against the results.
+pub fn sums(evaluation: &Predictions, truth: &PositionFacts) -> Result<Vec<f64>, CompareError> {
     let groups = truth.grouped();
-    let fitted = FittedEvaluation::all(std::slice::from_ref(evaluation), truth, &groups)?.remove(0);
-    let against = |numbers: &Vec<f64>| fitted.errors(evaluation, truth, &groups, numbers);
-    Ok(Sums { results: against(&truth.results), targets: truth.targets.as_ref().map(against) })
+    let fitted = FittedEvaluation::all(std::slice::from_ref(evaluation), truth, &groups)?;
+    Ok(fitted[0].errors(truth.targets.as_ref().unwrap_or(&truth.results)))
 }
 
-pub(super) struct FittedEvaluation {
-    folds: [Fold; PARTS],
-    /// Effect of each group's weight on the fit of each part.
-    moves: Vec<[f64; PARTS]>,
+pub(super) struct FittedEvaluation<'a> {
+    pub evaluation: &'a Predictions,
+    truth: &'a PositionFacts,
+    groups: &'a Groups,
+    /// By part.
+    folds: Vec<Fold>,
 }
 
-/// Fit that measures one part of the groups.
-#[derive(Clone, Copy)]
-pub(super) struct Fold {
+/// Fit to all parts of the groups but one, which it measures.
+struct Fold {
     /// None for a constant, and if all centipawns are zero.
     scale: Option<f64>,
     at_border: bool,
     /// Expected result of a constant evaluation.
     constant: f64,
+    /// Effect of each group's weight on the fit.
+    moves: Vec<f64>,
 }
 
-impl FittedEvaluation {
+impl<'a> FittedEvaluation<'a> {
+    /// Fits a scale for each part to the others.
     pub fn all(
-        evaluations: &[Predictions],
-        truth: &PositionFacts,
-        groups: &Groups,
+        evaluations: &'a [Predictions],
+        truth: &'a PositionFacts,
+        groups: &'a Groups,
     ) -> Result<Vec<Self>, CompareError> {
         check(evaluations, truth)?;
         let parts: Vec<usize> = truth.groups.iter().map(|group| part(*group)).collect();
@@ -54,60 +51,46 @@ impl FittedEvaluation {
         if parts.iter().all(|part| *part == parts[0]) {
             return Err(CompareError::Parts { groups: groups.len(), noun: truth.noun });
         }
-        Ok(evaluations.iter().map(|one| Self::new(one, truth, groups, &parts)).collect())
-    }
-
-    /// Fits a scale for each part to the others.
-    fn new(
-        evaluation: &Predictions,
-        truth: &PositionFacts,
-        groups: &Groups,
-        parts: &[usize],
-    ) -> Self {
-        let whole = evaluation.centipawns().map(|cp| fit(cp, &truth.results));
-        let fitted = |part: usize| {
-            let on: Vec<usize> = (0..parts.len()).filter(|i| parts[*i] != part).collect();
-            let fold = Fold::new(evaluation, truth, &on, whole);
-            (fold, fold.moves(evaluation, truth, groups, &on))
+        let others = |part: usize| (0..parts.len()).filter(|i| parts[*i] != part).collect();
+        let others: Vec<Vec<usize>> = (0..PARTS).map(others).collect();
+        let fitted = |evaluation: &'a Predictions| {
+            let whole = evaluation.centipawns().map(|cp| fit(cp, &truth.results));
+            let folds = others.par_iter().map(|on| Fold::new(evaluation, truth, groups, on, whole));
+            Self { evaluation, truth, groups, folds: folds.collect() }
         };
-        let fitted: Vec<(Fold, Vec<f64>)> = (0..PARTS).into_par_iter().map(fitted).collect();
-        let moves = |group: usize| std::array::from_fn(|part| fitted[part].1[group]);
-        Self {
-            folds: std::array::from_fn(|part| fitted[part].0),
-            moves: (0..groups.counts().len()).map(moves).collect(),
-        }
+        Ok(evaluations.iter().map(fitted).collect())
     }
 
-    fn fold(&self, group: u64) -> &Fold {
-        &self.folds[part(group)]
+    /// The fit that measures a position.
+    fn fold(&self, i: usize) -> &Fold {
+        &self.folds[part(self.truth.groups[i])]
+    }
+
+    /// The expected result of a position.
+    fn predict(&self, i: usize) -> f64 {
+        self.fold(i).predict(self.evaluation.cp(i))
     }
 
     /// The expected result of every position.
-    pub fn expected(&self, evaluation: &Predictions, truth: &PositionFacts) -> Vec<f64> {
-        let groups = truth.groups.par_iter().enumerate();
-        groups.map(|(i, group)| self.fold(*group).predict(evaluation, i)).collect()
+    pub fn expected(&self) -> Vec<f64> {
+        (0..self.truth.groups.len()).into_par_iter().map(|i| self.predict(i)).collect()
     }
 
     /// The contribution of each group to the sum of squared errors: its own, and its effect on
     /// those of others through the scales that it helped to fit, so that leaving it out removes
     /// both. The latter add up to zero.
-    pub fn errors(
-        &self,
-        evaluation: &Predictions,
-        truth: &PositionFacts,
-        groups: &Groups,
-        against: &[f64],
-    ) -> Vec<f64> {
-        let fold = |i: usize| self.fold(truth.groups[i]);
-        let square = |i: usize| (fold(i).predict(evaluation, i) - against[i]).powi(2);
-        let mut sums = groups.sums((0..against.len()).map(square));
+    pub fn errors(&self, against: &[f64]) -> Vec<f64> {
+        let square = |i: usize| (self.predict(i) - against[i]).powi(2);
+        let mut sums = self.groups.sums((0..against.len()).map(square));
         let slopes = summed(against.len(), |i| {
             let mut slopes = [0.0; PARTS];
-            slopes[part(truth.groups[i])] = fold(i).slope(evaluation, i, against[i]);
+            let place = part(self.truth.groups[i]);
+            [slopes[place], _] = self.folds[place].slopes(self.evaluation.cp(i), against[i]);
             slopes
         });
-        for (sum, moves) in sums.iter_mut().zip(&self.moves) {
-            *sum += moves.iter().zip(slopes).map(|(moves, slope)| moves * slope).sum::<f64>();
+        for (group, sum) in sums.iter_mut().enumerate() {
+            let moves = self.folds.iter().map(|fold| fold.moves[group]);
+            *sum += moves.zip(slopes).map(|(moves, slope)| moves * slope).sum::<f64>();
         }
         sums
     }
@@ -127,64 +110,49 @@ impl Fold {
     fn new(
         evaluation: &Predictions,
         truth: &PositionFacts,
+        groups: &Groups,
         on: &[usize],
         whole: Option<Fit>,
     ) -> Self {
-        let (Some(cp), Some(whole)) = (evaluation.centipawns(), whole) else {
-            let sum: f64 = on.iter().map(|i| truth.results[*i]).sum();
-            return Self { scale: None, at_border: false, constant: sum / on.len() as f64 };
-        };
-        let of = |scale, at_border| Self { scale, at_border, constant: 0.5 };
-        let start = whole.scale.filter(|_| !whole.at_border);
-        if let Some(scale) = start.and_then(|it| near(cp, &truth.results, on, it)) {
-            return of(Some(scale), false);
-        }
         let take = |values: &[f64]| -> Vec<f64> { on.iter().map(|i| values[*i]).collect() };
-        let fit = fit(&take(cp), &take(&truth.results));
-        of(fit.scale, fit.at_border)
-    }
-
-    /// The expected result of a position.
-    fn predict(&self, evaluation: &Predictions, i: usize) -> f64 {
-        match evaluation.centipawns() {
-            // Without a scale, as all values are zero where it is fitted, the result is a half.
-            Some(cp) => sigmoid(cp[i] / self.scale.unwrap_or(f64::INFINITY)),
-            None => self.constant,
-        }
-    }
-
-    /// Derivative of the squared error by the fit: log scale, or constant.
-    fn slope(&self, evaluation: &Predictions, i: usize, against: f64) -> f64 {
-        match (evaluation.centipawns(), self.scale) {
-            (Some(cp), Some(scale)) if !self.at_border => slopes(cp[i] / scale, against)[0],
-            (Some(_), _) => 0.0,
-            (None, _) => 2.0 * (self.constant - against),
-        }
-    }
-
-    /// Effect of each group on the fit to these positions: at the minimum of a sum of losses, minus
-    /// the group's derivative divided by the curvature of the sum.
-    fn moves(
-        &self,
-        evaluation: &Predictions,
-        truth: &PositionFacts,
-        groups: &Groups,
-        on: &[usize],
-    ) -> Vec<f64> {
-        let slope = |i: usize| self.slope(evaluation, i, truth.results[i]);
-        let [curvature] = match (evaluation.centipawns(), self.scale) {
-            (Some(cp), Some(scale)) => {
-                summed(on.len(), |i| [slopes(cp[on[i]] / scale, truth.results[on[i]])[1]])
+        let (mut scale, mut at_border, mut constant) = (None, false, 0.5);
+        if let (Some(cp), Some(whole)) = (evaluation.centipawns(), whole) {
+            let start = whole.scale.filter(|_| !whole.at_border);
+            scale = start.and_then(|it| near(cp, &truth.results, on, it));
+            if scale.is_none() {
+                Fit { scale, at_border, .. } = fit(&take(cp), &take(&truth.results));
             }
-            _ => [2.0 * on.len() as f64],
-        };
+        } else {
+            constant = take(&truth.results).iter().sum::<f64>() / on.len() as f64;
+        }
+        let mut fold = Self { scale, at_border, constant, moves: Vec::new() };
+        // At the minimum of a sum of losses a group moves the fit by minus its derivative, divided
+        // by the curvature of the sum.
+        let slopes = |i: usize| fold.slopes(evaluation.cp(i), truth.results[i]);
+        let [_, curvature] = summed(on.len(), |i| slopes(on[i]));
         let mut moves = vec![0.0; groups.counts().len()];
         if curvature > 0.0 {
             for i in on {
-                moves[groups.numbers()[*i] as usize] -= slope(*i) / curvature;
+                moves[groups.numbers()[*i] as usize] -= slopes(*i)[0] / curvature;
             }
         }
-        moves
+        fold.moves = moves;
+        fold
+    }
+
+    /// The expected result of a position with these centipawns, none of a constant.
+    fn predict(&self, cp: Option<f64>) -> f64 {
+        // Without a scale, as all values are zero where it is fitted, the result is a half.
+        cp.map_or(self.constant, |cp| sigmoid(cp / self.scale.unwrap_or(f64::INFINITY)))
+    }
+
+    /// Derivatives of the squared error by the fit: log scale, or constant.
+    fn slopes(&self, cp: Option<f64>, against: f64) -> [f64; 2] {
+        match (cp, self.scale) {
+            (Some(cp), Some(scale)) if !self.at_border => slopes(cp / scale, against),
+            (Some(_), _) => [0.0; 2],
+            (None, _) => [2.0 * (self.constant - against), 2.0],
+        }
     }
 }
 

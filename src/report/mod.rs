@@ -15,8 +15,8 @@ mod table;
 pub mod terms;
 
 pub use compare::{Comparison, PlayedGames, PositionFacts, Predictions, Values, compare};
-pub use deep::{ComparisonInputs, DeepComparison, deep};
+pub use deep::{DeepComparison, deep};
 pub use estimate::{MoveComparison, compare_moves};
 pub use fit::{MatchError, MatchedScale, match_scale};
-pub use fitted::{Sums, part, sums};
-pub use table::{Table, WIDTH, lines, signed, tenths, truncate, wrap, wrap_all};
+pub use fitted::{part, sums};
+pub use table::{Table, WIDTH, lines, wrap, wrap_all};

@@ -7,18 +7,12 @@ use maud::{Markup, html};
 use super::chance;
 use super::estimate::Estimate;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Align {
-    Left,
-    Right,
-}
-
 /// A table; its [`Display`](fmt::Display) form has a header line and a line a row.
 #[derive(Clone, Debug)]
 pub struct Table {
-    header: Vec<(String, Align)>,
+    /// Titles, and whether the columns are aligned left.
+    columns: Vec<(String, bool)>,
     rows: Vec<Vec<String>>,
-    width: usize,
 }
 
 /// Space between two columns.
@@ -30,10 +24,10 @@ impl Table {
     /// A table of these columns, units in their titles; titles of columns aligned left begin with `<`.
     pub fn titled(titles: &[&str]) -> Self {
         let column = |title: &&str| match title.strip_prefix('<') {
-            Some(title) => (title.to_string(), Align::Left),
-            None => (title.to_string(), Align::Right),
+            Some(title) => (title.to_string(), true),
+            None => (title.to_string(), false),
         };
-        Self { header: titles.iter().map(column).collect(), rows: Vec::new(), width: WIDTH }
+        Self { columns: titles.iter().map(column).collect(), rows: Vec::new() }
     }
 
     /// A table of facts without header, a name and a value a row.
@@ -41,17 +35,10 @@ impl Table {
         Self::titled(&["<"; 2])
     }
 
-    /// Sets the widest line in characters; left-aligned cells are cut to fit, but in the last
-    /// column, which continues on more lines.
-    pub fn width(mut self, width: usize) -> Self {
-        self.width = width;
-        self
-    }
-
     /// Adds a row; cells beyond the last column are dropped, missing ones are empty.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
-        cells.resize(self.header.len(), String::new());
+        cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
     }
 
@@ -61,11 +48,11 @@ impl Table {
 
     /// Renders the table in HTML, with nothing cut. It scrolls sideways if the page is too narrow.
     pub fn markup(&self) -> Markup {
-        let class = |column: usize| (self.header[column].1 == Align::Left).then_some("left");
+        let class = |column: usize| self.columns[column].1.then_some("left");
         html! {
             div.wide {
                 table {
-                    tr { @for (i, (title, _)) in self.header.iter().enumerate() {
+                    tr { @for (i, (title, _)) in self.columns.iter().enumerate() {
                         th class=[class(i)] { (title.replace(" %", "\u{a0}%")) }
                     } }
                     @for row in &self.rows {
@@ -80,20 +67,21 @@ impl Table {
 
     /// The width of each column, in characters.
     fn widths(&self) -> Vec<usize> {
-        let mut widths: Vec<usize> =
-            self.header.iter().map(|(title, _)| title.chars().count()).collect();
+        let titles: Vec<usize> =
+            self.columns.iter().map(|(title, _)| title.chars().count()).collect();
+        let mut widths = titles.clone();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.chars().count());
             }
         }
-        let gaps = GAP.len() * widths.len().saturating_sub(1);
-        let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(self.width);
-        // Names can be cut, numbers cannot.
         let last = widths.len() - 1;
+        let mut excess = (widths.iter().sum::<usize>() + GAP.len() * last).saturating_sub(WIDTH);
+        // Names can be cut; numbers and titles cannot.
         for column in [last].into_iter().chain(0..last) {
-            if self.header[column].1 == Align::Left {
-                let cut = excess.min(widths[column].saturating_sub(NARROWEST));
+            if self.columns[column].1 {
+                let least = NARROWEST.max(titles[column]);
+                let cut = excess.min(widths[column].saturating_sub(least));
                 widths[column] -= cut;
                 excess -= cut;
             }
@@ -102,27 +90,28 @@ impl Table {
     }
 }
 
+/// Cells aligned left are cut to fit, but in the last column, which continues on more lines.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.widths();
-        let titles: Vec<String> = self.header.iter().map(|(title, _)| title.clone()).collect();
+        let titles: Vec<String> = self.columns.iter().map(|(title, _)| title.clone()).collect();
         let header = titles.iter().any(|title| !title.is_empty()).then_some(&titles);
+        let last = titles.len() - 1;
         for row in header.into_iter().chain(&self.rows) {
-            let (last, first) = row.split_last().expect("a table has columns");
-            let lines = match self.header[first.len()].1 {
-                Align::Left => lines(last.split(' '), widths[first.len()]),
-                Align::Right => vec![last.clone()],
-            };
-            for (number, line) in lines.iter().enumerate() {
-                let first = first.iter().map(|cell| if number == 0 { cell } else { "" });
-                let cells = first.chain([&line[..]]).zip(&widths).zip(&self.header).enumerate();
-                let cells = cells.map(|(column, ((cell, width), (_, align)))| match align {
-                    Align::Left if column == self.header.len() - 1 => cell.to_string(),
-                    Align::Left => format!("{:<width$}", truncate(cell, *width)),
-                    Align::Right => format!("{:>width$}", truncate(cell, *width)),
-                });
-                writeln!(f, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())?;
+            let mut line = String::new();
+            for ((cell, &width), (_, is_left)) in row.iter().zip(&widths).zip(&self.columns).take(last)
+            {
+                line += &match is_left {
+                    true => format!("{:<width$}{GAP}", truncated(cell, width)),
+                    false => format!("{cell:>width$}{GAP}"),
+                };
             }
+            let behind = format!("\n{}", " ".repeat(line.chars().count()));
+            line += &match self.columns[last].1 {
+                true => lines(row[last].split(' '), widths[last]).join(&behind),
+                false => format!("{:>width$}", row[last], width = widths[last]),
+            };
+            writeln!(f, "{}", line.trim_end())?;
         }
         Ok(())
     }
@@ -169,13 +158,11 @@ pub(super) fn legend<'a>(
     better: Option<(&str, usize)>,
     whys: impl Iterator<Item = &'a Option<String>>,
 ) -> Vec<String> {
-    let mut lines: Vec<String> = better
-        .iter()
-        .map(|(meaning, pairs)| match pairs {
-            1 => format!("better: {meaning}"),
-            _ => format!("better: {meaning}, Holm over {pairs} pairs"),
-        })
-        .collect();
+    let better = better.map(|(meaning, pairs)| match pairs {
+        1 => format!("better: {meaning}"),
+        _ => format!("better: {meaning}, Holm over {pairs} pairs"),
+    });
+    let mut lines = Vec::from_iter(better);
     for why in whys.flatten().filter(|why| !chance::OPEN.contains(&&why[..])) {
         let line = format!("unclear: {why}");
         if !lines.contains(&line) {
@@ -185,34 +172,20 @@ pub(super) fn legend<'a>(
     lines
 }
 
-/// Formats with one decimal; a value that rounds to zero has no sign.
-pub fn tenths(value: f64) -> String {
-    let text = format!("{value:.1}");
-    if text == "-0.0" { "0.0".to_string() } else { text }
-}
-
-/// [`tenths`] with a plus before positive values.
-pub fn signed(value: f64) -> String {
-    let text = tenths(value);
-    if value > 0.0 && text != "0.0" { format!("+{text}") } else { text }
-}
-
 /// Cuts a text to `width` characters.
-pub fn truncate(cell: &str, width: usize) -> String {
+fn truncated(cell: &str, width: usize) -> String {
     if cell.chars().count() <= width {
         return cell.to_string();
     }
     cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Lines of text, each wrapped.
+/// Lines of text, each [wrapped](wrap).
 pub fn wrap_all(all: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    let mut text = String::new();
-    all.into_iter().for_each(|line| wrap(line.as_ref(), &mut text));
-    text
+    all.into_iter().map(|line| wrap(line.as_ref())).collect()
 }
 
-/// Adds a sentence in lines of at most [`WIDTH`] characters, later ones indented.
-pub fn wrap(sentence: &str, text: &mut String) {
-    *text += &(lines(sentence.split(' '), WIDTH - 2).join("\n  ") + "\n");
+/// A sentence in lines of at most [`WIDTH`] characters, later ones indented.
+pub fn wrap(sentence: &str) -> String {
+    lines(sentence.split(' '), WIDTH - 2).join("\n  ") + "\n"
 }

@@ -16,7 +16,7 @@ use crate::format::{ReadError, view};
 use crate::hce;
 use crate::loader::{LoadError, Plan, PositionSet};
 use crate::progress::Progress;
-use crate::report::deep::{ComparisonInputs, DeepComparison, Quantising, deep, quantising};
+use crate::report::deep::{DeepComparison, Quantising, deep, quantising};
 use crate::report::{Comparison, PlayedGames, PositionFacts, Predictions, compare};
 use crate::sample::{Sample, games_known};
 
@@ -205,13 +205,9 @@ impl Measurement {
     pub fn deep(&self, most: usize) -> Result<DeepComparison> {
         let phases: Vec<u8> =
             self.samples.par_iter().map(|it| hce::Phase::pieces(&it.position)).collect();
-        let depth = ComparisonInputs {
-            phases: &phases,
-            fen: &|i| self.samples[i].position.fen(),
-            reference: self.trained.iter().position(|it| *it),
-            most,
-        };
-        let deep = deep(&self.evaluations, &self.truth, &depth)?;
+        let fen = |i: usize| self.samples[i].position.fen();
+        let reference = self.trained.iter().position(|it| *it);
+        let deep = deep(&self.evaluations, &self.truth, &phases, &fen, reference, most)?;
         Ok(DeepComparison { comparison: self.finished(deep.comparison), ..deep })
     }
 

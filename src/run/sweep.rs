@@ -281,8 +281,7 @@ impl<'a> Sweep<'a> {
         let name = run.to_string_lossy();
         let evaluator = Evaluator::open(&name, &place, self.context.listener)?;
         let evaluation = evaluator.evaluate(samples, &config.data.all_files())?;
-        let sums = sums(&evaluation, truth)?;
-        Ok(sums.targets.unwrap_or(sums.results))
+        Ok(sums(&evaluation, truth)?)
     }
 
     fn measure(&self, all: Vec<(&Member, Result<SeedSpread, String>)>) -> Result<Outcome> {

@@ -154,9 +154,7 @@ impl<'a> Run<'a> {
         let (config, scan) = (&self.recipe.config, &self.data.scan);
         listener.opening(summary::opening(&self, settings)?.to_string().trim_end());
         for doubt in summary::doubts(config, scan) {
-            let mut text = String::new();
-            wrap(&format!("caution: {doubt}"), &mut text);
-            listener.remark(text.trim_end());
+            listener.remark(wrap(&format!("caution: {doubt}")).trim_end());
         }
         // A direct method ends long before its last step.
         let all = settings.steps * config.span(scan.train).batch;

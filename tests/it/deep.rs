@@ -8,7 +8,7 @@ use nnuance::report::estimate::Groups;
 use nnuance::report::fit::{fit, near};
 use nnuance::report::html::{self, Run};
 use nnuance::report::{
-    ComparisonInputs, DeepComparison, PositionFacts, Predictions, Values, compare, deep, part,
+    DeepComparison, PositionFacts, Predictions, Values, compare, deep, part,
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -64,8 +64,8 @@ impl World {
 
     fn deep(&self, reference: Option<usize>) -> DeepComparison {
         let fen = |i: usize| format!("8/8/8/8/8/8/8/K1k5 w - - 0 {}", i + 1);
-        let depth = ComparisonInputs { phases: &self.phases, fen: &fen, reference, most: 5 };
-        let deep = deep(&self.evaluations, &self.truth(), &depth).unwrap();
+        let truth = self.truth();
+        let deep = deep(&self.evaluations, &truth, &self.phases, &fen, reference, 5).unwrap();
         DeepComparison { quantising: vec![self.quantising()], ..deep }
     }
 
@@ -167,7 +167,7 @@ fn calibration_of_right_and_overconfident() {
         let results: Vec<f64> = logits.iter().map(wins).collect();
         let [right, bold] = [1.0, 2.0].map(|times| {
             let expected: Vec<f64> = logits.iter().map(|it| sigmoid(it * times)).collect();
-            Calibration::of("it", &expected, &results, &groups, Calibration::BINS)
+            Calibration::of("it", &expected, &results, &groups)
         });
         for calibration in [&right, &bold] {
             assert_eq!(calibration.bins.iter().map(|bin| bin.positions).sum::<usize>(), 10_000);
@@ -186,10 +186,10 @@ fn equal_values_stay_in_one_bin() {
     let expected: Vec<f64> = (0..1_000).map(|i| [0.2, 0.5, 0.5, 0.9][i % 4]).collect();
     let results: Vec<f64> = (0..1_000).map(|i| f64::from(u8::from(i % 7 < 3))).collect();
     let groups = Groups::new(0..1_000);
-    let found = Calibration::of("it", &expected, &results, &groups, 10);
+    let found = Calibration::of("it", &expected, &results, &groups);
     let bins: Vec<_> = found.bins.iter().map(|bin| (bin.positions, bin.range)).collect();
     assert_eq!(bins, [(250, [0.2; 2]), (500, [0.5; 2]), (250, [0.9; 2])]);
-    assert_eq!(Calibration::of("it", &[0.5; 1_000], &results, &groups, 10).bins.len(), 1);
+    assert_eq!(Calibration::of("it", &[0.5; 1_000], &results, &groups).bins.len(), 1);
 }
 
 #[test]

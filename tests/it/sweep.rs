@@ -93,7 +93,7 @@ impl World {
     }
 
     fn sums(&self, evaluation: &Predictions) -> Vec<f64> {
-        sums(evaluation, &self.truth()).expect("sums").results
+        sums(evaluation, &self.truth()).expect("sums")
     }
 }
 

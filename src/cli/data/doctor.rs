@@ -110,7 +110,7 @@ fn read(
 ) -> Result<(bool, Option<String>)> {
     let (bar, mut block) = (bar(None, what), Vec::new());
     let mut left = limit.unwrap_or(u64::MAX);
-    let stopped = loop {
+    loop {
         block.clear();
         let more = source.next_block(&mut block);
         // Samples before a fault are valid.
@@ -120,14 +120,12 @@ fn read(
         interrupted()?;
         left -= some as u64;
         match more {
-            _ if some < block.len() => break (true, None),
+            _ if some < block.len() => return Ok((true, None)),
             Ok(true) => {}
-            Ok(false) => break (false, None),
-            Err(error) => break (false, Some(error.to_string())),
+            Ok(false) => return Ok((false, None)),
+            Err(error) => return Ok((false, Some(error.to_string()))),
         }
-    };
-    bar.finish_and_clear();
-    Ok(stopped)
+    }
 }
 
 /// The verdict on a file, its findings, and the cures.

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 
 use crate::cli::out;
-use crate::cli::terminal::{bar, interrupts};
+use crate::cli::terminal::{bar, exit, interrupts};
 use crate::digits::grouped;
 use crate::format::{Format, Presence, Sink, Source, WriteError, all};
 use crate::point_of_view::PointOfView;
@@ -112,7 +112,6 @@ impl Inputs {
             }
             tally.bad(&source);
         }
-        bar.finish_and_clear();
         Ok(tally)
     }
 }
@@ -246,7 +245,7 @@ fn unread(error: WriteError) -> anyhow::Error {
     if let WriteError::Output(error) = &error
         && error.is_closed_pipe()
     {
-        std::process::exit(0);
+        exit(0);
     }
     error.into()
 }
