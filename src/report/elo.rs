@@ -25,7 +25,7 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// Pairs of games between two players, from the first player's point of view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Pairs([u64; 5]);
+pub struct Pairs(pub [u64; 5]);
 
 impl Pairs {
     /// Creates pairs from the numbers of pairs that scored 0, 0.5, 1, 1.5 and 2.
@@ -48,11 +48,6 @@ impl Pairs {
         let mut counts = self.0;
         counts.reverse();
         Self(counts)
-    }
-
-    /// Pairs that scored 0, 0.5, 1, 1.5 and 2.
-    pub fn counts(&self) -> [u64; 5] {
-        self.0
     }
 
     pub fn len(&self) -> u64 {
@@ -453,14 +448,7 @@ impl Ratings {
                 Some(_) => "unclear",
             };
             let (rank, pairs) = ((rank + 1).to_string(), pairs.to_string());
-            table.row([
-                rank,
-                name.clone(),
-                elo.cell(),
-                percent(*score),
-                pairs,
-                verdict.to_string(),
-            ]);
+            table.row([&rank, name, &elo.cell(), &percent(*score), &pairs, verdict]);
         }
         table
     }

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Table, chance};
@@ -48,11 +47,6 @@ impl Estimate {
     pub fn contains_zero(&self) -> bool {
         self.interval.is_none_or(|[low, high]| low <= 0.0 && 0.0 <= high)
     }
-
-    /// Whether the groups are known and enough for a conclusion.
-    pub fn is_conclusive(&self) -> bool {
-        !self.interval_is_lower_bound && self.groups >= FEW_GROUPS
-    }
 }
 
 /// Means of some columns, and their values without each group.
@@ -84,63 +78,41 @@ impl Means {
             counts: bundled(&mut groups.counts().iter().map(|count| f64::from(*count))),
             records: groups.records() as f64,
             groups: groups.len(),
-            known: groups.are_known(),
+            known: groups.known,
         }
     }
 
     pub fn mean(&self, column: usize) -> Estimate {
-        let without = |group| self.without(column, group);
-        self.estimate(self.totals[column] / self.records, (0..self.counts.len()).map(without))
+        self.statistic(|mean| mean(column))
     }
 
     /// The mean of one column minus that of another.
     pub fn difference(&self, column: usize, other: usize) -> Estimate {
-        let mean = self.totals[column] / self.records - self.totals[other] / self.records;
-        let without = |group| self.without(column, group) - self.without(other, group);
-        self.estimate(mean, (0..self.counts.len()).map(without))
+        self.statistic(|mean| mean(column) - mean(other))
     }
 
-    /// Any smooth function of the means of all columns, such as a derivative.
-    pub fn statistic(&self, of: impl Fn(&[f64]) -> f64 + Sync) -> Estimate {
-        let columns = 0..self.sums.len();
-        let whole: Vec<f64> = self.totals.iter().map(|total| total / self.records).collect();
-        let without: Vec<f64> = (0..self.counts.len())
-            .into_par_iter()
-            .map(|group| {
-                let means: Vec<f64> = columns.clone().map(|it| self.without(it, group)).collect();
-                of(&means)
-            })
-            .collect();
-        self.estimate(of(&whole), without.into_iter())
-    }
-
-    fn without(&self, column: usize, group: usize) -> f64 {
-        (self.totals[column] - self.sums[column][group]) / (self.records - self.counts[group])
-    }
-
-    fn estimate(&self, mean: f64, without: impl Iterator<Item = f64>) -> Estimate {
-        let lower_bound = !self.known;
-        let estimate = Estimate {
-            mean,
-            interval: None,
-            standard_error: None,
-            p: None,
-            groups: self.groups,
-            interval_is_lower_bound: lower_bound,
+    /// Any smooth function of the means of columns, such as a derivative.
+    pub fn statistic(&self, of: impl Fn(&dyn Fn(usize) -> f64) -> f64) -> Estimate {
+        let mean = of(&|column| self.totals[column] / self.records);
+        let without = |group: usize| {
+            let records = self.records - self.counts[group];
+            of(&|column| (self.totals[column] - self.sums[column][group]) / records)
         };
         let bundles = self.groups.min(self.counts.len());
-        if bundles < 2 {
-            return estimate;
-        }
-        let freedom = (bundles - 1) as f64;
-        let squares: f64 = without.map(|value| (value - mean).powi(2)).sum();
-        let error = (freedom / bundles as f64 * squares).sqrt();
-        let width = chance::critical(chance::LEVEL, freedom) * error;
+        let freedom = bundles as f64 - 1.0;
+        let error = (bundles > 1).then(|| {
+            let squares = (0..self.counts.len()).map(|group| (without(group) - mean).powi(2));
+            (freedom / bundles as f64 * squares.sum::<f64>()).sqrt()
+        });
+        let width = |error| chance::critical(chance::LEVEL, freedom) * error;
+        let p = |error| chance::two_sided(mean / error, freedom);
         Estimate {
-            interval: Some([mean - width, mean + width]),
-            standard_error: Some(error),
-            p: (error > 0.0).then(|| chance::two_sided(mean / error, freedom)),
-            ..estimate
+            mean,
+            interval: error.map(width).map(|width| [mean - width, mean + width]),
+            standard_error: error,
+            p: error.filter(|error| *error > 0.0).map(p),
+            groups: self.groups,
+            interval_is_lower_bound: !self.known,
         }
     }
 }
@@ -171,14 +143,9 @@ impl Groups {
         groups
     }
 
-    /// Sets whether records of a group are known to belong together.
+    /// Sets whether records of a group are known to belong together, and groups to be independent.
     pub fn known(self, known: bool) -> Self {
         Self { known, ..self }
-    }
-
-    /// Whether groups are independent of each other.
-    pub fn are_known(&self) -> bool {
-        self.known
     }
 
     /// Selects records, in the order given. Groups keep their numbers; some may be empty.

@@ -157,19 +157,16 @@ pub fn match_scale(
     for (i, (name, cp)) in [("old", old), ("new", new)].into_iter().enumerate() {
         let found = fit(cp, &truth.results);
         fitted[i] = found.scale.filter(|_| !found.at_border).ok_or(MatchError(name))?;
-        let slopes: Vec<[f64; 2]> = cp
-            .iter()
-            .zip(&truth.results)
-            .map(|(cp, result)| slopes(cp / fitted[i], *result))
-            .collect();
+        let both = || cp.iter().zip(&truth.results);
         for order in 0..2 {
-            columns.push(groups.sums(slopes.iter().map(|slopes| slopes[order])));
+            let slopes = both().map(|(cp, result)| slopes(cp / fitted[i], *result)[order]);
+            columns.push(groups.sums(slopes));
         }
     }
     let factor = fitted[0] / fitted[1];
     // One Newton step of `ln S` gives the scales without a group.
-    let estimated = Means::new(&groups, &columns).statistic(|means| {
-        let [old_step, new_step] = [means[0] / means[1], means[2] / means[3]];
+    let estimated = Means::new(&groups, &columns).statistic(|mean| {
+        let [old_step, new_step] = [mean(0) / mean(1), mean(2) / mean(3)];
         factor * (new_step - old_step).exp()
     });
     let scale_after = (f64::from(scale) * factor).round().max(1.0) as i32;

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::Table;
 use super::compare::Comparison;
-use super::deep::{Calibration, DeepComparison, Disagreement};
+use super::deep::{Bin, Calibration, DeepComparison, Disagreement};
 use super::table::loss;
 use crate::digits::grouped;
 use crate::draw::page::figure;
@@ -37,16 +37,6 @@ pub fn comparison(comparison: &Comparison, names: &[(String, String)]) -> Sectio
     Section::new("Comparison", body)
 }
 
-fn picture(
-    title: &'static str,
-    about: &str,
-    x: &'static str,
-    y: &'static str,
-    lines: Vec<Line>,
-) -> Markup {
-    figure(title, about, "", &Chart { title, x, y, lines, ..Chart::default() }.markup())
-}
-
 pub fn phases(deep: &DeepComparison) -> Section {
     let body = html! { p.soft { (deep.phase_legend()) } (deep.phase_table().markup()) };
     Section::new("Phases", body)
@@ -70,17 +60,10 @@ pub fn calibration(calibrations: &[Calibration], noun: &str) -> Section {
 
 fn curve(calibration: &Calibration, colour: usize) -> Markup {
     let bins = &calibration.bins;
-    let band = bins.iter().filter_map(|bin| {
-        let [low, high] = bin.observed.interval?;
-        Some([bin.expected, low, high])
-    });
-    let line = Line {
-        colour,
-        dots: true,
-        points: bins.iter().map(|bin| [bin.expected, bin.observed.mean]).collect(),
-        band: band.collect(),
-        ..Line::default()
-    };
+    let points = bins.iter().map(|bin| [bin.expected, bin.observed.mean]).collect();
+    let band = |bin: &Bin| bin.observed.interval.map(|[low, high]| [bin.expected, low, high]);
+    let band = bins.iter().filter_map(band).collect();
+    let line = Line { colour, dots: true, points, band, ..Line::default() };
     let (title, x, y) = ("calibration", "expected result", "mean result");
     Chart { title, x, y, calibration: true, lines: vec![line] }.markup()
 }
@@ -118,11 +101,8 @@ impl Run {
 
     /// The row with the lowest validation loss.
     fn best(&self) -> Option<&Row> {
-        let known = self.rows.iter().filter(|row| row.held_out_loss.is_some());
-        known.min_by(|a, b| {
-            let loss = |row: &Row| row.held_out_loss.unwrap_or(f64::INFINITY);
-            loss(a).total_cmp(&loss(b))
-        })
+        let known = self.rows.iter().filter_map(|row| Some((row.held_out_loss?, row)));
+        known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| row)
     }
 
     /// A line over positions, without rows before the first step, which would flatten it.
@@ -188,7 +168,10 @@ pub fn curves(runs: &[Run]) -> Section {
     let drawn: Vec<Markup> = pictures
         .into_iter()
         .filter(|(.., lines)| lines.iter().any(|line: &Line| !line.points.is_empty()))
-        .map(|(title, about, y, lines)| picture(title, about, "positions", y, lines))
+        .map(|(title, about, y, lines)| {
+            let chart = Chart { title, x: "positions", y, lines, ..Chart::default() };
+            figure(title, about, "", &chart.markup())
+        })
         .collect();
     let body = html! {
         @if several { (table.markup()) }

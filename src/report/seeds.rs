@@ -63,12 +63,6 @@ pub struct SeedDifference {
     pub p: f64,
 }
 
-impl SeedDifference {
-    pub fn contains_zero(&self) -> bool {
-        self.interval[0] <= 0.0 && 0.0 <= self.interval[1]
-    }
-}
-
 /// The losses of one member, trained with several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemberLoss {
@@ -114,13 +108,10 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &PositionFacts) -> Vec<MemberLoss>
     for (it, stands) in differences.iter_mut().zip(standing) {
         it.decided = is_conclusive && stands;
     }
-    let above_first = [None].into_iter().chain(differences.into_iter().map(Some));
-    let measured = above_first.zip(spreads).enumerate();
-    measured
-        .map(|(place, (above_first, seeds))| MemberLoss {
-            loss: means.mean(place),
-            seeds,
-            above_first,
-        })
-        .collect()
+    let mut above_first = [None].into_iter().chain(differences.into_iter().map(Some));
+    let member = |(place, seeds)| {
+        let above_first = above_first.next().flatten();
+        MemberLoss { loss: means.mean(place), seeds, above_first }
+    };
+    spreads.into_iter().enumerate().map(member).collect()
 }

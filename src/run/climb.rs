@@ -216,7 +216,7 @@ impl<'a> Climb<'a> {
         let played = play(&players, &manner, parts, None, None, self.context.listener)?;
         // An incomplete match is not used: stopping it when it looks good would bias the result.
         let played = played.meetings[0].pairs;
-        Ok((played.len() == pairs).then(|| played.counts()))
+        Ok((played.len() == pairs).then(|| played.0))
     }
 
     /// One row per generation; all are rated together, the start at 0.

@@ -65,7 +65,7 @@ fn leaving_out_groups_equals_plain_loops() {
     for (found, of_means) in [
         (means.mean(0), (|m| m[0]) as fn([f64; 2]) -> f64),
         (means.difference(0, 1), |m| m[0] - m[1]),
-        (means.statistic(|m| m[0] / m[1]), |m| m[0] / m[1]),
+        (means.statistic(|mean| mean(0) / mean(1)), |m| m[0] / m[1]),
     ] {
         let whole = of_means([0, 1].map(|c| mean(c, &|_| true)));
         let keys: std::collections::BTreeSet<u64> = (0..200).map(of).collect();
@@ -82,9 +82,9 @@ fn leaving_out_groups_equals_plain_loops() {
         assert!((found.interval.unwrap()[1] - whole - width).abs() < 1e-12);
         let p = chance::two_sided(whole / error, count - 1.0);
         assert!((found.p.unwrap() - p).abs() < 1e-9);
-        assert_eq!((found.groups, found.is_conclusive()), (keys.len(), false), "below 30");
+        assert_eq!(found.groups, keys.len());
     }
-    assert_eq!(means.statistic(|means| means[0] - means[1]), means.difference(0, 1));
+    assert_eq!(means.statistic(|mean| mean(0) - mean(1)), means.difference(0, 1));
     // Some of the records: the same as if there had been no others.
     let records: Vec<u32> = (0..200).filter(|i| i % 3 == 0 && *i >= 8).collect();
     let some = groups.of_records(&records);
