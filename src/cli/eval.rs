@@ -1,6 +1,5 @@
 //! `nnuance eval`: the values of an evaluation for positions.
 
-use std::io::{self, BufRead, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, Result, anyhow, ensure};
@@ -8,6 +7,7 @@ use anyhow::{Context as _, Error, Result, anyhow, ensure};
 use super::options::Place;
 use super::out;
 use super::terminal::Terminal;
+use crate::format::lines::{LONGEST, Text};
 use crate::format::{fen_of_line, unpack};
 use crate::model::Precision;
 use crate::report::Values;
@@ -97,33 +97,26 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
         true => "standard input".to_string(),
         false => path.display().to_string(),
     };
-    let mut input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
-    let is_filled = |line: &io::Result<String>| !line.as_ref().is_ok_and(|it| it.trim().is_empty());
-    let all = std::iter::from_fn(move || next_line(&mut input));
-    let lines = (1..).zip(all).filter(move |(_, line)| is_filled(line));
-    let mut lines = lines.peekable();
-    ensure!(lines.peek().is_some(), "{name} holds no positions; give one a line");
-    let read = move |(number, line): (u64, io::Result<String>)| {
-        let position = line.map_err(Error::from).and_then(|line| parse(&line));
-        position.with_context(|| format!("{name}, line {number}"))
+    let input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
+    let (mut text, file) = (Text::new(input, LONGEST), name.clone());
+    let mut next = move || -> Result<Option<GivenPosition>> {
+        while text.next().with_context(|| file.clone())? {
+            let read = text.line().map_err(Error::msg);
+            if !matches!(read, Ok("")) {
+                let failed = |error| anyhow!("{file}, {}", text.bad(format!("{error:#}")));
+                return read.and_then(parse).map(Some).map_err(failed);
+            }
+        }
+        Ok(None)
     };
-    Ok(lines.map(read))
-}
-
-/// Reads the next line. Binary data read as text must not fill the memory.
-fn next_line(input: &mut impl BufRead) -> Option<io::Result<String>> {
-    const LONGEST: usize = 4096;
-    let mut line = String::new();
-    match input.take(LONGEST as u64).read_line(&mut line) {
-        Ok(0) => None,
-        Ok(LONGEST) => Some(Err(io::Error::other(format!("the line has over {LONGEST} bytes")))),
-        read => Some(read.map(|_| line)),
-    }
+    let mut lines = std::iter::from_fn(move || next().transpose()).peekable();
+    ensure!(lines.peek().is_some(), "{name} holds no positions; give one a line");
+    Ok(lines)
 }
 
 fn parse(text: &str) -> Result<GivenPosition> {
-    // Editors on Windows put a byte order mark before the first line.
-    let fen = fen_of_line(text.trim_start_matches('\u{feff}'));
+use crate::format::lines::{LONGEST, Text};
+use crate::format::{fen_of_line, unpack};
     let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
     Ok((fen, position))
 }

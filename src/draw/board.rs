@@ -12,7 +12,7 @@ const EDGE: usize = 16;
 /// A board coloured by numbers, with the numbers in it. The faintest colour means `middle`, the
 /// strongest `span` or more away. Squares without a number are blank.
 pub fn heat(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> Markup {
-    board(title, |square| match values[square] {
+    let square = |value: Option<f64>| match value {
         None => html! { g.blank { rect x="0.5" y="0.5" width="39" height="39" {} } },
         Some(value) => {
             let share = if span > 0.0 { ((value - middle) / span).clamp(-1.0, 1.0) } else { 0.0 };
@@ -24,17 +24,14 @@ pub fn heat(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> 
                 }
             }
         }
-    })
-}
-
-fn board(title: &str, square: impl Fn(usize) -> Markup) -> Markup {
+    };
     let (width, height) = (EDGE + 8 * CELL, 8 * CELL + EDGE);
     html! {
         svg.squares viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(title) {
-            @for number in 0..64 {
+            @for (number, value) in values.iter().enumerate() {
                 g transform={
                     "translate(" (EDGE + number % 8 * CELL) " " ((7 - number / 8) * CELL) ")"
-                } { (square(number)) }
+                } { (square(*value)) }
             }
             @for rank in 0..8 {
                 text.edge x="7" y=((7 - rank) * CELL + 25) text-anchor="middle" { (rank + 1) }

@@ -7,7 +7,7 @@ pub mod book;
 pub mod bulletformat;
 pub mod epd;
 mod fields;
-mod lines;
+pub mod lines;
 pub mod marlinformat;
 pub mod pgn;
 mod pieces;

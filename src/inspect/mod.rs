@@ -82,7 +82,16 @@ pub fn inspect(
     })
 }
 
-/// Results of chunks of positions, in order.
-fn by_chunk<S: Sync, T: Send>(samples: &[S], of: impl Fn(&[S]) -> T + Sync + Send) -> Vec<T> {
-    samples.par_chunks(CHUNK).map(of).collect()
+/// Sums over positions: those of each chunk, added up in order.
+fn sums<S: Sync, const N: usize>(
+    samples: &[S],
+    of_chunk: impl Fn(&[S]) -> Vec<[f64; N]> + Sync + Send,
+) -> Vec<[f64; N]> {
+    let chunks: Vec<_> = samples.par_chunks(CHUNK).map(of_chunk).collect();
+    let add = |mut all: Vec<[f64; N]>, chunk: Vec<[f64; N]>| {
+        let pairs = all.iter_mut().flatten().zip(chunk.iter().flatten());
+        pairs.for_each(|(sum, more)| *sum += more);
+        all
+    };
+    chunks.into_iter().reduce(add).expect("there are positions")
 }

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::by_chunk;
 use crate::architecture::{ArrayKind, Curve, Operation, PIECES};
 use crate::floats::Float;
 use crate::sample::Sample;
@@ -63,70 +62,51 @@ impl Layer {
     }
 }
 
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    activations: u64,
-    zero: u64,
-    clipped: u64,
-    /// Count, sum and sum of squares of its output, or of its contribution to the evaluation.
-    out: [f64; 3],
+/// Number of activations, of those that are 0, of those at the clip; number, sum and sum of squares
+/// of a neuron's outputs, or of its contributions to the evaluation.
+type Sums = [f64; 6];
+
+/// Adds a value before its activation.
+fn activate(sums: &mut Sums, value: f64, curves: &[Curve]) {
+    let bounded = curves.iter().filter(|it| it.bounded);
+    let is_full = bounded.clone().all(|it| it.value(value) >= 1.0 - ROUNDING);
+    let is_zero = curves.iter().all(|it| it.value(value) <= ROUNDING);
+    let is_clipped = bounded.count() > 0 && is_full;
+    let new = [1.0, f64::from(is_zero), f64::from(is_clipped)];
+    sums.iter_mut().zip(new).for_each(|(sum, new)| *sum += new);
 }
 
-impl Sums {
-    /// Adds a value before its activation.
-    fn activate(&mut self, value: f64, curves: &[Curve]) {
-        let bounded = curves.iter().filter(|it| it.bounded);
-        let is_full = bounded.clone().all(|it| it.value(value) >= 1.0 - ROUNDING);
-        self.activations += 1;
-        self.zero += u64::from(curves.iter().all(|it| it.value(value) <= ROUNDING));
-        self.clipped += u64::from(bounded.count() > 0 && is_full);
-    }
+fn add_output(sums: &mut Sums, out: f64) {
+    sums[3..].iter_mut().zip([1.0, out, out * out]).for_each(|(sum, new)| *sum += new);
+}
 
-    fn add(&mut self, out: f64) {
-        let new = [1.0, out, out * out];
-        self.out.iter_mut().zip(new).for_each(|(sum, new)| *sum += new);
-    }
-
-    fn join(&mut self, other: &Self) {
-        self.activations += other.activations;
-        self.zero += other.zero;
-        self.clipped += other.clipped;
-        self.out.iter_mut().zip(other.out).for_each(|(sum, new)| *sum += new);
-    }
-
-    fn neuron(&self, bucket: usize, neuron: usize, factor: f64) -> Neuron {
-        let [count, sum, squares] = self.out;
+impl Neuron {
+    fn new([all, zero, clipped, count, sum, squares]: Sums, factor: f64) -> Self {
         let mean = sum / count;
-        Neuron {
-            bucket,
-            neuron,
-            zero_share: self.zero as f64 / self.activations as f64,
-            clipped_share: self.clipped as f64 / self.activations as f64,
-            usage: factor * (squares / count - mean * mean).max(0.0).sqrt(),
-        }
+        let usage = factor * (squares / count - mean * mean).max(0.0).sqrt();
+        Self { neuron: 0, bucket: 0, zero_share: zero / all, clipped_share: clipped / all, usage }
     }
 }
 
 /// All layers, and the boards of the hidden neurons with the most use.
 pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Layer>, Vec<Map>) {
     let net = &float.net;
-    let chunks = by_chunk(samples, |samples| sums(float, samples));
-    let mut sums = chunks.into_iter().reduce(|mut all, chunk| {
-        let pairs = all.iter_mut().flatten().zip(chunk.iter().flatten());
-        pairs.for_each(|(sum, other)| sum.join(other));
-        all
-    });
-    let mut sums = sums.as_mut().expect("there are positions").drain(..);
-    let hidden = sums.next().expect("there are hidden neurons").into_iter().enumerate();
-    let hidden = hidden.map(|(neuron, it)| match net.has_layers() {
-        true => it.neuron(0, neuron, weight(float, neuron)),
-        false => it.neuron(0, neuron, scale),
+    let sums = super::sums(samples, |samples| sums(float, samples));
+    let (hidden, mut rest) = sums.split_at(net.hidden);
+    let hidden = hidden.iter().enumerate().map(|(neuron, sums)| {
+        let factor = if net.has_layers() { weight(float, neuron) } else { scale };
+        Neuron { neuron, ..Neuron::new(*sums, factor) }
     });
     let activation = net.activation.name();
     let mut layers = vec![Layer { name: "hidden".into(), activation, neurons: hidden.collect() }];
-    for (number, (layer, sums)) in net.head.iter().zip(sums).enumerate() {
-        let seen = sums.iter().enumerate().filter(|(_, it)| it.activations > 0);
-        let of = |(i, it): (usize, &Sums)| it.neuron(i / layer.size, i % layer.size, scale);
+    for (number, layer) in net.head.iter().enumerate() {
+        let sums;
+        (sums, rest) = rest.split_at(net.buckets * layer.size);
+        let seen = sums.iter().enumerate().filter(|(_, sums)| sums[0] > 0.0);
+        let of = |(i, sums): (usize, &Sums)| {
+            let (bucket, neuron) = (i / layer.size, i % layer.size);
+            Neuron { bucket, neuron, ..Neuron::new(*sums, scale) }
+        };
         let (name, activation) = (format!("head.{number}"), layer.activation.name());
         layers.push(Layer { name, activation, neurons: seen.map(of).collect() });
     }
@@ -136,12 +116,11 @@ pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Lay
 }
 
 /// Sums of the hidden neurons, then those of each layer of the head, bucket by bucket.
-fn sums(float: &Float, samples: &[Sample]) -> Vec<Vec<Sums>> {
+fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
     let net = &float.net;
-    let head = net.head.iter().map(|layer| net.buckets * layer.size);
-    let sizes = std::iter::once(net.hidden).chain(head);
-    let mut sums: Vec<Vec<Sums>> = sizes.map(|size| vec![Sums::default(); size]).collect();
-    let (hidden, head) = sums.split_first_mut().expect("there are hidden neurons");
+    let head: usize = net.head.iter().map(|layer| net.buckets * layer.size).sum();
+    let mut sums = vec![[0.0; 6]; net.hidden + head];
+    let (hidden, head) = sums.split_at_mut(net.hidden);
     let (curve, each) = (net.activation.curve(), net.outputs_of_view());
     for Sample { position, .. } in samples {
         let accumulators = float.accumulators(position);
@@ -150,14 +129,15 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Vec<Sums>> {
         let output = float.get(ArrayKind::Output);
         let output = &output[bucket * output.len() / net.buckets..];
         for (neuron, sums) in hidden.iter_mut().enumerate() {
-            accumulators.iter().for_each(|it| sums.activate(it[neuron], &[curve]));
+            accumulators.iter().for_each(|it| activate(sums, it[neuron], &[curve]));
             let places = (neuron % each..x.len()).step_by(each);
+            let part = |place: usize| x[place] * f64::from(output[place]);
             match net.has_layers() {
-                true => places.for_each(|place| sums.add(x[place])),
-                false => sums.add(places.map(|place| x[place] * f64::from(output[place])).sum()),
+                true => places.for_each(|place| add_output(sums, x[place])),
+                false => add_output(sums, places.map(part).sum()),
             }
         }
-        let mut activations = 0;
+        let (mut activations, mut first) = (0, 0);
         float.output(&accumulators, bucket, |operation, values| {
             let Operation::Activate(activation) = operation else { return };
             activations += 1;
@@ -165,16 +145,17 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Vec<Sums>> {
             if activations == 1 {
                 return;
             }
-            let (layer, curves) = (activations - 2, activation.curves());
-            let is_last = layer + 1 == net.head.len();
+            let curves = activation.curves();
+            let is_last = activations == 1 + net.head.len();
             for (neuron, &value) in values.iter().enumerate() {
-                let sums = &mut head[layer][bucket * values.len() + neuron];
-                sums.activate(value, curves);
+                let sums = &mut head[first + bucket * values.len() + neuron];
+                activate(sums, value, curves);
                 let weights = output.iter().skip(neuron).step_by(values.len());
                 let outs =
                     curves.iter().zip(weights).map(|(it, w)| it.value(value) * f64::from(*w));
-                sums.add(if is_last { outs.sum() } else { 0.0 });
+                add_output(sums, if is_last { outs.sum() } else { 0.0 });
             }
+            first += net.buckets * values.len();
         });
     }
     sums

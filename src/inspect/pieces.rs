@@ -1,9 +1,9 @@
 //! Piece values: the evaluation with a piece minus that without it.
 
+use rayon::prelude::*;
 use serde::Serialize;
 use shakmaty::{Color, Role};
 
-use super::by_chunk;
 use crate::features::Rows;
 use crate::floats::Float;
 use crate::hce::Phase;
@@ -53,7 +53,7 @@ pub(super) struct RemovedPiece {
 
 /// Values of all pieces but kings.
 pub(super) fn removed_pieces(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RemovedPiece> {
-    let chunks = by_chunk(samples, |samples| {
+    let chunks = samples.par_chunks(super::CHUNK).map(|samples| {
         let mut removed_pieces = Vec::with_capacity(24 * samples.len());
         let mut counts = vec![0; float.net.inputs.rows()];
         for Sample { position, .. } in samples {
@@ -61,7 +61,7 @@ pub(super) fn removed_pieces(float: &Float, scale: f64, samples: &[&Sample]) -> 
         }
         removed_pieces
     });
-    chunks.concat()
+    chunks.collect::<Vec<_>>().concat()
 }
 
 /// `counts` has a number for each row, 0 before and afterwards.
@@ -174,7 +174,7 @@ fn removed(
     }
 }
 
-/// RunContext and standard deviations by role and band.
+/// Means and standard deviations by role and band.
 pub(super) fn values(removed_pieces: &[RemovedPiece]) -> Values {
     let mut sums = [[(0, 0.0, 0.0); 3]; 5];
     for it in removed_pieces {

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::by_chunk;
 use crate::architecture::Inputs;
 use crate::floats::Float;
 use crate::sample::{Position, Sample};
@@ -32,7 +31,7 @@ impl RowValue {
 pub(super) fn rows(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RowValue> {
     let inputs = &float.net.inputs;
     let pairs = pairs(inputs);
-    let chunks = by_chunk(samples, |samples| {
+    let sums = super::sums(samples, |samples| {
         let mut sums = vec![[0.0; 2]; pairs.len()];
         let mut counts = vec![vec![0.0; inputs.rows()]; float.net.views()];
         for Sample { position, .. } in samples {
@@ -40,12 +39,6 @@ pub(super) fn rows(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RowVal
         }
         sums
     });
-    let mut sums = vec![[0.0; 2]; pairs.len()];
-    for chunk in chunks {
-        for (sum, more) in sums.iter_mut().zip(chunk) {
-            *sum = [sum[0] + more[0], sum[1] + more[1]];
-        }
-    }
     let active = pairs.iter().zip(sums).filter(|(_, [count, _])| *count > 0.0);
     let of = |([row, _], [count, sum]): (&[usize; 2], [f64; 2])| RowValue {
         set: inputs.sets()[inputs.set_of(*row).0].name().into(),

@@ -5,7 +5,6 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::by_chunk;
 use super::neurons::Layer;
 use crate::architecture::{Inputs, Views};
 use crate::floats::Float;
@@ -121,7 +120,7 @@ fn explained(
     let (first, _) = (train.first()?, test.first()?);
     let (width, outs) = (regressors(first).len(), targets(first).len());
     let coefficients = fit(regressors, targets, [width, outs], train)?;
-    let chunks = by_chunk(test, |samples| {
+    let sums = super::sums(test, |samples| {
         let mut sums = vec![[0.0; 3]; outs];
         for sample in samples {
             let inputs = regressors(sample);
@@ -136,10 +135,6 @@ fn explained(
         }
         sums
     });
-    let mut sums = vec![[0.0; 3]; outs];
-    for (sum, part) in chunks.iter().flat_map(|chunk| chunk.iter().enumerate()) {
-        sums[sum].iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
-    }
     let positions = test.len() as f64;
     let share = |[error, sum, squares]: [f64; 3]| {
         let variance = squares - sum * sum / positions;
