@@ -10,7 +10,6 @@ use super::terminal::Terminal;
 use crate::format::lines::{LONGEST, Text};
 use crate::format::{fen_of_line, unpack};
 use crate::model::Precision;
-use crate::report::Values;
 use crate::run::Evaluator;
 use crate::run::path::evaluated_file;
 use crate::sample::{Position, Sample};
@@ -74,12 +73,12 @@ pub fn positions<'a>(
 /// Lines of positions up to the first error.
 fn evaluated(evaluator: &Evaluator, block: Vec<Result<GivenPosition>>) -> Vec<Result<String>> {
     let good = block.iter().map_while(|read| Some(Sample::of(read.as_ref().ok()?.1)));
-    let values = match evaluator.evaluate(&good.collect::<Vec<Sample>>(), &[]) {
-        Ok(found) => found.values,
+    let cp = evaluator.evaluate(&good.collect::<Vec<Sample>>(), &[]).and_then(|found| {
+        found.cp.with_context(|| format!("{} gives no centipawns for a position", found.name))
+    });
+    let values = match cp {
+        Ok(values) => values,
         Err(error) => return vec![Err(error)],
-    };
-    let Values::Cp(values) = values else {
-        return vec![Err(anyhow!("{} gives no centipawns for a position", evaluator.name))];
     };
     // The value behind the last good position belongs to the error.
     let values = values.into_iter().chain([f64::NAN]);

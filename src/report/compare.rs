@@ -290,19 +290,13 @@ impl Comparison {
 /// The verdict that there is a winner.
 pub(super) const BETTER: &str = "better";
 
-/// An evaluation's values, one a position.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Centipawns for the side to move.
-    Cp(Vec<f64>),
-    /// The mean result for every position.
-    Constant,
-}
-
+/// An evaluation of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions {
     pub name: String,
-    pub values: Values,
+    /// Centipawns for the side to move, one a position; none of a constant, which predicts the mean
+    /// result of all.
+    pub cp: Option<Vec<f64>>,
     /// Another explanation of a low loss, with which it is no winner.
     pub doubt: Option<String>,
     /// Whether it is a bound, such as the search that labelled the positions: never a winner.
@@ -314,29 +308,18 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    /// Centipawns for the side to move.
     pub fn new(name: impl Into<String>, cp: Vec<f64>) -> Self {
-        Self::of(name, Values::Cp(cp))
+        let (name, cp) = (name.into(), Some(cp));
+        Self { name, cp, doubt: None, bound: false, net: None, player: None }
     }
 
     pub fn constant() -> Self {
-        Self::of("constant", Values::Constant)
-    }
-
-    pub fn of(name: impl Into<String>, values: Values) -> Self {
-        Self { name: name.into(), values, doubt: None, bound: false, net: None, player: None }
-    }
-
-    pub(super) fn centipawns(&self) -> Option<&[f64]> {
-        match &self.values {
-            Values::Cp(cp) => Some(cp),
-            Values::Constant => None,
-        }
+        Self { cp: None, ..Self::new("constant", Vec::new()) }
     }
 
     /// Centipawns of a position; none of a constant.
     pub(super) fn cp(&self, i: usize) -> Option<f64> {
-        self.centipawns().map(|cp| cp[i])
+        self.cp.as_ref().map(|cp| cp[i])
     }
 }
 
@@ -390,8 +373,8 @@ pub(super) fn check(
     assert_eq!(truth.groups.len(), positions);
     assert!(truth.targets.as_ref().is_none_or(|targets| targets.len() == positions));
     for one in evaluations {
-        let cp = one.centipawns().unwrap_or_default();
-        assert!(cp.len() == positions || one.values == Values::Constant);
+        let Some(cp) = &one.cp else { continue };
+        assert_eq!(cp.len(), positions);
         if let Some(position) = cp.iter().position(|value| !value.is_finite()) {
             return Err(CompareError::Value { name: one.name.clone(), position });
         }

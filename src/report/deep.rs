@@ -147,7 +147,7 @@ pub fn deep(
     let calibrations = evaluations
         .par_iter()
         .zip(&expected)
-        .filter(|(one, _)| one.centipawns().is_some())
+        .filter(|(one, _)| one.cp.is_some())
         .map(|(one, expected)| Calibration::of(&one.name, expected, results, &groups))
         .collect();
     let disagreement = |other: usize| {
@@ -158,7 +158,7 @@ pub fn deep(
         if other == reference || (both[0].net.is_some() && both[0].net == both[1].net) {
             return None;
         }
-        let cp = [both[0].centipawns()?, both[1].centipawns()?];
+        let cp = [both[0].cp.as_ref()?, both[1].cp.as_ref()?];
         let expected = pair.map(|place| &expected[place]);
         let apart = |i: usize| (expected[0][i] - expected[1][i]).abs();
         let position = |i: usize| DisputedPosition {
@@ -199,7 +199,7 @@ pub fn quantising(
     let both = pair.map(Predictions::clone);
     let fitted = FittedEvaluation::all(&both, truth, &groups)?;
     let columns = [0, 1].map(|i| groups.sums(squares(&fitted[i].expected(), &truth.results)));
-    let [floats, integers] = pair.map(|one| one.centipawns().unwrap_or_default());
+    let [floats, integers] = pair.map(|one| one.cp.as_deref().unwrap_or_default());
     let sizes = floats.iter().zip(integers).map(|(one, other)| (one - other).abs());
     let mut sizes: Vec<f64> = sizes.collect();
     sizes.sort_unstable_by(f64::total_cmp);

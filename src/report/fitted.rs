@@ -54,7 +54,7 @@ impl<'a> FittedEvaluation<'a> {
         let others = |part: usize| (0..parts.len()).filter(|i| parts[*i] != part).collect();
         let others: Vec<Vec<usize>> = (0..PARTS).map(others).collect();
         let fitted = |evaluation: &'a Predictions| {
-            let whole = evaluation.centipawns().map(|cp| fit(cp, &truth.results));
+            let whole = evaluation.cp.as_ref().map(|cp| fit(cp, &truth.results));
             let folds = others.par_iter().map(|on| Fold::new(evaluation, truth, groups, on, whole));
             Self { evaluation, truth, groups, folds: folds.collect() }
         };
@@ -116,7 +116,7 @@ impl Fold {
     ) -> Self {
         let take = |values: &[f64]| -> Vec<f64> { on.iter().map(|i| values[*i]).collect() };
         let (mut scale, mut at_border, mut constant) = (None, false, 0.5);
-        if let (Some(cp), Some(whole)) = (evaluation.centipawns(), whole) {
+        if let (Some(cp), Some(whole)) = (&evaluation.cp, whole) {
             let start = whole.scale.filter(|_| !whole.at_border);
             scale = start.and_then(|it| near(cp, &truth.results, on, it));
             if scale.is_none() {

@@ -14,7 +14,7 @@ pub mod seeds;
 mod table;
 pub mod terms;
 
-pub use compare::{Comparison, PlayedGames, PositionFacts, Predictions, Values, compare};
+pub use compare::{Comparison, PlayedGames, PositionFacts, Predictions, compare};
 pub use deep::{DeepComparison, deep};
 pub use estimate::{MoveComparison, compare_moves};
 pub use fit::{MatchError, MatchedScale, match_scale};

@@ -24,7 +24,7 @@ use crate::loader::{Base, BaseEvaluation, Encoder};
 use crate::model::{Compute, Device, DeviceError, Kind, Model, outputs};
 use crate::net::Net;
 use crate::progress::Progress;
-use crate::report::{Predictions, Values};
+use crate::report::Predictions;
 use crate::sample::{Position, Sample};
 use crate::search::{self, Evaluate};
 use crate::terms::EngineTerms;
@@ -197,7 +197,7 @@ impl Evaluator {
     pub fn piece_values(&self) -> Option<[f64; 5]> {
         self.require_bare_positions().ok()?;
         let value = |position: &Position| match self.evaluate(&[Sample::of(*position)], &[]) {
-            Ok(Predictions { values: Values::Cp(cp), .. }) => cp[0],
+            Ok(Predictions { cp: Some(cp), .. }) => cp[0],
             _ => f64::NAN,
         };
         Some(ordinary(value))
@@ -211,24 +211,24 @@ impl Evaluator {
 
     /// Centipawns for the side to move, of samples from these files.
     pub fn evaluate(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Predictions> {
-        let each = |of: &(dyn Fn(&Position) -> f64 + Sync)| -> Values {
-            Values::Cp(samples.par_iter().map(|sample| of(&sample.position)).collect())
+        let each = |of: &(dyn Fn(&Position) -> f64 + Sync)| -> Option<Vec<f64>> {
+            Some(samples.par_iter().map(|sample| of(&sample.position)).collect())
         };
-        let values = match &self.form {
-            Form::Constant => Values::Constant,
+        let cp = match &self.form {
+            Form::Constant => None,
             Form::Score => {
                 let scores = samples.iter().map(|sample| sample.score.map(f64::from));
-                Values::Cp(scores.collect::<Option<_>>().context("a position has no score")?)
+                Some(scores.collect::<Option<_>>().context("a position has no score")?)
             }
             Form::Terms(terms) => each(&|position| terms.0.evaluate(position)),
             Form::Traced(own) => {
                 let values = evaluate_traces(own, samples, files);
-                Values::Cp(values.with_context(|| self.name.clone())?)
+                Some(values.with_context(|| self.name.clone())?)
             }
             Form::Net(net, base) => each(&|position| sum(net, base.as_ref(), position).into()),
-            Form::Floats(floats) => Values::Cp(floats.evaluate(samples)?),
+            Form::Floats(floats) => Some(floats.evaluate(samples)?),
         };
-        if let Values::Cp(cp) = &values
+        if let Some(cp) = &cp
             && let Some(place) = cp.iter().position(|cp| !cp.is_finite())
         {
             bail!(
@@ -239,7 +239,8 @@ impl Evaluator {
                 cp[place]
             );
         }
-        Ok(Predictions { bound: self.needs_scores(), ..Predictions::of(&self.name, values) })
+        let named = Predictions::new(&self.name, Vec::new());
+        Ok(Predictions { cp, bound: self.needs_scores(), ..named })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::inspect::ordinary;
 use crate::loader::Plan;
 use crate::model::{Compute, Device};
 use crate::progress::Progress;
-use crate::report::{MatchedScale, Values, match_scale};
+use crate::report::{MatchedScale, match_scale};
 use crate::sample::{Position, Sample};
 use crate::train::checkpoint::Checkpoint;
 use crate::{input, output};
@@ -210,9 +210,8 @@ pub fn match_to(
         "scales are matched on positions: name some with results with --data"
     );
     let evaluator = Evaluator::open(old, place, listener)?;
-    let Values::Cp(old_cp) = evaluator.evaluate(samples, &[])?.values else {
-        bail!("{old} gives no centipawns to match");
-    };
+    let old_cp = evaluator.evaluate(samples, &[])?.cp;
+    let old_cp = old_cp.with_context(|| format!("{old} gives no centipawns to match"))?;
     let net = export::quantise(&source.weights, &source.architecture, source.scales)?;
     let base = recipe::base(&source.facts)?;
     let base = base.as_ref().map(recipe::open_base).transpose()?;

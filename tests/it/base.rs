@@ -12,7 +12,6 @@ use nnuance::loader::{Base, BaseEvaluation, Encoder, Plan, PositionSet, Stream, 
 use nnuance::loss::sigmoid;
 use nnuance::model::{Compute, Device};
 use nnuance::progress::SilentProgress;
-use nnuance::report::Values;
 use nnuance::run::objective::Searcher;
 use nnuance::run::{Evaluator, recipe};
 use nnuance::sample::{Position, Sample};
@@ -58,10 +57,7 @@ fn open(path: &Path) -> Evaluator {
 }
 
 fn cp(evaluator: &Evaluator, samples: &[Sample]) -> Vec<f64> {
-    match evaluator.evaluate(samples, &[]).unwrap().values {
-        Values::Cp(values) => values,
-        other => panic!("{other:?}"),
-    }
+    evaluator.evaluate(samples, &[]).unwrap().cp.unwrap()
 }
 
 fn manifest(net: &Path) -> Manifest {

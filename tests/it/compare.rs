@@ -4,7 +4,6 @@ use assert_cmd::Command;
 use nnuance::loader::{Plan, PositionSet, collect};
 use nnuance::model::{Compute, Device};
 use nnuance::progress::SilentProgress;
-use nnuance::report::Values;
 use nnuance::report::fit::{fit, loss};
 use nnuance::run::Evaluator;
 use serde_json::Value;
@@ -46,7 +45,7 @@ fn figures_of_known_evaluations() {
         let figures = FIGURES.iter().find(|it| it.0 == evaluator.name);
         let (_, fixed, fitted, scale) = figures.expect("a figure");
         let digits = |loss: f64| format!("{loss:.6}")[1..].to_string();
-        let Values::Cp(cp) = evaluator.evaluate(&samples, &[]).unwrap().values else {
+        let Some(cp) = evaluator.evaluate(&samples, &[]).unwrap().cp else {
             let mean = results.iter().sum::<f64>() / results.len() as f64;
             let squares: f64 = results.iter().map(|it| (it - mean).powi(2)).sum();
             assert_eq!(digits(squares / results.len() as f64), *fitted);

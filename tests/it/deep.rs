@@ -8,7 +8,7 @@ use nnuance::report::estimate::Groups;
 use nnuance::report::fit::{fit, near};
 use nnuance::report::html::{self, Run};
 use nnuance::report::{
-    DeepComparison, PositionFacts, Predictions, Values, compare, deep, part,
+    DeepComparison, PositionFacts, Predictions, compare, deep, part,
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -75,8 +75,7 @@ impl World {
     }
 
     fn cp(&self, evaluation: usize) -> &[f64] {
-        let Values::Cp(cp) = &self.evaluations[evaluation].values else { panic!("centipawns") };
-        cp
+        self.evaluations[evaluation].cp.as_ref().unwrap()
     }
 
     /// The expected results of an evaluation, each at the best scale of the other parts.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use nnuance::hce::HceWeights;
 use nnuance::loader::{Plan, PositionSet, collect};
-use nnuance::report::{PositionFacts, Predictions, Values, compare};
+use nnuance::report::{PositionFacts, Predictions, compare};
 use nnuance::sample::Sample;
 use nnuance::terms::EngineTerms;
 use nnuance::train::checkpoint::Checkpoint;
@@ -106,7 +106,7 @@ fn comparison_equals_the_tuned_engine() {
     let samples =
         collect(&Plan::reading(vec![engine.trace.clone()]), PositionSet::All, &|_| ()).unwrap();
     let values = engine_values(&engine, &weights, &samples);
-    let evaluation = Predictions::of("engine", Values::Cp(values));
+    let evaluation = Predictions::new("engine", values);
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
     let truth = PositionFacts::of_games(&results, &groups, "positions");

@@ -75,7 +75,7 @@ fn doubts_leave_pairs_undecided() {
     one_result.results.fill(1.0);
     assert!(!decided(&one_result, &one_result.truth()));
     let mut turned = world(100, &[0.0, 0.0]);
-    let nnuance::report::Values::Cp(cp) = &turned.evaluations[0].values else { panic!() };
+    let cp = turned.evaluations[0].cp.as_ref().unwrap();
     turned.evaluations[1] = Predictions::new("down", cp.iter().map(|cp| -cp).collect());
     assert!(!decided(&turned, &turned.truth()));
     // No winner is named where another explanation is at hand, or for a bound.
