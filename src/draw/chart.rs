@@ -1,17 +1,8 @@
-//! Curves over two axes, as SVG inside a page.
-//!
-//! plotters writes colours as attributes, which any rule of a style sheet overrules: [`style`] maps
-//! them to the page's theme, so that one picture works for light, dark and paper.
+//! Curves over two axes, as SVG inside a page, in the colours of its theme.
 
-use maud::{Markup, PreEscaped, html};
-use plotters::chart::ChartBuilder;
-use plotters::prelude::{
-    Circle, DashedLineSeries, IntoDrawingArea, IntoFont, LineSeries, PathElement, Polygon,
-    RGBColor, SVGBackend,
-};
-use plotters::style::{Color, ShapeStyle, TextStyle};
+use maud::{Markup, html};
 
-use super::colour::{LIGHT, Rgb, SERIES, hex};
+use super::colour::SERIES;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
@@ -38,10 +29,8 @@ pub struct Chart<'a> {
     pub lines: Vec<Line>,
 }
 
-const SIZE: (u32, u32) = (460, 300);
-const SQUARE: (u32, u32) = (360, 360);
-/// Size of the font; plotters scales it to some 13 pixels.
-const FONT: f64 = 16.0;
+/// Width and height, also of charts of calibration.
+const SIZES: [[f64; 2]; 2] = [[460.0, 300.0], [360.0, 360.0]];
 
 impl Chart<'_> {
     /// The picture with its legend; a sentence if there is no data.
@@ -49,16 +38,53 @@ impl Chart<'_> {
         let Some((x, y)) = self.ranges() else {
             return html! { p.soft { "Nothing to draw." } };
         };
-        let mut text = String::new();
-        let size = if self.calibration { SQUARE } else { SIZE };
-        let drawn = self.draw(&mut text, size, x, y);
-        // Only the back end can fail, and writing to a string cannot.
-        drawn.expect("an SVG in memory can always be written");
-        let role =
-            format!("<svg role=\"img\" aria-label=\"{}\" class=\"chart\" ", safe(self.title));
-        let text = text.replacen("<svg ", &role, 1);
+        let [width, height] = SIZES[usize::from(self.calibration)];
+        let [x_digits, y_digits] = [x, y].map(|[low, high]| digits(high - low));
+        // Marks with many decimals need space beside the name of the axis.
+        let (left, right) = (54.0 + 8.0 * y_digits.max(4) as f64, width - 24.0);
+        let (top, bottom) = (8.0, height - 52.0);
+        let share = |[low, high]: [f64; 2], at: f64| (at - low) / (high - low);
+        let place_x = |at: f64| left + (right - left) * share(x, at);
+        let place_y = |at: f64| bottom + (top - bottom) * share(y, at);
+        let path = |points: &mut dyn Iterator<Item = [f64; 2]>| {
+            let point = |[x, y]: [f64; 2]| format!("{:.1} {:.1}", place_x(x), place_y(y));
+            format!("M{}", points.map(point).collect::<Vec<_>>().join("L"))
+        };
         html! {
-            (PreEscaped(text))
+            svg.chart viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(self.title) {
+                path.axis d={ "M" (left) " " (top) "V" (bottom) "H" (right) } {}
+                @for mark in marks(x, 5.0) {
+                    path.axis d={ "M" (place_x(mark)) " " (top) "V" (bottom + 5.0) } {}
+                    text x=(place_x(mark)) y=(bottom + 20.0) text-anchor="middle" {
+                        (short(mark, x_digits))
+                    }
+                }
+                @for mark in marks(y, 6.0) {
+                    path.axis d={ "M" (left - 5.0) " " (place_y(mark)) "H" (right) } {}
+                    text x=(left - 9.0) y=(place_y(mark) + 4.0) text-anchor="end" {
+                        (short(mark, y_digits))
+                    }
+                }
+                text x=((left + right) / 2.0) y=(height - 10.0) text-anchor="middle" { (self.x) }
+                text transform={ "translate(20 " ((top + bottom) / 2.0) ") rotate(-90)" }
+                    text-anchor="middle" { (self.y) }
+                @if self.calibration { path.diagonal d=(path(&mut [0, 1].map(|i| [x[i], y[i]]).into_iter())) {} }
+                @for line in &self.lines {
+                    g style={ "--c: var(--s" (line.colour % SERIES) ")" } {
+                        @if line.band.len() > 1 {
+                            @let low = line.band.iter().map(|[x, low, _]| [*x, *low]);
+                            @let high = line.band.iter().rev().map(|[x, _, high]| [*x, *high]);
+                            path.band d=(path(&mut low.chain(high))) {}
+                        }
+                        @if line.finite().count() > 1 {
+                            path.line.dashed[line.dashed] d=(path(&mut line.finite())) {}
+                        }
+                        @for [x, y] in line.finite().filter(|_| line.dots || line.points.len() == 1) {
+                            circle cx=(place_x(x)) cy=(place_y(y)) r="3" {}
+                        }
+                    }
+                }
+            }
             @if self.lines.iter().any(|line| !line.name.is_empty()) {
                 div.legend {
                     @for line in self.lines.iter().filter(|line| !line.name.is_empty()) {
@@ -97,57 +123,6 @@ impl Chart<'_> {
         };
         Some((wide, room(y, 0.05)))
     }
-
-    fn draw(&self, text: &mut String, size: (u32, u32), x: [f64; 2], y: [f64; 2]) -> DrawResult {
-        let area = SVGBackend::with_string(text, size).into_drawing_area();
-        let mut builder = ChartBuilder::on(&area);
-        // Marks with many decimals need space beside the name of the axis.
-        let marks = 46 + 8 * digits(y[1] - y[0]).max(4) as u32;
-        builder.margin(8).margin_right(24).x_label_area_size(44).y_label_area_size(marks);
-        let mut chart = builder.build_cartesian_2d(x[0]..x[1], y[0]..y[1])?;
-        let text = |colour: Rgb| -> TextStyle<'static> {
-            ("sans-serif", FONT).into_font().color(&rgb(colour))
-        };
-        let [x_digits, y_digits] = [x, y].map(|[low, high]| digits(high - low));
-        chart
-            .configure_mesh()
-            .axis_style(rgb(LIGHT.line))
-            .bold_line_style(rgb(LIGHT.line))
-            .light_line_style(plotters::style::TRANSPARENT)
-            .label_style(text(LIGHT.soft))
-            .axis_desc_style(text(LIGHT.soft))
-            .x_labels(5)
-            .y_labels(6)
-            .x_label_formatter(&|value| short(*value, x_digits))
-            .y_label_formatter(&|value| short(*value, y_digits))
-            .x_desc(self.x)
-            .y_desc(self.y)
-            .draw()?;
-        if self.calibration {
-            chart.draw_series([PathElement::new([(0.0, 0.0), (1.0, 1.0)], rgb(LIGHT.soft))])?;
-        }
-        for line in &self.lines {
-            let colour = rgb(LIGHT.series[line.colour % SERIES]);
-            if line.band.len() > 1 {
-                let low = line.band.iter().map(|[x, low, _]| (*x, *low));
-                let high = line.band.iter().rev().map(|[x, _, high]| (*x, *high));
-                let around: Vec<_> = low.chain(high).collect();
-                chart.draw_series([Polygon::new(around, colour.mix(0.15))])?;
-            }
-            let points: Vec<_> = line.finite().map(|[x, y]| (x, y)).collect();
-            let points = || points.iter().copied();
-            let stroke: ShapeStyle = colour.stroke_width(2);
-            match line.dashed {
-                true => chart.draw_series(DashedLineSeries::new(points(), 6, 4, stroke))?,
-                false => chart.draw_series(LineSeries::new(points(), stroke))?,
-            };
-            if line.dots || line.points.len() == 1 {
-                chart.draw_series(points().map(|point| Circle::new(point, 3, colour.filled())))?;
-            }
-        }
-        area.present()?;
-        Ok(())
-    }
 }
 
 impl Line {
@@ -156,10 +131,14 @@ impl Line {
     }
 }
 
-type DrawResult = Result<(), Box<dyn std::error::Error>>;
-
-fn rgb([red, green, blue]: Rgb) -> RGBColor {
-    RGBColor(red, green, blue)
+/// Round numbers on an axis, at most `count` steps of it.
+fn marks([low, high]: [f64; 2], count: f64) -> impl Iterator<Item = f64> {
+    let rough = (high - low) / count;
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = power * [1.0, 2.0, 5.0].into_iter().find(|it| it * power >= rough).unwrap_or(10.0);
+    let first = (low / step - 1e-6).ceil();
+    let marks = (0..20).map(move |i| (first + f64::from(i)) * step);
+    marks.take_while(move |mark| *mark <= high + 1e-6 * step)
 }
 
 /// Decimals needed to distinguish the marks of an axis.
@@ -182,22 +161,11 @@ fn short(value: f64, digits: usize) -> String {
     format!("{text}{name}")
 }
 
-fn safe(text: &str) -> String {
-    html! { (text) }.into_string().replace('"', "&quot;")
-}
-
-/// Style rules that map the colours of charts to the page's theme.
-pub(super) fn style() -> String {
-    let mut css = String::new();
-    let mut rule = |colour: Rgb, name: &str| {
-        let colour = hex(colour).to_uppercase();
-        css += &format!(
-            ".chart [fill=\"{colour}\"] {{ fill: var(--{name}); }}\n\
-             .chart [stroke=\"{colour}\"] {{ stroke: var(--{name}); }}\n"
-        );
-    };
-    rule(LIGHT.line, "line");
-    rule(LIGHT.soft, "soft");
-    LIGHT.series.iter().enumerate().for_each(|(i, colour)| rule(*colour, &format!("s{i}")));
-    css + ".chart text { font-family: inherit; }\n"
-}
+/// Style rules of charts.
+pub(super) const STYLE: &str = "
+svg.chart text { fill: var(--soft); font-size: 13px; }
+.chart path { fill: none; stroke: var(--c); } .chart circle { fill: var(--c); }
+.chart .axis { stroke: var(--line); } .chart .diagonal { stroke: var(--soft); }
+.chart .band { fill: var(--c); stroke: none; opacity: .15; }
+.chart .line { stroke-width: 2; } .chart .dashed { stroke-dasharray: 6 4; }
+";
