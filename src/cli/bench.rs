@@ -88,25 +88,21 @@ const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 pub fn run(args: Args) -> Result<()> {
     let usual = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
     let mut hidden = args.hidden;
-    let net = match &args.net {
-        Some(path) => {
-            let net = Config::read(path, &[])?.net.clone();
-            let net = net.with_context(|| format!("{} is no config of a net", path.display()))?;
-            if hidden.is_empty() {
-                hidden.push(net.hidden as u32);
-            }
-            Some(Net { start: None, base: None, tune_base: false, ..net })
-        }
-        None => None,
-    };
+    let net = args.net.as_ref().map(|path| {
+        let net = Config::read(path, &[])?.net.clone();
+        net.with_context(|| format!("{} is no config of a net", path.display()))
+    });
+    let net = net.transpose()?;
+    if hidden.is_empty() {
+        let usual = || vec![32, 128, 256, 512, 1024];
+        hidden = net.as_ref().map_or_else(usual, |net| vec![net.hidden as u32]);
+    }
+    let net = net.map(|net| Net { start: None, base: None, tune_base: false, ..net });
     let mut config = usual.with(|file| {
         file.data.files = args.data;
         (file.data.held_out, file.data.validation) = (0.0, Vec::new());
         file.net = net.or(file.net.take());
     })?;
-    if hidden.is_empty() {
-        hidden = vec![32, 128, 256, 512, 1024];
-    }
 
     let (device, fused) = args.place.open(Precision::F32)?;
     let precisions = match &args.precision[..] {
@@ -198,7 +194,7 @@ impl Figures<'_> {
             .nets
             .iter()
             .flat_map(|net| [Some(&net.step), net.kept.as_ref(), Some(&net.streamed)]);
-        let all = nets.flatten().chain(self.loading.figures().map(|(_, figure)| figure));
+        let all = nets.flatten().chain(self.loading.figures().map(|it| it.1));
         let spread = 100.0 * all.map(Figure::spread).fold(0.0, f64::max);
         let mut stages = Table::titled(&["<stage", "positions/s", "ns of a thread"]);
         for (stage, figure) in self.loading.figures() {
@@ -212,7 +208,6 @@ impl Figures<'_> {
     }
 }
 
-/// The speeds of each net, and the stages of those on a GPU.
 fn table_of_nets(nets: &[NetFigures]) -> String {
     let titles = ["N", "batch", "<operations", "step", "run, in memory", "run, streamed"];
     let mut speeds = Table::titled(&titles);
@@ -272,21 +267,16 @@ impl Bench<'_> {
         Ok(NetFigures { hidden, batch, compute: name, step, kept, streamed, stages })
     }
 
-    fn kind(&self) -> Result<Kind> {
-        Ok(Kind::Net(architecture(&self.config)?.clone()))
-    }
-
     fn model(&self, compute: Compute) -> Result<Model> {
-        let (weights, device) =
-            (initial(architecture(&self.config)?, self.config.seed), self.device);
-        Ok(Model::new(&self.kind()?, &weights, &device.clone().autodiff(), compute)?)
+        let net = architecture(&self.config)?;
+        let (weights, device) = (initial(net, self.config.seed), self.device.clone().autodiff());
+        Ok(Model::new(&Kind::Net(net.clone()), &weights, &device, compute)?)
     }
 
     fn wait(&self) -> Result<()> {
         self.device.sync().map_err(|error| anyhow!("the device failed: {error}"))
     }
 
-    /// Measures loss, gradients and optimiser.
     fn step(&self, compute: Compute) -> Result<Figure> {
         let (mut model, mut batches) = (Some(self.model(compute)?), self.batches.iter().cycle());
         let mut optimizer = self.config.optimizer.clone().build(compute);
@@ -311,7 +301,6 @@ impl Bench<'_> {
         repeat(self.lap, work)
     }
 
-    /// Measures training as `nnuance train` runs it.
     fn whole_run(&self, compute: Compute, plan: &Plan) -> Result<Figure> {
         let config = &self.config;
         let positions = plan.expected.unwrap_or(1);
@@ -338,7 +327,7 @@ impl Bench<'_> {
         };
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let job = Training {
-            kind: self.kind()?,
+            kind: Kind::Net(architecture(config)?.clone()),
             compute,
             device: self.device,
             settings: &settings,
@@ -349,7 +338,7 @@ impl Bench<'_> {
         };
         let weights = initial(architecture(config)?, config.seed);
         let start = Checkpoint { weights, ..Checkpoint::default() };
-        let laps = Laps::new(self.lap, rows);
+        let laps = Laps { start: Instant::now(), lap: self.lap, rows, marks: Mutex::default() };
         train::run(&job, start, stream, &laps)?;
         ensure!(!interrupts().load(Ordering::SeqCst), "interrupted");
         laps.figure().context("the run ended before its laps")
@@ -472,14 +461,12 @@ impl Loading {
         Ok(Self { read, shuffled, encoded })
     }
 
-    fn figures(&self) -> impl Iterator<Item = (&'static str, &Figure)> {
-        let Self { read, shuffled, encoded } = self;
+    fn figures(&self) -> [(&'static str, &Figure); 3] {
         [
-            ("read, filtered, split", read),
-            ("the same and shuffled", shuffled),
-            ("the same and encoded", encoded),
+            ("read, filtered, split", &self.read),
+            ("the same and shuffled", &self.shuffled),
+            ("the same and encoded", &self.encoded),
         ]
-        .into_iter()
     }
 }
 
@@ -568,10 +555,6 @@ struct Laps {
 }
 
 impl Laps {
-    fn new(lap: f64, rows: bool) -> Self {
-        Self { start: Instant::now(), lap, rows, marks: Mutex::default() }
-    }
-
     fn marks(&self) -> std::sync::MutexGuard<'_, Vec<(f64, u64)>> {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }

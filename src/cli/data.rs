@@ -8,7 +8,7 @@ pub mod select;
 mod shuffle;
 mod stats;
 
-pub use engine::{option, resumable};
+pub use engine::{engine, option, resumable, searcher};
 pub use io::Reading;
 
 use std::process::ExitCode;

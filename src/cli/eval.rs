@@ -40,7 +40,6 @@ pub struct Args {
     place: Place,
 }
 
-/// Positions that are evaluated at once.
 const AT_ONCE: usize = 1024;
 
 /// A FEN as it was written, and its position.

@@ -149,7 +149,6 @@ pub fn run(args: Args) -> Result<()> {
 const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];
 const HEADS: &[(&str, HeadFormat)] = &[("float", HeadFormat::Float), ("int8", HeadFormat::Int8)];
 
-/// Adds rows about the match of SCALE.
 fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
     let MatchedScale { factor, scale_before, scale_after, fitted: [old, new] } = matched;
     let half = factor.half_width().map_or(String::new(), |half| format!(" ± {half:.3}"));
@@ -158,7 +157,6 @@ fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
     table.row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
 }
 
-/// Adds rows about an exported net.
 fn add_written(table: &mut Table, written: &WrittenNet) {
     let WrittenNet { exported, kind, paths: [floats, net, manifest], measured, .. } = written;
     let (found, size) = (&exported.manifest, exported.net.to_bytes().len() as u64);

@@ -6,16 +6,15 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::data::{option, resumable};
+use super::data::{engine, option, resumable, searcher};
 use super::options::{Beginning, Place, Rules};
 use super::out;
 use super::terminal::Terminal;
-use crate::engine::{Clock, EngineSettings, JobPart, PlayerFactory, journal};
+use crate::engine::{Clock, JobPart, PlayerFactory, journal};
 use crate::model::Precision;
 use crate::progress::Progress as _;
 use crate::report::elo::{PlayerDifference, Sprt, ratings, table};
 use crate::report::wrap_all;
-use crate::run::SearchPlayer;
 use crate::run::arena::{MatchResult, MatchRules, Recorder, TimeControl, play};
 use crate::run::evaluator::shortened;
 use crate::run::played::{self, Match};
@@ -143,15 +142,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let place = args.place.open(Precision::F32)?;
     let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
-        let mebibytes = args.hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize);
-        let player = SearchPlayer::open(name, &place, &Terminal::default())?;
-        players.push(Box::new(player.with_tables(mebibytes)));
+        players.push(Box::new(searcher(name, &place, args.hash)?));
     }
-    let hash = args.hash.map(|size| ("Hash".to_string(), size.to_string()));
     for program in &args.engines {
-        let options = hash.iter().chain(&args.options).cloned().collect();
-        let arguments = args.arguments.clone();
-        let settings = EngineSettings { arguments, options, ..EngineSettings::new(program) };
+        let settings = engine(program, &args.arguments, &args.options, args.hash);
         players.push(Box::new(settings));
     }
     let all: Vec<String> = players.iter().map(|player| player.name()).collect();
@@ -196,7 +190,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(if stopped { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }
 
-/// Prints the results of a match.
 fn print(
     names: &[String],
     played: &MatchResult,

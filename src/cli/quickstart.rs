@@ -72,7 +72,6 @@ const STEPS: [(&str, &str); 9] = [
     ),
 ];
 
-/// The end of the story.
 const NEXT: &str = "
 pages  runs/quickstart/*/report.html
 nets   runs/quickstart/*/net.bin, terms.json

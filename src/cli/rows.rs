@@ -101,7 +101,6 @@ fn lists(inputs: &Inputs, position: &Position, words: bool) -> String {
     text
 }
 
-/// Describes each row in a line.
 fn described(set: &Set, rows: &[u32]) -> String {
     let line = |same: &[u32]| {
         let times = if same.len() > 1 { format!(", {} times", same.len()) } else { String::new() };

@@ -94,7 +94,6 @@ pub struct Terminal {
     work: Mutex<Vec<Work>>,
 }
 
-/// Work in progress.
 struct Work {
     bar: ProgressBar,
     /// Time of the last update.

@@ -76,17 +76,14 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// State of the search thread.
 struct Worker<'a> {
     searcher: Searcher,
     evaluation: Box<dyn Evaluate + Send + 'a>,
     scale: f64,
 }
 
-/// A job of the search thread.
 type Job<'a> = Box<dyn FnOnce(&mut Worker<'a>) + Send>;
 
-/// A session with an interface.
 struct Session<'a, 'w> {
     name: &'a str,
     worker: Sender<Job<'w>>,
@@ -103,7 +100,6 @@ struct Session<'a, 'w> {
 }
 
 impl Session<'_, '_> {
-    /// Runs commands until `quit` or the end of standard input.
     fn run(mut self) {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             match interface::read(&line, self.mode) {

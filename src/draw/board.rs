@@ -2,8 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::colour::{STEPS, class, css};
-
 /// Pixels of a square; everything scales with the page.
 const CELL: usize = 40;
 /// Below and left of the squares, for files and ranks.
@@ -16,9 +14,9 @@ pub fn heat(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> 
         None => html! { g.blank { rect x="0.5" y="0.5" width="39" height="39" {} } },
         Some(value) => {
             let share = if span > 0.0 { ((value - middle) / span).clamp(-1.0, 1.0) } else { 0.0 };
-            let step = (share * f64::from(STEPS)).round() as i32;
+            let (low, percent) = (share < 0.0, (10.0 * share.abs()).round() * 10.0);
             html! {
-                g class=(class(step)) {
+                g.low[low].high[!low].strong[percent > 60.0] style={ "--share: " (percent) "%" } {
                     rect width="40" height="40" {}
                     text x="20" y="24" text-anchor="middle" { (whole(value)) }
                 }
@@ -51,11 +49,14 @@ pub fn whole(value: f64) -> String {
     if text == "-0" { "0".to_string() } else { text }
 }
 
-/// Style rules of boards.
-pub(super) fn style() -> String {
-    format!(
-        ".squares text {{ font: 13px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }}\n\
-         {}.squares .edge {{ fill: var(--soft); }}\n",
-        css()
-    )
-}
+/// Style rules of boards. Mixtures along a line in Oklab look even (B. Ottosson, "A perceptual color
+/// space for image processing"). The ends of the scale are dark in the light theme, and light in the
+/// dark one.
+pub(super) const STYLE: &str = "
+.squares text { font: 12px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif;
+  fill: var(--ink); }
+.squares .edge { fill: var(--soft); } .squares .strong text { fill: var(--paper); }
+.blank rect { fill: none; stroke: var(--line); }
+.low rect { fill: color-mix(in oklab, var(--low) var(--share), var(--middle)); }
+.high rect { fill: color-mix(in oklab, var(--high) var(--share), var(--middle)); }
+";

@@ -2,9 +2,6 @@
 
 use std::fmt::Write;
 
-/// Steps of the diverging scale on either side of its middle.
-pub const STEPS: i32 = 10;
-
 /// Colours for the curves of one chart.
 pub const SERIES: usize = 6;
 
@@ -52,30 +49,6 @@ pub(super) const DARK: Theme = Theme {
         [150, 208, 245],
     ],
 };
-
-/// Style class of a step of the scale, `-STEPS..=STEPS`.
-pub fn class(step: i32) -> String {
-    if step < 0 { format!("n{}", -step) } else { format!("p{step}") }
-}
-
-/// Style rules of the diverging scale: mixtures along a line in Oklab look even (B. Ottosson, "A
-/// perceptual color space for image processing").
-pub fn css() -> String {
-    let mut css =
-        ".squares text { fill: var(--ink); }\n.blank rect { fill: none; stroke: var(--line); }\n"
-            .to_string();
-    for step in -STEPS..=STEPS {
-        let (class, share) = (class(step), 100 * step.abs() / STEPS);
-        let end = if step < 0 { "low" } else { "high" };
-        let mix = format!("color-mix(in oklab, var(--{end}) {share}%, var(--middle))");
-        let _ = writeln!(css, ".{class} rect {{ fill: {mix}; }}");
-        // The ends of the scale are dark in the light theme, and light in the dark one.
-        if share > 60 {
-            let _ = writeln!(css, ".{class} text {{ fill: var(--paper); }}");
-        }
-    }
-    css
-}
 
 /// The themes as variables of a page: `--paper`, `--ink`, `--soft`, `--line`, `--s0` and so on
 /// for curves, `--low`, `--middle` and `--high` for the scale.

@@ -78,7 +78,7 @@ img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: blo
 
 /// The whole page. The lead is between title and contents; a single section has no contents.
 pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
-    let style = format!("{}{STYLE}{}{}", variables(), chart::STYLE, super::board::style());
+    let style = format!("{}{STYLE}{}{}", variables(), chart::STYLE, super::board::STYLE);
     let markup = html! {
         (DOCTYPE)
         html lang="en" {

@@ -373,7 +373,6 @@ impl DisputedPosition {
         format!("{}\n  result {}, {one}, {other}\n", self.fen, self.result)
     }
 
-    /// The value of one of the evaluations.
     fn value(&self, i: usize) -> String {
         format!("{:.2} ({:+.0} cp)", self.expected[i], self.cp[i])
     }

@@ -23,16 +23,11 @@ const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 /// Standard errors from the middle of a 95 % interval to its ends.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Pairs of games between two players, from the first player's point of view.
+/// Numbers of pairs of games that scored 0, 0.5, 1, 1.5 and 2 from the first player's point of view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pairs(pub [u64; 5]);
 
 impl Pairs {
-    /// Creates pairs from the numbers of pairs that scored 0, 0.5, 1, 1.5 and 2.
-    pub fn new(counts: [u64; 5]) -> Self {
-        Self(counts)
-    }
-
     /// Adds a pair, the result of each game being 0, 0.5 or 1.
     pub fn add(&mut self, [first, second]: [f64; 2]) {
         self.0[(2.0 * (first + second)) as usize] += 1;

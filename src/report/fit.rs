@@ -88,7 +88,6 @@ pub(super) fn slopes(z: f64, target: f64) -> [f64; 2] {
     [2.0 * error * change, 2.0 * (change * change + error * second)]
 }
 
-/// Finds the place of a minimum between two places.
 fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));

@@ -66,7 +66,6 @@ impl<'a> FittedEvaluation<'a> {
         &self.folds[part(self.truth.groups[i])]
     }
 
-    /// The expected result of a position.
     fn predict(&self, i: usize) -> f64 {
         self.fold(i).predict(self.evaluation.cp(i))
     }

@@ -99,7 +99,6 @@ impl Run {
         facts.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
     }
 
-    /// The row with the lowest validation loss.
     fn best(&self) -> Option<&Row> {
         let known = self.rows.iter().filter_map(|row| Some((row.held_out_loss?, row)));
         known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| row)

@@ -65,7 +65,6 @@ impl Table {
         }
     }
 
-    /// The width of each column, in characters.
     fn widths(&self) -> Vec<usize> {
         let titles: Vec<usize> =
             self.columns.iter().map(|(title, _)| title.chars().count()).collect();
@@ -172,7 +171,6 @@ pub(super) fn legend<'a>(
     lines
 }
 
-/// Cuts a text to `width` characters.
 fn truncated(cell: &str, width: usize) -> String {
     if cell.chars().count() <= width {
         return cell.to_string();

@@ -64,7 +64,7 @@ pub struct Generation {
 
 impl Generation {
     fn pairs(&self) -> Pairs {
-        Pairs::new(self.against_best)
+        Pairs(self.against_best)
     }
 
     pub fn is_kept(&self) -> bool {

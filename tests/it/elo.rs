@@ -86,7 +86,7 @@ fn digits_of_fastchess() {
         ([63, 11, 126, 20, 71], "14.93 +/- 27.92"),
         ([22, 6, 42, 8, 22], "3.47 +/- 47.22"),
     ] {
-        let found = Pairs::new(counts).elo();
+        let found = Pairs(counts).elo();
         let (value, half) = (found.value.unwrap(), found.half_width().unwrap());
         assert_eq!(format!("{value:.2} +/- {half:.2}"), elo);
         assert!(found.contains_zero());
@@ -100,7 +100,7 @@ fn likelihood_ratios_of_fastchess() {
         ([223, 9_863, 21_279, 10_037, 246], 0.5, 2.5, -3.07),
         ([871, 26_175, 55_983, 26_678, 821], 0.0, 2.0, -4.98),
     ] {
-        let pairs = Pairs::new(counts);
+        let pairs = Pairs(counts);
         let found = Sprt::new(elo0, elo1).expect("a test").llr(&pairs);
         assert!((found / llr - 1.0).abs() < 0.01, "{counts:?}: {found}, not {llr}");
     }
@@ -110,10 +110,10 @@ fn likelihood_ratios_of_fastchess() {
 #[test]
 fn degrees_of_freedom_of_p() {
     // Scores 1/2, 3/4, 1: mean 3/4, standard error sqrt(1/16 / 3), t = sqrt(3).
-    let three = Pairs::new([0, 0, 1, 1, 1]).p().unwrap();
+    let three = Pairs([0, 0, 1, 1, 1]).p().unwrap();
     assert!((three - (1.0 - (3.0_f64 / 5.0).sqrt())).abs() < 1e-12, "{three}");
     // Scores 1/2, 1: mean 3/4, standard error 1/4, t = 1.
-    let two = Pairs::new([0, 0, 1, 0, 1]).p().unwrap();
+    let two = Pairs([0, 0, 1, 0, 1]).p().unwrap();
     assert!((two - 0.5).abs() < 1e-12, "{two}");
 }
 
@@ -125,7 +125,7 @@ fn every_match_has_numbers() {
     for code in 0..4_u64.pow(5) {
         let counts: [u64; 5] =
             std::array::from_fn(|i| [0, 1, 2, 300][(code >> (2 * i)) as usize % 4]);
-        let pairs = Pairs::new(counts);
+        let pairs = Pairs(counts);
         let (elo, reversed) = (pairs.elo(), pairs.reversed().elo());
         let finite = |number: Option<f64>| number.is_none_or(f64::is_finite);
         assert!([elo.value, elo.low, elo.high].into_iter().all(finite), "{counts:?}");
@@ -145,7 +145,7 @@ fn every_match_has_numbers() {
 fn equal_pairs_have_bounds() {
     assert_eq!(Pairs::default().elo(), Elo::UNKNOWN);
     // All won: of pairs that did not win, the share is below 1 - 0.025^(1 / 30) = 11.6 %.
-    let won = Pairs::new([0, 0, 0, 0, 30]);
+    let won = Pairs([0, 0, 0, 0, 30]);
     let elo = won.elo();
     assert_eq!((elo.value, elo.high), (None, None));
     assert!((expected(elo.low.unwrap()) - 0.025_f64.powf(1.0 / 30.0)).abs() < 1e-12);
@@ -155,15 +155,15 @@ fn equal_pairs_have_bounds() {
     for (count, place) in (1..40).flat_map(|count| [0, 1, 3, 4].map(|place| (count, place))) {
         let mut counts = [0; 5];
         counts[place] = count;
-        let pairs = Pairs::new(counts);
+        let pairs = Pairs(counts);
         assert_eq!(pairs.elo().contains_zero(), pairs.p().unwrap() >= 0.05, "{counts:?}");
     }
     let mut pairs = Pairs::default();
     for results in [[1.0, 0.0], [0.5, 0.5], [1.0, 0.5], [0.0, 0.5], [1.0, 1.0]] {
         pairs.add(results);
     }
-    assert_eq!(pairs, Pairs::new([0, 1, 2, 1, 1]));
-    assert_eq!(pairs.reversed(), Pairs::new([1, 1, 2, 1, 0]));
+    assert_eq!(pairs, Pairs([0, 1, 2, 1, 1]));
+    assert_eq!(pairs.reversed(), Pairs([1, 1, 2, 1, 0]));
 }
 
 /// How often a test accepts H1, and the pairs it took.
@@ -291,7 +291,7 @@ fn false_winners_among_equal_players() {
 
 #[test]
 fn two_players_are_a_match() {
-    let pairs = Pairs::new([36, 8, 85, 13, 88]);
+    let pairs = Pairs([36, 8, 85, 13, 88]);
     let meetings = [PairedGames { players: [1, 0], pairs }];
     let both = ratings(&names(2), &meetings, Some(0));
     let (elo, found) = (pairs.elo(), both.players[0].elo);
@@ -301,14 +301,14 @@ fn two_players_are_a_match() {
     let own = PlayerDifference::of_match(["b", "a"], &pairs);
     assert_eq!(own, PlayerDifference::of_match(["a", "b"], &pairs.reversed()));
     assert!(own.decided && own.stronger == "b" && both.verdicts[0].decided);
-    let few = PlayerDifference::of_match(["a", "b"], &Pairs::new([0, 0, 0, 0, FEW_PAIRS - 1]));
+    let few = PlayerDifference::of_match(["a", "b"], &Pairs([0, 0, 0, 0, FEW_PAIRS - 1]));
     assert!(!few.decided && few.stronger == "a");
 }
 
 #[test]
 fn ratings_need_points_both_ways() {
-    let even = Pairs::new([10, 5, 10, 5, 12]);
-    let lost = Pairs::new([40, 0, 0, 0, 0]);
+    let even = Pairs([10, 5, 10, 5, 12]);
+    let lost = Pairs([40, 0, 0, 0, 0]);
     let meet = |players, pairs| PairedGames { players, pairs };
     // Weak player d, strong e, and f without games.
     let meetings = [
@@ -338,7 +338,7 @@ fn ratings_need_points_both_ways() {
 /// mean alone, `H = 3 n / 4` and `M = 3 n w`, where `w` is the variance around the expected half.
 #[test]
 fn intransitive_results_widen_the_intervals() {
-    let won = Pairs::new([5, 5, 20, 30, 40]);
+    let won = Pairs([5, 5, 20, 30, 40]);
     let circle = [[0, 1], [1, 2], [2, 0]].map(|players| PairedGames { players, pairs: won });
     let found = ratings(&names(3), &circle, Some(0));
     // Pairs score 0.7375 on average, with a variance of 0.0742.
@@ -355,8 +355,8 @@ fn intransitive_results_widen_the_intervals() {
     }
     assert!(found.verdicts.iter().all(|it| !it.decided));
     // a is ahead by its games with c, not by those with b.
-    let far = Pairs::new([0, 0, 5, 100, 400]);
-    let near = Pairs::new([30, 50, 60, 40, 20]);
+    let far = Pairs([0, 0, 5, 100, 400]);
+    let near = Pairs([30, 50, 60, 40, 20]);
     let meetings = [([0, 1], near), ([1, 2], won), ([0, 2], far)];
     let meetings = meetings.map(|(players, pairs)| PairedGames { players, pairs });
     let found = ratings(&names(3), &meetings, None);

@@ -56,7 +56,7 @@ fn rounds_pair_games_in_any_order() {
         if played.names[0] == "b" {
             meetings[0].pairs = meetings[0].pairs.reversed();
         }
-        assert_eq!(meetings[0].pairs, Pairs::new([0, 2, 0, 0, 1]), "{text}");
+        assert_eq!(meetings[0].pairs, Pairs([0, 2, 0, 0, 1]), "{text}");
         assert!(notes.is_empty(), "{notes:?}");
     }
 }
@@ -78,7 +78,7 @@ fn consecutive_games_pair_without_rounds() {
         one(ba, "1-0", "6", START),
     ];
     let found = read(&text.concat()).unwrap();
-    assert_eq!(found.played.meetings[0].pairs, Pairs::new([0, 0, 0, 1, 0]));
+    assert_eq!(found.played.meetings[0].pairs, Pairs([0, 0, 0, 1, 0]));
     let note = &found.notes[0];
     assert!(note.contains("4 games"), "{note}");
 }

@@ -55,20 +55,16 @@ struct ExaminedFile {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let mut others = (!args.against.is_empty()).then(Keys::default);
+    let mut keys = Keys::default();
     for path in &args.against {
-        if let Some(keys) = &mut others {
-            let mut source = args.reading.open(path, u64::MAX)?;
-            let (_, ended) = read(&mut source, None, "other set", |it| keys.add(it))?;
-            ended.map_or(Ok(()), |ended| Err(anyhow!(ended)))?;
-        }
+        let mut source = args.reading.open(path, u64::MAX)?;
+        let (_, ended) = read(&mut source, None, "other set", |it| keys.add(it))?;
+        ended.map_or(Ok(()), |ended| Err(anyhow!(ended)))?;
     }
-    let files = args.files.iter().map(|path| examine(path, &args, others.as_ref()));
+    let others = (!args.against.is_empty()).then_some(&keys);
+    let files = args.files.iter().map(|path| examine(path, &args, others));
     let files: Vec<ExaminedFile> = files.collect::<Result<_>>()?;
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&files)?)?,
-        false => files.iter().try_for_each(|file| out::line(text(file)))?,
-    }
+    out::result(args.json, &files, files.iter().map(text).collect::<Vec<_>>().join("\n"))?;
     Ok(if files.iter().all(|file| file.fit) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

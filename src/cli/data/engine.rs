@@ -14,7 +14,7 @@ use crate::digits::grouped;
 use crate::engine::{
     EngineError, EngineSettings, JobReport, JournalError, Limit, ParallelPlayers, PlayerFactory,
 };
-use crate::model::Precision;
+use crate::model::{Compute, Device, Precision};
 use crate::output;
 use crate::progress::Progress;
 use crate::run::{DeviceOptions, SearchPlayer};
@@ -98,10 +98,8 @@ impl Engines {
 
     fn entrant(&self) -> Result<Arc<dyn PlayerFactory>> {
         if let Some(name) = &self.with {
-            let mebibytes = self.hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize);
             let place = DeviceOptions::default().open(Precision::F32)?;
-            let player = SearchPlayer::open(name, &place, &Terminal::default())?;
-            return Ok(Arc::new(player.with_tables(mebibytes)));
+            return Ok(Arc::new(searcher(name, &place, self.hash)?));
         }
         let program = match &self.engine {
             Some(program) => program.clone(),
@@ -110,14 +108,31 @@ impl Engines {
                  engine with --engine PATH, or an evaluation with --with",
             )?,
         };
-        let hash = self.hash.map(|size| ("Hash".to_string(), size.to_string()));
-        Ok(Arc::new(EngineSettings {
-            arguments: self.arguments.clone(),
-            options: hash.into_iter().chain(self.options.iter().cloned()).collect(),
-            patience_ms: self.patience * 1000,
-            ..EngineSettings::new(program)
-        }))
+        let settings = engine(&program, &self.arguments, &self.options, self.hash);
+        Ok(Arc::new(EngineSettings { patience_ms: self.patience * 1000, ..settings }))
     }
+}
+
+/// A player by the search of nnuance; `hash` is the size of its table in MB.
+pub fn searcher(
+    evaluation: &str,
+    place: &(Device, Compute),
+    hash: Option<u32>,
+) -> Result<SearchPlayer> {
+    let player = SearchPlayer::open(evaluation, place, &Terminal::default())?;
+    Ok(player.with_tables(hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize)))
+}
+
+/// A UCI program with arguments and options.
+pub fn engine(
+    program: &Path,
+    arguments: &[String],
+    options: &[(String, String)],
+    hash: Option<u32>,
+) -> EngineSettings {
+    let hash = hash.map(|size| ("Hash".to_string(), size.to_string()));
+    let options = hash.into_iter().chain(options.iter().cloned()).collect();
+    EngineSettings { arguments: arguments.to_vec(), options, ..EngineSettings::new(program) }
 }
 
 /// Path of Stockfish: where a shell finds it, or Debian's folder, which may not be on PATH.

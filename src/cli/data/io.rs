@@ -76,11 +76,6 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses a number of positions or games, 1 or more.
-pub fn count(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "expected 1 or more".to_string())
-}
-
 impl Reading {
     /// Opens a file that may contain up to `bad_records` bad records.
     pub fn open(&self, path: &Path, bad_records: u64) -> Result<Source> {
@@ -191,7 +186,6 @@ impl Files {
     }
 }
 
-/// Prints which facts of a format another format lacks.
 fn print_losses(from: &Format, to: &Format) {
     let lost = data::lost_facts(from, to);
     if !lost.is_empty() {

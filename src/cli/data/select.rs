@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 
-use super::io::{Files, OutputFile, count, share};
+use super::io::{Files, OutputFile, share};
 use crate::data::{self, extract::Extract};
 use crate::format::Presence;
 use crate::loader::{CustomFilter, Filter, RejectCounts, Split};
@@ -65,7 +65,7 @@ pub struct FilterArgs {
     #[command(flatten)]
     files: Files,
     /// Positions of each game at most, spread over it [default: all]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     per_game: Option<u64>,
     /// Seed of --per-game
     #[arg(long, value_name = "N", default_value = "1")]

@@ -36,7 +36,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Width of the longest bar.
 const BAR: f64 = 30.0;
 
 /// The amounts, and the shares of kinds of positions.
