@@ -113,8 +113,7 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
 }
 
 fn parse(text: &str) -> Result<GivenPosition> {
-use crate::format::lines::{LONGEST, Text};
-use crate::format::{fen_of_line, unpack};
+    let fen = fen_of_line(text);
     let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
     Ok((fen, position))
 }

@@ -228,7 +228,10 @@ impl Progress for Terminal {
         self.shown(|work| {
             work.validation = row.held_out_loss;
             if !std::mem::replace(&mut work.has_rows, true) {
-                eprintln!("{}", columns.each_ref().map(|(it, width, _)| format!("{it:>width$}")).join(" "));
+                eprintln!(
+                    "{}",
+                    columns.each_ref().map(|(it, width, _)| format!("{it:>width$}")).join(" ")
+                );
             }
             eprintln!("{}", columns.map(|(_, width, it)| format!("{it:>width$}")).join(" "));
         });

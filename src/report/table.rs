@@ -98,7 +98,8 @@ impl fmt::Display for Table {
         let last = titles.len() - 1;
         for row in header.into_iter().chain(&self.rows) {
             let mut line = String::new();
-            for ((cell, &width), (_, is_left)) in row.iter().zip(&widths).zip(&self.columns).take(last)
+            for ((cell, &width), (_, is_left)) in
+                row.iter().zip(&widths).zip(&self.columns).take(last)
             {
                 line += &match is_left {
                     true => format!("{:<width$}{GAP}", truncated(cell, width)),

@@ -7,9 +7,7 @@ use nnuance::report::deep::{Calibration, Quantising, quantising};
 use nnuance::report::estimate::Groups;
 use nnuance::report::fit::{fit, near};
 use nnuance::report::html::{self, Run};
-use nnuance::report::{
-    DeepComparison, PositionFacts, Predictions, compare, deep, part,
-};
+use nnuance::report::{DeepComparison, PositionFacts, Predictions, compare, deep, part};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
