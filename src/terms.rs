@@ -160,10 +160,10 @@ impl EngineTerms {
             let added = own.add(line, &mut names);
             added.map_err(|reason| failed(format!("line {}: {reason}", number + 1)))?;
         }
-        match own.list.is_empty() {
-            true => Err(failed(format!("it has no terms; expected lines {LINE}"))),
-            false => Ok(own),
+        if own.list.is_empty() {
+            return Err(failed(format!("it has no terms; expected lines {LINE}")));
         }
+        Ok(own)
     }
 
     fn add(&mut self, line: &str, names: &mut HashSet<String>) -> Result<(), String> {

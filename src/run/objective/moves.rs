@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use shakmaty::{Chess, Move};
+use shakmaty::Chess;
 
 use super::Searcher;
 use crate::batch::Choices;
@@ -47,10 +47,8 @@ impl Prepare for Moves {
         let mut evaluation = self.searcher.evaluation();
         let mut quiescence = Quiescence::new(self.searcher.scale);
         let rows = |sample: &Sample| {
-            let mut rows = Vec::new();
-            let root = self.find(sample, &mut quiescence, &mut *evaluation, &mut rows);
-            rows.push(root.unwrap_or((sample.position, 0.0)));
-            rows
+            let found = self.find(sample, &mut quiescence, &mut *evaluation);
+            found.unwrap_or_else(|| vec![(sample.position, 0.0)])
         };
         samples.iter().map(rows).collect()
     }
@@ -61,18 +59,18 @@ impl Prepare for Moves {
 }
 
 impl Moves {
-    /// The quiet end of a position, none if it has no evaluation; before it in `rows` those after
-    /// its moves, the one that was played first, if they teach something.
+    /// The quiet ends after a position's moves, the one that was played first, if they teach
+    /// something, and last its own; none if it has no evaluation.
     fn find(
         &self,
         sample: &Sample,
         quiescence: &mut Quiescence,
         evaluation: &mut dyn Evaluate,
-        rows: &mut Vec<(Position, f64)>,
-    ) -> Option<(Position, f64)> {
+    ) -> Option<Vec<(Position, f64)>> {
         let chess = sample.position.to_chess().ok()?;
         let root = quiescence.end(&chess, evaluation).filter(|root| !root.is_decided)?;
         let row = |end: &QuietEnd| (end.position, self.searcher.value(end));
+        let mut rows = Vec::new();
         let played = sample.played.filter(|_| sample.result == 1.0);
         let played = played.and_then(|played| played.legal_move(&chess));
         if let Some((played, mut moves)) = played.zip(quiescence.moves(&chess, evaluation)) {
@@ -81,11 +79,11 @@ impl Moves {
             let is_near =
                 |end: &QuietEnd| self.force.is_none() || (end.score - root.score).abs() <= BOUND;
             moves.retain(|(_, end)| !end.is_decided && is_near(end));
-            let first: Option<Move> = moves.first().map(|(first, _)| *first);
-            if first == Some(played) && moves.len() > 1 {
+            if moves.len() > 1 && moves[0].0 == played {
                 rows.extend(moves.iter().map(|(_, end)| row(end)));
             }
         }
-        Some(row(&root))
+        rows.push(row(&root));
+        Some(rows)
     }
 }

@@ -19,6 +19,8 @@ pub fn grow(
     seed: u64,
 ) -> Result<Weights> {
     let (kings, buckets) = (kings(net, wanted)?, buckets(net, wanted)?);
+    // Rows of king buckets come from the bucket that contained them.
+    let of_pieces = |row: usize| kings[row / PIECES] * PIECES + row % PIECES;
     let names = |net: &Architecture| -> Vec<String> {
         net.inputs.sets().iter().map(|set| set.name().into()).collect()
     };
@@ -48,22 +50,16 @@ pub fn grow(
         let to = &mut grown.0.get_mut(&name).expect("it has the same layers").values;
         match part {
             ArrayKind::Rows(set) => {
-                // Rows of king buckets come from the bucket that contained them.
                 let is_pieces = net.inputs.sets()[set].kings().is_some();
                 for (row, to) in to.chunks_exact_mut(wanted.hidden).enumerate() {
-                    let old = match is_pieces {
-                        true => kings[row / PIECES] * PIECES + row % PIECES,
-                        false => row,
-                    };
+                    let old = if is_pieces { of_pieces(row) } else { row };
                     let from = &from[old * net.hidden..][..net.hidden];
                     columns.iter().zip(from).for_each(|(column, it)| to[*column] = *it);
                 }
             }
             ArrayKind::Psqt(_) => {
-                let rows = to.chunks_exact_mut(wanted.buckets).enumerate();
-                for (row, to) in rows {
-                    let row = kings[row / PIECES] * PIECES + row % PIECES;
-                    let from = &from[row * net.buckets..][..net.buckets];
+                for (row, to) in to.chunks_exact_mut(wanted.buckets).enumerate() {
+                    let from = &from[of_pieces(row) * net.buckets..][..net.buckets];
                     to.iter_mut().zip(&buckets).for_each(|(to, old)| *to = from[*old]);
                 }
             }
