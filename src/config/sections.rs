@@ -169,7 +169,6 @@ pub struct Terms {
 pub struct Traces {
     /// File with the names, kinds and start weights of the terms.
     pub list: PathBuf,
-    /// As in [`Terms`], like `tune` and `rare`.
     #[serde(rename = "use")]
     pub used: Option<Vec<String>>,
     pub tune: Option<Vec<String>>,
@@ -242,9 +241,7 @@ pub struct Schedule {
     pub batch: Option<BatchSize>,
     pub batches_per_superbatch: u64,
     pub learning_rate: Option<Stages>,
-    /// Number of validations in the run.
     pub validations: u64,
-    /// Number of checkpoints in the run.
     pub checkpoints: u64,
     /// Distance between checkpoints that are never deleted.
     pub keep_every: Option<Length>,
@@ -255,7 +252,6 @@ pub struct Schedule {
     pub extended: Vec<EarlierLength>,
 }
 
-/// Positions per step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(expecting = "expected a number of positions, or \"all\"")]
 pub enum BatchSize {

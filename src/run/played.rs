@@ -35,12 +35,8 @@ pub struct Player {
     pub digest: Option<String>,
 }
 
-/// Players and score sheet of a game.
-struct Game {
-    /// White and Black, by place.
-    players: [usize; 2],
-    sheet: Scoresheet,
-}
+/// White and Black of a game, by place, and its score sheet.
+type Game = ([usize; 2], Scoresheet);
 
 /// Reads PGN files, each a match; players with equal names and digests are the same.
 pub fn read(files: &[PathBuf]) -> Result<Match> {
@@ -50,15 +46,15 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
     for file in files {
         let games = games(file, &mut players)?;
         let mut places: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
-        for (place, Game { players: [white, black], .. }) in games.iter().enumerate() {
+        for (place, ([white, black], _)) in games.iter().enumerate() {
             places.entry([*white.min(black), *white.max(black)]).or_default().push(place);
         }
-        paces.extend(games.iter().map(|game| game.sheet.tag("Nodes").map(str::to_string)));
+        paces.extend(games.iter().map(|(_, sheet)| sheet.tag("Nodes").map(str::to_string)));
         let mut paired = 0;
         for (two, places) in places {
             for [one, other] in pairs(&games, &places) {
                 let result = |place: usize| {
-                    let Game { players: [white, _], sheet } = &games[place];
+                    let ([white, _], sheet) = &games[place];
                     let white_result = sheet.white_result.expect("pairs have results");
                     if *white == two[0] { white_result } else { 1.0 - white_result }
                 };
@@ -142,11 +138,11 @@ fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
             };
             let digest = sheet.tag(digest).map(str::to_string);
             let player = Player { name: name.to_string(), digest };
-            let place = players.iter().position(|it| *it == player);
-            Ok(place.unwrap_or_else(|| {
+            let place = players.iter().position(|it| *it == player).unwrap_or(players.len());
+            if place == players.len() {
                 players.push(player);
-                players.len() - 1
-            }))
+            }
+            Ok(place)
         };
         let both = [of("White", DIGESTS[0])?, of("Black", DIGESTS[1])?];
         ensure!(
@@ -155,7 +151,7 @@ fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
             sheet.line,
             players[both[0]].name
         );
-        games.push(Game { players: both, sheet });
+        games.push((both, sheet));
     }
     Ok(games)
 }
@@ -163,15 +159,15 @@ fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
 /// Pairs among the games of two players: those of one round, or else consecutive ones.
 fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
     let is_pair = |[one, other]: [usize; 2]| {
-        let (one, other) = (&games[one], &games[other]);
-        let ended = [one, other].iter().all(|game| game.sheet.white_result.is_some());
-        ended && one.players[0] == other.players[1] && one.sheet.start == other.sheet.start
+        let [([white, _], one), ([_, black], other)] = [&games[one], &games[other]];
+        let have_ended = one.white_result.is_some() && other.white_result.is_some();
+        have_ended && white == black && one.start == other.start
     };
     let mut waiting: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut pairs = Vec::new();
     for place in places {
         // "12.1" and "12.2", or "12" twice.
-        let Some(round) = games[*place].sheet.tag("Round") else { continue };
+        let Some(round) = games[*place].1.tag("Round") else { continue };
         let round = round.split_once('.').map_or(round, |(round, _)| round);
         let waiting = waiting.entry(round).or_default();
         match waiting.iter().position(|other| is_pair([*other, *place])) {

@@ -38,8 +38,6 @@ struct Positions {
     /// Reason why their results name no winner.
     doubt: Option<String>,
     files: Vec<PathBuf>,
-    /// Number of them that explain nets by handcrafted terms.
-    explained: usize,
     /// For held-out positions of a run: whether its checkpoint was chosen on them, too.
     chosen_on: Option<bool>,
 }
@@ -55,8 +53,7 @@ pub fn compare(
     let evaluators = open(runs, with, place, listener)?;
     let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
     let (samples, doubt) = measure::read(&plan, listener)?;
-    let (files, explained, chosen_on) = (plan.files, 50_000, None);
-    let positions = Positions { samples, doubt, files, explained, chosen_on };
+    let positions = Positions { samples, doubt, files: plan.files, chosen_on: None };
     compare_on(runs, evaluators, positions, place, listener)
 }
 
@@ -64,7 +61,7 @@ pub fn compare(
 fn compare_on(
     runs: &[ShownRun],
     mut evaluators: Vec<Evaluator>,
-    Positions { samples, doubt, files, explained, chosen_on }: Positions,
+    Positions { samples, doubt, files, chosen_on }: Positions,
     place: &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<String> {
@@ -75,6 +72,8 @@ fn compare_on(
     {
         evaluators.push(Evaluator::open("score", place, listener)?);
     }
+    // Positions that explain nets by handcrafted terms; at the end of a run for about a second.
+    let explained = if chosen_on.is_some() { 10_000 } else { 50_000 };
     let mut selection = select_positions(&evaluators, samples, false, false)?;
     if let Some(chosen_on) = chosen_on {
         // The sketch of large data may lack these games.
@@ -146,14 +145,8 @@ pub fn of_ended(
             let others = validation.iter().filter(|it| TestShare::DEFAULT.takes(it.group()));
             let chosen_on = test.is_empty();
             let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
-            let positions = Positions {
-                samples,
-                doubt: None,
-                files: Vec::new(),
-                // Takes about a second.
-                explained: 10_000,
-                chosen_on: Some(chosen_on),
-            };
+            let (files, chosen_on) = (Vec::new(), Some(chosen_on));
+            let positions = Positions { samples, doubt: None, files, chosen_on };
             compare_on(&runs, open(&runs, &[], place, listener)?, positions, place, listener)
         }
     };
