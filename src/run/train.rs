@@ -4,14 +4,13 @@ mod data;
 mod finish;
 pub mod grow;
 mod join;
-mod length;
 mod resume;
 mod start;
 mod summary;
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 
 use super::device::DeviceOptions;
 use super::folder::{self, RunFolder};
@@ -24,7 +23,8 @@ use crate::progress::Progress;
 use crate::report::wrap;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
-use crate::train::{self, End, Settings, Training};
+use crate::train::schedule::{Span, Stages};
+use crate::train::{self, End, KeepRule, Settings, Training};
 use crate::weights::Weights;
 use data::Data;
 pub use finish::{FinishedRun, NothingLearnt, RunResult};
@@ -79,7 +79,42 @@ pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Re
 pub fn check(config: &Config, positions: u64, context: &RunContext) -> Result<Settings> {
     let place = context.device.open_for(config)?;
     start::recipe(config.clone(), &place, context.listener)?;
-    length::settings(config, positions)
+    settings(config, positions)
+}
+
+/// Steps, rates and intervals of a config, for `positions` positions to train on.
+fn settings(config: &Config, positions: u64) -> Result<Settings> {
+    let direct = config.optimizer.name.is_direct();
+    let of = |span: &Span| -> Result<Settings> {
+        let wrong = |key: &'static str| move |reason| Error::msg(format!("`{key}`: {reason}"));
+        let over = |key, stages: &Stages| stages.over(span).map_err(wrong(key));
+        let learning_rate = over("schedule.learning_rate", &config.learning_rate)?;
+        let wdl = over("target.wdl", &config.target.wdl)?;
+        let (low, high) = wdl.range();
+        if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
+            let reason = format!("lies between 0 and 1, and would go from {low} to {high}");
+            return Err(wrong("target.wdl")(reason));
+        }
+        let keep = config.schedule.keep_every.map(|every| KeepRule::new(every, span));
+        let every = |times: u64| span.steps.div_ceil(times).max(1);
+        Ok(Settings {
+            steps: span.steps,
+            learning_rate,
+            wdl,
+            source_targets: config.source_targets(),
+            loss: config.loss,
+            optimizer: config.optimizer.clone(),
+            // A direct method takes few steps.
+            validate_every: if direct { 1 } else { every(config.schedule.validations) },
+            checkpoint_every: if direct { 1 } else { every(config.schedule.checkpoints) },
+            patience: config.schedule.patience,
+            keep: keep.transpose().map_err(wrong("schedule.keep_every"))?,
+            earlier: Vec::new(),
+        })
+    };
+    let earlier = config.earlier_spans(positions);
+    let earlier = earlier.iter().map(|(span, until)| Ok((*until, of(span)?)));
+    Ok(Settings { earlier: earlier.collect::<Result<_>>()?, ..of(&config.span(positions))? })
 }
 
 struct Run<'a> {
@@ -137,7 +172,7 @@ impl<'a> Run<'a> {
     }
 
     fn settings(&self) -> Result<Settings> {
-        length::settings(&self.recipe.config, self.data.scan.train)
+        settings(&self.recipe.config, self.data.scan.train)
     }
 
     /// Trains from a checkpoint to the end; returns the result, or none if it was interrupted.
