@@ -21,7 +21,7 @@ pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
 pub use touched::RowSet;
 
 use crate::architecture::Architecture;
-use crate::place::Place;
+use crate::place::ResumePoint;
 use crate::sums::Sums;
 
 /// One of several processes that share each batch.
@@ -419,7 +419,7 @@ pub struct Batch {
     /// without.
     pub scores: Arc<[f32]>,
     /// Place behind the batch in a stream of data.
-    pub place: Option<Place>,
+    pub place: Option<ResumePoint>,
 }
 
 impl Batch {

@@ -1,4 +1,4 @@
-//! Place in a stream of data, behind which a run resumes, and the facts found up to there.
+//! Point of a stream of data behind which a run resumes, and the facts found up to there.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::digits::grouped;
 use crate::sketch::Sketch;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct ResumePoint {
     /// From 0.
     pub pass: u64,
     /// The bin of the pass, and the number of its positions that were trained on.

@@ -22,7 +22,7 @@ use crate::log::{Row, TrainStep};
 use crate::model::{
     Adapter, Aim, Compute, Device, Kind, LossGradients, Model, Precision, Stage, initial, is_gpu,
 };
-use crate::place::Place as DataPlace;
+use crate::place::ResumePoint;
 use crate::progress::Progress;
 use crate::report::Table;
 use crate::run::recipe;
@@ -443,9 +443,9 @@ impl Loading {
     fn measure(plan: &Plan, encoder: Encoder, lap: f64) -> Result<Self> {
         // The first pass also fills the memory, which must not count.
         let shared = Arc::new(Plan { window: WINDOW, ..plan.clone() });
-        let mut passes = Passes::new(&shared, &DataPlace::default())?;
+        let mut passes = Passes::new(&shared, &ResumePoint::default())?;
         let read = repeat(lap, || Ok(passes.skim()?))?;
-        let mut passes = Passes::new(&shared, &DataPlace::default())?;
+        let mut passes = Passes::new(&shared, &ResumePoint::default())?;
         let mut passed = 0;
         while passed < 2 * WINDOW {
             passed += passes.bin()?.0.len();

@@ -9,7 +9,7 @@ use std::io::Read;
 
 use super::Presence::{Always, Sometimes};
 use super::{
-    BadRecord, Facts, Fault, Format, Input, Place, Reader, RecordStarts, View, Writer, fill,
+    BadRecord, Facts, Fault, Format, Input, RecordPlace, Reader, RecordStarts, View, Writer, fill,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -100,8 +100,8 @@ impl BinpackReader {
         Err(Fault::CutOff(BadRecord { place: self.place(String::new()), reason }))
     }
 
-    fn place(&self, rest: String) -> Place {
-        Place::Byte("chunk", self.from, rest)
+    fn place(&self, rest: String) -> RecordPlace {
+        RecordPlace::Byte("chunk", self.from, rest)
     }
 
     fn chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {

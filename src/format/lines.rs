@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, Read as _};
 
-use super::{BadRecord, Fault, Input, Place, Reader, RecordStarts};
+use super::{BadRecord, Fault, Input, RecordPlace, Reader, RecordStarts};
 use crate::sample::Sample;
 
 /// A line begins behind the end of another one.
@@ -52,7 +52,7 @@ impl Text {
 
     /// Creates a bad record of the current line.
     pub fn bad(&self, reason: String) -> BadRecord {
-        BadRecord { place: Place::Line(self.number), reason }
+        BadRecord { place: RecordPlace::Line(self.number), reason }
     }
 }
 

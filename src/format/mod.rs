@@ -196,13 +196,13 @@ pub trait Writer: Send {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRecord {
-    pub place: Place,
+    pub place: RecordPlace,
     pub reason: String,
 }
 
 /// Place of a record in a reader's input. Lines and records count from 1, bytes from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum RecordPlace {
     Line(u64),
     Record(u64),
     /// A game or chunk, where it begins, and further words.
@@ -211,13 +211,13 @@ pub enum Place {
     Words(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RecordPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(line) => write!(f, "line {line}"),
-            Place::Record(record) => write!(f, "record {record}"),
-            Place::Byte(what, byte, rest) => write!(f, "{what} at byte {byte}{rest}"),
-            Place::Words(words) => f.write_str(words),
+            RecordPlace::Line(line) => write!(f, "line {line}"),
+            RecordPlace::Record(record) => write!(f, "record {record}"),
+            RecordPlace::Byte(what, byte, rest) => write!(f, "{what} at byte {byte}{rest}"),
+            RecordPlace::Words(words) => f.write_str(words),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, ErrorKind};
 
-use super::{BLOCK, BadRecord, Fault, Input, Place, Reader, RecordStarts, fill};
+use super::{BLOCK, BadRecord, Fault, Input, RecordPlace, Reader, RecordStarts, fill};
 use crate::sample::Sample;
 
 pub const LENGTH: usize = 32;
@@ -22,7 +22,7 @@ impl<D: Fn(&[u8; LENGTH]) -> Result<Sample, String>> Records<D> {
     }
 
     fn bad(&self, reason: String) -> BadRecord {
-        BadRecord { place: Place::Record(self.records), reason }
+        BadRecord { place: RecordPlace::Record(self.records), reason }
     }
 
     /// Reads a record across the border of two slices of the input; false at the end.

@@ -8,7 +8,7 @@ use shakmaty::Color;
 
 use super::record::LENGTH;
 use super::{
-    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, Place, Reader, UnreadComments, View, all,
+    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, RecordPlace, Reader, UnreadComments, View, all,
     fields, names, unpack,
 };
 use crate::point_of_view::PointOfView;
@@ -221,11 +221,11 @@ impl Source {
 }
 
 /// Converts a place in a block to one in the file.
-fn in_file(place: Place, path: &Path, from: u64) -> Place {
+fn in_file(place: RecordPlace, path: &Path, from: u64) -> RecordPlace {
     match place {
-        Place::Line(line) if from > 0 => Place::Line(line + lines_before(path, from).unwrap_or(0)),
-        Place::Record(record) => Place::Record(record + from / LENGTH as u64),
-        Place::Byte(what, byte, rest) => Place::Byte(what, byte + from, rest),
+        RecordPlace::Line(line) if from > 0 => RecordPlace::Line(line + lines_before(path, from).unwrap_or(0)),
+        RecordPlace::Record(record) => RecordPlace::Record(record + from / LENGTH as u64),
+        RecordPlace::Byte(what, byte, rest) => RecordPlace::Byte(what, byte + from, rest),
         place => place,
     }
 }
@@ -271,7 +271,7 @@ pub(super) fn open_format(
 }
 
 /// Detects the format by the first bytes of the content, and checks the format `given`.
-pub fn detect_format(
+fn detect_format(
     path: &Path,
     head: &[u8],
     given: Option<&'static Format>,

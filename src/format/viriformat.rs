@@ -8,7 +8,7 @@ use super::Presence::{Always, Sometimes};
 use super::fields::{Chain, GAMELESS};
 use super::marlinformat::Record;
 use super::{
-    BadRecord, Facts, Fault, Format, Input, Place, Reader, RecordStarts, View, Writer, fields,
+    BadRecord, Facts, Fault, Format, Input, RecordPlace, Reader, RecordStarts, View, Writer, fields,
     fill_array,
 };
 use crate::point_of_view::PointOfView;
@@ -108,7 +108,7 @@ impl ViriReader {
         }
         let bad = |moves: usize, reason: String| {
             let rest = if moves == 0 { String::new() } else { format!(", move {moves}") };
-            BadRecord { place: Place::Byte("game", from, rest), reason }
+            BadRecord { place: RecordPlace::Byte("game", from, rest), reason }
         };
         if length < START {
             let reason = format!("the file ends after {length} of the start's {START} bytes");

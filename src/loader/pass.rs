@@ -15,7 +15,7 @@ use super::packed::Packed;
 use super::shuffle::random;
 use super::source::{Facts, FilePart, PartPositions, PlanFile};
 use super::{LoadError, Plan};
-use crate::place::{Place, ReadFacts, TurnState};
+use crate::place::{ReadFacts, ResumePoint, TurnState};
 use crate::sample::mix;
 
 /// Parts of files that are read side by side.
@@ -61,7 +61,7 @@ pub struct Passes {
 
 impl Passes {
     /// Starts at a place.
-    pub fn new(plan: &Arc<Plan>, place: &Place) -> Result<Self, LoadError> {
+    pub fn new(plan: &Arc<Plan>, place: &ResumePoint) -> Result<Self, LoadError> {
         let files = PlanFile::all(plan)?.into();
         Ok(Self { pass: Pass::new(plan, &files, place), next: None })
     }
@@ -77,7 +77,7 @@ impl Passes {
     }
 
     /// Returns the next positions, shuffled, and their place.
-    pub fn bin(&mut self) -> Result<(Vec<Packed>, Place), LoadError> {
+    pub fn bin(&mut self) -> Result<(Vec<Packed>, ResumePoint), LoadError> {
         let Self { pass, next } = self;
         loop {
             if pass.is_dealt() {
@@ -160,8 +160,8 @@ struct Pass {
 
 impl Pass {
     /// Starts a pass, or resumes one at its place.
-    fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &Place) -> Self {
-        let Place { pass: number, bin: first, deal: deals, turns, dealt, read, .. } = place.clone();
+    fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &ResumePoint) -> Self {
+        let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } = place.clone();
         let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
             (0..it.parts() as u32).map(move |part| (file as u32, part))
         };
@@ -193,7 +193,7 @@ impl Pass {
 
     /// The next pass.
     fn after(&self) -> Self {
-        let place = Place { pass: self.number + 1, read: self.read.clone(), ..Place::default() };
+        let place = ResumePoint { pass: self.number + 1, read: self.read.clone(), ..ResumePoint::default() };
         Self::new(&self.plan, &self.files, &place)
     }
 
@@ -228,14 +228,14 @@ impl Pass {
     }
 
     /// Returns the positions of the next bin, shuffled, with their place; none at the end.
-    fn bin(&mut self) -> Result<Option<(Vec<Packed>, Place)>, LoadError> {
+    fn bin(&mut self) -> Result<Option<(Vec<Packed>, ResumePoint)>, LoadError> {
         while !self.is_full() {
             self.deal()?;
         }
         let Some(bin) = self.bins.pop_front() else { return Ok(None) };
         let (deal, turns, dealt) = self.began.front().cloned().unwrap_or_default();
         let (pass, bin_number, read) = (self.number, self.first, self.read.clone());
-        let place = Place { pass, bin: bin_number, taken: 0, deal, turns, dealt, read };
+        let place = ResumePoint { pass, bin: bin_number, taken: 0, deal, turns, dealt, read };
         let mut records = bin.concat();
         self.binned -= records.len();
         if self.plan.shuffle {

@@ -10,7 +10,7 @@ use super::pass::Passes;
 use super::shuffle::{Chunks, shuffled};
 use super::{KeptRecords, LoadError, Plan};
 use crate::batch::{Batch, RankShare};
-use crate::place::{Place, ReadFacts};
+use crate::place::{ReadFacts, ResumePoint};
 
 /// An endless stream of full batches, which cross the borders of windows and epochs.
 pub struct Stream {
@@ -35,7 +35,7 @@ impl Stream {
         encoder: Encoder,
         from: u64,
         kept: Option<KeptRecords>,
-        place: Option<Place>,
+        place: Option<ResumePoint>,
     ) -> Self {
         let (of_rank, chunk) = (plan.of_rank, plan.chunk);
         let mut windows = WindowReader::start(plan, &encoder, from, kept, place);
@@ -108,7 +108,7 @@ struct Window {
     /// Places of the current batch in the order.
     taken: Range<usize>,
     /// Place of streamed data.
-    place: Option<Place>,
+    place: Option<ResumePoint>,
 }
 
 /// Records, and their [bases](Encoder::bases).
@@ -125,7 +125,7 @@ impl WindowReader {
         encoder: &Encoder,
         from: u64,
         kept: Option<KeptRecords>,
-        place: Option<Place>,
+        place: Option<ResumePoint>,
     ) -> Self {
         let (sender, windows) = sync_channel(1);
         let batch = plan.batch;
@@ -169,9 +169,9 @@ impl WindowReader {
     }
 
     /// The end of the current batch.
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<ResumePoint> {
         let Window { taken, place, .. } = self.open.last()?;
-        Some(Place { taken: taken.end, ..place.clone()? })
+        Some(ResumePoint { taken: taken.end, ..place.clone()? })
     }
 
     fn parts(&self) -> impl Iterator<Item = RecordSlice<'_>> {
@@ -231,14 +231,14 @@ fn keep(
 fn read_on(
     plan: &Arc<Plan>,
     encoder: &Encoder,
-    place: Option<Place>,
+    place: Option<ResumePoint>,
     from: u64,
     windows: &Windows,
 ) -> Result<(), LoadError> {
     let mut behind = if place.is_some() { 0 } else { from };
     // Rounds are counted once.
     let read = Arc::new(ReadFacts { is_complete: plan.expected.is_some(), ..ReadFacts::default() });
-    let place = place.unwrap_or(Place { read, ..Place::default() });
+    let place = place.unwrap_or(ResumePoint { read, ..ResumePoint::default() });
     let mut taken = place.taken;
     let mut passes = Passes::new(plan, &place)?;
     loop {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{KEPT, TrainError};
 use crate::input;
 use crate::output::{self, OutputError};
-use crate::place::Place;
+use crate::place::ResumePoint;
 use crate::weights::{Weights, WeightsError, WeightsFile};
 
 const STATE: &str = "state";
@@ -26,7 +26,7 @@ pub struct State {
     pub positions: u64,
     /// The same place in streamed data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<ResumePoint>,
     pub best: Option<BestLoss>,
     pub unimproved: u64,
     pub log_rows: u64,

@@ -24,7 +24,7 @@ use crate::batch::{Batch, Choices, Inputs};
 use crate::log::{Log, Row, TrainStep};
 use crate::model::{Aim, Compute, DeviceError, Kind, LossGradients, LossInputs, is_gpu, outputs};
 use crate::output::OutputError;
-use crate::place::Place;
+use crate::place::ResumePoint;
 use crate::progress::Progress;
 use crate::weights::WeightsError;
 use checkpoint::{BestLoss, Checkpoint, Files, State, Writer};
@@ -234,7 +234,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Moves to a place in the data, and reports the findings once all were read.
-    fn go_to(&mut self, place: Option<&Place>, watch: &dyn Progress) {
+    fn go_to(&mut self, place: Option<&ResumePoint>, watch: &dyn Progress) {
         if let (Some(now), Some(before)) = (place, &self.state.place)
             && now.read.is_complete
             && !before.read.is_complete

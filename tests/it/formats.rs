@@ -441,7 +441,7 @@ fn wrong_lines_are_named() {
         let mut samples = Vec::new();
         while source.next_block(&mut samples).unwrap() {}
         assert_eq!((samples.len(), source.bad_records().count), (3, 1));
-        assert_eq!(source.bad_records().first[0].place, nnuance::format::Place::Line(3));
+        assert_eq!(source.bad_records().first[0].place, nnuance::format::RecordPlace::Line(3));
     }
 }
 

@@ -4,7 +4,7 @@ use nnuance::architecture::Views;
 use nnuance::batch::Batch;
 use nnuance::format::{Format, bulletformat, text, viriformat, write_all};
 use nnuance::loader::{Plan, Stream};
-use nnuance::place::Place;
+use nnuance::place::ResumePoint;
 use nnuance::sample::Sample;
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ fn plan(folder: &TempDir) -> Plan {
     Plan { window: WINDOW, batch: 1000, check_view: false, seed: 5, ..Plan::reading(files) }
 }
 
-fn batches(plan: &Plan, place: Option<Place>, count: usize) -> Vec<Batch> {
+fn batches(plan: &Plan, place: Option<ResumePoint>, count: usize) -> Vec<Batch> {
     let encoder = games::lists(Views::SideToMove);
     let stream = Stream::of(plan.clone(), encoder, 0, None, place).take(count);
     stream.collect::<Result<_, _>>().expect("good data")

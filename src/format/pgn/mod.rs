@@ -16,7 +16,7 @@ use shakmaty::{Chess, Color, Move, Position as _};
 use text::{Frame, Frames, GameError, Outcome, Tags, Token, Tokens, tag_name};
 
 use super::Presence::{Always, Sometimes};
-use super::{BadRecord, Facts, Fault, Format, Input, Place, Reader, UnreadComments, View};
+use super::{BadRecord, Facts, Fault, Format, Input, RecordPlace, Reader, UnreadComments, View};
 use crate::format::fields;
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
@@ -68,7 +68,7 @@ impl PgnReader {
             let dots = if turn == Color::White { "." } else { "..." };
             place = format!("{place}, move {number}{dots}");
         }
-        let bad = BadRecord { place: Place::Words(place), reason: wrong.reason };
+        let bad = BadRecord { place: RecordPlace::Words(place), reason: wrong.reason };
         if self.frame.last && wrong.at_end { Fault::CutOff(bad) } else { Fault::Skipped(bad) }
     }
 }
