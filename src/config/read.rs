@@ -50,6 +50,12 @@ impl Config {
         let sets: String = overrides.iter().map(|set| format!(" --set {set}")).collect();
         let with = if overrides.is_empty() { "" } else { " with" };
         let wrong = |reason: String| ConfigError(format!("{name}{with}{sets}: {reason}"));
+        let check = |table: &Table| match table.values().find_map(with_control) {
+            Some(text) => Err(wrong(format!("{text:?} holds a control character; {ESCAPES}"))),
+            None => Ok(()),
+        };
+        // Before other errors, whose messages would print it.
+        text.parse().map_or(Ok(()), |table| check(&table))?;
         let file = match toml::from_str::<ConfigFile>(text) {
             Ok(file) if overrides.is_empty() => file,
             // The file's own errors come first. An override may only supply missing keys.
@@ -62,13 +68,10 @@ impl Config {
                     set(&mut table, text)
                         .map_err(|reason| ConfigError(format!("--set {text}: {reason}")))?;
                 }
+                check(&table)?;
                 ConfigFile::deserialize(table).map_err(|error| wrong(reason(&error)))?
             }
         };
-        let value = Value::try_from(&file).ok();
-        if let Some(text) = value.as_ref().and_then(with_control) {
-            return Err(wrong(format!("{text:?} holds a control character; {ESCAPES}")));
-        }
         Self::resolve(file).map_err(|error| wrong(error.0))
     }
 }

@@ -9,7 +9,7 @@ use std::io::Read;
 
 use super::Presence::{Always, Sometimes};
 use super::{
-    BadRecord, Facts, Fault, Format, Input, RecordPlace, Reader, RecordStarts, View, Writer, fill,
+    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, View, Writer, fill,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;

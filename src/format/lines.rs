@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, Read as _};
 
-use super::{BadRecord, Fault, Input, RecordPlace, Reader, RecordStarts};
+use super::{BadRecord, Fault, Input, Reader, RecordPlace, RecordStarts};
 use crate::sample::Sample;
 
 /// A line begins behind the end of another one.

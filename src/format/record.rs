@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, ErrorKind};
 
-use super::{BLOCK, BadRecord, Fault, Input, RecordPlace, Reader, RecordStarts, fill};
+use super::{BLOCK, BadRecord, Fault, Input, Reader, RecordPlace, RecordStarts, fill};
 use crate::sample::Sample;
 
 pub const LENGTH: usize = 32;

@@ -8,8 +8,8 @@ use shakmaty::Color;
 
 use super::record::LENGTH;
 use super::{
-    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, RecordPlace, Reader, UnreadComments, View, all,
-    fields, names, unpack,
+    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, Reader, RecordPlace, UnreadComments, View,
+    all, fields, names, unpack,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -223,7 +223,9 @@ impl Source {
 /// Converts a place in a block to one in the file.
 fn in_file(place: RecordPlace, path: &Path, from: u64) -> RecordPlace {
     match place {
-        RecordPlace::Line(line) if from > 0 => RecordPlace::Line(line + lines_before(path, from).unwrap_or(0)),
+        RecordPlace::Line(line) if from > 0 => {
+            RecordPlace::Line(line + lines_before(path, from).unwrap_or(0))
+        }
         RecordPlace::Record(record) => RecordPlace::Record(record + from / LENGTH as u64),
         RecordPlace::Byte(what, byte, rest) => RecordPlace::Byte(what, byte + from, rest),
         place => place,

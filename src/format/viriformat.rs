@@ -8,8 +8,8 @@ use super::Presence::{Always, Sometimes};
 use super::fields::{Chain, GAMELESS};
 use super::marlinformat::Record;
 use super::{
-    BadRecord, Facts, Fault, Format, Input, RecordPlace, Reader, RecordStarts, View, Writer, fields,
-    fill_array,
+    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, View, Writer,
+    fields, fill_array,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};

@@ -161,7 +161,8 @@ struct Pass {
 impl Pass {
     /// Starts a pass, or resumes one at its place.
     fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &ResumePoint) -> Self {
-        let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } = place.clone();
+        let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } =
+            place.clone();
         let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
             (0..it.parts() as u32).map(move |part| (file as u32, part))
         };
@@ -193,7 +194,11 @@ impl Pass {
 
     /// The next pass.
     fn after(&self) -> Self {
-        let place = ResumePoint { pass: self.number + 1, read: self.read.clone(), ..ResumePoint::default() };
+        let place = ResumePoint {
+            pass: self.number + 1,
+            read: self.read.clone(),
+            ..ResumePoint::default()
+        };
         Self::new(&self.plan, &self.files, &place)
     }
 

@@ -423,10 +423,10 @@ fn unknown_games_beside_known_ones() {
 
 #[test]
 fn windows_paths_in_configs() {
-    let rest = "\n[net]\nhidden = 16\n[schedule]\nepochs = 1\n";
+    let rest = "\n[net]\ninputs = \"perspective\"\nhidden = 16\n[schedule]\nepochs = 1\n";
     let refused = |files: &str, sets: &[&str]| {
         let folder = tempfile::tempdir().unwrap();
-        let config = written(&folder, &format!("version = 2\n[data]\nfiles = {files}{rest}"));
+        let config = written(&folder, &format!("version = 3\n[data]\nfiles = {files}{rest}"));
         let sets = sets.iter().flat_map(|set| ["--set", set]);
         let out = folder.path().join("out");
         complaint(nnuance().args(["train", &config]).args(sets).arg("--out").arg(out))

@@ -16,7 +16,7 @@ use shakmaty::{Chess, Color, Move, Position as _};
 use text::{Frame, Frames, GameError, Outcome, Tags, Token, Tokens, tag_name};
 
 use super::Presence::{Always, Sometimes};
-use super::{BadRecord, Facts, Fault, Format, Input, RecordPlace, Reader, UnreadComments, View};
+use super::{BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, UnreadComments, View};
 use crate::format::fields;
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
