@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::options::{DataFiles, parse_choice};
 use super::out;
 use super::terminal::Terminal;
-use crate::digits::grouped;
+use crate::digits::{counted, grouped};
 use crate::export::snippet::{Language, snippet};
 use crate::export::tables::{Tapering, TunedTerms, source};
 use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
@@ -97,6 +97,11 @@ pub fn run(args: Args) -> Result<()> {
     if holds_terms(&args.checkpoint) {
         return write_terms(&args, &output);
     }
+    ensure!(
+        !output.extension().is_some_and(|ending| ending == "h" || ending == "rs"),
+        "{} has the ending of code; add --snippet, or name the net NAME.bin",
+        output.display()
+    );
     let path = in_folder(&args.checkpoint, BEST)?;
     let name = path.display();
     require_distinct(&path, &output)?;
@@ -221,18 +226,22 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         Some("rs") => source(&tuned, Language::Rust)?,
         Some("json") => weights.clone().rounded(2).to_json(),
         _ => bail!(
-            "the ending of {} names no language for handcrafted terms; there are .h (C), .rs \
-             (Rust) and .json",
+            "{} has no ending of handcrafted terms: .h (C), .rs (Rust) or .json",
             output.display()
         ),
     };
     output::write(output, text.as_bytes())?;
-    out::line(output.display())
+    out::line(format!("file  {}, {}", output.display(), counted(list.terms.len() as u64, "term")))
 }
 
 /// Writes the code of a quantised net, or of a run's, to `output` or the language's usual file.
 fn write_code(args: &Args, language: Language) -> Result<()> {
     let Args { checkpoint, output, overwrite, .. } = args;
+    ensure!(
+        !holds_terms(checkpoint),
+        "{} holds terms, whose code needs no --snippet; export them with -o terms.h",
+        checkpoint.display()
+    );
     let path = in_folder(checkpoint, NET)?;
     let name = path.display();
     let bytes =
@@ -264,14 +273,13 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("file", format!("{}, {}", output.display(), language.name()));
     row("net", format!("{file}, {}", loaded.net.architecture()));
-    row("next", format!("put {file} beside it; its first lines compile and test it"));
-    out::line(table.to_string().trim_end())?;
-    // Results on stdout are of the net alone.
     if let Some(base) = base {
-        eprintln!(
-            "note: this is the code of the net alone, and the score is the sum of its centipawns and \
-             those of what it is added to, {base}"
-        );
+        row("base", format!("{base}: not in this code, its centipawns are added to the net's"));
     }
-    Ok(())
+    let copy = match path.parent() == output.parent() {
+        true => String::new(),
+        false => format!("copy {name} beside it; "),
+    };
+    row("next", format!("{copy}its first lines compile and test it"));
+    out::line(table.to_string().trim_end())
 }

@@ -53,9 +53,10 @@ pub fn require_new(paths: &[&Path], overwrite: bool) -> Result<()> {
         paths.iter().filter(there).map(|path| path.display().to_string()).collect();
     ensure!(
         overwrite || there.is_empty(),
-        "{} exist{} already; replace with --overwrite, or choose another name",
+        "{} exist{} already; replace {} with --overwrite, or choose another name",
         there.join(", "),
-        if there.len() == 1 { "s" } else { "" }
+        if there.len() == 1 { "s" } else { "" },
+        if there.len() == 1 { "it" } else { "them" }
     );
     Ok(())
 }

@@ -217,7 +217,7 @@ impl Progress for Terminal {
         }
         let loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));
         let columns = [
-            ("step", 8, row.step.to_string()),
+            ("step", 8, grouped(row.step)),
             ("positions", 12, grouped(row.positions)),
             ("train loss", 11, loss(row.train_loss)),
             ("validation", 11, loss(row.held_out_loss)),

@@ -31,14 +31,20 @@ impl Config {
     /// Reads a file and applies `key=value` overrides with dotted keys.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
+        if path.is_dir() {
+            return Err(ConfigError(format!(
+                "{name} is a folder, expected a config; name {name}/config.toml, or go on with its \
+                 run by --resume {name}"
+            )));
+        }
         let text = input::text(path, MOST_BYTES)
             .map_err(|error| ConfigError(format!("cannot read {name}: {error}")));
         let read = text.and_then(|text| Self::parse(&text, &name, overrides));
         let source = || input::regular(path).ok().and_then(|()| Source::open(path, None, 0).ok());
         read.map_err(|error| match source() {
             Some(source) => ConfigError(format!(
-                "{name} holds positions ({}), and a config was expected; name a config, and them \
-                 with --set 'data.files=[\"{name}\"]'",
+                "{name} holds positions ({}), expected a config; write one with data.files = \
+                 [\"{name}\"]",
                 source.format().name
             )),
             None => error,

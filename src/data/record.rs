@@ -48,7 +48,7 @@ pub fn lost_facts(from: &Format, to: &Format) -> Vec<&'static str> {
         (before.scores, after.scores, "scores"),
         (before.plies, after.plies, "plies"),
         (before.moves, after.moves, "the moves played"),
-        (before.games, after.games, "which positions are of one game"),
+        (before.games, after.games, "games"),
         (
             before.colours,
             after.colours,

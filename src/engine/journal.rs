@@ -18,7 +18,7 @@ const VERSION: u32 = 2;
 /// Reason why a job cannot start, resume or commit.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("{0} already exists; replace it with --overwrite, or name another file")]
+    #[error("{0} exists already; replace it with --overwrite, or choose another name")]
     Exists(PathBuf),
     #[error(
         "{0} cannot be compressed while it is written; leave out that ending and compress it \

@@ -87,8 +87,8 @@ pub enum SnippetError {
     )]
     OwnBuckets(&'static str),
     #[error(
-        "there is no engine code for the feature set {set:?} in {}; it is `FeatureSet::source`, or \
-         train a net without it",
+        "the feature set `{set}` has no code in {}; add `FeatureSet::source`, or list its rows in \
+         code of your own",
         language.name()
     )]
     Set { set: String, language: Language },

@@ -276,13 +276,13 @@ impl Inputs {
             };
             let again = rows.windows(2).find(|pair| pair[0] == pair[1] && !set.repeats());
             let wrong = if let Some(row) = rows.last().filter(|row| **row as usize >= set.rows()) {
-                format!("activates row {row} and has rows 0 to {}", set.rows() - 1)
+                format!("activates row {row} of {}, counted from 0", set.rows())
             } else if rows.len() > set.max_active() {
-                format!("activates {} rows, and at most {}", rows.len(), set.max_active())
+                format!("activates {} rows, and `max_active` is {}", rows.len(), set.max_active())
             } else if let Some([row, _]) = again {
-                format!("activates row {row} twice, and repeats none")
+                format!("activates row {row} twice, and `repeats` is false")
             } else if self.views != Views::Plain && rows != of_flipped {
-                "has other rows with the colours swapped".into()
+                "has other rows with colours swapped and ranks flipped".into()
             } else if bounds && set.kings().is_none() && most(&rows) < rows.len() as i64 {
                 format!("bounds {} rows that weigh 1 by {}", rows.len(), most(&rows))
             } else {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use shakmaty::{Color, Role};
 
+use crate::digits::grouped;
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
@@ -57,8 +58,9 @@ impl fmt::Display for Evidence {
         let Evidence { turn, count, correlation, deviations, .. } = self;
         write!(
             f,
-            "correlation {correlation:+.2} with material over {count} positions with {turn:?} to \
-             move, {deviations:+.0} standard errors from 0"
+            "correlation {correlation:+.2} with material over {} positions with {turn:?} to \
+             move, {deviations:+.0} standard errors from 0",
+            grouped(*count as u64)
         )
     }
 }

@@ -133,7 +133,9 @@ pub fn unsound(values: &[f64; 5]) -> Option<String> {
 
 /// "pawn 98, knight 331, ...".
 pub fn listed(values: &[f64; 5]) -> String {
-    let each = ROLES.iter().zip(values).map(|(role, value)| format!("{role} {value:.0}"));
+    // Adding zero removes the sign of a negative zero.
+    let each = ROLES.iter().zip(values);
+    let each = each.map(|(role, value)| format!("{role} {:.0}", value.round() + 0.0));
     each.collect::<Vec<_>>().join(", ")
 }
 

@@ -10,7 +10,7 @@ use crate::draw::{
     page::figure,
     sprite::Sprite,
 };
-use crate::report::Table;
+use crate::report::{Table, wrap};
 
 const SHOWN: usize = 10;
 /// Rows with the largest effect that are shown.
@@ -26,7 +26,7 @@ pub(super) struct TextSection {
 impl Inspection {
     pub fn text(&self) -> String {
         let positions = grouped(self.positions);
-        let mut out = format!("{}, {}, {positions} positions\n", self.net, self.scales);
+        let mut out = wrap(&format!("{}, {}, {positions} positions", self.net, self.scales));
         for TextSection { title, about, table } in self.parts() {
             out += &format!("\n{title}: {about}\n\n{table}");
         }
@@ -84,7 +84,7 @@ impl Inspection {
         for it in self.rows.iter().take(SHOWN_ROWS) {
             table.row([it.row.clone(), format!("{:.2}", it.active), format!("{:+.1}", it.mean)]);
         }
-        let about = "how often they are active for a side, and the value for that side each time";
+        let about = "how often a side has them active, and their value for it each time";
         let part = TextSection { title: "Rows", about: about.into(), table };
         (!self.rows.is_empty()).then_some(part)
     }

@@ -127,6 +127,8 @@ fn looks_like(bytes: &[u8]) -> Option<&'static str> {
         Some("it is a checkpoint (safetensors, weights.bin); convert it with `nnuance export`")
     } else if bytes.iter().take(1024).all(is_text) {
         Some("it is a text file")
+    } else if [&b"\x7fELF"[..], b"MZ", b"\xcf\xfa\xed\xfe"].iter().any(|it| bytes.starts_with(it)) {
+        Some("it is a program, which `nnuance match` takes with --engine")
     } else {
         None
     }

@@ -19,4 +19,4 @@ pub use deep::{DeepComparison, deep};
 pub use estimate::{MoveComparison, compare_moves};
 pub use fit::{MatchError, MatchedScale, match_scale};
 pub use fitted::{part, sums};
-pub use table::{Table, WIDTH, lines, wrap, wrap_all};
+pub use table::{NO_BREAK, Table, WIDTH, lines, wrap, wrap_all};

@@ -20,6 +20,9 @@ const GAP: &str = "  ";
 
 const NARROWEST: usize = 8;
 
+/// Space at which no line ends.
+pub const NO_BREAK: char = '\u{a0}';
+
 impl Table {
     /// A table of these columns, units in their titles; titles of columns aligned left begin with `<`.
     pub fn titled(titles: &[&str]) -> Self {
@@ -111,7 +114,7 @@ impl fmt::Display for Table {
                 true => lines(row[last].split(' '), widths[last]).join(&behind),
                 false => format!("{:>width$}", row[last], width = widths[last]),
             };
-            writeln!(f, "{}", line.trim_end())?;
+            writeln!(f, "{}", line.trim_end().replace(NO_BREAK, " "))?;
         }
         Ok(())
     }

@@ -104,9 +104,8 @@ impl Evaluator {
              checkpoint"
         );
         let shown = || path.display().to_string();
-        let bytes = input::read(&path, input::WEIGHTS).with_context(|| {
-            format!("cannot read {} (and it is none of the built-in {BUILT_IN})", shown())
-        })?;
+        let bytes = input::read(&path, input::WEIGHTS)
+            .with_context(|| format!("cannot read {} (built in are {BUILT_IN})", shown()))?;
         let opened = match kind_of(&bytes) {
             FileKind::Weights => of_weights(&bytes, &path, place).with_context(shown),
             FileKind::Json => of_json(&bytes).with_context(shown).map(|weights| {

@@ -188,8 +188,10 @@ impl<'a> Run<'a> {
         }
         let (config, scan) = (&self.recipe.config, &self.data.scan);
         listener.opening(summary::opening(&self, settings)?.to_string().trim_end());
-        for doubt in summary::doubts(config, scan) {
-            listener.remark(wrap(&format!("caution: {doubt}")).trim_end());
+        let doubts = summary::doubts(config, scan).into_iter();
+        let doubts: String = doubts.map(|doubt| wrap(&format!("caution: {doubt}"))).collect();
+        if !doubts.is_empty() {
+            listener.remark(&doubts);
         }
         // A direct method ends long before its last step.
         let all = settings.steps * config.span(scan.train).batch;

@@ -123,7 +123,7 @@ impl Writing {
             let ending = |it: &Format| Some(format!(".{} {}", it.extensions.first()?, it.name));
             let usual: Vec<_> = usual.filter_map(ending).collect();
             format!(
-                "the ending of {} tells no format; name it with --to, or end the name in {}",
+                "{} has the ending of no format; name one with --to, or end the name in {}",
                 path.display(),
                 usual.join(", ")
             )
@@ -189,7 +189,7 @@ impl Files {
 fn print_losses(from: &Format, to: &Format) {
     let lost = data::lost_facts(from, to);
     if !lost.is_empty() {
-        eprintln!("{} does not hold {}, which {} may", to.name, lost.join(", "), from.name);
+        eprintln!("{} has no place for {}; {} may hold them", to.name, lost.join(", "), from.name);
     }
 }
 

@@ -43,7 +43,7 @@ fn text(stats: &Stats) -> String {
     let mut amounts = positions_of_games(stats.positions, stats.games, stats.gameless);
     if stats.scored > 0 {
         let mean = stats.score_sum as f64 / stats.scored as f64;
-        amounts += &format!(", mean score {mean:+.1} cp");
+        amounts += &format!(", mean score {mean:+.1} cp for the side to move");
     }
     format!("{amounts}\n\n{}", table(stats))
 }

@@ -257,6 +257,8 @@ fn net(
     if !net.inputs.is_pieces() {
         let some = scan.some.par_iter().step_by((scan.some.len() / CHECKED).max(1)).enumerate();
         let check = |(i, it): (usize, &Sample)| net.inputs.check(&it.position, i % BOUNDED == 0);
+        // The first alone: a panic of a set of the user's own is printed once.
+        scan.some.first().map_or(Ok(()), |it| check((0, it))).map_err(Error::msg)?;
         some.find_map_first(|it| check(it).err()).map_or(Ok(()), |it| Err(Error::msg(it)))?;
     }
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;

@@ -66,6 +66,9 @@ pub fn resume(
             edited.display()
         ));
     }
+    if settings.steps == done {
+        context.listener.remark("the run is complete; --set schedule.epochs=N makes it longer");
+    }
     output::write(&config, text.as_bytes())?;
     run.train(checkpoint, &settings, &folder)
 }

@@ -9,7 +9,7 @@ use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digits::{counted, grouped};
 use crate::loader::{RejectCounts, Scan};
 use crate::model::{Adapter, Compute};
-use crate::report::Table;
+use crate::report::{NO_BREAK, Table};
 use crate::run::measure::rest;
 use crate::sample::Sample;
 use crate::train::Settings;
@@ -99,7 +99,8 @@ fn data(scan: &Scan) -> Table {
                 row(name, format!("{amounts}{format}: {}", it.path.display()));
             }
         }
-        let counts = rejected.counts().map(|(key, count)| format!("{} {key}", grouped(count)));
+        let counts =
+            rejected.counts().map(|(key, count)| format!("{}{NO_BREAK}{key}", grouped(count)));
         let counts: Vec<String> = counts.collect();
         if !counts.is_empty() {
             row("skipped", counts.join(", "));
