@@ -15,7 +15,7 @@ use std::ops::Deref;
 
 use crate::architecture::Architecture;
 use crate::format::Format;
-use crate::loader::{DataSource, Split, TestShare, most_pairs};
+use crate::loader::{ReadOptions, Split, TestShare, most_pairs};
 use crate::loss::Loss;
 use crate::model::Precision;
 use crate::scales::Scales;
@@ -67,9 +67,6 @@ pub struct Config {
     /// The win-rate model of the data's scores.
     pub win_rate: WinRateModel,
     pub loss: Loss,
-    /// Format of all files; none: it is detected for each.
-    pub format: Option<&'static Format>,
-    pub sources: Vec<DataSource>,
 }
 
 impl Deref for Config {
@@ -120,6 +117,19 @@ impl Config {
             SourceTarget::new(WinRateModel { scale, ..win_rate }, source.wdl)
         };
         [win_rate.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
+    }
+
+    /// How the files of a source are read, or those without one.
+    pub fn reading(&self, source: Option<&Source>) -> ReadOptions {
+        let format = source.and_then(|it| it.format.as_ref()).or(self.data.format.as_ref());
+        let wdl = source.and_then(|it| it.wdl).unwrap_or(self.target.wdl.range().0);
+        ReadOptions {
+            format: format.map(|name| Format::named(name).expect("the config was checked")),
+            view: source.and_then(|it| it.point_of_view).or(self.data.point_of_view),
+            filter: source.and_then(|it| it.filter.as_ref()).unwrap_or(&self.data.filter).clone(),
+            scores: !self.learns_moves() && wdl < 1.0,
+            limit: source.and_then(|it| it.limit).or(self.data.limit),
+        }
     }
 
     pub fn split(&self) -> Split {

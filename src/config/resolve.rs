@@ -4,14 +4,14 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::RangeBounds as _;
 
 use super::{
-    BatchSize, Config, ConfigError, ConfigFile, MOST_POSITIONS, Net, Objective, Optimizer, Source,
+    BatchSize, Config, ConfigError, ConfigFile, MOST_POSITIONS, Net, Objective, Optimizer,
     StartSize, VERSION, WIDE,
 };
 use crate::architecture::{
     Activation, Architecture, ArrayKind, Form, ImpossibleNet, Integer, MAX_ACTIVE,
 };
 use crate::format::Format;
-use crate::loader::{DataSource, MOST_IN_CHUNK, ReadOptions, TestShare};
+use crate::loader::{MOST_IN_CHUNK, TestShare};
 use crate::loss::{Loss, LossShape};
 use crate::model::Precision;
 use crate::net;
@@ -62,9 +62,11 @@ impl Config {
         let test = TestShare(*file.data.test.get_or_insert(usual));
         check_numbers(&file, &optimizer, batch.unwrap_or(1) as u64)?;
         check_keys(&file, optimizer.name)?;
-        let format = format("data.format", file.data.format.as_deref())?;
-        let sources = file.data.source.iter().map(|it| data_source(it, &file, format));
-        let sources = sources.collect::<Checked<Vec<DataSource>>>()?;
+        let formats = file.data.source.iter().map(|it| ("data.source.format", &it.format));
+        for (key, name) in formats.chain([("data.format", &file.data.format)]) {
+            let format = name.as_deref().map(Format::named).transpose();
+            format.map_err(|missing| ConfigError::of(key, missing))?;
+        }
 
         let target = &mut file.target;
         let of_scores = target.score_scale.filter(|_| is_net).map(f64::round);
@@ -117,8 +119,6 @@ impl Config {
             scale,
             win_rate,
             loss,
-            format,
-            sources,
             file,
         })
     }
@@ -432,28 +432,4 @@ fn check_layers(net: &Architecture, tune_base: bool, optimizer: &Optimizer) -> C
     let Some(name) = optimizer.layers.0.keys().find(unknown) else { return Ok(()) };
     let reason = format!("the net has no `{name}`; its arrays are {}", names.join(", "));
     Err(ConfigError::of("optimizer.layers", reason))
-}
-
-fn data_source(
-    source: &Source,
-    file: &ConfigFile,
-    of_all: Option<&'static Format>,
-) -> Checked<DataSource> {
-    let (data, target) = (&file.data, &file.target);
-    let wdl = source.wdl.unwrap_or(target.wdl.range().0);
-    Ok(DataSource {
-        files: source.files.clone(),
-        reading: ReadOptions {
-            format: format("data.source.format", source.format.as_deref())?.or(of_all),
-            view: source.point_of_view.or(data.point_of_view),
-            filter: source.filter.as_ref().unwrap_or(&data.filter).clone(),
-            scores: target.learn != Objective::Moves && wdl < 1.0,
-            limit: source.limit.or(data.limit),
-        },
-    })
-}
-
-fn format(key: &'static str, name: Option<&str>) -> Checked<Option<&'static Format>> {
-    let Some(name) = name else { return Ok(None) };
-    Format::named(name).map(Some).map_err(|missing| ConfigError::of(key, missing))
 }

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::terms::RunTerms;
-use crate::config::{Config, Objective, Traces};
+use crate::config::{Config, Objective, Source, Traces};
 use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::{
-    self, Base, BaseEvaluation, Filter, LoadError, PLANS, Plan, PositionSet, ReadOptions,
-    TrainingShare, most_pairs, pairs_of,
+    self, Base, BaseEvaluation, DataSource, Filter, LoadError, PLANS, Plan, PositionSet,
+    ReadOptions, TrainingShare, most_pairs, pairs_of,
 };
 use crate::model::{Compute, Kind, Precision};
 use crate::place::ReadFacts;
@@ -79,22 +79,13 @@ impl Recipe {
                 BTreeMap::from([("kind".into(), kind.into()), ("scale".into(), scale)])
             }
         };
-        if let Some(list) = &self.term_list {
-            facts.insert("term_list".into(), list.clone());
-        }
-        if let Some(start) = &self.start {
-            facts.insert("start".into(), serde_json::to_string(start)?);
-        }
+        facts.extend(self.term_list.clone().map(|list| ("term_list".to_string(), list)));
+        facts.extend(self.start.as_ref().map(|start| fact("start", start)).transpose()?);
         facts.extend(base_fact(self.base.as_ref())?);
         facts.insert("config".into(), self.config.to_toml());
-        for (key, entry) in [
-            ("data", serde_json::to_string(&self.data)?),
-            ("sketch", serde_json::to_string(&self.sketch)?),
-            ("validation", serde_json::to_string(&self.validation)?),
-            ("validation_sketch", serde_json::to_string(&self.validation_sketch)?),
-        ] {
-            facts.insert(key.into(), entry);
-        }
+        facts.extend([fact("data", &self.data)?, fact("sketch", &self.sketch)?]);
+        facts.extend([fact("validation", &self.validation)?]);
+        facts.extend([fact("validation_sketch", &self.validation_sketch)?]);
         Ok(facts)
     }
 
@@ -214,6 +205,10 @@ fn entry<T: DeserializeOwned>(facts: &BTreeMap<String, String>, key: &str) -> Re
     entry.transpose().with_context(|| format!("`{key}` in its header"))
 }
 
+fn fact<T: Serialize>(key: &str, value: &T) -> Result<(String, String)> {
+    Ok((key.to_string(), serde_json::to_string(value)?))
+}
+
 /// Opens a checkpoint of this program with its recipe.
 pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
     let checkpoint = Checkpoint::read(path)?;
@@ -275,7 +270,7 @@ pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights>
 
 /// The header entry of a base.
 pub fn base_fact(base: Option<&export::Base>) -> Result<Option<(String, String)>> {
-    base.map(|base| Ok((BASE.to_string(), serde_json::to_string(base)?))).transpose()
+    base.map(|base| fact(BASE, base)).transpose()
 }
 
 /// Opens a base evaluation.
@@ -311,16 +306,12 @@ pub fn term_list(config: &Config) -> Result<Option<String>> {
 
 /// Plan of a config's data.
 pub fn plan(config: &Config) -> Plan {
+    let source =
+        |it: &Source| DataSource { files: it.files.clone(), reading: config.reading(Some(it)) };
     Plan {
         files: config.data.all_files(),
-        reading: ReadOptions {
-            format: config.format,
-            view: config.data.point_of_view,
-            filter: config.data.filter.clone(),
-            scores: config.needs_scores(),
-            limit: config.data.limit,
-        },
-        sources: config.sources.clone(),
+        reading: ReadOptions { scores: config.needs_scores(), ..config.reading(None) },
+        sources: config.data.source.iter().map(source).collect(),
         validation: config.data.validation.clone(),
         bad_records: config.data.bad_records,
         check_view: config.data.check_view,
