@@ -85,9 +85,9 @@ impl Chart<'_> {
                     }
                 }
             }
-            @if self.lines.iter().any(|line| !line.name.is_empty()) {
+            @if self.named().next().is_some() {
                 div.legend {
-                    @for line in self.lines.iter().filter(|line| !line.name.is_empty()) {
+                    @for line in self.named() {
                         span.dashed[line.dashed] style={ "--c: var(--s" (line.colour % SERIES) ")" } {
                             (line.name)
                         }
@@ -95,6 +95,11 @@ impl Chart<'_> {
                 }
             }
         }
+    }
+
+    /// Lines with a name and points.
+    fn named(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(|line| !line.name.is_empty() && !line.points.is_empty())
     }
 
     /// Ranges of the axes; none without points.
@@ -112,7 +117,7 @@ impl Chart<'_> {
         }
         let (x, y) = ends?;
         let room = |[low, high]: [f64; 2], share: f64| {
-            let span = if high > low { high - low } else { low.abs().max(1.0) };
+            let span = [high - low, low.abs(), 1.0].into_iter().find(|it| *it > 0.0).unwrap_or(1.0);
             [low - share * span, high + share * span]
         };
         let wide = match x {

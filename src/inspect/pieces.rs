@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use shakmaty::{Color, Role};
 
+use crate::draw::board::whole;
 use crate::features::Rows;
 use crate::floats::Float;
 use crate::hce::Phase;
@@ -133,9 +134,7 @@ pub fn unsound(values: &[f64; 5]) -> Option<String> {
 
 /// "pawn 98, knight 331, ...".
 pub fn listed(values: &[f64; 5]) -> String {
-    // Adding zero removes the sign of a negative zero.
-    let each = ROLES.iter().zip(values);
-    let each = each.map(|(role, value)| format!("{role} {:.0}", value.round() + 0.0));
+    let each = ROLES.iter().zip(values).map(|(role, value)| format!("{role} {}", whole(*value)));
     each.collect::<Vec<_>>().join(", ")
 }
 

@@ -79,11 +79,11 @@ pub fn quantising(deep: &DeepComparison) -> Section {
 }
 
 impl Run {
-    /// The validation loss and the training loss at its best row, and the length.
+    /// The losses at the best row, or else the last, and the length.
     fn training(&self) -> Vec<(String, String)> {
-        let best = self.best();
+        let row = self.best().or(self.rows.last());
         let cell = |of: fn(&Row) -> Option<f64>| {
-            let row = best?;
+            let row = row?;
             Some(format!("{} at step {}", loss(of(row)?), grouped(row.step)))
         };
         let length = self.rows.last().map(|row| {

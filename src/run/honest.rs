@@ -166,7 +166,7 @@ pub fn select_positions(
         ensure!(
             split.share > 0.0,
             "{name} was trained on all of these games: no loss on them would be honest. Name other \
-             data with --data, or measure on them all the same with --all"
+             data with --data; `nnuance compare --all` measures on them all the same"
         );
         // The smallest test is a part of all the others.
         let tests = seen.iter().map(|(_, _, it)| it.config.test.0).filter(|test| *test > 0.0);

@@ -191,6 +191,10 @@ impl Measurement {
     pub fn drop_floats(&mut self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.evaluations.len()).collect();
         places.retain(|place| self.nets.iter().all(|[floats, _]| floats != place));
+        for [floats, _] in &self.nets {
+            let doubt = &self.evaluations[*floats].doubt;
+            self.details.retain(|detail| Some(detail) != doubt.as_ref());
+        }
         self.evaluations = places.iter().map(|place| self.evaluations[*place].clone()).collect();
         self.trained = places.iter().map(|place| self.trained[*place]).collect();
         self.nets.clear();

@@ -281,7 +281,10 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     about.extend(recipe.data.iter().map(|it| file("data", it)));
     about.extend(recipe.validation.iter().map(|it| file("validation", it)));
     let (held_out, test) = (recipe.config.data.held_out, recipe.config.test.0);
-    let shares = format!("{held_out} of the data, {test} of these for the test");
+    let shares = match held_out {
+        0.0 => "nothing".to_string(),
+        _ => format!("{held_out} of the data, {test} of these for the test"),
+    };
     about.push(("held out".to_string(), shares));
     about.extend(compute.map(|compute| ("computed by".to_string(), compute.clone())));
     Ok(about)
