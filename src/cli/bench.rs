@@ -441,24 +441,14 @@ const WINDOW: usize = 1 << 20;
 
 impl Loading {
     fn measure(plan: &Plan, encoder: Encoder, lap: f64) -> Result<Self> {
-        // The first pass also fills the memory, which must not count.
         let shared = Arc::new(Plan { window: WINDOW, ..plan.clone() });
         let mut passes = Passes::new(&shared, &ResumePoint::default())?;
         let read = repeat(lap, || Ok(passes.skim()?))?;
         let mut passes = Passes::new(&shared, &ResumePoint::default())?;
-        let mut passed = 0;
-        while passed < 2 * WINDOW {
-            passed += passes.bin()?.0.len();
-        }
-        let shuffled = repeat(lap, || Ok(passes.bin()?.0.len() as u64))?;
+        let shuffled = repeat_filled(lap, || Ok(passes.bin()?.0.len() as u64))?;
         let mut stream = Stream::new(Plan::clone(&shared), encoder, 0);
-        let mut next = || Ok(stream.next().context("the loader ended")??.len() as u64);
-        let mut passed = 0;
-        while passed < 2 * WINDOW as u64 {
-            passed += next()?;
-        }
-        let encoded = repeat(lap, next)?;
-        Ok(Self { read, shuffled, encoded })
+        let next = || Ok(stream.next().context("the loader ended")??.len() as u64);
+        Ok(Self { read, shuffled, encoded: repeat_filled(lap, next)? })
     }
 
     fn figures(&self) -> [(&'static str, &Figure); 3] {
@@ -527,6 +517,15 @@ impl Figure {
     fn text(&self) -> String {
         short(self.positions_per_second)
     }
+}
+
+/// [`repeat`] after `work` has filled the memory, which must not count.
+fn repeat_filled(lap: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
+    let mut passed = 0;
+    while passed < 2 * WINDOW as u64 {
+        passed += work()?;
+    }
+    repeat(lap, work)
 }
 
 /// Runs `work` for three laps of `lap` seconds; it returns how many positions it processed.

@@ -30,14 +30,20 @@ read, and both counters if they are numbers.")]
 pub struct Args {
     /// Net, checkpoint, handcrafted weights (JSON), material, or run folder
     evaluation: String,
+    #[command(flatten)]
+    positions: GivenPositions,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(clap::Args)]
+pub struct GivenPositions {
     /// Positions
     #[arg(value_name = "FEN", required_unless_present = "fens", conflicts_with = "fens")]
     positions: Vec<String>,
     /// File of lines `FEN`, `FEN;...`, `FEN | ...` or EPD, packed or not; - is standard input
     #[arg(long, value_name = "FILE")]
     fens: Option<PathBuf>,
-    #[command(flatten)]
-    place: Place,
 }
 
 const AT_ONCE: usize = 1024;
@@ -50,7 +56,7 @@ pub fn run(args: Args) -> Result<()> {
     let place = args.place.open(Precision::F32)?;
     let evaluator = Evaluator::open(&evaluated_file(&args.evaluation), &place, &terminal)?;
     evaluator.require_bare_positions()?;
-    let mut positions = positions(args.fens.as_deref(), &args.positions)?;
+    let mut positions = args.positions.read()?;
     let blocks = std::iter::from_fn(|| {
         let block: Vec<Result<GivenPosition>> = positions.by_ref().take(AT_ONCE).collect();
         (!block.is_empty()).then(|| evaluated(&evaluator, block))
@@ -58,15 +64,14 @@ pub fn run(args: Args) -> Result<()> {
     out::lines(blocks.flatten())
 }
 
-/// The positions of a file, or else of the command line.
-pub fn positions<'a>(
-    file: Option<&'a Path>,
-    given: &'a [String],
-) -> Result<Box<dyn Iterator<Item = Result<GivenPosition>> + 'a>> {
-    Ok(match file {
-        Some(path) => Box::new(lines(path)?),
-        None => Box::new(given.iter().map(|text| parse(text))),
-    })
+impl GivenPositions {
+    /// The positions of the file, or else of the command line.
+    pub fn read(&self) -> Result<Box<dyn Iterator<Item = Result<GivenPosition>> + '_>> {
+        Ok(match &self.fens {
+            Some(path) => Box::new(lines(path)?),
+            None => Box::new(self.positions.iter().map(|text| parse(text))),
+        })
+    }
 }
 
 /// Lines of positions up to the first error.

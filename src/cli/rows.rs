@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use shakmaty::Color;
 
-use super::{eval, out};
+use super::eval::GivenPositions;
+use super::out;
 use crate::config::Config;
 use crate::features::{Board, Inputs, Rows, Set, Views};
 use crate::report::wrap;
@@ -28,12 +29,8 @@ twice is listed twice. Nets of plain inputs have White's perspective alone.")]
 pub struct Args {
     /// Net, checkpoint, config (.toml), or run folder
     net: PathBuf,
-    /// Positions
-    #[arg(value_name = "FEN", required_unless_present = "fens", conflicts_with = "fens")]
-    positions: Vec<String>,
-    /// File of positions as `nnuance eval` reads it; - is standard input
-    #[arg(long, value_name = "FILE")]
-    fens: Option<PathBuf>,
+    #[command(flatten)]
+    positions: GivenPositions,
     /// Explain each row on a line
     #[arg(long)]
     words: bool,
@@ -41,8 +38,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<()> {
     let inputs = inputs(&args.net)?;
-    let positions = eval::positions(args.fens.as_deref(), &args.positions)?;
-    let text = positions.map(|read| {
+    let text = args.positions.read()?.map(|read| {
         let (fen, position) = read?;
         Ok(format!("{fen}\n{}", lists(&inputs, &position, args.words)))
     });

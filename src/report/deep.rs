@@ -358,11 +358,8 @@ impl Calibration {
 
     pub fn summary(&self) -> String {
         let by_chance = self.by_chance.map(|it| format!(" ({} by noise alone)", loss(it)));
-        format!(
-            "{} from the diagonal on average{}.",
-            loss(self.error),
-            by_chance.unwrap_or_default()
-        )
+        let (error, by_chance) = (loss(self.error), by_chance.unwrap_or_default());
+        format!("{error} from the diagonal on average{by_chance}.")
     }
 }
 

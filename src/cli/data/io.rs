@@ -261,9 +261,11 @@ pub struct PositionCounts {
 }
 
 impl PositionCounts {
-    pub fn without(&mut self, reason: impl Into<String>, count: u64) {
-        if count > 0 {
-            self.left_out.push((reason.into(), count));
+    pub fn without(&mut self, reason: &str, count: u64) {
+        match self.left_out.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, sum)) => *sum += count,
+            None if count > 0 => self.left_out.push((reason.to_string(), count)),
+            None => {}
         }
     }
 
@@ -276,14 +278,8 @@ impl PositionCounts {
         if let Some(unread) = source.unread_comments() {
             eprintln!("{}: {unread}", source.path().display());
         }
-        for (reason, count) in
-            [("bad records", bad.count), ("games without a result", source.unfinished())]
-        {
-            match self.left_out.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, sum)) => *sum += count,
-                None => self.without(reason, count),
-            }
-        }
+        self.without("bad records", bad.count);
+        self.without("games without a result", source.unfinished());
     }
 }
 

@@ -47,7 +47,7 @@ pub fn convert(Convert { files, skip_unfit }: Convert) -> Result<ExitCode> {
         }
         Ok(())
     })?;
-    tally.without(format!("unfit for {}", format.name), unfit);
+    tally.without(&format!("unfit for {}", format.name), unfit);
     written.finish(tally)
 }
 
