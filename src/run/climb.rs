@@ -154,8 +154,7 @@ impl<'a> Climb<'a> {
 
     fn player(&self, number: u64) -> Result<SearchPlayer> {
         let name = self.evaluation(number);
-        let listener = self.context.listener;
-        SearchPlayer::open(&name.to_string_lossy(), &self.place, listener)
+        SearchPlayer::open(&name.to_string_lossy(), &self.place, self.context.listener)
     }
 
     fn openings() -> Openings {
@@ -170,7 +169,6 @@ impl<'a> Climb<'a> {
             return Ok(true);
         }
         let &Settings { games, soft_nodes, .. } = self.settings;
-        let best = self.best();
         let job = SelfplayJob {
             output,
             format: &viriformat::FORMAT,
@@ -181,7 +179,7 @@ impl<'a> Climb<'a> {
             openings: Self::openings(),
             adjudication: Adjudication::default(),
             crew: ParallelPlayers {
-                entrant: Arc::new(self.player(best)?),
+                entrant: Arc::new(self.player(self.best())?),
                 players: rayon::current_num_threads(),
             },
         };
@@ -205,7 +203,7 @@ impl<'a> Climb<'a> {
         let &Settings { pairs, nodes, .. } = self.settings;
         let players: [Box<dyn PlayerFactory>; 2] =
             [Box::new(self.player(number)?), Box::new(self.player(other)?)];
-        let manner = MatchRules {
+        let rules = MatchRules {
             pace: TimeControl::Nodes(nodes),
             openings: Self::openings(),
             adjudication: Adjudication::default(),
@@ -213,7 +211,7 @@ impl<'a> Climb<'a> {
             seed: mix(mix(self.config.seed, number), 1 + other),
         };
         let parts = (pairs, JobPart::WHOLE);
-        let played = play(&players, &manner, parts, None, None, self.context.listener)?;
+        let played = play(&players, &rules, parts, None, None, self.context.listener)?;
         // An incomplete match is not used: stopping it when it looks good would bias the result.
         let played = played.meetings[0].pairs;
         Ok((played.len() == pairs).then(|| played.0))
@@ -230,8 +228,7 @@ impl<'a> Climb<'a> {
         let meetings: Vec<PairedGames> = (1..).zip(&self.generations).map(meeting).collect();
         let rated = ratings(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
-        let right = ["generation", "met", "Elo, ± 95 %", "", &above];
-        let mut table = Table::titled(&right);
+        let mut table = Table::titled(&["generation", "met", "Elo, ± 95 %", "", &above]);
         for (number, it) in (1..).zip(&self.generations) {
             let [alone, elo] = [it.pairs().elo(), rated.elo(number)].map(|elo| elo.cell());
             let kept = it.verdict().to_string();

@@ -22,7 +22,7 @@ pub struct Selection {
     /// By evaluation, another explanation of a low loss.
     pub doubts: Vec<Option<String>>,
     /// Whether a few games may be left that an evaluation was trained on.
-    is_shared: bool,
+    pub is_shared: bool,
 }
 
 impl Selection {
@@ -30,11 +30,6 @@ impl Selection {
     pub fn add_doubt(&mut self, place: usize, why: String) {
         self.details.push(why.clone());
         self.doubts[place].get_or_insert(why);
-    }
-
-    /// Whether no evaluation was trained or chosen on these positions.
-    pub fn is_unseen(&self) -> bool {
-        !self.is_shared && self.doubts.iter().all(Option::is_none)
     }
 
     /// Leaves out the positions known to be in the data of an evaluation, if they are few.

@@ -127,8 +127,8 @@ impl Measurement {
         if evaluators.iter().any(Evaluator::needs_scores) {
             selection.skip_unscored("`score`")?;
         }
-        let unseen = selection.is_unseen();
-        let Selection { samples, is_test, notes, mut details, doubts, .. } = selection;
+        let Selection { samples, is_test, notes, mut details, doubts, is_shared } = selection;
+        let unseen = !is_shared && doubts.iter().all(Option::is_none);
         let mut evaluations = Vec::new();
         for (evaluator, doubt) in evaluators.iter().zip(doubts) {
             evaluations.push(Predictions { doubt, ..evaluator.evaluate(&samples, files)? });
