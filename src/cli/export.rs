@@ -17,7 +17,7 @@ use crate::output::{self, Output};
 use crate::report::{MatchedScale, Table};
 use crate::run::export::{Origin, WrittenNet, match_to, read, require_distinct, write};
 use crate::run::folder::{BEST, NET};
-use crate::run::path::{FileKind, holds_terms, in_folder, kind_of};
+use crate::run::path::{FileKind, holds_terms, in_folder, kind_of, weights_file};
 use crate::run::terms::read_weights;
 use crate::scales::{HeadFormat, Scales};
 
@@ -163,7 +163,7 @@ fn add_matched(table: &mut Table, name: &str, matched: &MatchedScale) {
 }
 
 fn add_written(table: &mut Table, written: &WrittenNet) {
-    let WrittenNet { exported, kind, paths: [floats, net, manifest], measured, .. } = written;
+    let WrittenNet { exported, kind, paths: [floats, net, manifest], .. } = written;
     let (found, size) = (&exported.manifest, exported.net.to_bytes().len() as u64);
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("net", format!("{} from a {kind}", exported.architecture));
@@ -187,7 +187,7 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
             let (scale, positions) = (fitted.centipawns, grouped(fitted.positions));
             row("fitted scale", format!("sigmoid(cp / {scale:.0}), {positions} positions"));
         }
-        None if !measured => {}
+        None if found.float_error.is_none() => {}
         None => row(
             "fitted scale",
             format!(
@@ -200,7 +200,7 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
 /// Writes handcrafted terms in the language of the output's ending.
 fn write_terms(args: &Args, output: &Path) -> Result<()> {
     let path = &args.checkpoint;
-    let from = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
+    let from = weights_file(path);
     ensure!(
         !output::is_same(&from, output),
         "the export would overwrite {}, which it is made from",

@@ -28,8 +28,6 @@ pub struct WrittenNet {
     pub kind: &'static str,
     /// Paths of floats, net and manifest.
     pub paths: [PathBuf; 3],
-    /// Whether there were positions to measure it on.
-    pub measured: bool,
     /// See [`unlearnt`].
     pub unlearnt: Option<String>,
 }
@@ -193,8 +191,7 @@ pub fn write(
     exported.manifest.fitted_scale = fitted_scale(value, samples, on);
     exported.manifest.matched = matched;
     let paths = exported.write(path, &rounded, facts)?;
-    let measured = !samples.is_empty();
-    Ok(WrittenNet { exported, kind, paths, measured, unlearnt })
+    Ok(WrittenNet { exported, kind, paths, unlearnt })
 }
 
 /// Sets SCALE so that centipawns mean the same as in an old evaluation; returns its name, too.
