@@ -56,7 +56,7 @@ impl Table {
             div.wide {
                 table {
                     tr { @for (i, (title, _)) in self.columns.iter().enumerate() {
-                        th class=[class(i)] { (title.replace(" %", "\u{a0}%")) }
+                        th class=[class(i)] { (title.replace("± 95 %", "±\u{a0}95\u{a0}%")) }
                     } }
                     @for row in &self.rows {
                         tr { @for (i, cell) in row.iter().enumerate() {
