@@ -197,38 +197,42 @@ pub fn ply_of(chess: &Chess) -> u16 {
     before.try_into().unwrap_or(u16::MAX)
 }
 
-/// Reason why a sample cannot be written into a game.
-pub const GAMELESS: &str =
-    "its game or the move played is unknown; write bulletformat, text or epd";
-
+/// A game being written, of samples that follow from each other.
 pub struct Chain {
+    pub start: Position,
     /// Position after the moves so far.
     pub chess: Chess,
     /// Byte of White's result.
     pub white_result: u8,
-    game: Option<NonZeroU64>,
+    game: NonZeroU64,
 }
 
 impl Chain {
-    /// Starts a game at the position of a sample.
-    pub fn start(sample: &Sample) -> Result<Self, String> {
+    /// The move of a sample, and the game that it begins; none if it continues `game`.
+    pub fn follow(game: Option<&Self>, sample: &Sample) -> Result<(Move, Option<Self>), String> {
+        let (Some(number), Some(played)) = (sample.game, sample.played) else {
+            return Err("its game or the move played is unknown; write bulletformat, text or epd".into());
+        };
+        let white_result = white_result(sample)?;
+        let leads = |game: &&Self| {
+            game.game == number
+                && game.white_result == white_result
+                && Position::from_chess(&game.chess) == sample.position
+        };
+        if let Some(game) = game.filter(leads) {
+            return Ok((legal_move(played, &game.chess)?, None));
+        }
         let chess = sample.position.to_chess().map_err(|error| error.to_string())?;
-        Ok(Self { chess, white_result: white_result(sample)?, game: sample.game })
+        let start = Position::from_chess(&chess);
+        Ok((legal_move(played, &chess)?, Some(Self { start, chess, white_result, game: number })))
     }
+}
 
-    /// Whether a sample has the same game and result, and follows the moves so far.
-    pub fn leads_to(&self, sample: &Sample) -> bool {
-        self.game == sample.game
-            && white_result(sample) == Ok(self.white_result)
-            && Position::from_chess(&self.chess) == sample.position
-    }
-
-    pub fn legal(&self, played: PlayedMove) -> Result<Move, String> {
-        played.legal_move(&self.chess).ok_or_else(|| {
-            let fen = Position::from_chess(&self.chess).fen();
-            format!("move {:#06x} is not legal in {fen}", played.0)
-        })
-    }
+/// The move in a position, where it is legal.
+pub fn legal_move(played: PlayedMove, chess: &Chess) -> Result<Move, String> {
+    played.legal_move(chess).ok_or_else(|| {
+        format!("move {:#06x} is not legal in {}", played.0, Position::from_chess(chess).fen())
+    })
 }
 
 fn white_result(sample: &Sample) -> Result<u8, String> {

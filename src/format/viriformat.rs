@@ -2,10 +2,12 @@
 //! `ply` counts from move number 1; `game` hashes start position and moves. A bad game is rejected
 //! whole; reading continues behind the next four zero bytes.
 
+use std::num::NonZeroU16;
+
 use shakmaty::{Chess, Position as _};
 
 use super::Presence::{Always, Sometimes};
-use super::fields::{Chain, GAMELESS};
+use super::fields::Chain;
 use super::marlinformat::Record;
 use super::{
     BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, View, Writer,
@@ -163,13 +165,11 @@ fn start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
 }
 
 fn legal(entry: &[u8; MOVE], chess: &Chess) -> Result<(PlayedMove, shakmaty::Move), String> {
-    let bits = u16::from_le_bytes([entry[0], entry[1]]);
-    let illegal =
-        || format!("move {bits:#06x} is not legal in {}", Position::from_chess(chess).fen());
-    let played = std::num::NonZeroU16::new(bits).map(PlayedMove).ok_or_else(illegal)?;
-    let legal = played.legal_move(chess).ok_or_else(illegal)?;
+    let played = NonZeroU16::new(u16::from_le_bytes([entry[0], entry[1]]));
+    let played = PlayedMove(played.ok_or("move 0x0000 is none")?);
+    let legal = fields::legal_move(played, chess)?;
     // Encoded again, since bits without meaning for the kind of move may be set.
-    Ok((PlayedMove::from_move(&legal).ok_or_else(illegal)?, legal))
+    Ok((PlayedMove::from_move(&legal).expect("a move of chess"), legal))
 }
 
 /// Writer of games. A sample that does not continue the current game starts a new one.
@@ -182,32 +182,23 @@ struct ViriWriter {
 
 impl Writer for ViriWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
-        let (Some(_), Some(played)) = (sample.game, sample.played) else {
-            return Err(GAMELESS.to_string());
-        };
         let score = match sample.score {
             Some(score) => fields::flip_score(score, sample.position.turn())?,
             None => NO_SCORE,
         };
-        if !self.game.as_ref().is_some_and(|game| game.leads_to(sample)) {
+        let (legal, begun) = Chain::follow(self.game.as_ref(), sample)?;
+        if let Some(game) = begun {
             self.finish(out);
+            Record::encode(&game.start, 0, game.white_result, &mut self.bytes);
+            self.game = Some(game);
         }
-        let game = match &mut self.game {
-            Some(game) => game,
-            none => {
-                let game = Chain::start(sample)?;
-                let start = Position::from_chess(&game.chess);
-                Record::encode(&start, 0, game.white_result, &mut self.bytes);
-                none.insert(game)
-            }
-        };
         if self.bytes.len() >= START + LONGEST * MOVE {
             return Err(format!("its game has more than {LONGEST} moves; write plain or text"));
         }
-        let legal = game.legal(played)?;
+        let played = PlayedMove::from_move(&legal).expect("a move of chess");
         self.bytes.extend_from_slice(&played.0.get().to_le_bytes());
         self.bytes.extend_from_slice(&score.to_le_bytes());
-        game.chess.play_unchecked(legal);
+        self.game.iter_mut().for_each(|game| game.chess.play_unchecked(legal));
         Ok(())
     }
 

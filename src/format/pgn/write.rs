@@ -5,7 +5,7 @@ use shakmaty::{Chess, Move, Position as _};
 
 use super::comment::{LARGEST, LONGEST_MATE, MATE};
 use super::text::{LONGEST, Outcome};
-use crate::format::fields::{Chain, GAMELESS};
+use crate::format::fields::Chain;
 use crate::format::{Writer, fields};
 use crate::sample::{Position, Sample};
 use crate::score::Score;
@@ -97,46 +97,36 @@ fn score_text(score: i16, depth: u32) -> Result<String, String> {
 /// Writer of PGN. A sample that does not continue the current game starts a new one.
 #[derive(Default)]
 pub struct PgnWriter {
-    /// The current game, and its start.
-    game: Option<(Chain, Position)>,
+    game: Option<Chain>,
     moves: Movetext,
 }
 
 impl Writer for PgnWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
-        let (Some(_), Some(played)) = (sample.game, sample.played) else {
-            return Err(GAMELESS.to_string());
-        };
         let comment = sample.score.map(|score| score_text(score, 0)).transpose()?;
-        let goes_on = self.game.as_ref().is_some_and(|(game, _)| game.leads_to(sample));
-        if !goes_on {
+        let (legal, begun) = Chain::follow(self.game.as_ref(), sample)?;
+        let begins = begun.is_some();
+        if begins {
             self.finish(out);
+            self.game = begun;
         }
-        let (mut game, start) = match self.game.take() {
-            Some(game) => game,
-            None => (Chain::start(sample)?, sample.position),
-        };
         if self.moves.text.len() > LONGEST / 2 {
-            return Err(format!(
-                "its game has more than {} MiB of moves; write plain or text",
-                LONGEST >> 21
-            ));
+            let most = LONGEST >> 21;
+            return Err(format!("its game has more than {most} MiB of moves; write plain or text"));
         }
-        let legal = game.legal(played)?;
-        self.moves.play(&mut game.chess, legal, !goes_on);
-        if let Some(comment) = comment {
-            self.moves.word(&comment);
+        if let Some(game) = &mut self.game {
+            self.moves.play(&mut game.chess, legal, begins);
         }
-        self.game = Some((game, start));
+        comment.iter().for_each(|comment| self.moves.word(comment));
         Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
-        if let Some((game, start)) = self.game.take() {
+        if let Some(game) = self.game.take() {
             let outcome = Outcome::Won(game.white_result).text();
             self.moves.word(outcome);
             seven_tags(["?", "?", "?", "?", outcome], out);
-            start_tags(&start, out);
+            start_tags(&game.start, out);
             out.push(b'\n');
             self.moves.finish(out);
         }
