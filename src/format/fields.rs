@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use shakmaty::{Board, Chess, Color, Move, Position as _, Rank, Role, Square};
+use shakmaty::{Board, Chess, Color, Move, Rank, Role, Square};
 
 use crate::sample::{PlayedMove, Position, Sample};
 
@@ -47,24 +47,24 @@ pub fn byte_result(byte: u8) -> Result<f32, String> {
 }
 
 pub fn text_result(text: &str) -> Result<f32, String> {
-    match text {
-        "1.0" | "1-0" => return Ok(1.0),
-        "0.0" | "0-1" => return Ok(0.0),
-        "0.5" | "1/2-1/2" => return Ok(0.5),
-        _ => {}
-    }
-    match text.parse::<f32>() {
-        Ok(result @ (0.0 | 0.5 | 1.0)) => Ok(result.abs()),
+    match text_share(text) {
+        Ok(result @ (0.0 | 0.5 | 1.0)) => Ok(result),
         _ => Err(format!("result `{text}`, expected 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1")),
     }
 }
 
 /// Parses a result in its usual form, or a number from 0 to 1 with up to six decimals.
 pub fn text_share(text: &str) -> Result<f32, String> {
-    text_result(text).or_else(|_| match text.parse::<f64>() {
-        Ok(share @ 0.0..=1.0) => Ok(((share * 1e6).round() / 1e6) as f32),
+    match text {
+        "1.0" | "1-0" => return Ok(1.0),
+        "0.0" | "0-1" => return Ok(0.0),
+        "0.5" | "1/2-1/2" => return Ok(0.5),
+        _ => {}
+    }
+    match text.parse::<f64>() {
+        Ok(share @ 0.0..=1.0) => Ok(((share.abs() * 1e6).round() / 1e6) as f32),
         _ => Err(format!("result `{text}`, expected 0 to 1, 1-0, 1/2-1/2 or 0-1")),
-    })
+    }
 }
 
 /// Formats a number from 0 to 1 with at most six decimals, `1.0`, `0.5` and `0.0` as usual.
@@ -154,9 +154,13 @@ pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), String
 /// Half-moves since the start of the game, by the move number if a sample has no ply.
 pub fn ply(sample: &Sample) -> u16 {
     let position = &sample.position;
-    let before = 2 * u32::from(position.fullmove().saturating_sub(1));
-    let counted = before + u32::from(position.turn().is_black());
-    sample.ply.unwrap_or_else(|| counted.try_into().unwrap_or(u16::MAX))
+    sample.ply.unwrap_or_else(|| half_moves(position.fullmove().into(), position.turn()))
+}
+
+/// Half-moves since move number 1.
+pub fn half_moves(fullmove: u32, turn: Color) -> u16 {
+    let before = 2 * u64::from(fullmove.saturating_sub(1)) + u64::from(turn.is_black());
+    before.try_into().unwrap_or(u16::MAX)
 }
 
 /// The score that means none in Stockfish's data.
@@ -191,12 +195,6 @@ pub fn seen_by_white(
     })
 }
 
-/// Half-moves since move number 1, by the number of the next move.
-pub fn ply_of(chess: &Chess) -> u16 {
-    let before = 2 * (u64::from(chess.fullmoves().get()) - 1) + u64::from(chess.turn().is_black());
-    before.try_into().unwrap_or(u16::MAX)
-}
-
 /// A game being written, of samples that follow from each other.
 pub struct Chain {
     pub start: Position,
@@ -211,7 +209,9 @@ impl Chain {
     /// The move of a sample, and the game that it begins; none if it continues `game`.
     pub fn follow(game: Option<&Self>, sample: &Sample) -> Result<(Move, Option<Self>), String> {
         let (Some(number), Some(played)) = (sample.game, sample.played) else {
-            return Err("its game or the move played is unknown; write bulletformat, text or epd".into());
+            return Err(
+                "its game or the move played is unknown; write bulletformat, text or epd".into()
+            );
         };
         let white_result = white_result(sample)?;
         let leads = |game: &&Self| {

@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format {
 
 #[inline(always)]
 fn decode(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
-    let Record { position, white_score, white_result } = Record::decode(bytes)?;
+    let (position, white_score, white_result) = fields_of(bytes)?;
     fields::seen_by_white(sound(position)?, Some(white_score), white_result)
 }
 
@@ -61,35 +61,26 @@ fn castling_is_plain(planes: &Planes) -> bool {
 
 /// Decodes a record with a valid en passant square: other formats have arbitrary numbers there.
 fn plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
-    let position = Record::decode(bytes)?.position;
+    let (position, ..) = fields_of(bytes)?;
     if let Some(square) = position.ep_square() {
         fields::check_ep(&position.board(), position.turn(), square)?;
     }
     decode(bytes)
 }
 
-/// The fields of a record, from White's point of view.
-pub(super) struct Record {
-    /// Not checked against the rules.
-    pub position: Position,
-    pub white_score: i16,
-    pub white_result: f32,
+/// Decodes a position, which is not checked against the rules, and White's score and result.
+#[inline(always)]
+pub(super) fn fields_of(bytes: &[u8; LENGTH]) -> Result<(Position, i16, f32), String> {
+    let position = Position::from_bytes(bytes.first_chunk().expect("32 bytes"))
+        .map_err(|error| error.to_string())?;
+    let white_score = i16::from_le_bytes([bytes[28], bytes[29]]);
+    Ok((position, white_score, fields::byte_result(bytes[30])?))
 }
 
-impl Record {
-    #[inline(always)]
-    pub fn decode(bytes: &[u8; LENGTH]) -> Result<Self, String> {
-        let position = Position::from_bytes(bytes.first_chunk().expect("32 bytes"))
-            .map_err(|error| error.to_string())?;
-        let white_score = i16::from_le_bytes([bytes[28], bytes[29]]);
-        Ok(Self { position, white_score, white_result: fields::byte_result(bytes[30])? })
-    }
-
-    pub fn encode(position: &Position, white_score: i16, white_result: u8, out: &mut Vec<u8>) {
-        out.extend_from_slice(&position.to_bytes());
-        out.extend_from_slice(&white_score.to_le_bytes());
-        out.extend_from_slice(&[white_result, 0]);
-    }
+pub(super) fn encode(position: &Position, white_score: i16, white_result: u8, out: &mut Vec<u8>) {
+    out.extend_from_slice(&position.to_bytes());
+    out.extend_from_slice(&white_score.to_le_bytes());
+    out.extend_from_slice(&[white_result, 0]);
 }
 
 struct MarlinWriter;
@@ -99,7 +90,7 @@ impl Writer for MarlinWriter {
         let turn = sample.position.turn();
         let white_score = fields::flip_score(fields::score(sample)?, turn)?;
         let white_result = fields::result_byte(fields::flip_result(sample.result, turn))?;
-        Record::encode(&sample.position, white_score, white_result, out);
+        encode(&sample.position, white_score, white_result, out);
         Ok(())
     }
 }

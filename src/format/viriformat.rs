@@ -8,7 +8,7 @@ use shakmaty::{Chess, Position as _};
 
 use super::Presence::{Always, Sometimes};
 use super::fields::Chain;
-use super::marlinformat::Record;
+use super::marlinformat;
 use super::{
     BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, View, Writer,
     fields, fill_array,
@@ -118,7 +118,7 @@ impl ViriReader {
         }
         let start = start(&record).map_err(|reason| Fault::Skipped(bad(0, reason)));
         let (mut chess, result) = start?;
-        let mut ply = fields::ply_of(&chess);
+        let mut ply = fields::half_moves(chess.fullmoves().get(), chess.turn());
         let mut hash = GameHash::of(&Position::from_chess(&chess));
         while let Some(entry) = self.entry()? {
             if entry == END {
@@ -160,7 +160,7 @@ impl ViriReader {
 
 /// The start of a game, and its result for White.
 fn start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
-    let Record { position, white_result, .. } = Record::decode(bytes)?;
+    let (position, _, white_result) = marlinformat::fields_of(bytes)?;
     Ok((position.to_chess().map_err(|error| error.to_string())?, white_result))
 }
 
@@ -189,7 +189,7 @@ impl Writer for ViriWriter {
         let (legal, begun) = Chain::follow(self.game.as_ref(), sample)?;
         if let Some(game) = begun {
             self.finish(out);
-            Record::encode(&game.start, 0, game.white_result, &mut self.bytes);
+            marlinformat::encode(&game.start, 0, game.white_result, &mut self.bytes);
             self.game = Some(game);
         }
         if self.bytes.len() >= START + LONGEST * MOVE {

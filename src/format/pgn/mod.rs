@@ -206,7 +206,7 @@ impl<'a> Replay<'a> {
         let start = start.map_or(Ok(Chess::new()), |start| start.to_chess());
         let chess = start.map_err(|error| GameError::of_game(error.to_string()))?;
         let hash = GameHash::of(&Position::from_chess(&chess));
-        let (ply, first) = (fields::ply_of(&chess), out.len());
+        let (ply, first) = (fields::half_moves(chess.fullmoves().get(), chess.turn()), out.len());
         Ok(Self { chess, ply, hash, standing: None, out, first, unread, result, ended: None })
     }
 

@@ -11,7 +11,6 @@ use crate::sample::{Position, Sample};
 use crate::score::Score;
 
 const WIDTH: usize = 80;
-const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /// The moves of an unfinished game.
 #[derive(Default)]
@@ -66,13 +65,12 @@ fn seven_tags([event, round, white, black, result]: [&str; 5], out: &mut Vec<u8>
 
 /// Appends the tags of the first position; none for the usual one.
 fn start_tags(start: &Position, out: &mut Vec<u8>) {
-    let fen = start.fen();
-    if fen != START {
+    if *start != Position::from_chess(&Chess::new()) {
         if start.castles_unusually() {
             tag("Variant", "Chess960", out);
         }
         tag("SetUp", "1", out);
-        tag("FEN", &fen, out);
+        tag("FEN", &start.fen(), out);
     }
 }
 
