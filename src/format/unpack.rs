@@ -17,8 +17,8 @@ const HEAD: usize = 1 << 16;
 /// Largest window of zstd, as a power of two: `zstd --long=31` would take 2 GiB a file.
 const ZSTD_WINDOW: u32 = 27;
 
-/// What these bytes begin, if it must be converted first: an archive, a compressed file or a text
-/// of another encoding.
+/// Reason why these first bytes cannot be read: they begin an archive, another compressed file, or a
+/// text of another encoding.
 fn foreign(head: &[u8]) -> Option<String> {
     let starts: [(&[u8], &str); 9] = [
         (b"\xfd7zXZ\0", "an xz file"),

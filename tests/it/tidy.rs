@@ -18,7 +18,7 @@ digest: input
 floats: architecture features sample weights
 model: architecture batch loss prefetch sums weights
 terms: input
-format: input output point_of_view registry sample score sums terms
+format: digits input output point_of_view registry sample score sums terms
 hce: batch sample scales sums terms weights
 net: architecture features sample scales
 report: digits draw linear log loss terms
@@ -36,7 +36,7 @@ config: architecture format input loader loss model net point_of_view scales tra
 run: architecture batch config data_file digest digits draw engine export format hce input
     inspect interface loader log loss model net output place point_of_view progress report sample
     scales search sketch terms train weights
-cli: architecture batch config data digits draw engine export features format input interface loader
+cli: architecture batch config data data_file digits draw engine export features format input interface loader
     log model output place point_of_view progress registry report run sample scales search train
 app: architecture cli features format loader registry sample
 ";
