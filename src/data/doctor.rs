@@ -410,18 +410,16 @@ fn results(it: &Diagnosis) -> Finding {
 }
 
 fn scores(it: &Diagnosis, source: &Source) -> Finding {
-    if let Some(unread) = source.unread_comments() {
-        let says = format!("{} with a score; {unread}", counted(it.scored, "position"));
-        let cure = "convert the comments, or label the positions with an engine";
-        return finding(Grade::Note, "scores", says, cure);
-    }
+    let unread = source.unread_comments().map_or(String::new(), |it| format!("; {it}"));
+    let pawns = "write the scores of comments in pawns, or label the positions with an engine";
     let Some([low, high]) = it.scores else {
-        let cure = "train on results (target.wdl = 1), or label the positions with an engine";
-        return finding(Grade::Note, "scores", "no position has a score".to_string(), cure);
+        let results = "train on results (target.wdl = 1), or label the positions with an engine";
+        let cure = if unread.is_empty() { results } else { pawns };
+        return finding(Grade::Note, "scores", format!("no position has a score{unread}"), cure);
     };
     let (missing, mates) = (it.positions - it.scored, share(it.mates, it.scored));
     let says = format!(
-        "{low} to {high} cp; {} mates, {} without a score",
+        "{low} to {high} cp; {} mates, {} without a score{unread}",
         percent(mates),
         percent(share(missing, it.positions))
     );
@@ -429,6 +427,8 @@ fn scores(it: &Diagnosis, source: &Source) -> Finding {
         "all scores are alike: train on results (target.wdl = 1), or label the positions"
     } else if mates > MOST_NOISE {
         "set data.filter.max_score = 10000"
+    } else if !unread.is_empty() {
+        pawns
     } else if missing > 0 {
         "training on scores skips positions without one"
     } else {

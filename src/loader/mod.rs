@@ -158,9 +158,9 @@ pub enum LoadError {
     Unknown { path: PathBuf, key: &'static str, fact: &'static str, format: &'static str },
     #[error(
         "{path}: no position has a score, which targets with wdl below 1 and the evaluation \
-         `score` need; train on results alone with `target.wdl = 1.0`, or label the positions"
+         `score` need; train on results alone with `target.wdl = 1.0`, or label the positions{comments}"
     )]
-    NoScore { path: PathBuf },
+    NoScore { path: PathBuf, comments: String },
     #[error(
         "{path}: bulletformat does not store which side is White, which this model needs; use \
          `perspective` or `side-to-move` inputs, or data in another format"

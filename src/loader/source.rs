@@ -84,7 +84,8 @@ impl PlanFile {
             return Err(LoadError::NoColours { path: path.to_path_buf() });
         }
         if reading.scores && format.facts.scores == Presence::Never {
-            return Err(LoadError::NoScore { path: path.to_path_buf() });
+            let comments = String::new();
+            return Err(LoadError::NoScore { path: path.to_path_buf(), comments });
         }
         let (path, plan, reading) = (path.to_path_buf(), plan.clone(), reading.clone());
         let pieces = source.pieces().filter(|_| reading.limit.is_none());
@@ -132,10 +133,13 @@ impl PlanFile {
             return Err(ReadError::NoPositions { path, skipped, unfinished: 0 }.into());
         }
         let unscored = facts.rejected.counts().any(|(key, _)| key == RejectCounts::NO_SCORE);
-        match unscored && !facts.scored {
-            true => Err(LoadError::NoScore { path }),
-            false => Ok(()),
+        if !unscored || facts.scored {
+            return Ok(());
         }
+        let mut source = open(&self.path, &self.reading, &self.plan)?;
+        source.next_block(&mut Vec::new())?;
+        let comments = source.unread_comments().map_or(String::new(), |it| format!("; {it}"));
+        Err(LoadError::NoScore { path, comments })
     }
 
     /// # Errors
