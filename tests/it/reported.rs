@@ -120,6 +120,7 @@ fn moves_of_import_format() {
             read_as(&PGN, text.as_bytes()).expect(word)
         };
         assert_eq!(read(word, "1/2"), read(same, "1/2-1/2"), "{word}");
+        assert_eq!(read(word, "½-½"), read(same, "½"), "{word}");
     }
     let same =
         read_bytes(game("1. e4 a6 2. e5 d5 3. exd6 Nc6 4. Nf3 e6 5. Be2 Nf6 6. O-O").as_bytes());

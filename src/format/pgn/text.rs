@@ -164,7 +164,7 @@ impl Outcome {
     pub fn from_text(text: &[u8]) -> Option<Self> {
         match text {
             b"1-0" => Some(Outcome::Won(2)),
-            b"1/2-1/2" | b"1/2" => Some(Outcome::Won(1)),
+            b"1/2-1/2" | b"1/2" | b"\xc2\xbd-\xc2\xbd" | b"\xc2\xbd" => Some(Outcome::Won(1)),
             b"0-1" => Some(Outcome::Won(0)),
             b"*" => Some(Outcome::Unfinished),
             _ => None,
