@@ -11,7 +11,8 @@ use nnuance::sample::mix;
 
 use crate::formats::SCORED;
 use crate::games;
-use crate::golden::{SEED, computes, losses_on};
+use crate::golden::{SEED, losses_on};
+use crate::kit::computes;
 use crate::largest::largest;
 
 /// A position from its FEN: pieces as square (a1 = 0), whether white, kind (pawn = 0).

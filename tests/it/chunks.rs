@@ -5,11 +5,11 @@ use std::sync::Arc;
 use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
 use nnuance::batch::{Batch, Inputs, RankShare};
 use nnuance::loader::{Encoder, PLANS, Plan, Stream, pairs_of, scan};
-use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision, outputs};
-use nnuance::weights::Weights;
+use nnuance::model::{Model, outputs};
 
 use crate::drawn;
-use crate::largest::largest;
+use crate::kit::{fastest, model};
+use crate::largest::error_and_size;
 use crate::listed::near;
 
 const POSITIONS: usize = 1000;
@@ -37,18 +37,11 @@ fn is_planned(batch: &Batch) -> bool {
     matches!(batch.inputs, Inputs::Planned(_))
 }
 
-fn model(net: &Architecture, weights: &Weights) -> Model {
-    let device: Device = Backend::Flex.device().expect("flex is always there");
-    let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
-    Model::new(&Kind::Net(net.clone()), weights, &device, compute).expect("the weights fit")
-}
-
 /// Checks that two batches have the same labels, and outputs within a share of the largest.
 fn assert_alike(model: &Model, [found, listed]: [&Batch; 2], share: f64) {
     assert_eq!((&found.results, &found.scores), (&listed.results, &listed.scores));
     let [got, right] = [found, listed].map(|it| outputs(model, it).expect("flex"));
-    let size = largest(right.iter().map(|it| f64::from(it.abs())));
-    let error = largest(got.iter().zip(&right).map(|(a, b)| f64::from((a - b).abs())));
+    let [error, size] = error_and_size(&got, &right);
     assert!(error <= share * size, "{error:.1e} of {size:.1e}");
 }
 
@@ -64,7 +57,7 @@ fn planned_chunks_equal_lists() {
     let mut planned = 0;
     for seed in 0..24 {
         let net = net(seed);
-        let model = model(&net, &drawn::weights(&net, seed));
+        let model = model(&net, &drawn::weights(&net, seed), fastest());
         let all = |plans| plan([64, 100, 256][seed as usize % 3], plans);
         let listed = batches(all(0), &net, 0, BATCHES);
         assert!(!listed.iter().any(is_planned));
@@ -91,7 +84,7 @@ fn streamed_chunks_equal_lists() {
     let mut named = 0;
     for seed in (0..40).filter(|seed| net(*seed).inputs.kings().count() == 1).take(8) {
         let net = net(seed);
-        let model = model(&net, &drawn::weights(&net, seed));
+        let model = model(&net, &drawn::weights(&net, seed), fastest());
         let scanned = scan(&plan(0, 0), 0, &|_| ()).expect("positions");
         let pairs = Arc::new(pairs_of(&net, &scanned.some, 60));
         assert_eq!(pairs.parents().len(), 60);

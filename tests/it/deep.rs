@@ -8,15 +8,10 @@ use nnuance::report::estimate::Groups;
 use nnuance::report::fit::{fit, near};
 use nnuance::report::html::{self, Run};
 use nnuance::report::{DeepComparison, PositionFacts, Predictions, compare, deep, part};
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::draw::stands_alone;
-
-/// Uniform in 0..1.
-fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
+use crate::kit::same_for_threads;
+use crate::problems::Dice;
 
 /// Positions of games with three evaluations: good, noisy in endgames, and good but rounded.
 struct World {
@@ -29,18 +24,18 @@ struct World {
 
 impl World {
     fn new(positions: usize, seed: u64, endgame_noise: f64) -> Self {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut dice = Dice::new(seed);
         let (mut good, mut noisy, mut results) = (Vec::new(), Vec::new(), Vec::new());
         let mut phases = Vec::new();
         for _ in 0..positions {
-            let cp = (uniform(&mut random) - 0.5) * 1200.0;
-            let phase = (random.next_u64() % 25) as u8;
+            let cp = (dice.share() - 0.5) * 1200.0;
+            let phase = dice.below(25) as u8;
             let noise = if phase <= 8 { endgame_noise } else { 0.0 };
-            let draw = uniform(&mut random) < 0.3;
-            let wins = uniform(&mut random) < sigmoid(cp / 200.0);
+            let draw = dice.share() < 0.3;
+            let wins = dice.share() < sigmoid(cp / 200.0);
             results.push(if draw { 0.5 } else { f64::from(u8::from(wins)) });
             good.push(cp);
-            noisy.push(cp + noise * (uniform(&mut random) - 0.5));
+            noisy.push(cp + noise * (dice.share() - 0.5));
             phases.push(phase);
         }
         let rounded = good.iter().map(|cp: &f64| cp.round()).collect();
@@ -158,9 +153,9 @@ fn calibration_of_right_and_overconfident() {
     let (mut inside, mut bins) = (0, 0);
     let groups = Groups::new((0..10_000).map(|i| i / 7));
     for seed in 0..10 {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let logits: Vec<f64> = (0..10_000).map(|_| 4.0 * (uniform(&mut random) - 0.5)).collect();
-        let wins = |logit: &f64| f64::from(u8::from(uniform(&mut random) < sigmoid(*logit)));
+        let mut dice = Dice::new(seed);
+        let logits: Vec<f64> = (0..10_000).map(|_| 4.0 * (dice.share() - 0.5)).collect();
+        let wins = |logit: &f64| f64::from(u8::from(dice.share() < sigmoid(*logit)));
         let results: Vec<f64> = logits.iter().map(wins).collect();
         let [right, bold] = [1.0, 2.0].map(|times| {
             let expected: Vec<f64> = logits.iter().map(|it| sigmoid(it * times)).collect();
@@ -239,9 +234,5 @@ fn unknown_games_conclude_nothing() {
 #[test]
 fn threads_change_nothing() {
     let world = World::new(20_000, 11, 500.0);
-    let [one, three] = [1, 3].map(|threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| serde_json::to_string(&world.deep(None)).unwrap())
-    });
-    assert!(one == three);
+    same_for_threads(&[3], "deep", || serde_json::to_string(&world.deep(None)).unwrap());
 }

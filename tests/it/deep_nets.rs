@@ -9,27 +9,19 @@ use nnuance::batch::{Batch, Inputs};
 use nnuance::floats::Float;
 use nnuance::loader::Encoder;
 use nnuance::loss::sigmoid;
-use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, SetRows, to_host};
+use nnuance::model::{Aim, Compute, Level, Model, Precision, SetRows, to_host};
 use nnuance::sample::Sample;
 use nnuance::train::optimizer::{OptimizerName, Settings};
 use nnuance::train::target::{WinRateModel, targets};
 use nnuance::weights::Weights;
 
-use crate::largest::{distance, largest};
+use crate::kit::{bits, fastest, fused, model, same_for_threads};
+use crate::largest::{assert_close, distance, largest};
 use crate::listed;
 use crate::{drawn, games};
 
 /// Seeds of the drawn nets.
 const NETS: std::ops::Range<u64> = 0..24;
-
-fn model(net: &Architecture, weights: &Weights, compute: Compute) -> Model {
-    let device = Backend::Flex.device().expect("flex is always there").autodiff();
-    Model::new(&Kind::Net(net.clone()), weights, &device, compute).expect("the weights fit")
-}
-
-fn fused(level: Level, precision: Precision) -> Compute {
-    Compute::Fused { level, precision }
-}
 
 #[test]
 fn plain_modules_compute_the_definition() {
@@ -77,10 +69,7 @@ fn fused_operations_equal_plain_ones() {
                 let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
                 let apart = (got.0 - right.0).abs();
                 assert!(aim.loss_inputs().is_none() || apart < 1e-5 * right.0, "{what} {aim:?}");
-                for (name, array) in &right.1.0 {
-                    let apart = distance(&got.1.0[name].values, &array.values);
-                    assert!(apart < 1e-4, "{what} {aim:?}: {name} differ by {apart:.1e}");
-                }
+                assert_close(&format!("{what} {aim:?}"), &got.1, &right.1, 1e-4);
             }
             // Earlier contents of a model's buffers have no effect.
             let again = fused.gradients(&batch.inputs, Aim::Targets(&targets));
@@ -176,9 +165,8 @@ fn gradients_equal_central_differences() {
         let samples = games::samples(24, seed);
         let batch = Encoder::net(&net).encode(&samples);
         let targets = targets(&batch, 0.3, &[WinRateModel::scale(400.0).into()]);
-        let compute = fused(Level::detect(), Precision::F32);
         let (_, gradients) =
-            model(&net, &weights, compute).gradients(&batch.inputs, Aim::Targets(&targets));
+            model(&net, &weights, fastest()).gradients(&batch.inputs, Aim::Targets(&targets));
         let loss = |weights: &Weights| {
             let float = Float::new(weights, &net).expect("the weights fit");
             let error = |(sample, target): (&Sample, &f32)| {
@@ -229,22 +217,11 @@ fn same_bits_for_any_threads() {
         let net = drawn::net(seed, 70);
         let weights = drawn::weights(&net, seed);
         let batch: Arc<Batch> = Arc::new(Encoder::net(&net).encode(&games::samples(2000, seed)));
-        let bits = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            pool.expect("threads can be had").install(|| {
-                let model = model(&net, &weights, fused(Level::detect(), precision));
-                let (loss, gradients) =
-                    model.gradients(&batch.inputs, Aim::Targets(&batch.results));
-                let bits =
-                    |values: &[f32]| values.iter().map(|it| it.to_bits()).collect::<Vec<_>>();
-                let arrays = gradients.0.values().map(|array| bits(&array.values));
-                (loss.to_bits(), arrays.collect::<Vec<_>>())
-            })
-        };
-        let one = bits(1);
-        for threads in [2, 3, 8] {
-            assert!(bits(threads) == one, "seed {seed}, {net}: {threads} threads differ from one");
-        }
+        same_for_threads(&[2, 3, 8], &format!("seed {seed}, {net}"), || {
+            let model = model(&net, &weights, fused(Level::detect(), precision));
+            let (loss, gradients) = model.gradients(&batch.inputs, Aim::Targets(&batch.results));
+            (loss.to_bits(), bits(&gradients))
+        });
     }
 }
 
@@ -293,10 +270,7 @@ fn steps_of_adam() {
             let plain = stepped(&settings, Compute::Plain);
             for level in Level::available() {
                 let found = stepped(&settings, fused(level, Precision::F32));
-                for (tensor, array) in &plain.0 {
-                    let apart = distance(&found.0[tensor].values, &array.values);
-                    assert!(apart < 1e-4, "{settings:?}: {tensor} is {apart:e} off");
-                }
+                assert_close(&format!("{settings:?}"), &found, &plain, 1e-4);
             }
         }
     }
@@ -306,8 +280,7 @@ fn steps_of_adam() {
 fn transposed_tensors_are_read_right() {
     let net = Architecture::simple(Views::Plain, 6, Activation::ReLU);
     let batch = games::lists(Views::Plain).encode(&games::samples(20, 3));
-    let compute = fused(Level::detect(), Precision::F32);
-    let Model::Net(mut net) = model(&net, &drawn::weights(&net, 4), compute) else { panic!() };
+    let Model::Net(mut net) = model(&net, &drawn::weights(&net, 4), fastest()) else { panic!() };
     let before = to_host(net.logits(&batch.inputs));
     let set = net.sets.remove(0);
     let weight = set.weight.map(|weight| {

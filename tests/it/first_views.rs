@@ -5,11 +5,12 @@ use std::sync::Arc;
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
 use nnuance::batch::{self, ChunkPlan, FirstPlanner, FirstViews, MOST_IN_CHUNK, Pairs, lists};
 use nnuance::loader::{Encoder, pairs_of};
-use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, initial};
+use nnuance::model::{Aim, initial};
 use nnuance::sample::Sample;
 
-use crate::games;
-use crate::largest::largest;
+use crate::games::{self, eighths};
+use crate::kit::{fastest, model};
+use crate::largest::assert_near;
 use crate::listed::{self, near};
 use crate::pairs::assert_same_inputs;
 
@@ -71,26 +72,16 @@ fn first_views_equal_the_encoders() {
 #[test]
 fn plans_of_first_views_equal_lists() {
     let samples: Vec<Sample> = games::recorded(36_000).into_iter().step_by(12).collect();
-    let device = Backend::Flex.device().expect("flex is always there");
     for ((views, mirror), buckets) in all_views().flat_map(|views| [(views, 1), (views, 8)]) {
         let net = net(views, mirror, buckets);
         let listed = Encoder::net(&net).encode(&samples).inputs;
         let active = listed.one_hot().lists();
-        let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
-        let model = Model::new(&Kind::Net(net.clone()), &initial(&net, 3), &device, compute);
-        let model = model.expect("the weights fit");
-        let targets: Vec<f32> = (0..samples.len()).map(|it| (it % 9) as f32 / 8.0).collect();
-        let (loss, right) = model.gradients(&listed, Aim::Targets(&targets));
-        let assert_alike = |inputs: batch::Inputs| {
-            let (found_loss, found) = model.gradients(&inputs, Aim::Targets(&targets));
-            assert!((found_loss - loss).abs() < 1e-6, "{found_loss} for {loss}");
-            for (name, array) in &right.0 {
-                let both = array.values.iter().zip(&found.0[name].values);
-                let size = largest(array.values.iter().map(|it| f64::from(it.abs())));
-                let error = largest(both.map(|(a, b)| f64::from((a - b).abs())));
-                assert!(error < 1e-5 * size, "{name}: {error:.1e} of {size:.1e}");
-            }
-        };
+        let model = model(&net, &initial(&net, 3), fastest());
+        let targets = eighths(samples.len());
+        let of = |inputs: &batch::Inputs| model.gradients(inputs, Aim::Targets(&targets));
+        let right = of(&listed);
+        let assert_alike =
+            |inputs| assert_near(&net.to_string(), &of(&inputs), &right, [1e-6, 1e-5]);
         for most in [0, 101, 256] {
             let pairs = Arc::new(pairs_of(&net, &samples, most));
             assert!(pairs.parents().len() + 3 >= most, "{most} pairs");

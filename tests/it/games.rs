@@ -69,6 +69,11 @@ pub fn recorded(count: u64) -> Vec<Sample> {
     collect(&plan, PositionSet::All, &|_| ()).unwrap()
 }
 
+/// Targets from 0 to 1 in turn.
+pub fn eighths(positions: usize) -> Vec<f32> {
+    (0..positions).map(|it| (it % 9) as f32 / 8.0).collect()
+}
+
 /// Forces of many sizes and both directions, as many as there are positions.
 pub fn forces(positions: usize) -> Vec<f32> {
     let force = |i: usize| [0.5, -1.0, 0.0, 3.0, -0.01][i % 5] * (1.0 + (i % 7) as f32);

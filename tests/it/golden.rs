@@ -6,7 +6,7 @@ use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::loader::{Encoder, Plan, Stream};
 use nnuance::log::Row;
 use nnuance::loss::Loss;
-use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
+use nnuance::model::{Backend, Compute, Kind, initial};
 use nnuance::progress::Progress;
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::optimizer::{self, OptimizerName};
@@ -16,6 +16,7 @@ use nnuance::train::target::WinRateModel;
 use nnuance::train::{self, Settings, Training};
 use nnuance::weights::Weights;
 
+use crate::kit::computes;
 use crate::need;
 
 pub const DATA: &str = "../shared/data/formats/bullet_batch.bf";
@@ -115,12 +116,6 @@ pub fn losses_of(
 
 fn six_digits(losses: &[f64]) -> Vec<String> {
     losses.iter().map(|loss| format!("{loss:.6}")).collect()
-}
-
-/// The plain tensor operations, and the fused ones with every set of instructions that is here.
-pub fn computes() -> Vec<Compute> {
-    let fused = |level| Compute::Fused { level, precision: Precision::F32 };
-    [Compute::Plain].into_iter().chain(Level::available().into_iter().map(fused)).collect()
 }
 
 #[test]

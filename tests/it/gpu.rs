@@ -4,13 +4,12 @@
 use nnuance::architecture::{self, Activation, Architecture, Kings, Views};
 use nnuance::batch::{ActiveRows, Batch, Indices, Inputs};
 use nnuance::loss::LossShape;
-use nnuance::model::{
-    Aim, Backend, Compute, Device, Kind, Level, Model, Precision, ROOM, initial, to_host,
-};
+use nnuance::model::{Aim, Backend, Compute, Device, Kind, Model, ROOM, initial, to_host};
 use nnuance::weights::Weights;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
+use crate::kit::{fastest, flex, model_of};
 use crate::largest::distance;
 use crate::listed::{self, near};
 use crate::program::{json, nnuance};
@@ -28,18 +27,6 @@ pub fn gpu() -> Option<Device> {
     let device = Backend::Wgpu.device();
     let what = device.as_ref().err().map(ToString::to_string).unwrap_or_default();
     need::found("gpu", &what, device.is_ok()).then(|| device.expect("it is there"))
-}
-
-pub fn flex() -> Device {
-    Backend::Flex.device().expect("flex is always there")
-}
-
-pub fn fused() -> Compute {
-    Compute::Fused { level: Level::detect(), precision: Precision::F32 }
-}
-
-fn model(kind: &Kind, weights: &Weights, device: &Device, compute: Compute) -> Model {
-    Model::new(kind, weights, &device.clone().autodiff(), compute).expect("the weights fit")
 }
 
 /// A net with random weights that reach all parts of an activation.
@@ -73,10 +60,6 @@ pub fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), ro
     }
 }
 
-pub fn bits(weights: &Weights) -> Vec<u32> {
-    weights.0.values().flat_map(|array| array.values.iter().map(|it| it.to_bits())).collect()
-}
-
 pub fn batch(views: Views, positions: usize, seed: u64) -> Batch {
     games::lists(views).encode(&games::samples(positions, seed))
 }
@@ -96,8 +79,8 @@ fn gradients_and_logits_equal_plain_ones() {
                 for &positions in sizes {
                     let batch = batch(views, positions, 5);
                     let what = format!("{} {hidden} {activation:?} {positions}", views.name());
-                    let plain = model(&kind, &weights, &flex(), Compute::Plain);
-                    let fused = model(&kind, &weights, &gpu, GPU);
+                    let plain = model_of(&kind, &weights, &flex(), Compute::Plain);
+                    let fused = model_of(&kind, &weights, &gpu, GPU);
                     let of = |model: &Model| {
                         model.gradients(&batch.inputs, Aim::Targets(&batch.results))
                     };
@@ -143,7 +126,7 @@ fn nan_shows_in_the_loss() {
         let biases = weights.0.get_mut("accumulator.bias").expect("it has biases");
         biases.values[7] = f32::NAN;
         let batch = batch(Views::Perspective, 40, 3);
-        let model = model(&kind, &weights, &gpu, GPU);
+        let model = model_of(&kind, &weights, &gpu, GPU);
         let (loss, _) = model.gradients(&batch.inputs, Aim::Targets(&batch.results));
         assert!(loss.is_nan(), "{activation:?}: {loss}");
         assert!(to_host(model.logits(&batch.inputs)).iter().all(|logit| logit.is_nan()));
@@ -169,21 +152,14 @@ fn any_lists_in_any_parts() {
         sources: [].into(),
         place: None,
     };
-    let right = model(&kind, &weights, &flex(), fused())
-        .gradients(&batch.inputs, Aim::Targets(&batch.results));
     for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
         let batch = if room == 0 { first(&batch, 100) } else { batch.clone() };
-        let right = match room {
-            0 => model(&kind, &weights, &flex(), fused())
-                .gradients(&batch.inputs, Aim::Targets(&batch.results)),
-            _ => right.clone(),
-        };
-        let got = model(&kind, &weights, &gpu, with_room(room));
-        check(
-            &format!("{room} bytes"),
-            &got.gradients(&batch.inputs, Aim::Targets(&batch.results)),
-            &right,
-        );
+        let [got, right] =
+            [(&gpu, with_room(room)), (&flex(), fastest())].map(|(device, compute)| {
+                let model = model_of(&kind, &weights, device, compute);
+                model.gradients(&batch.inputs, Aim::Targets(&batch.results))
+            });
+        check(&format!("{room} bytes"), &got, &right);
     }
 }
 
@@ -195,8 +171,9 @@ fn more_positions_than_cubes() {
     let (kind, weights) = net(Views::Plain, 1, Activation::CReLU);
     let Kind::Net(shape) = &kind else { unreachable!("a net") };
     let inputs = Inputs::Active(listed::active(shape, indices, places));
-    let [got, right] = [(&gpu, GPU), (&flex(), fused())]
-        .map(|(device, compute)| to_host(model(&kind, &weights, device, compute).logits(&inputs)));
+    let [got, right] = [(&gpu, GPU), (&flex(), fastest())].map(|(device, compute)| {
+        to_host(model_of(&kind, &weights, device, compute).logits(&inputs))
+    });
     assert!(distance(&got, &right) < 1e-5);
 }
 
@@ -256,7 +233,7 @@ fn slopes_of_inputs() {
         let inputs = Inputs::Active(active);
         // All at once, and in parts of which the last is small.
         for room in [ROOM, 4 * hidden * views * 13_328] {
-            let model = model(&Kind::Net(net.clone()), &weights, &gpu, with_room(room));
+            let model = model_of(&Kind::Net(net.clone()), &weights, &gpu, with_room(room));
             let gradients = model.gradients(&inputs, Aim::Forces(&forces)).1;
             assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
         }

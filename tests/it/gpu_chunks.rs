@@ -6,8 +6,9 @@ use nnuance::loader::{Encoder, PLANS, Plan, Stream};
 use nnuance::model::{Aim, Kind, Model, initial};
 
 use crate::drawn;
-use crate::gpu::{GPU, bits, gpu, with_room};
+use crate::gpu::{GPU, gpu, with_room};
 use crate::gpu_pairs::unplanned;
+use crate::kit::{bits, model_of};
 
 const CHUNK: usize = 64;
 const BATCH: usize = 4 * CHUNK;
@@ -41,8 +42,7 @@ fn resident_lists_equal_sent_ones() {
         let mut weights = initial(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
         let kind = Kind::Net(net.clone());
-        let device = gpu.clone().autodiff();
-        let model = |compute| Model::new(&kind, &weights, &device, compute).expect("they fit");
+        let model = |compute| model_of(&kind, &weights, &gpu, compute);
         let of = |model: &Model, inputs: &Inputs, batch: &Batch| {
             let (loss, gradients) = model.gradients(inputs, Aim::Targets(&batch.results));
             (loss.to_bits(), bits(&gradients))

@@ -9,8 +9,9 @@ use nnuance::model::{Aim, Compute, Device, Kind, LossGradients, Model, to_host};
 use nnuance::train::optimizer::{OptimizerName, Settings};
 use nnuance::weights::Weights;
 
-use crate::gpu::{GPU, bits, check_within, flex, gpu, room, with_room};
-use crate::largest::distance;
+use crate::gpu::{GPU, check_within, gpu, room, with_room};
+use crate::kit::{bits, flex, model_of};
+use crate::largest::{assert_close, distance};
 use crate::{drawn, games, layers, optimizers};
 
 /// A net with the number of its draw: with and without buckets, a factoriser, and a head.
@@ -35,9 +36,8 @@ fn nets() -> Vec<(Architecture, u64)> {
     nets
 }
 
-pub fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Compute) -> Model {
-    let kind = Kind::Net(net.clone());
-    Model::new(&kind, weights, &device.clone().autodiff(), compute).expect("the weights fit")
+fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Compute) -> Model {
+    model_of(&Kind::Net(net.clone()), weights, device, compute)
 }
 
 fn batch(net: &Architecture, positions: usize, seed: u64) -> Batch {
@@ -65,15 +65,9 @@ fn gradients_equal_the_plain_ones() {
             for aim in games::aims(&batch.results, &bases, &weighed, &forces) {
                 let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
                 let (apart, room) = (f64::from((got.0 / right.0 - 1.0).abs()), room(aim));
-                assert!(
-                    aim.loss_inputs().is_none() || apart < room * 1e-5,
-                    "{net} {compute:?} {aim:?}"
-                );
-                for (name, array) in &right.1.0 {
-                    let apart = distance(&got.1.0[name].values, &array.values);
-                    let bound = room * 1e-4;
-                    assert!(apart < bound, "{net} {compute:?} {aim:?}: {name} is {apart:e} off");
-                }
+                let what = format!("{net} {compute:?} {aim:?}");
+                assert!(aim.loss_inputs().is_none() || apart < room * 1e-5, "{what}");
+                assert_close(&what, &got.1, &right.1, room * 1e-4);
             }
         }
     }

@@ -6,11 +6,12 @@ use nnuance::architecture::{Activation, Architecture, Layer, Views};
 use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, ListShape, Pairs, Planner, lists};
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Device, Kind, Model, initial};
+use nnuance::model::{Aim, Device, Kind, initial};
 use nnuance::run::recipe;
 
-use crate::gpu::{GPU, bits, flex, fused, gpu, with_room};
-use crate::largest::distance;
+use crate::gpu::{GPU, gpu, with_room};
+use crate::kit::{bits, fastest, flex, model_of};
+use crate::largest::assert_close;
 use crate::listed::{self, near};
 use crate::{drawn, games};
 
@@ -99,28 +100,22 @@ fn gradients_of_pairs_equal_their_inputs() {
     let Some(gpu) = gpu() else { return };
     for net in nets() {
         let Positions { active, plans, .. } = Positions::new(&net);
-        let targets: Vec<f32> = (0..active.len()).map(|it| (it % 9) as f32 / 8.0).collect();
+        let targets = games::eighths(active.len());
         let [listed, planned] = [Inputs::Active(active), Inputs::Planned(plans)];
         let mut weights = initial(&net, 3);
         drawn::shake(&mut weights, 0.1, 7);
         let kind = Kind::Net(net.clone());
         let of = |device: &Device, compute, inputs| {
-            let model = Model::new(&kind, &weights, &device.clone().autodiff(), compute)
-                .expect("the weights fit");
-            model.gradients(inputs, Aim::Targets(&targets))
+            model_of(&kind, &weights, device, compute).gradients(inputs, Aim::Targets(&targets))
         };
-        let cpu = flex();
-        let right = of(&cpu, fused(), &planned);
+        let right = of(&flex(), fastest(), &planned);
         let without = of(&gpu, GPU, &listed);
         // In one part, and in parts of 16 positions.
         for compute in [GPU, with_room(0)] {
             let got = of(&gpu, compute, &planned);
             for (what, right) in [("the CPU", &right), ("lists without pairs", &without)] {
                 assert!((got.0 / right.0 - 1.0).abs() < 1e-5, "{net}: {} for {}", got.0, right.0);
-                for (name, array) in &right.1.0 {
-                    let apart = distance(&got.1.0[name].values, &array.values);
-                    assert!(apart < 1e-5, "{net}: {name} is {apart:e} off from {what}");
-                }
+                assert_close(what, &got.1, &right.1, 1e-5);
             }
             let again = of(&gpu, compute, &planned);
             assert_eq!(bits(&got.1), bits(&again.1), "{net}");
@@ -147,7 +142,7 @@ fn pairs_of_gpu_and_cpu() {
             recipe::plan_chunks(&mut plan, &config, compute, 1_000_000, &[]);
             (plan.plans > 0, plan.pairs)
         };
-        assert_eq!(planned(fused()), of_cpu);
+        assert_eq!(planned(fastest()), of_cpu);
         assert_eq!(planned(GPU), of_gpu);
     }
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use nnuance::architecture::{Architecture, Form};
 use nnuance::floats::Float;
 use nnuance::loader::Encoder;
-use nnuance::model::{Backend, Compute, Kind, Model, to_host};
+use nnuance::model::{Compute, to_host};
 use nnuance::run::train::grow::grow;
 use nnuance::weights::Weights;
 
+use crate::kit::model;
 use crate::largest::{largest, smallest};
 use crate::program::{self, column, said};
 use crate::{drawn, games};
@@ -19,10 +20,8 @@ fn net(text: &str) -> Architecture {
 }
 
 fn logits(net: &Architecture, weights: &Weights, seed: u64) -> Vec<f64> {
-    let device = Backend::Flex.device().expect("flex is always there");
-    let model = Model::new(&Kind::Net(net.clone()), weights, &device, Compute::Plain);
     let batch = Encoder::net(net).encode(&games::samples(300, seed));
-    let logits = to_host(model.expect("its weights").logits(&batch.inputs));
+    let logits = to_host(model(net, weights, Compute::Plain).logits(&batch.inputs));
     logits.into_iter().map(f64::from).collect()
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use shakmaty::{Color, Role};
 
 use crate::draw::stands_alone;
+use crate::kit::same_for_threads;
 use crate::program::{nnuance, said};
 use crate::set_nets::net_of;
 use crate::{drawn, games};
@@ -231,14 +232,11 @@ fn same_bits_for_any_threads() {
     let samples = in_games(3000, 13);
     let net = drawn::net(3, 40);
     let weights = drawn::weights(&net, 3);
-    let with = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    same_for_threads(&[3], "inspect", || {
         let hce = HceWeights::default();
-        let found =
-            pool.install(|| inspect(&weights, &net, Scales::default(), &samples, 2000, &hce));
+        let found = inspect(&weights, &net, Scales::default(), &samples, 2000, &hce);
         serde_json::to_string(&found.expect("an inspection")).expect("JSON")
-    };
-    assert_eq!(with(1), with(3));
+    });
 }
 
 #[test]

@@ -11,6 +11,7 @@ use nnuance::model::ops::cpu::{
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::kit::same_for_threads;
 use crate::largest::largest;
 use crate::listed::{self, near, near_mut};
 
@@ -94,12 +95,8 @@ impl Case {
                 }
             }
         }
-        Case {
-            kernel: kernel.clone(),
-            weights,
-            lists: listed::active(net, indices, PLACES),
-            targets,
-        }
+        let lists = listed::active(net, indices, PLACES);
+        Case { kernel: kernel.clone(), weights, lists, targets }
     }
 
     fn weights(&self) -> Weights<'_> {
@@ -128,6 +125,12 @@ impl Case {
         sizes.iter().chain([&rest]).map(plan).collect()
     }
 
+    fn logits(&self, scratch: &mut Scratch) -> Vec<f32> {
+        let mut out = vec![0.0; self.targets.len()];
+        logits(&self.kernel, &self.weights(), self.positions(), &mut out, scratch);
+        out
+    }
+
     /// Loss and gradients, with used buffers.
     fn run(&self, scratch: &mut Scratch) -> (f64, Tensors<f32>) {
         self.run_on(self.positions(), scratch)
@@ -139,15 +142,8 @@ impl Case {
         let arrays = [accumulator, bias, output, &mut output_bias[..]];
         let gradients = Gradients::new(&self.kernel.net, arrays.into_iter());
         let weights = self.weights();
-        let loss = loss(
-            &self.kernel,
-            &weights,
-            (positions, None),
-            Aim::Targets(&self.targets),
-            gradients,
-            scratch,
-        );
-        (loss, all)
+        let (aim, positions) = (Aim::Targets(&self.targets), (positions, None));
+        (loss(&self.kernel, &weights, positions, aim, gradients, scratch), all)
     }
 
     fn right(&self) -> Right {
@@ -307,14 +303,9 @@ fn mixed_saturates_at_8() {
         indices[0] = 0;
         indices[PLACES..PLACES + 2].copy_from_slice(&[0, 0]);
         indices[2 * PLACES] = 1;
-        let case = Case {
-            lists: listed::active(&kernel.net, indices, PLACES),
-            kernel,
-            weights,
-            targets: vec![0.0; 3],
-        };
-        let mut got = vec![0.0; 3];
-        logits(&case.kernel, &case.weights(), case.positions(), &mut got, &mut Scratch::default());
+        let lists = listed::active(&kernel.net, indices, PLACES);
+        let case = Case { lists, kernel, weights, targets: vec![0.0; 3] };
+        let got = case.logits(&mut Scratch::default());
         let right = [8.0, 8.0, 0.0];
         assert!(got.iter().zip(right).all(|(got, right)| (got - right).abs() < 1e-3), "{got:?}");
     }
@@ -329,20 +320,10 @@ fn same_bits_for_any_threads() {
                 let activation = Activation::SCReLU;
                 let kernel = kernel(2, hidden, activation, precision, level);
                 let case = Case::random(&kernel, batch, 7);
-                let of = |threads: usize| {
-                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-                    pool.build().unwrap().install(|| {
-                        let (loss, gradients) = case.run(&mut Scratch::default());
-                        let mut out = vec![0.0; batch];
-                        let (weights, positions) = (case.weights(), case.positions());
-                        logits(&kernel, &weights, positions, &mut out, &mut Scratch::default());
-                        (loss.to_bits(), gradients, out)
-                    })
-                };
-                let one = of(1);
-                for threads in [2, 3, 8] {
-                    assert!(of(threads) == one, "{kernel:?} with {threads} threads");
-                }
+                same_for_threads(&[2, 3, 8], &format!("{kernel:?}"), || {
+                    let (loss, gradients) = case.run(&mut Scratch::default());
+                    (loss.to_bits(), gradients, case.logits(&mut Scratch::default()))
+                });
             }
         }
     }
@@ -368,12 +349,8 @@ fn derivatives_at_kinks() {
                 };
                 let mut indices = vec![ROWS as u16; PLACES];
                 indices[..2].copy_from_slice(&[0, 1]);
-                let case = Case {
-                    lists: listed::active(&kernel.net, indices, PLACES),
-                    kernel,
-                    weights,
-                    targets: vec![0.0],
-                };
+                let lists = listed::active(&kernel.net, indices, PLACES);
+                let case = Case { lists, kernel, weights, targets: vec![0.0] };
                 let (_, got) = case.run(&mut Scratch::default());
                 let slope = got.bias[0] / (got.output_bias[0] * 0.5);
                 assert!((slope - right).abs() < 1e-3, "{:?} at {bias}: {slope}", case.kernel);
@@ -423,12 +400,10 @@ fn lists_of_other_lengths() {
         list[FEW..].fill(ROWS as u16);
         short.extend_from_slice(&list[..FEW]);
     }
-    let (mut long_logits, mut short_logits) = (vec![0.0; 700], vec![0.0; 700]);
     let mut scratch = Scratch::default();
-    logits(&case.kernel, &case.weights(), case.positions(), &mut long_logits, &mut scratch);
-    let short = listed::active(&kernel.net, short, FEW);
-    logits(&kernel, &case.weights(), OneHot::Lists(&short), &mut short_logits, &mut scratch);
-    assert_eq!(long_logits, short_logits);
+    let long = case.logits(&mut scratch);
+    case.lists = listed::active(&kernel.net, short, FEW);
+    assert_eq!(case.logits(&mut scratch), long);
 }
 
 /// Equal to the last bit if the chunks are the same, and within rounding if they differ.

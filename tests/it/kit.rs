@@ -1,32 +1,56 @@
-//! `nnuance quickstart` where there is no repository.
+//! What many tests share: numbers of threads, and models.
 
-use std::path::Path;
+use nnuance::architecture::Architecture;
+use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision};
+use nnuance::weights::Weights;
 
-use crate::program::{complaint, nnuance};
-
-/// Stops at its first step, after the files are written.
-fn quickstart(folder: &Path) -> String {
-    complaint(nnuance().args(["quickstart", "--device", "none"]).current_dir(folder))
+/// Runs in a pool of so many threads.
+pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("threads can be had").install(work)
 }
 
-#[test]
-fn quickstart_lays_out_its_files() {
-    let folder = tempfile::tempdir().unwrap();
-    quickstart(folder.path());
-    let laid = folder.path().join("nnuance-quickstart");
-    let files = ["data/selfplay-sf15.vf", "configs/hce-pst.toml", "configs/net-2-mirrored.toml"];
-    for name in files {
-        assert_eq!(std::fs::read(laid.join(name)).unwrap(), std::fs::read(name).unwrap(), "{name}");
+/// The result of one thread; asserts that other numbers of threads give the same bits.
+pub fn same_for_threads<T: PartialEq + Send>(
+    others: &[usize],
+    what: &str,
+    work: impl Fn() -> T + Sync,
+) -> T {
+    let one = with_threads(1, &work);
+    for &threads in others {
+        assert!(with_threads(threads, &work) == one, "{what}: {threads} threads");
     }
-    // Again: files stay, and changed ones are not overwritten.
-    quickstart(folder.path());
-    let config = laid.join(files[1]);
-    std::fs::write(&config, "mine").unwrap();
-    assert!(quickstart(folder.path()).contains("changed"));
-    assert_eq!(std::fs::read_to_string(&config).unwrap(), "mine");
-    // Inside the folder itself no file is written.
-    std::fs::remove_file(&config).unwrap();
-    quickstart(folder.path());
-    quickstart(&laid);
-    assert!(!laid.join("nnuance-quickstart").exists());
+    one
+}
+
+pub fn flex() -> Device {
+    Backend::Flex.device().expect("flex is always there")
+}
+
+pub fn fused(level: Level, precision: Precision) -> Compute {
+    Compute::Fused { level, precision }
+}
+
+/// The fused operations with the best instructions of this machine.
+pub fn fastest() -> Compute {
+    fused(Level::detect(), Precision::F32)
+}
+
+/// The plain tensor operations, and the fused ones with every set of instructions that is here.
+pub fn computes() -> impl Iterator<Item = Compute> {
+    let levels = Level::available().into_iter();
+    [Compute::Plain].into_iter().chain(levels.map(|level| fused(level, Precision::F32)))
+}
+
+pub fn model_of(kind: &Kind, weights: &Weights, device: &Device, compute: Compute) -> Model {
+    Model::new(kind, weights, &device.clone().autodiff(), compute).expect("the weights fit")
+}
+
+pub fn bits(weights: &Weights) -> Vec<u32> {
+    weights.0.values().flat_map(|array| &array.values).map(|it| it.to_bits()).collect()
+}
+
+/// A net on the CPU.
+pub fn model(net: &Architecture, weights: &Weights, compute: Compute) -> Model {
+    model_of(&Kind::Net(net.clone()), weights, &flex(), compute)
 }

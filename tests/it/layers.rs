@@ -3,10 +3,11 @@
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Backend, Compute, Device, Kind, Level, Model, Precision};
+use nnuance::model::{Aim, Compute, Device, Kind, Level, Model, Precision};
 use nnuance::train::optimizer::{Optimizer, OptimizerName, Settings};
 use nnuance::weights::Weights;
 
+use crate::kit::{computes, flex, fused, model_of};
 use crate::largest::largest;
 use crate::{drawn, games};
 
@@ -78,8 +79,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn model(&self) -> Model {
         let weights = drawn::weights(&self.net, 5);
-        let device = self.device.clone().autodiff();
-        Model::new(&Kind::Net(self.net.clone()), &weights, &device, self.compute).expect("a net")
+        model_of(&Kind::Net(self.net.clone()), &weights, self.device, self.compute)
     }
 
     /// Steps from a model, seeds of their batches, and their result.
@@ -152,13 +152,10 @@ pub fn check(device: &Device, compute: Compute) {
 
 #[test]
 fn arrays_have_settings_of_their_own() {
-    let device = Backend::Flex.device().expect("flex is always there");
-    check(&device, Compute::Plain);
+    computes().for_each(|compute| check(&flex(), compute));
     for level in Level::available() {
-        for precision in [Precision::F32, Precision::Mixed] {
-            check(&device, Compute::Fused { level, precision });
-        }
+        check(&flex(), fused(level, Precision::Mixed));
     }
     #[cfg(feature = "ndarray")]
-    check(&Backend::NdArray.device().expect("ndarray is built in"), Compute::Plain);
+    check(&nnuance::model::Backend::NdArray.device().expect("it is built in"), Compute::Plain);
 }

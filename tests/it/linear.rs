@@ -2,7 +2,8 @@
 
 use nnuance::linear::{Cholesky, Matrix};
 
-use crate::problems::{Dice, with_threads};
+use crate::kit::same_for_threads;
+use crate::problems::Dice;
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix {
     let mut dice = Dice::new(seed);
@@ -53,14 +54,10 @@ fn indefinite_matrices_have_no_factors() {
 
 #[test]
 fn same_bits_for_any_threads() {
-    let of = |threads| {
-        with_threads(threads, || {
-            let factors = Cholesky::new(definite(201)).unwrap();
-            let mut found = random(201, 2, 7);
-            factors.solve(&mut found);
-            (found, factors.inverse_diagonal())
-        })
-    };
-    let one = of(1);
-    [2, 3, 8].into_iter().for_each(|threads| assert!(of(threads) == one, "{threads} threads"));
+    same_for_threads(&[2, 3, 8], "Cholesky", || {
+        let factors = Cholesky::new(definite(201)).unwrap();
+        let mut found = random(201, 2, 7);
+        factors.solve(&mut found);
+        (found, factors.inverse_diagonal())
+    });
 }

@@ -3,16 +3,14 @@
 use burn::tensor::{Tensor, TensorData};
 use nnuance::loader::Encoder;
 use nnuance::model::ops::steps::Step;
-use nnuance::model::{
-    Aim, Backend, Compute, Device, Kind, Level, LossGradients, Model, Precision, to_host,
-};
+use nnuance::model::{Aim, Compute, Device, Level, LossGradients, Model, Precision, to_host};
 use nnuance::train::optimizer::Settings;
 use nnuance::weights::Weights;
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::kit::{bits, fastest, flex, fused, model, with_threads};
 use crate::layers::OPTIMIZERS;
-use crate::problems::with_threads;
 use crate::steps::{RULES, Rule};
 use crate::{drawn, games, layers};
 
@@ -143,11 +141,7 @@ impl Walk {
     fn new(compute: Compute) -> Self {
         let config = layers::config("", "", 0.0);
         let net = config.architecture().expect("a net");
-        let device = Backend::Flex.device().expect("flex is always there");
-        let weights = drawn::weights(net, 5);
-        let start =
-            Model::new(&Kind::Net(net.clone()), &weights, &device.clone().autodiff(), compute);
-        Self { start: start.expect("a net"), device, compute }
+        Self { start: model(net, &drawn::weights(net, 5), compute), device: flex(), compute }
     }
 
     /// The gradients of a small batch.
@@ -200,10 +194,6 @@ impl Walk {
     }
 }
 
-fn bits(weights: &Weights) -> Vec<u32> {
-    weights.0.values().flat_map(|it| &it.values).map(|it| it.to_bits()).collect()
-}
-
 fn check_ends(compute: Compute, lines: &str, steps: u64) {
     let layers = "[optimizer.layers]\nfactoriser = { rate = 0.5, decay = 0.3, clip = 0.1 }\n";
     let settings = layers::config(layers, lines, 0.5).optimizer.clone();
@@ -222,7 +212,7 @@ fn check_ends(compute: Compute, lines: &str, steps: u64) {
 fn gradients_of_few_rows() {
     for lines in OPTIMIZERS.into_iter().chain(["name = \"adamw\"\naverage_decay = 0.9"]) {
         for level in Level::available() {
-            check_ends(Compute::Fused { level, precision: Precision::F32 }, lines, 14);
+            check_ends(fused(level, Precision::F32), lines, 14);
         }
         check_ends(Compute::Plain, lines, 14);
     }
@@ -231,6 +221,5 @@ fn gradients_of_few_rows() {
 /// All rows take their steps at times, however rarely they are touched.
 #[test]
 fn many_missed_steps() {
-    let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
-    check_ends(compute, OPTIMIZERS[0], 600);
+    check_ends(fastest(), OPTIMIZERS[0], 600);
 }

@@ -6,14 +6,13 @@ use nnuance::features::index;
 use nnuance::hce::{HceWeights, terms::TERMS};
 use nnuance::loader::Encoder;
 use nnuance::loss::{Loss, LossShape, sigmoid};
-use nnuance::model::{
-    Aim, Backend, Compute, HceShape, Kind, Level, LossInputs, Model, Precision, initial, to_host,
-};
+use nnuance::model::{Aim, Compute, HceShape, Kind, LossInputs, initial, to_host};
 use nnuance::point_of_view::PointOfView;
 use nnuance::train::target::{WinRateModel, targets};
 use nnuance::weights::Weights;
 use shakmaty::Color;
 
+use crate::kit::{fastest, flex, model_of};
 use crate::listed::near;
 use crate::{drawn, games};
 
@@ -52,11 +51,6 @@ fn sums() -> Vec<(Encoder, Kind, Weights)> {
         (Encoder::Sum(net.clone().into(), terms.clone()), Kind::Sum(net, shape), both)
     };
     vec![joined(Views::Perspective), joined(Views::Plain)]
-}
-
-fn model(kind: &Kind, weights: &Weights, compute: Compute) -> Model {
-    let device = Backend::Flex.device().expect("flex is always there").autodiff();
-    Model::new(kind, weights, &device, compute).expect("the weights fit")
 }
 
 /// The logits, straight from the definitions, in f64.
@@ -144,7 +138,8 @@ fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: LossI
 fn logits_equal_the_definition() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         let batch = encoder.encode(&games::samples(300, 1));
-        let logits = to_host(model(&kind, &weights, Compute::Plain).logits(&batch.inputs));
+        let model = model_of(&kind, &weights, &flex(), Compute::Plain);
+        let logits = to_host(model.logits(&batch.inputs));
         for (logit, expected) in logits.iter().zip(reference(&kind, &weights, &batch.inputs)) {
             let error = (f64::from(*logit) - expected).abs();
             assert!(error < 2e-5 * (1.0 + expected.abs()), "{kind:?}: {logit} {expected}");
@@ -157,14 +152,9 @@ fn gradients_equal_central_differences() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         check_gradients(encoder, kind, weights, Compute::Plain, Loss::SQUARED);
     }
-    let fused = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
     for loss in games::LOSSES {
-        let (encoder, kind, weights) = hce();
-        check_gradients(encoder, kind, weights, fused, loss);
-        let (encoder, kind, weights) = nets().remove(0);
-        check_gradients(encoder, kind, weights, fused, loss);
-        for (encoder, kind, weights) in sums() {
-            check_gradients(encoder, kind, weights, fused, loss);
+        for (encoder, kind, weights) in [hce(), nets().remove(0)].into_iter().chain(sums()) {
+            check_gradients(encoder, kind, weights, fastest(), loss);
         }
     }
 }
@@ -179,8 +169,8 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
     let counts = games::weights(batch.len());
     let weighed = if loss == Loss::SQUARED { &[][..] } else { &counts };
     let judged = LossInputs { targets: &targets, base: &base, weights: weighed, loss };
-    let (found, gradients) =
-        model(&kind, &weights, compute).gradients(&batch.inputs, Aim::Losses(judged));
+    let model = model_of(&kind, &weights, &flex(), compute);
+    let (found, gradients) = model.gradients(&batch.inputs, Aim::Losses(judged));
     let expected = reference_loss(&kind, &weights, &batch.inputs, judged);
     assert!((f64::from(found) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {found} {expected}");
 

@@ -14,8 +14,9 @@ use nnuance::train::direct::normal::Equations;
 use nnuance::train::direct::problem::{Goal, Problem};
 use shakmaty::Position as _;
 
+use crate::kit::same_for_threads;
 use crate::largest::largest;
-use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values, with_threads};
+use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values};
 use crate::program::{Run, column, json, killed_and_resumed, nnuance, same_for_any_threads};
 
 /// Whole games, with their moves.
@@ -217,9 +218,7 @@ fn normal_equations_equal_finite_differences() {
                     assert!((bend - found).abs() < 1e-9, "{number} {other}: {bend} {found}");
                 }
             }
-            let [one, other] = [1, 3]
-                .map(|threads| with_threads(threads, || Equations::of(problem, &start).unwrap()));
-            assert!(one == other, "the bits hang on the number of threads");
+            same_for_threads(&[3], "equations", || Equations::of(problem, &start).unwrap());
         });
     }
 }

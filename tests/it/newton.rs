@@ -12,8 +12,9 @@ use nnuance::{
     },
 };
 
+use crate::kit::same_for_threads;
 use crate::largest::largest;
-use crate::problems::{ALL, LINEAR, Shape, pieces, point, targets, values, with_threads};
+use crate::problems::{ALL, LINEAR, Shape, pieces, point, targets, values};
 
 const SCALE: f64 = 120.0;
 
@@ -171,20 +172,14 @@ fn no_step_raises_the_loss() {
 fn same_bits_for_any_threads() {
     let pieces = pieces(ALL, 9000, 110);
     let targets = targets(&pieces, &point(ALL, 60.0, 111), SCALE, 0.1, 112);
-    let run = |threads| {
-        with_threads(threads, || {
-            let problem = problem(&pieces, ALL, results(&targets));
-            let mut here = point(ALL, 60.0, 113);
-            let mut newton = Newton::new(all(ALL));
-            let equations = Equations::of(&problem, &here).unwrap();
-            let steps: Vec<_> = (0..3).map(|_| newton.step(&problem, &mut here).unwrap()).collect();
-            (equations, steps, here, newton)
-        })
-    };
-    let one = run(1);
-    for threads in [2, 3, 8] {
-        assert!(run(threads) == one, "{threads} threads");
-    }
+    same_for_threads(&[2, 3, 8], "steps", || {
+        let problem = problem(&pieces, ALL, results(&targets));
+        let mut here = point(ALL, 60.0, 113);
+        let mut newton = Newton::new(all(ALL));
+        let equations = Equations::of(&problem, &here).unwrap();
+        let steps: Vec<_> = (0..3).map(|_| newton.step(&problem, &mut here).unwrap()).collect();
+        (equations, steps, here, newton)
+    });
 }
 
 #[test]

@@ -6,9 +6,10 @@ use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
-use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision, TouchedRows};
+use nnuance::model::{Compute, Device, Kind, Model, TouchedRows};
 
 use crate::drawn;
+use crate::kit::{computes, flex, model_of};
 
 /// The array whose numbers are compared.
 const ARRAY: &str = "accumulator.bias";
@@ -50,16 +51,7 @@ fn net() -> Architecture {
 fn model(device: &Device, compute: Compute) -> Model {
     let mut weights = drawn::weights(&net(), 1);
     weights.insert(ARRAY, &[5], START.to_vec());
-    Model::new(&Kind::Net(net()), &weights, &device.clone().autodiff(), compute).expect("a net")
-}
-
-fn computes() -> Vec<Compute> {
-    let fused = |level| Compute::Fused { level, precision: Precision::F32 };
-    Level::available().into_iter().map(fused).chain([Compute::Plain]).collect()
-}
-
-fn followed(model: &Model) -> Vec<f32> {
-    model.weights().0[ARRAY].values.clone()
+    model_of(&Kind::Net(net()), &weights, device, compute)
 }
 
 /// Each optimiser takes the steps that others took, fused and plainly.
@@ -78,8 +70,8 @@ pub fn check(device: &Device, compute: Compute) {
         for step in 1..=16 {
             model = optimizer.step(rate(step), model, gradients(step), &TouchedRows::default());
         }
-        for (found, right) in followed(&model).into_iter().zip(right) {
-            let error = (f64::from(found) - right).abs();
+        for (found, right) in model.weights().0[ARRAY].values.iter().zip(right) {
+            let error = (f64::from(*found) - right).abs();
             assert!(error < 2e-6, "{compute:?}, {name}: {found} for {right}");
         }
     }
@@ -87,8 +79,5 @@ pub fn check(device: &Device, compute: Compute) {
 
 #[test]
 fn steps_match_other_trainers() {
-    let device = Backend::Flex.device().expect("flex is always there");
-    for compute in computes() {
-        check(&device, compute);
-    }
+    computes().for_each(|compute| check(&flex(), compute));
 }

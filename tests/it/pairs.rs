@@ -6,11 +6,13 @@ use std::sync::Arc;
 use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
 use nnuance::batch::{ActiveRows, ChunkPlan, Inputs, Pairs, Planner};
 use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, initial};
+use nnuance::model::{Aim, Level, Precision, initial};
 use nnuance::sample::Sample;
 
+use crate::games;
+use crate::kit::{fused, model};
+use crate::largest::assert_near;
 use crate::listed::{self, near};
-use crate::{games, largest::largest};
 
 const ROWS: u32 = 768;
 
@@ -184,24 +186,12 @@ fn gradients_of_pairs_reach_their_inputs() {
         let size = 150 * places * net.views();
         let planned =
             Inputs::Planned(near(&lists).chunks(size).enumerate().map(&mut plan).collect());
-        let device = Backend::Flex.device().expect("flex is always there");
+        let listed = Inputs::Active(lists);
         for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 2e-3)] {
             for level in Level::available() {
-                let compute = Compute::Fused { level, precision };
-                let model =
-                    Model::new(&Kind::Net(net.clone()), &initial(&net, 3), &device, compute);
-                let model = model.expect("the weights fit");
-                let aim = Aim::Targets(&targets);
-                let listed = Encoder::net(&net).encode(&samples(700)).inputs;
-                let (loss, right) = model.gradients(&listed, aim);
-                let (got_loss, got) = model.gradients(&planned, aim);
-                assert!((got_loss - loss).abs() < 1e-6, "{got_loss} for {loss}");
-                for (name, array) in &right.0 {
-                    let pairs = array.values.iter().zip(&got.0[name].values);
-                    let size = largest(array.values.iter().map(|it| f64::from(it.abs())));
-                    let error = largest(pairs.map(|(a, b)| f64::from((a - b).abs())));
-                    assert!(error < bound * size, "{name}: {error:.1e} of {size:.1e}, {level:?}");
-                }
+                let model = model(&net, &initial(&net, 3), fused(level, precision));
+                let of = |inputs| model.gradients(inputs, Aim::Targets(&targets));
+                assert_near(level.name(), &of(&planned), &of(&listed), [1e-6, bound]);
             }
         }
     }

@@ -8,7 +8,8 @@ use nnuance::loader::Plan;
 use nnuance::model::{Backend, Compute};
 use nnuance::net::Hints;
 
-use crate::golden::{DATA, computes, losses_of};
+use crate::golden::{DATA, losses_of};
+use crate::kit::computes;
 use crate::need;
 use crate::nets::parity;
 
@@ -60,18 +61,9 @@ pub fn check((test, right): (u32, [f64; 10]), (backend, compute): (Backend, Comp
 }
 
 #[test]
-fn fused_losses_are_those_of_bullet() {
+fn losses_are_those_of_bullet() {
     for test in LOSSES {
-        for compute in computes().into_iter().filter(|it| *it != Compute::Plain) {
-            check(test, (Backend::Flex, compute), 2e-6);
-        }
-    }
-}
-
-#[test]
-fn plain_losses_are_those_of_bullet() {
-    for test in LOSSES {
-        check(test, (Backend::Flex, Compute::Plain), 2e-6);
+        computes().for_each(|compute| check(test, (Backend::Flex, compute), 2e-6));
         #[cfg(feature = "ndarray")]
         check(test, (Backend::NdArray, Compute::Plain), 1e-5);
     }

@@ -8,7 +8,8 @@ use nnuance::sample::Sample;
 use nnuance::weights::Weights;
 use rayon::prelude::*;
 
-use crate::golden::{DATA, computes, losses_of};
+use crate::golden::{DATA, losses_of};
+use crate::kit::{computes, fused};
 use crate::need;
 
 /// Neurons.
@@ -166,7 +167,7 @@ fn trained_losses_with_threats() {
         check(Backend::Flex, compute, 2e-6);
     }
     for level in Level::available() {
-        check(Backend::Flex, Compute::Fused { level, precision: Precision::Mixed }, 1e-4);
+        check(Backend::Flex, fused(level, Precision::Mixed), 1e-4);
     }
     #[cfg(feature = "ndarray")]
     check(Backend::NdArray, Compute::Plain, 1e-5);

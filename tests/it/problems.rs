@@ -131,9 +131,3 @@ pub fn targets(
     let mut target = |value: f64| (sigmoid(value / scale) + noise * dice.normal()) as f32;
     values(pieces, truth).into_iter().map(&mut target).collect()
 }
-
-/// Runs in a pool of so many threads.
-pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.expect("threads can be had").install(work)
-}

@@ -1,4 +1,5 @@
-//! The quickstart, with the README's table; and each config of `configs/`, trained briefly.
+//! The quickstart, with the README's table, and where there is no repository; and each config of
+//! `configs/`, trained briefly.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +8,7 @@ use nnuance::model::Level;
 use tempfile::TempDir;
 
 use crate::need;
-use crate::program::{nnuance, said};
+use crate::program::{column, complaint, nnuance, said};
 
 /// A folder with the repository's configs and data, for runs of its own.
 fn beside() -> TempDir {
@@ -83,18 +84,40 @@ fn every_config_trains() {
         said(nnuance().args(&args).current_dir(folder.path()));
         let name = Path::new(config).file_stem().unwrap();
         let run = folder.path().join("runs").join(name);
-        let log = fs::read_to_string(run.join("log.csv")).unwrap();
-        let mut rows = log.lines().map(|line| line.split(',').collect::<Vec<_>>());
-        let header = rows.next().unwrap();
         // Of a net the training loss of a row is that of a batch or two; terms take all at once.
         let is_net = fs::read_to_string(run.join("config.toml")).unwrap().contains("hidden =");
-        let loss = if is_net { "validation_loss" } else { "train_loss" };
-        let place = header.iter().position(|name| *name == loss).unwrap();
-        let losses: Vec<f64> = rows.filter_map(|row| row[place].parse().ok()).collect();
-        assert!(losses.iter().all(|loss| loss.is_finite()), "{config}: {log}");
-        assert!(losses.len() >= 2 && losses.last() < losses.first(), "{config}: {log}");
+        let losses = column(&run, if is_net { "validation_loss" } else { "train_loss" });
+        assert!(losses.iter().all(|loss| loss.is_finite()), "{config}: {losses:?}");
+        assert!(losses.len() >= 2 && losses.last() < losses.first(), "{config}: {losses:?}");
         assert!(run.join("best.safetensors").exists(), "{config}");
         trained += 1;
     }
     assert!(trained >= 6, "{trained}");
+}
+
+/// Stops at its first step, after the files are written.
+fn begun(folder: &Path) -> String {
+    complaint(nnuance().args(["quickstart", "--device", "none"]).current_dir(folder))
+}
+
+#[test]
+fn quickstart_lays_out_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    begun(folder.path());
+    let laid = folder.path().join("nnuance-quickstart");
+    let files = ["data/selfplay-sf15.vf", "configs/hce-pst.toml", "configs/net-2-mirrored.toml"];
+    for name in files {
+        assert_eq!(fs::read(laid.join(name)).unwrap(), fs::read(name).unwrap(), "{name}");
+    }
+    // Again: files stay, and changed ones are not overwritten.
+    begun(folder.path());
+    let config = laid.join(files[1]);
+    fs::write(&config, "mine").unwrap();
+    assert!(begun(folder.path()).contains("changed"));
+    assert_eq!(fs::read_to_string(&config).unwrap(), "mine");
+    // Inside the folder itself no file is written.
+    fs::remove_file(&config).unwrap();
+    begun(folder.path());
+    begun(&laid);
+    assert!(!laid.join("nnuance-quickstart").exists());
 }

@@ -6,29 +6,20 @@ use nnuance::report::estimate::{Groups, Means};
 use nnuance::report::fit::{fit, loss, near};
 
 use nnuance::report::{PositionFacts, Predictions, compare, part};
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::problems::with_threads;
-
-/// Uniform in 0..1.
-fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-}
+use crate::kit::same_for_threads;
+use crate::problems::Dice;
 
 #[test]
 fn the_scale_is_recovered() {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+    let mut dice = Dice::new(3);
     for scale in [3.0, 120.0, 400.0, 20_000.0] {
-        let cp: Vec<f64> =
-            (0..50_000).map(|_| (uniform(&mut random) - 0.5) * 6.0 * scale).collect();
+        let cp: Vec<f64> = (0..50_000).map(|_| (dice.share() - 0.5) * 6.0 * scale).collect();
         let targets: Vec<f64> = cp.iter().map(|cp| sigmoid(cp / scale)).collect();
         let exact = fit(&cp, &targets);
         assert!((exact.scale.unwrap() / scale - 1.0).abs() < 1e-5, "{exact:?}");
-        let results: Vec<f64> = targets
-            .iter()
-            .map(|target| if uniform(&mut random) < *target { 1.0 } else { 0.0 })
-            .collect();
+        let result = |target: &f64| f64::from(u8::from(dice.share() < *target));
+        let results: Vec<f64> = targets.iter().map(result).collect();
         let noisy = fit(&cp, &results);
         assert!((noisy.scale.unwrap() / scale - 1.0).abs() < 0.05, "{noisy:?}");
         assert!(!noisy.at_border);
@@ -38,13 +29,11 @@ fn the_scale_is_recovered() {
 
 #[test]
 fn nearby_scale_equals_the_search() {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(6);
+    let mut dice = Dice::new(6);
     for (count, scale) in [(40_000, 150.0), (300, 30.0), (60, 400.0)] {
-        let cp: Vec<f64> = (0..count).map(|_| (uniform(&mut random) - 0.5) * 5.0 * scale).collect();
-        let results: Vec<f64> = cp
-            .iter()
-            .map(|cp| f64::from(u8::from(uniform(&mut random) < sigmoid(cp / scale))))
-            .collect();
+        let cp: Vec<f64> = (0..count).map(|_| (dice.share() - 0.5) * 5.0 * scale).collect();
+        let result = |cp: &f64| f64::from(u8::from(dice.share() < sigmoid(cp / scale)));
+        let results: Vec<f64> = cp.iter().map(result).collect();
         let whole = fit(&cp, &results).scale.unwrap();
         for part in 0..5 {
             let on: Vec<usize> = (0..count).filter(|i| i % 5 != part).collect();
@@ -86,14 +75,11 @@ fn intervals_follow_the_definition() {
 fn same_bits_for_any_threads() {
     let values: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
     let groups = Groups::new((0..20_000).map(|i| i / 7));
-    let run = |threads: usize| {
-        with_threads(threads, || {
-            let targets: Vec<f64> = values.iter().map(|v| v / 97.0).collect();
-            let means = Means::new(&groups, &[groups.sums(values.clone())]);
-            (means.mean(0), means.statistic(|mean| mean(0).ln()), fit(&values, &targets))
-        })
-    };
-    assert_eq!(run(1), run(4));
+    same_for_threads(&[4], "means", || {
+        let targets: Vec<f64> = values.iter().map(|v| v / 97.0).collect();
+        let means = Means::new(&groups, &[groups.sums(values.clone())]);
+        (means.mean(0), means.statistic(|mean| mean(0).ln()), fit(&values, &targets))
+    });
     let flat = Means::new(&groups, &[groups.sums(vec![3.0; 20_000])]).mean(0);
     assert_eq!((flat.interval, flat.standard_error), (Some([3.0, 3.0]), Some(0.0)));
     let single = Means::new(&Groups::new([1, 1]), &[vec![1.0]]).mean(0);
@@ -103,15 +89,15 @@ fn same_bits_for_any_threads() {
 /// No game is measured with a scale that it helped to fit.
 #[test]
 fn scales_are_cross_fitted() {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(4);
+    let mut dice = Dice::new(4);
     let (mut results, mut groups, mut cp) = (Vec::new(), Vec::new(), Vec::new());
     for game in 0..60 {
-        let strength = 4.0 * (uniform(&mut random) - 0.5);
-        let won = uniform(&mut random) < sigmoid(strength);
+        let strength = 4.0 * (dice.share() - 0.5);
+        let won = dice.share() < sigmoid(strength);
         for _ in 0..10 {
             results.push(if won { 1.0 } else { 0.0 });
             groups.push(game);
-            cp.push(300.0 * (strength + 4.0 * (uniform(&mut random) - 0.5)));
+            cp.push(300.0 * (strength + 4.0 * (dice.share() - 0.5)));
         }
     }
     let truth = PositionFacts::of_games(&results, &groups, "held-out games");

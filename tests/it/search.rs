@@ -6,7 +6,8 @@ use nnuance::{
     },
 };
 
-use crate::problems::{ALL, Shape, pieces, point, targets, with_threads};
+use crate::kit::same_for_threads;
+use crate::problems::{ALL, Shape, pieces, point, targets};
 
 const SCALE: f64 = 120.0;
 
@@ -110,18 +111,12 @@ fn same_search_for_any_threads() {
     let pieces = pieces(ALL, 20_000, 310);
     let targets = targets(&pieces, &point(ALL, 40.0, 311), SCALE, 0.1, 312);
     let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
-    let run = |threads| {
-        with_threads(threads, || {
-            let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
-            let movable = vec![true; problem.weights()];
-            let mut search = Search::new(&problem, &point(ALL, 40.0, 313), &movable).unwrap();
-            let swept: Vec<_> = [8, 4, 1].into_iter().map(|step| search.sweep(step)).collect();
-            (swept, search.point().clone())
-        })
-    };
-    let one = run(1);
-    assert!(one.0.iter().all(|swept| swept.moved > 0));
-    for threads in [2, 3, 8] {
-        assert_eq!(run(threads), one, "{threads} threads");
-    }
+    let (swept, _) = same_for_threads(&[2, 3, 8], "search", || {
+        let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
+        let movable = vec![true; problem.weights()];
+        let mut search = Search::new(&problem, &point(ALL, 40.0, 313), &movable).unwrap();
+        let swept: Vec<_> = [8, 4, 1].into_iter().map(|step| search.sweep(step)).collect();
+        (swept, search.point().clone())
+    });
+    assert!(swept.iter().all(|swept| swept.moved > 0));
 }

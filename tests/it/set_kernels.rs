@@ -9,12 +9,14 @@ use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, OneHot, Pairs, Plan
 use nnuance::features::{Row, named};
 use nnuance::loader::Encoder;
 use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, loss};
-use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision};
+use nnuance::model::{Aim, Compute, Level, Precision};
 use nnuance::sample::Sample;
 
-use crate::largest::largest;
+use crate::drawn;
+use crate::games::{self, eighths};
+use crate::kit::{fused, model, same_for_threads};
+use crate::largest::{assert_near, error_and_size};
 use crate::pairs::assert_same_inputs;
-use crate::{drawn, games};
 
 /// Positions of many games.
 fn samples() -> Vec<Sample> {
@@ -113,48 +115,27 @@ fn large_counts_take_several_places() {
     }
 }
 
-fn targets(lists: &ActiveRows) -> Vec<f32> {
-    (0..lists.len()).map(|it| (it % 9) as f32 / 8.0).collect()
-}
-
-fn fused(precision: Precision) -> impl Iterator<Item = Compute> {
-    Level::available().into_iter().map(move |level| Compute::Fused { level, precision })
-}
-
 /// Lists and plans equal Burn's operations up to rounding.
 #[test]
 fn gradients_of_several_sets() {
-    let device = Backend::Flex.device().expect("flex is always there");
     for net in nets() {
         let lists = lists(&net);
-        let (targets, plans) = (targets(&lists), planned(&net, &lists));
+        let (targets, plans) = (eighths(lists.len()), planned(&net, &lists));
         let mut weights = drawn::weights(&net, 3);
         for array in weights.0.values_mut() {
             // Numbers that fixed point represents exactly.
             array.values.iter_mut().for_each(|it| *it = (*it * 0.3 * 128.0).round() / 128.0);
         }
         let of = |compute, inputs: &Inputs| {
-            let device =
-                if compute == Compute::Plain { device.clone().autodiff() } else { device.clone() };
-            let model = Model::new(&Kind::Net(net.clone()), &weights, &device, compute);
-            model.expect("the weights fit").gradients(inputs, Aim::Targets(&targets))
+            model(&net, &weights, compute).gradients(inputs, Aim::Targets(&targets))
         };
         let listed = Inputs::Active(lists);
-        let (right_loss, right) = of(Compute::Plain, &listed);
+        let right = of(Compute::Plain, &listed);
         for (precision, bound) in [(Precision::F32, 2e-5), (Precision::Mixed, 1e-2)] {
-            for compute in fused(precision) {
+            for level in Level::available() {
                 for inputs in [&listed, &Inputs::Planned(plans.clone())] {
-                    let (loss, got) = of(compute, inputs);
-                    assert!((loss - right_loss).abs() < bound as f32 / 10.0, "{net}: {loss}");
-                    for (name, array) in &right.0 {
-                        let pairs = array.values.iter().zip(&got.0[name].values);
-                        let size = largest(array.values.iter().map(|it| f64::from(it.abs())));
-                        let error = largest(pairs.map(|(a, b)| f64::from((a - b).abs())));
-                        assert!(
-                            size > 0.0 && error < bound * size,
-                            "{net}: {name}: {error:.1e} of {size:.1e}"
-                        );
-                    }
+                    let got = of(fused(level, precision), inputs);
+                    assert_near(&net.to_string(), &got, &right, [bound / 10.0, bound]);
                 }
             }
         }
@@ -173,7 +154,7 @@ fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<V
         Some(rows) => rows * kernel.net.hidden,
     });
     let mut gradients: Vec<Vec<f32>> = lens.map(|len| vec![f32::NAN; len]).collect();
-    let targets: Vec<f32> = (0..positions.len()).map(|it| (it % 9) as f32 / 8.0).collect();
+    let targets = eighths(positions.len());
     let into = Gradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
     let slices = Slices::new(&kernel.net, slices);
     let positions = (positions, touched.as_ref());
@@ -213,9 +194,7 @@ fn touched_rows_have_all_gradients() {
                             }
                         }
                     }
-                    let size = largest(right.iter().map(|it| f64::from(it.abs())));
-                    let error =
-                        largest(all.iter().zip(right).map(|(a, b)| f64::from((a - b).abs())));
+                    let [error, size] = error_and_size(&all, right);
                     assert!(error <= bound * size, "{net}: {error:.1e} of {size:.1e}");
                 }
             }
@@ -247,14 +226,10 @@ fn same_bits_for_any_threads() {
         for precision in [Precision::F32, Precision::Mixed] {
             for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
                 let kernel = Kernel::new(&net, precision, Level::detect());
-                let of = |threads: usize| {
-                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-                    let run = || run(&kernel, positions, &mut Scratch::default());
-                    pool.build().expect("threads").install(run)
-                };
-                let one = of(1);
-                assert!(one.1.iter().flatten().all(|gradient| gradient.is_finite()), "{net}");
-                assert!([2, 5].iter().all(|threads| of(*threads) == one), "{net}");
+                let (_, gradients) = same_for_threads(&[2, 5], &net.to_string(), || {
+                    run(&kernel, positions, &mut Scratch::default())
+                });
+                assert!(gradients.iter().flatten().all(|gradient| gradient.is_finite()), "{net}");
             }
         }
     }
@@ -269,14 +244,13 @@ fn nan_in_touched_row_shows() {
         let name = nnuance::architecture::ArrayKind::Rows(set).name(net.inputs.sets());
         let mut weights = drawn::weights(&net, 3);
         weights.0.get_mut(&name).expect("rows").values[row * net.hidden + 3] = f32::NAN;
-        let device = Backend::Flex.device().expect("flex is always there");
-        for compute in [Precision::F32, Precision::Mixed].into_iter().flat_map(fused) {
-            let model = Model::new(&Kind::Net(net.clone()), &weights, &device, compute);
-            let inputs = Inputs::Active(lists.clone());
-            let targets = targets(&lists);
-            let (loss, _) =
-                model.expect("the weights fit").gradients(&inputs, Aim::Targets(&targets));
-            assert!(loss.is_nan(), "{net}");
+        let (targets, inputs) = (eighths(lists.len()), Inputs::Active(lists));
+        for level in Level::available() {
+            for precision in [Precision::F32, Precision::Mixed] {
+                let model = model(&net, &weights, fused(level, precision));
+                let (loss, _) = model.gradients(&inputs, Aim::Targets(&targets));
+                assert!(loss.is_nan(), "{net}");
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use nnuance::model::ops::steps::{AdaGrad, Adam, Mean, Sgd, Step};
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::problems::with_threads;
+use crate::kit::same_for_threads;
 
 const ADAM: Adam = Adam {
     beta1: 0.9,
@@ -151,18 +151,16 @@ fn wide(numbers: &[f32]) -> Vec<f64> {
 #[test]
 fn same_bits_for_any_threads() {
     for rule in RULES {
-        let run = |threads: usize| {
+        same_for_threads(&[2, 3, 8], &format!("{rule:?}"), || {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
             let mut random = || (0..50_001).map(|_| rng.random::<f32>()).collect::<Vec<_>>();
             let (mut p, g, mut a, mut b) = (random(), random(), random(), random());
             let step = rule.at(3);
             let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
             states.truncate(step.states());
-            with_threads(threads, || step.take(Level::detect(), &mut p, &g, states));
+            step.take(Level::detect(), &mut p, &g, states);
             (p, a, b)
-        };
-        let one = run(1);
-        assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one), "{rule:?}");
+        });
     }
 }
 

@@ -11,7 +11,7 @@ use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::games::{self, LOSSES};
-use crate::problems::with_threads;
+use crate::kit::same_for_threads;
 
 const TERMS: usize = 50;
 
@@ -270,20 +270,14 @@ fn same_bits_for_any_threads() {
     let cases = [case.by_term(), case];
     let levels = Level::available().into_iter();
     for (level, case) in levels.flat_map(|level| cases.iter().map(move |case| (level, case))) {
-        let of = |threads: usize| {
-            with_threads(threads, || {
-                let job = job(case, level);
-                let TermsGradients { loss, terms, tempo } =
-                    terms_gradients(&case.weights, case.tempo, job);
-                let terms: Vec<u32> = terms.iter().map(|gradient| gradient.to_bits()).collect();
-                let logits = terms_logits(&case.weights, case.tempo, job);
-                (loss.to_bits(), terms, tempo.to_bits(), logits)
-            })
-        };
-        let one = of(1);
-        for threads in [2, 3, 8] {
-            assert!(of(threads) == one, "{} with {threads} threads", level.name());
-        }
+        same_for_threads(&[2, 3, 8], level.name(), || {
+            let job = job(case, level);
+            let TermsGradients { loss, terms, tempo } =
+                terms_gradients(&case.weights, case.tempo, job);
+            let terms: Vec<u32> = terms.iter().map(|gradient| gradient.to_bits()).collect();
+            let logits = terms_logits(&case.weights, case.tempo, job);
+            (loss.to_bits(), terms, tempo.to_bits(), logits)
+        });
     }
 }
 
