@@ -8,6 +8,7 @@ mod bench;
 mod climb;
 mod cluster;
 mod compare;
+mod completions;
 mod data;
 mod devices;
 mod eval;
@@ -65,6 +66,8 @@ enum Command {
     Climb(climb::Args),
     Bench(bench::Args),
     Devices(devices::Args),
+    Completions(completions::CompletionArgs),
+    Man(completions::ManArgs),
 }
 
 /// Runs the program: installs additions, parses the command line, runs the command.
@@ -121,6 +124,8 @@ impl Cli {
             Command::Data(args) => return data::run(args),
             Command::Bench(args) => bench::run(args)?,
             Command::Devices(args) => devices::run(args)?,
+            Command::Completions(args) => completions::completions(args)?,
+            Command::Man(args) => completions::man(args)?,
         }
         Ok(ExitCode::SUCCESS)
     }
