@@ -279,7 +279,7 @@ pub struct ImpossibleNet {
 }
 
 /// Neurons of an accumulator, at most.
-const MOST_HIDDEN: usize = 65_536;
+pub(crate) const MOST_HIDDEN: usize = 65_536;
 /// Neurons of a layer of the head, at most.
 const MOST_SIZE: usize = 1024;
 const MOST_LAYERS: usize = 8;
@@ -298,7 +298,7 @@ impl Architecture {
         let no_factor = (0..sets.len()).all(|set| inputs.factor_rows(set) == 0);
         let activation = self.activation.name();
         let size = head.iter().map(|it| it.size).find(|size| !(1..=MOST_SIZE).contains(size));
-        let wrong = if !(1..=MOST_HIDDEN).contains(hidden) {
+        let (key, reason) = if !(1..=MOST_HIDDEN).contains(hidden) {
             ("hidden", format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}"))
         } else if let Some(again) = again {
             ("sets", format!("{:?} is listed twice", sets[again].name()))
@@ -314,35 +314,17 @@ impl Architecture {
         } else if self.pairwise && hidden % 2 == 1 {
             (
                 "hidden",
-                format!(
-                    "a pairwise product needs an even number of neurons, found \
-                 {hidden}"
-                ),
+                format!("a pairwise product needs an even number of neurons, found {hidden}"),
             )
         } else if self.activation.curves().len() > 1 {
-            (
-                "activation",
-                format!(
-                    "`{activation}` is for layers of the head only; choose another \
-                 activation"
-                ),
-            )
+            let reason = "is for layers of the head only; choose another activation";
+            ("activation", format!("`{activation}` {reason}"))
         } else if self.pairwise && self.activation != Activation::CReLU {
-            (
-                "activation",
-                format!(
-                    "a pairwise product needs `activation = \"crelu\"`, found \
-                 `{activation}`"
-                ),
-            )
+            let reason = "a pairwise product needs `activation = \"crelu\"`, found";
+            ("activation", format!("{reason} `{activation}`"))
         } else if !(1..=MOST_PIECES).contains(buckets) {
-            (
-                "output_buckets",
-                format!(
-                    "expected 1 to {MOST_PIECES} output buckets, found \
-                 {buckets}"
-                ),
-            )
+            let reason = format!("expected 1 to {MOST_PIECES} output buckets, found {buckets}");
+            ("output_buckets", reason)
         } else if head.len() > MOST_LAYERS {
             ("head", format!("expected at most {MOST_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
@@ -352,17 +334,14 @@ impl Architecture {
                  \"perspective\"`";
             ("psqt", reason.into())
         } else if self.skip && head.is_empty() {
-            (
-                "skip",
-                "the skip neuron belongs to the first layer of `head`, which is empty; add a \
-                 layer, or remove the key"
-                    .into(),
-            )
+            let reason = "the skip neuron belongs to the first layer of `head`, which is empty; \
+                 add a layer, or remove the key";
+            ("skip", reason.into())
         } else if let Some(name) = self.first_repeated_name() {
             ("sets", format!("two arrays are named {name:?}; rename a feature set"))
         } else {
             return Ok(());
         };
-        Err(ImpossibleNet { key: wrong.0, reason: wrong.1 })
+        Err(ImpossibleNet { key, reason })
     }
 }

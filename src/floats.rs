@@ -8,15 +8,18 @@ use crate::features::Rows;
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
 
-/// The floats of a net, its factoriser merged, in the order of [`Architecture::arrays`].
-pub struct Floats<'a> {
-    pub arrays: Vec<(Array, Cow<'a, [f32]>)>,
+/// A net's definition in f64, from f32 weights, its factoriser merged.
+pub struct Float<'a> {
+    /// In the order of [`Architecture::arrays`].
+    arrays: Vec<(Array, Cow<'a, [f32]>)>,
+    /// The merged net.
+    pub net: Architecture,
 }
 
-impl<'a> Floats<'a> {
+impl<'a> Float<'a> {
     /// # Errors
     /// If an array is missing or has another shape.
-    pub fn of(weights: &'a Weights, net: &Architecture) -> Result<Self, WeightsError> {
+    pub fn new(weights: &'a Weights, net: &Architecture) -> Result<Self, WeightsError> {
         let mut arrays = Vec::new();
         for array in net.merged().arrays() {
             let mut values = Cow::Borrowed(weights.get(&array.name, &array.shape)?);
@@ -33,7 +36,7 @@ impl<'a> Floats<'a> {
             }
             arrays.push((array, values));
         }
-        Ok(Self { arrays })
+        Ok(Self { arrays, net: net.merged() })
     }
 
     /// The numbers of one array; none where the net has no such array.
@@ -49,23 +52,6 @@ impl<'a> Floats<'a> {
             weights.insert(&name, &shape, values.into_owned());
         }
         weights
-    }
-}
-
-/// A net's definition in f64, from f32 weights.
-pub struct Float<'a> {
-    floats: Floats<'a>,
-    /// The merged net.
-    pub net: Architecture,
-}
-
-impl<'a> Float<'a> {
-    pub fn new(weights: &'a Weights, net: &Architecture) -> Result<Self, WeightsError> {
-        Ok(Self { floats: Floats::of(weights, net)?, net: net.merged() })
-    }
-
-    pub fn get(&self, part: ArrayKind) -> &[f32] {
-        self.floats.get(part)
     }
 
     /// The weights of one row of the accumulator, `[hidden]`.

@@ -77,9 +77,7 @@ pub struct Journal<N> {
 
 /// Path of an output's journal: its name plus `.journal`.
 pub fn path_of(output: &Path) -> PathBuf {
-    let mut name = output.as_os_str().to_os_string();
-    name.push(".journal");
-    name.into()
+    output.with_added_extension("journal")
 }
 
 impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::architecture::{Architecture, ArrayKind, Form, ImpossibleNet};
-use crate::floats::Floats;
+use crate::floats::Float;
 use crate::net::{
     Hints, Net, NetError, Padding, StoredArray, holds_floats_by_name, is_safetensors, raw_hidden,
 };
@@ -51,16 +51,16 @@ pub enum ImportError {
 pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, String> {
     let Scales { qa, qb, scale, head_format } = scales;
     let usual = Scales::default();
-    let mut facts = vec![
-        ("kind", "net".to_string()),
-        ("architecture", serde_json::to_string(architecture).expect("it has a JSON form")),
-        ("scale", scale.to_string()),
+    let architecture = serde_json::to_string(architecture).expect("it has a JSON form");
+    let facts = [
+        ("kind", Some("net".to_string())),
+        ("architecture", Some(architecture)),
+        ("scale", Some(scale.to_string())),
+        ("qa", (qa != usual.qa).then(|| qa.to_string())),
+        ("qb", (qb != usual.qb).then(|| qb.to_string())),
+        ("head_format", (head_format != usual.head_format).then(|| head_format.name().into())),
     ];
-    facts.extend((qa != usual.qa).then(|| ("qa", qa.to_string())));
-    facts.extend((qb != usual.qb).then(|| ("qb", qb.to_string())));
-    let head = (head_format != usual.head_format).then(|| ("head_format", head_format.name()));
-    facts.extend(head.map(|(key, name)| (key, name.to_string())));
-    facts.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+    facts.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?))).collect()
 }
 
 /// Imports a checkpoint of ours or of bullet, or a quantised net described by `hints`.
@@ -76,7 +76,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportErro
     if is_safetensors(bytes) {
         let WeightsFile { weights, facts, .. } = Weights::from_bytes(bytes)?;
         let (architecture, scales) = of_facts(&weights, &facts, hints)?;
-        Floats::of(&weights, &architecture)?;
+        Float::new(&weights, &architecture)?;
         let source = source(weights, architecture, "checkpoint");
         return Ok(ImportedWeights { facts, scales, ..source });
     }

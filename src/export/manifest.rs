@@ -129,11 +129,7 @@ fn beside(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
     let found = net.extension().unwrap_or_default();
     match replaced.iter().any(|ending| found == *ending) {
         true => net.with_extension(ending),
-        false => {
-            let mut name = net.as_os_str().to_os_string();
-            name.push(format!(".{ending}"));
-            name.into()
-        }
+        false => net.with_added_extension(ending),
     }
 }
 
@@ -193,7 +189,7 @@ pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
 pub struct LoadedNet {
     pub net: Net,
     pub manifest: Option<Manifest>,
-    /// Whether that file is a description, not a manifest.
+    /// Whether a manifest or a description says what the net is.
     pub described: bool,
 }
 
@@ -201,15 +197,16 @@ pub struct LoadedNet {
 pub fn load(path: &Path) -> Result<LoadedNet, LoadError> {
     let bytes = read(path)?;
     let sidecar = sidecar_of(path, &bytes)?;
-    let net = Net::read(&bytes, &sidecar.hints().unwrap_or_default())
+    let hints = sidecar.hints();
+    let described = hints.is_some();
+    let net = Net::read(&bytes, &hints.unwrap_or_default())
         .map_err(|error| LoadError::Net { path: path.into(), error })?;
-    let (manifest, described) = match sidecar {
-        Sidecar::Manifest(manifest) => (Some(manifest), false),
-        Sidecar::Description(hints) => {
-            agrees(path, &hints, net.architecture())?;
-            (None, true)
-        }
-        Sidecar::Nothing => (None, false),
+    if let Sidecar::Description(hints) = &sidecar {
+        agrees(path, hints, net.architecture())?;
+    }
+    let manifest = match sidecar {
+        Sidecar::Manifest(manifest) => Some(manifest),
+        Sidecar::Description(_) | Sidecar::Nothing => None,
     };
     Ok(LoadedNet { net, manifest, described })
 }
@@ -238,7 +235,7 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
 }
 
 /// Reads the description of a net, if there is one.
-pub fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
+fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
     let path = description_path(net);
     if !path.exists() {
         return Ok(None);

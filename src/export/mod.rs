@@ -18,8 +18,8 @@ pub use float::{FloatError, measure};
 pub use import::{ImportError, ImportedWeights, dequantise, facts, import};
 pub use manifest::{Base, BaseContent, EmbeddedNet, EmbeddedNetError};
 pub use manifest::{
-    LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees, description,
-    floats_path, load, manifest_path, sidecar_of,
+    LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees, floats_path,
+    load, manifest_path, sidecar_of,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{QuantiseError, factorised_as, largest_scales, quantise, round_counts};

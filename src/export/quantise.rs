@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::prove;
 use crate::architecture::{Architecture, ArrayKind};
 use crate::features::Row;
-use crate::floats::Floats;
+use crate::floats::Float;
 use crate::linear::{Cholesky, Matrix};
 use crate::net::{Net, NetError, Number, Numbers, StoredArray, stored};
 use crate::sample::Sample;
@@ -34,10 +34,10 @@ pub fn factorised_as(
     found: &Architecture,
     wanted: &Architecture,
 ) -> Result<Weights, WeightsError> {
-    let mut arrays = match found.inputs.factorised && !wanted.inputs.factorised {
-        true => return Ok(Floats::of(weights, found)?.into_weights()),
-        false => Weights::default(),
-    };
+    if found.inputs.factorised && !wanted.inputs.factorised {
+        return Ok(Float::new(weights, found)?.into_weights());
+    }
+    let mut arrays = Weights::default();
     for array in wanted.arrays() {
         let values = match found.array(array.part) {
             Some(_) => weights.get(&array.name, &array.shape)?.to_vec(),
@@ -54,14 +54,11 @@ pub fn quantise(
     net: &Architecture,
     scales: Scales,
 ) -> Result<Net, QuantiseError> {
-    let floats = Floats::of(weights, net)?;
-    let net = net.merged();
-    Net::check(&net, scales)?;
-    let numbers = stored(&net, scales.head_format)
-        .iter()
-        .map(|it| numbers(&floats, scales, it))
-        .collect::<Result<_, _>>()?;
-    Ok(Net::of(&net, scales, numbers)?)
+    let floats = Float::new(weights, net)?;
+    Net::check(&floats.net, scales)?;
+    let stored = stored(&floats.net, scales.head_format);
+    let numbers = stored.iter().map(|it| numbers(&floats, scales, it)).collect::<Result<_, _>>()?;
+    Ok(Net::of(&floats.net, scales, numbers)?)
 }
 
 /// Most rows that are rounded together.
@@ -169,27 +166,18 @@ fn moments(
     moments
 }
 
-fn numbers(
-    floats: &Floats,
-    scales: Scales,
-    stored: &StoredArray,
-) -> Result<Numbers, QuantiseError> {
-    let (part, number) = (stored.array.part, stored.number);
-    let (values, factor) = (floats.get(part), stored.factor(scales).unwrap_or(1));
+fn numbers(floats: &Float, scales: Scales, it: &StoredArray) -> Result<Numbers, QuantiseError> {
+    let StoredArray { array, number } = it;
+    let (values, number, factor) =
+        (floats.get(array.part), *number, it.factor(scales).unwrap_or(1));
     if let Some(place) = values.iter().position(|&value| integer(value, factor, number).is_none()) {
-        let (weight, value) = (format!("{}[{place}]", stored.array.name), values[place]);
+        let (weight, value) = (format!("{}[{place}]", array.name), values[place]);
         return Err(match value.is_finite() {
             true => QuantiseError::Range { weight, value, factor, number: number.name() },
             false => QuantiseError::NotFinite { weight, value },
         });
     }
-    let integers = values.iter().filter_map(|&value| integer(value, factor, number));
-    Ok(match number {
-        Number::I8 => Numbers::I8(integers.map(|it| it as i8).collect()),
-        Number::I32 => Numbers::I32(integers.map(|it| it as i32).collect()),
-        Number::I16 => Numbers::I16(integers.map(|it| it as i16).collect()),
-        Number::F32 => Numbers::F32(values.to_vec()),
-    })
+    Ok(number.exactly(values.iter().filter_map(|&value| integer(value, factor, number))))
 }
 
 /// Rounds half away from zero; None if not finite or out of range. Floats are unchanged.

@@ -15,17 +15,11 @@ impl Language {
     pub const ALL: [Language; 2] = [Language::Rust, Language::C];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Language::Rust => "rust",
-            Language::C => "c",
-        }
+        self.choose("rust", "c")
     }
 
     pub fn file_name(self) -> &'static str {
-        match self {
-            Language::Rust => "nnue.rs",
-            Language::C => "nnue.h",
-        }
+        self.choose("nnue.rs", "nnue.h")
     }
 
     pub fn named(name: &str) -> Option<Language> {
@@ -36,25 +30,10 @@ impl Language {
     fn compile(self, file: &str, floats: bool) -> String {
         // C compilers may fuse a product into a sum, which rounds differently.
         let exact = if floats { " -ffp-contract=off" } else { "" };
-        match self {
-            Language::Rust => format!("rustc --edition 2024 -O {file} -o nnue"),
-            Language::C => format!("gcc -O3 -std=c11{exact} -DNNUE_TEST -x c {file} -o nnue"),
-        }
-    }
-
-    fn template(self) -> &'static str {
-        match self {
-            Language::Rust => include_str!("snippet/nnue.rs.jinja"),
-            Language::C => include_str!("snippet/nnue.h.jinja"),
-        }
-    }
-
-    /// The template for nets of several feature sets.
-    fn sets(self) -> &'static str {
-        match self {
-            Language::Rust => include_str!("snippet/sets.rs.jinja"),
-            Language::C => include_str!("snippet/sets.h.jinja"),
-        }
+        self.choose(
+            format!("rustc --edition 2024 -O {file} -o nnue"),
+            format!("gcc -O3 -std=c11{exact} -DNNUE_TEST -x c {file} -o nnue"),
+        )
     }
 
     /// Escapes a text for a literal, safe in comments too.
@@ -143,9 +122,13 @@ fn render(language: Language, facts: &Value) -> String {
         };
         written.map_err(|_| Error::from(ErrorKind::WriteFailure))
     });
-    let sets = environment.add_template("sets", language.sets());
-    sets.expect("the tests render it");
-    let rendered = environment.render_str(language.template(), facts);
+    // The lines for nets of several feature sets.
+    let sets = language
+        .choose(include_str!("snippet/sets.rs.jinja"), include_str!("snippet/sets.h.jinja"));
+    environment.add_template("sets", sets).expect("the tests render it");
+    let template = language
+        .choose(include_str!("snippet/nnue.rs.jinja"), include_str!("snippet/nnue.h.jinja"));
+    let rendered = environment.render_str(template, facts);
     rendered.expect("templates use known facts only, and the tests render all of them")
 }
 
@@ -157,10 +140,6 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
     let floats = architecture.is_deep();
     let bytes_in = floats && head_format == HeadFormat::Int8;
     let file = net.to_bytes();
-    let golden: Vec<Value> = golden
-        .iter()
-        .map(|golden| context! { fen => golden.fen.as_str(), cp => golden.cp })
-        .collect();
     let kings: Vec<String> = (0..64).map(|king| inputs.kings().seen(king).1.to_string()).collect();
     let (shift, _) = net.unit();
     context! {
@@ -204,7 +183,10 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         bytes => net.payload(),
         file_bytes => file.len(),
         sha256 => digest(&file),
-        golden,
+        golden => golden
+            .iter()
+            .map(|it| context! { fen => &it.fen[..], cp => it.cp })
+            .collect::<Vec<_>>(),
         version => env!("CARGO_PKG_VERSION"),
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use shakmaty::Square;
 
 use super::snippet::Language;
 use crate::report::{fit::fit, lines};
@@ -70,10 +71,13 @@ impl Array {
         let kind = list.terms[terms.start].kind;
         let last = |term: usize| &list.terms[term].name[name.len() + 1..];
         let mut found: Vec<(&str, usize)> = terms.map(|term| (last(term), term)).collect();
-        let squares: HashSet<&str> =
-            found.iter().map(|found| found.0).filter(|word| square(word).is_some()).collect();
+        let squares: HashSet<&str> = found
+            .iter()
+            .map(|found| found.0)
+            .filter(|word| word.parse::<Square>().is_ok())
+            .collect();
         if squares.len() == 64 && found.len() == 64 {
-            found.sort_by_key(|found| square(found.0));
+            found.sort_by_key(|found| found.0.parse::<Square>().ok());
         } else {
             let first = found[0].0.parse::<usize>().unwrap_or(0);
             let counts = |(i, found): (usize, &(&str, usize))| found.0 == (first + i).to_string();
@@ -121,16 +125,6 @@ pub fn arrays(list: &TermList) -> Vec<Array> {
     arrays
 }
 
-/// The number of a square, a1 = 0 to h8 = 63.
-fn square(name: &str) -> Option<usize> {
-    match *name.as_bytes() {
-        [file @ b'a'..=b'h', rank @ b'1'..=b'8'] => {
-            Some(8 * usize::from(rank - b'1') + usize::from(file - b'a'))
-        }
-        _ => None,
-    }
-}
-
 /// Generates self-contained source code: weights in 16 bits, boards from a8 on as in a diagram.
 pub fn source(tuned: &TunedTerms, language: Language) -> Result<String, SourceError> {
     let c = language == Language::C;
@@ -141,20 +135,18 @@ pub fn source(tuned: &TunedTerms, language: Language) -> Result<String, SourceEr
     let arrays = arrays(tuned.list);
     let mut out = commented(&preamble(tuned, &arrays, &tempo));
     let value = rounded(tuned.tempo, "tempo", "only")?;
-    let integer = if c { "int16_t" } else { "i16" };
-    let _ = match c {
-        true => write!(
-            out,
+    let integer = language.choose("i16", "int16_t");
+    out += &language.choose(
+        format!(
+            "\n/// Middlegame and endgame.\npub type Pair = (i16, i16);\n\n\
+             pub const {tempo}: i16 = {value};\n"
+        ),
+        format!(
             "\n#ifndef TUNED_TERMS_H\n#define TUNED_TERMS_H\n\n#include <stdint.h>\n\n\
-             typedef struct {{\n    {integer} mg, eg;\n}} Pair;\n\n\
-             static const {integer} {tempo} = {value};\n"
+             typedef struct {{\n    int16_t mg, eg;\n}} Pair;\n\n\
+             static const int16_t {tempo} = {value};\n"
         ),
-        false => write!(
-            out,
-            "\n/// Middlegame and endgame.\npub type Pair = ({integer}, {integer});\n\n\
-             pub const {tempo}: {integer} = {value};\n"
-        ),
-    };
+    );
     for array in &arrays {
         let name = identifier(&array.name, &mut taken);
         let element = if array.kind == Kind::Complexity { integer } else { "Pair" };
@@ -198,10 +190,10 @@ fn initialiser(
     }
     let wide = |phase: usize| values.iter().map(|value| value[phase].to_string().len()).max();
     let [mg, eg] = [0, 1].map(|phase| wide(phase).unwrap_or(0));
-    let cell = |value: &[i32; 2]| match (plain, language) {
-        (true, _) => format!("{:>eg$}", value[1]),
-        (false, Language::C) => format!("{{{:>mg$}, {:>eg$}}}", value[0], value[1]),
-        (false, Language::Rust) => format!("({:>mg$}, {:>eg$})", value[0], value[1]),
+    let [open, close] = language.choose(["(", ")"], ["{", "}"]);
+    let cell = |value: &[i32; 2]| match plain {
+        true => format!("{:>eg$}", value[1]),
+        false => format!("{open}{:>mg$}, {:>eg$}{close}", value[0], value[1]),
     };
     let cells: Vec<String> = values.iter().map(cell).collect();
     if array.places.is_empty() {

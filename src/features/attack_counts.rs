@@ -108,9 +108,8 @@ impl FeatureSet for AttackCounts {
     }
 
     fn source(&self, language: Language) -> Option<String> {
-        let code = match language {
-            Language::Rust => {
-                r"
+        let code = language.choose(
+            r"
 /// Mobility, and attacks on squares beside the kings, by kinds of pieces.
 fn attack_counts(board: &Board, view: usize, rows: &mut Rows) {
     let beside = [view, 1 - view].map(|side| {
@@ -130,10 +129,8 @@ fn attack_counts(board: &Board, view: usize, rows: &mut Rows) {
         }
     }
 }
-"
-            }
-            Language::C => {
-                r"
+",
+            r"
 /* Mobility, and attacks on squares beside the kings, by kinds of pieces. */
 static inline void nnue_attack_counts(const NnueBoard *board, int view, NnueRows *rows) {
     uint64_t beside[2], by_pawns[2] = {0, 0};
@@ -155,9 +152,8 @@ static inline void nnue_attack_counts(const NnueBoard *board, int view, NnueRows
                 nnue_add(rows, 12 + 2 * kind + i);
     }
 }
-"
-            }
-        };
+",
+        );
         Some(code.into())
     }
 }

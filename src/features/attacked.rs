@@ -61,9 +61,8 @@ impl FeatureSet for AttackedPieces {
     }
 
     fn source(&self, language: Language) -> Option<String> {
-        let code = match language {
-            Language::Rust => {
-                r"
+        let code = language.choose(
+            r"
 /// Pieces on squares, and whether each is attacked and defended.
 fn attacked_pieces(board: &Board, view: usize, rows: &mut Rows) {
     let flip = board.flip(view);
@@ -77,10 +76,8 @@ fn attacked_pieces(board: &Board, view: usize, rows: &mut Rows) {
         rows.push(768 * (2 * other + own) + 64 * kind + (square ^ flip));
     }
 }
-"
-            }
-            Language::C => {
-                r"
+",
+            r"
 /* Pieces on squares, and whether each is attacked and defended. */
 static inline void nnue_attacked_pieces(const NnueBoard *board, int view, NnueRows *rows) {
     int flip = nnue_flip(board, view);
@@ -95,9 +92,8 @@ static inline void nnue_attacked_pieces(const NnueBoard *board, int view, NnueRo
         nnue_add(rows, 768 * (2 * other + own) + 64 * kind + (square ^ flip));
     }
 }
-"
-            }
-        };
+",
+        );
         Some(code.into())
     }
 }

@@ -71,9 +71,8 @@ impl FeatureSet for HalfKa {
     }
 
     fn source(&self, language: Language) -> Option<String> {
-        let code = match language {
-            Language::Rust => {
-                r"
+        let code = language.choose(
+            r"
 /// Pieces on squares by the square of the own king, flipped to files e to h.
 fn halfka_hm(board: &Board, view: usize, rows: &mut Rows) {
     let flip = board.flip(view) ^ 7;
@@ -83,10 +82,8 @@ fn halfka_hm(board: &Board, view: usize, rows: &mut Rows) {
         rows.push(block + 64 * (2 * (kind % 6) + kind / 6) + (square ^ flip));
     }
 }
-"
-            }
-            Language::C => {
-                r"
+",
+            r"
 /* Pieces on squares by the square of the own king, which is seen on files e to h. */
 static inline void nnue_halfka_hm(const NnueBoard *board, int view, NnueRows *rows) {
     int flip = nnue_flip(board, view) ^ 7, king = board->king[view] ^ flip;
@@ -96,9 +93,8 @@ static inline void nnue_halfka_hm(const NnueBoard *board, int view, NnueRows *ro
         nnue_add(rows, block + 64 * (2 * (kind % 6) + kind / 6) + (square ^ flip));
     }
 }
-"
-            }
-        };
+",
+        );
         Some(code.into())
     }
 }

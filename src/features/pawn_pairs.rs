@@ -98,9 +98,8 @@ impl FeatureSet for PawnPairs {
     }
 
     fn source(&self, language: Language) -> Option<String> {
-        let code = match language {
-            Language::Rust => {
-                r"
+        let code = language.choose(
+            r"
 /// Pairs of pawns on the same or neighbouring files.
 fn pawn_pairs(board: &Board, view: usize, rows: &mut Rows) {
     let flip = board.flip(view);
@@ -114,10 +113,8 @@ fn pawn_pairs(board: &Board, view: usize, rows: &mut Rows) {
         }
     }
 }
-"
-            }
-            Language::C => {
-                r"
+",
+            r"
 /* Pairs of pawns on the same or neighbouring files. */
 static inline void nnue_pawn_pairs(const NnueBoard *board, int view, NnueRows *rows) {
     int flip = nnue_flip(board, view), count = 0, pawns[64];
@@ -132,9 +129,8 @@ static inline void nnue_pawn_pairs(const NnueBoard *board, int view, NnueRows *r
             if (low < high && are_near) nnue_add(rows, high * (high - 1) / 2 + low);
         }
 }
-"
-            }
-        };
+",
+        );
         Some(code.into())
     }
 }

@@ -62,19 +62,16 @@ impl FeatureSet for Pieces {
     }
 
     fn source(&self, language: Language) -> Option<String> {
-        let code = match language {
-            Language::Rust => {
-                r"
+        let code = language.choose(
+            r"
 fn pieces(board: &Board, view: usize, rows: &mut Rows) {
     let origin = ORIGIN;
     for (kind, square) in board.men(view) {
         rows.push((origin + 64 * kind) ^ square);
     }
 }
-"
-            }
-            Language::C => {
-                r"
+",
+            r"
 /* Pieces on squares. */
 static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows) {
     int origin = ORIGIN;
@@ -83,13 +80,12 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
         nnue_add(rows, (origin + 64 * kind) ^ square);
     }
 }
-"
-            }
-        };
-        let origin = match (self.0.has_effect(), language) {
-            (false, _) => "56 * view",
-            (true, Language::Rust) => "origin(view, board.kings[view])",
-            (true, Language::C) => "nnue_origin(view, board->king[view])",
+",
+        );
+        let origin = match self.0.has_effect() {
+            false => "56 * view",
+            true => language
+                .choose("origin(view, board.kings[view])", "nnue_origin(view, board->king[view])"),
         };
         Some(code.replace("ORIGIN", origin))
     }

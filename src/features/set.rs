@@ -93,6 +93,15 @@ pub enum Language {
     C,
 }
 
+impl Language {
+    pub fn choose<T>(self, rust: T, c: T) -> T {
+        match self {
+            Language::Rust => rust,
+            Language::C => c,
+        }
+    }
+}
+
 /// Integer type of a set's weights in a net's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integer {

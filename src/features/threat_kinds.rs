@@ -69,9 +69,8 @@ impl FeatureSet for ThreatKinds {
     }
 
     fn source(&self, language: Language) -> Option<String> {
-        let code = match language {
-            Language::Rust => {
-                r"
+        let code = language.choose(
+            r"
 /// Attacks of pieces on each other, by kinds.
 fn threat_kinds(board: &Board, view: usize, rows: &mut Rows) {
     for (attacker, from) in board.men(view) {
@@ -80,10 +79,8 @@ fn threat_kinds(board: &Board, view: usize, rows: &mut Rows) {
         }
     }
 }
-"
-            }
-            Language::C => {
-                r"
+",
+            r"
 /* Attacks between pieces, by their kinds. */
 static inline void nnue_threat_kinds(const NnueBoard *board, int view, NnueRows *rows) {
     for (uint64_t men = board->occupied; men;) {
@@ -92,9 +89,8 @@ static inline void nnue_threat_kinds(const NnueBoard *board, int view, NnueRows 
             nnue_add(rows, 12 * attacker + nnue_kind(board, view, nnue_pop(&victims)));
     }
 }
-"
-            }
-        };
+",
+        );
         Some(code.into())
     }
 }

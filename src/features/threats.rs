@@ -169,9 +169,8 @@ impl FeatureSet for Threats {
     }
 
     fn source(&self, language: Language) -> Option<String> {
-        let code = match language {
-            Language::Rust => {
-                r"
+        let code = language.choose(
+            r"
 /// First rows of threats by the kinds of attacker and victim; -1 if there are none.
 const THREATS: [[isize; 12]; 12] = [
 FIRST];
@@ -198,10 +197,8 @@ fn threats(board: &Board, view: usize, rows: &mut Rows) {
         }
     }
 }
-"
-            }
-            Language::C => {
-                r"
+",
+            r"
 /* First rows of threats by the kinds of attacker and victim; -1 where there are none. */
 static const int nnue_threats_first[12][12] = {
 FIRST};
@@ -226,10 +223,9 @@ static inline void nnue_threats(const NnueBoard *board, int view, NnueRows *rows
         }
     }
 }
-"
-            }
-        };
-        let [open, close] = if language == Language::Rust { ["[", "]"] } else { ["{", "}"] };
+",
+        );
+        let [open, close] = language.choose(["[", "]"], ["{", "}"]);
         let lines = |rows: &mut dyn Iterator<Item = Vec<String>>| -> String {
             let line = |numbers: &[String]| format!("        {},\n", numbers.join(", "));
             let row = |numbers: Vec<String>| -> String { numbers.chunks(12).map(line).collect() };

@@ -77,23 +77,15 @@ impl<'a> Accumulator<'a> {
         }
     }
 
-    /// Plays a legal move that leads to `after`; computed when a value is needed.
-    pub fn play(&mut self, moved: &DirtyPieces, after: &Position) {
-        self.push(Some(*moved), after);
-    }
-
-    /// Passes the turn on the same board.
-    pub fn pass(&mut self, after: &Position) {
-        self.push(None, after);
-    }
-
-    fn push(&mut self, moved: Option<DirtyPieces>, after: &Position) {
+    /// Plays a legal move that leads to `after`, or passes the turn; computed when a value is
+    /// needed.
+    pub fn play<'b>(&mut self, moved: impl Into<Option<&'b DirtyPieces>>, after: &Position) {
         self.depth += 1;
         if self.depth == self.levels.len() {
             self.levels.push(self.levels[self.depth - 1].clone());
         }
         let level = &mut self.levels[self.depth];
-        (level.position, level.pending) = (*after, Some(moved));
+        (level.position, level.pending) = (*after, Some(moved.into().copied()));
     }
 
     /// Updates the perspectives of the position and of its predecessors.

@@ -289,12 +289,11 @@ impl Net {
         let (shift, unit) = self.unit();
         let u: Vec<u8> = x.iter().map(|v| (v >> shift) as u8).collect();
         let (weights, biases, first) = self.map(0, bucket);
-        let Numbers::I8(weights) = weights else { panic!("an int8 head has i8 first") };
         let of = |(row, bias): (&[i8], &f32)| {
             let sum: i32 = row.iter().zip(&u).map(|(&w, &u)| i32::from(w) * i32::from(u)).sum();
             sum as f32 * unit + bias
         };
-        let rows = weights.chunks_exact(u.len()).skip(first);
+        let rows = weights.i8s().chunks_exact(u.len()).skip(first);
         rows.zip(&biases.f32s()[first..][..self.maps[0][1]]).map(of).collect()
     }
 }
@@ -323,21 +322,95 @@ pub(super) fn columns([inputs, outputs]: [usize; 2], weights: &Numbers) -> Vec<f
     weights.chunks_exact(inputs * outputs).flat_map(of_bucket).collect()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
-    I8,
-    I16,
-    I32,
-    F32,
+/// Defines the types of numbers in a net's file, and arrays of them.
+macro_rules! numbers {
+    ($($variant:ident: $type:ident, $slice:ident;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Number {
+            $($variant),*
+        }
+
+        /// The numbers of one array, row-major.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Numbers {
+            $($variant(Vec<$type>)),*
+        }
+
+        impl Number {
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Number::$variant => stringify!($type)),*
+                }
+            }
+
+            pub fn bytes(self) -> usize {
+                match self {
+                    $(Number::$variant => size_of::<$type>()),*
+                }
+            }
+
+            pub(super) fn read(self, bytes: &[u8]) -> Numbers {
+                match self {
+                    $(Number::$variant => {
+                        let numbers = bytes.as_chunks().0.iter().copied();
+                        Numbers::$variant(numbers.map($type::from_le_bytes).collect())
+                    })*
+                }
+            }
+
+            /// Converts values that this type represents exactly.
+            pub fn exactly(self, values: impl Iterator<Item = f64>) -> Numbers {
+                match self {
+                    $(Number::$variant => {
+                        Numbers::$variant(values.map(|value| value as $type).collect())
+                    })*
+                }
+            }
+        }
+
+        impl Numbers {
+            pub fn number(&self) -> Number {
+                match self {
+                    $(Numbers::$variant(_) => Number::$variant),*
+                }
+            }
+
+            pub fn len(&self) -> usize {
+                match self {
+                    $(Numbers::$variant(them) => them.len()),*
+                }
+            }
+
+            /// One number; all are exact in f64.
+            pub fn get(&self, i: usize) -> f64 {
+                match self {
+                    $(Numbers::$variant(them) => them[i].into()),*
+                }
+            }
+
+            pub(super) fn write(&self, bytes: &mut Vec<u8>) {
+                match self {
+                    $(Numbers::$variant(them) => {
+                        bytes.extend(them.iter().flat_map(|it| it.to_le_bytes()));
+                    })*
+                }
+            }
+
+            $(pub fn $slice(&self) -> &[$type] {
+                match self {
+                    Numbers::$variant(them) => them,
+                    _ => panic!("these are {}", self.number().name()),
+                }
+            })*
+        }
+    };
 }
 
-/// The numbers of one array, row-major.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Numbers {
-    I8(Vec<i8>),
-    I16(Vec<i16>),
-    I32(Vec<i32>),
-    F32(Vec<f32>),
+numbers! {
+    I8: i8, i8s;
+    I16: i16, i16s;
+    I32: i32, i32s;
+    F32: f32, f32s;
 }
 
 /// The weights of one row, a neuron each.
@@ -416,23 +489,6 @@ impl StoredArray {
 }
 
 impl Number {
-    pub fn name(self) -> &'static str {
-        match self {
-            Number::I8 => "i8",
-            Number::I16 => "i16",
-            Number::I32 => "i32",
-            Number::F32 => "f32",
-        }
-    }
-
-    pub fn bytes(self) -> usize {
-        match self {
-            Number::I8 => 1,
-            Number::I16 => 2,
-            Number::I32 | Number::F32 => 4,
-        }
-    }
-
     /// Smallest and largest value; none for floats.
     pub fn range(self) -> Option<[f64; 2]> {
         match self {
@@ -442,52 +498,11 @@ impl Number {
             Number::F32 => None,
         }
     }
-
-    pub(super) fn read(self, bytes: &[u8]) -> Numbers {
-        match self {
-            Number::I8 => Numbers::I8(bytes.iter().map(|&byte| byte as i8).collect()),
-            Number::I16 => Numbers::I16(each(bytes, i16::from_le_bytes)),
-            Number::I32 => Numbers::I32(each(bytes, i32::from_le_bytes)),
-            Number::F32 => Numbers::F32(each(bytes, f32::from_le_bytes)),
-        }
-    }
-}
-
-fn each<const N: usize, T>(bytes: &[u8], of: fn([u8; N]) -> T) -> Vec<T> {
-    bytes.as_chunks().0.iter().map(|bytes| of(*bytes)).collect()
 }
 
 impl Numbers {
-    pub fn number(&self) -> Number {
-        match self {
-            Numbers::I8(_) => Number::I8,
-            Numbers::I16(_) => Number::I16,
-            Numbers::I32(_) => Number::I32,
-            Numbers::F32(_) => Number::F32,
-        }
-    }
-
-    pub fn len(&self) -> usize {
-        match self {
-            Numbers::I8(them) => them.len(),
-            Numbers::I16(them) => them.len(),
-            Numbers::I32(them) => them.len(),
-            Numbers::F32(them) => them.len(),
-        }
-    }
-
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// One number; all are exact in f64.
-    pub fn get(&self, i: usize) -> f64 {
-        match self {
-            Numbers::I8(them) => them[i].into(),
-            Numbers::I16(them) => them[i].into(),
-            Numbers::I32(them) => them[i].into(),
-            Numbers::F32(them) => them[i].into(),
-        }
     }
 
     /// Place of the first non-finite number.
@@ -501,38 +516,7 @@ impl Numbers {
         let places = row * width..(row + 1) * width;
         match self {
             Numbers::I8(them) => Row::I8(&them[places]),
-            Numbers::I16(them) => Row::I16(&them[places]),
-            _ => panic!("rows of feature sets are in i8 or i16"),
-        }
-    }
-
-    pub fn i16s(&self) -> &[i16] {
-        match self {
-            Numbers::I16(them) => them,
-            _ => panic!("these are {}", self.number().name()),
-        }
-    }
-
-    pub fn i32s(&self) -> &[i32] {
-        match self {
-            Numbers::I32(them) => them,
-            _ => panic!("these are {}", self.number().name()),
-        }
-    }
-
-    pub fn f32s(&self) -> &[f32] {
-        match self {
-            Numbers::F32(them) => them,
-            _ => panic!("these are {}", self.number().name()),
-        }
-    }
-
-    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
-        match self {
-            Numbers::I8(them) => bytes.extend(them.iter().map(|it| *it as u8)),
-            Numbers::I32(them) => bytes.extend(them.iter().flat_map(|it| it.to_le_bytes())),
-            Numbers::I16(them) => bytes.extend(them.iter().flat_map(|it| it.to_le_bytes())),
-            Numbers::F32(them) => bytes.extend(them.iter().flat_map(|it| it.to_le_bytes())),
+            them => Row::I16(&them.i16s()[places]),
         }
     }
 }

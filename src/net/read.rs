@@ -4,11 +4,8 @@ use std::cmp::Ordering;
 
 use super::definition::payload;
 use super::{ALIGNMENT, Hints, Net, PADDING, Padding, StoredArray, stored};
-use crate::architecture::{Architecture, ImpossibleNet};
+use crate::architecture::{Architecture, ImpossibleNet, MOST_HIDDEN};
 use crate::scales::HeadFormat;
-
-/// Largest hidden size that is tried.
-const MOST_HIDDEN: usize = 1 << 16;
 
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {

@@ -400,7 +400,7 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
 
 fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     let loaded = export::load(path)?;
-    if loaded.manifest.is_none() && !loaded.described {
+    if !loaded.described {
         let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
         listener.remark(&format!(
             "{}: {architecture}, {scales} (no manifest; N follows from the size)",

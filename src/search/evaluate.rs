@@ -28,10 +28,7 @@ impl Evaluate for Accumulator<'_> {
     }
 
     fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
-        match moved {
-            Some(moved) => Accumulator::play(self, moved, after),
-            None => self.pass(after),
-        }
+        Accumulator::play(self, moved, after);
     }
 
     fn undo(&mut self) {

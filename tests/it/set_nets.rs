@@ -72,7 +72,7 @@ fn follow(net: &Net, game: &Game) {
         accumulator.play(moved, &game.positions[i + 1]);
         if i % 7 == 0 {
             let passed = passed(&game.positions[i + 1]);
-            accumulator.pass(&passed);
+            accumulator.play(None, &passed);
             assert_eq!(accumulator.value(), net.evaluate(&passed), "{}", name());
             accumulator.undo();
         }
