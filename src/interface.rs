@@ -110,12 +110,8 @@ fn position<'a>(
             let fen = fen.join(" ");
             let read: Fen =
                 fen.parse().map_err(|error| format!("`{fen}` is not a FEN: {error}"))?;
-            read.into_position(mode).map_err(|error| {
-                format!(
-                    "`{fen}` is not a legal position: \
-                 {error}"
-                )
-            })?
+            let position = read.into_position(mode);
+            position.map_err(|error| format!("`{fen}` is not a legal position: {error}"))?
         }
         _ => return Err("`position` is followed by `startpos` or `fen`".into()),
     };

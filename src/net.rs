@@ -13,7 +13,7 @@ mod definition;
 mod read;
 
 pub use accumulator::Accumulator;
-pub use definition::{Number, Numbers, Row, StoredArray, stored};
+pub use definition::{Number, Numbers, StoredArray, stored};
 pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 
 use crate::architecture::{Activation, Architecture, Views};
@@ -140,12 +140,6 @@ impl Net {
 
     pub fn stored(&self) -> Vec<StoredArray> {
         stored(&self.architecture, self.scales.head_format)
-    }
-
-    /// The weights of one row, `[hidden]`, times QA.
-    pub fn row(&self, row: usize) -> Row<'_> {
-        let (set, row) = self.architecture.inputs.set_of(row);
-        self.numbers[set].row(row, self.architecture.hidden)
     }
 
     /// `[hidden]`, times QA.

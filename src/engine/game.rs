@@ -52,13 +52,12 @@ impl Game {
         let white = self.ending.white_result();
         let mut hash = GameHash::of(&Position::from_chess(&chess));
         let sample = |ply: &Ply| {
-            let half_moves = 2 * (chess.fullmoves().get() - 1) + u32::from(chess.turn().is_black());
             let played = PlayedMove::from_move(&ply.played);
             let sample = Sample {
                 position: Position::from_chess(&chess),
                 result: if chess.turn().is_white() { white } else { 1.0 - white },
                 score: ply.score.map(Score::centipawns),
-                ply: u16::try_from(half_moves).ok(),
+                ply: u16::try_from(half_moves(&chess)).ok(),
                 played,
                 game: None,
                 source: 0,
@@ -142,16 +141,10 @@ impl Ending {
     /// The result for White: 1, 0.5 or 0.
     pub fn white_result(self) -> f32 {
         match self {
-            Ending::Checkmate(winner)
-            | Ending::Won(winner)
-            | Ending::Late(winner)
-            | Ending::Failed(winner) => winner.fold_wb(1.0, 0.0),
-            Ending::Stalemate
-            | Ending::Material
-            | Ending::FiftyMoves
-            | Ending::Repetition
-            | Ending::Level
-            | Ending::TooLong => 0.5,
+            Self::Checkmate(winner) | Self::Won(winner) => winner.fold_wb(1.0, 0.0),
+            Self::Late(winner) | Self::Failed(winner) => winner.fold_wb(1.0, 0.0),
+            Self::Stalemate | Self::Material | Self::FiftyMoves | Self::Repetition => 0.5,
+            Self::Level | Self::TooLong => 0.5,
         }
     }
 }
@@ -220,12 +213,16 @@ impl Referee {
         {
             return Some(Ending::Won(favoured));
         }
-        let half_moves = 2 * (after.fullmoves().get() - 1) + u32::from(after.turn().is_black());
-        if self.level >= rules.draw_plies && half_moves >= rules.draw_from {
+        if self.level >= rules.draw_plies && half_moves(after) >= rules.draw_from {
             return Some(Ending::Level);
         }
         (self.plies >= rules.max_plies).then_some(Ending::TooLong)
     }
+}
+
+/// Half-moves before a position, counted from move number 1.
+fn half_moves(chess: &Chess) -> u32 {
+    2 * (chess.fullmoves().get() - 1) + u32::from(chess.turn().is_black())
 }
 
 fn key(chess: &Chess) -> Zobrist64 {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use shakmaty::{Chess, Color, Move, uci::UciMove};
 
 use super::EngineError;
-use super::pool::Workers;
 use super::uci::{EngineFault, GameLine};
 use crate::score::Score;
 
@@ -38,14 +37,6 @@ pub struct ParallelPlayers {
     pub entrant: Arc<dyn PlayerFactory>,
     /// Players side by side, at least 1. Results do not depend on it.
     pub players: usize,
-}
-
-impl ParallelPlayers {
-    pub(super) fn workers<'a>(
-        &'a self,
-    ) -> Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync + use<'a>> {
-        Workers { start: || self.entrant.player(), count: self.players }
-    }
 }
 
 /// Limits of a search. Nodes and depth on one thread are reproducible.

@@ -5,16 +5,10 @@ use std::sync::{Condvar, Mutex, PoisonError, mpsc::channel};
 use std::thread;
 
 use super::journal::Journal;
-use super::player::Player;
+use super::player::{ParallelPlayers, Player};
 use super::uci::EngineFault;
 use super::{EngineError, JobReport, SkippedItem};
 use crate::progress::Progress;
-
-pub struct Workers<H> {
-    pub start: H,
-    /// At least 1. Results do not depend on it.
-    pub count: usize,
-}
 
 /// Retries of an item, each by a fresh worker, before it is skipped.
 const RETRIES: u32 = 2;
@@ -34,11 +28,8 @@ impl From<EngineFault> for ItemError {
     }
 }
 
-pub struct AttemptedItem<I, T> {
-    pub item: I,
-    /// The result, or the obstacle of the last try.
-    pub made: Result<T, ItemError>,
-}
+/// An item, and its result or the obstacle of the last try.
+pub type AttemptedItem<I, T> = (I, Result<T, ItemError>);
 
 /// Finished items per worker that may wait for an earlier one.
 const AHEAD: u64 = 64;
@@ -100,29 +91,30 @@ impl<I> Drop for CloseOnDrop<'_, I> {
     }
 }
 
-/// Makes `items` with all workers and passes the results to `keep`, in order. Returns whether all
-/// are done. After `stop` or an error only those in progress are finished.
+/// Makes `items` with `count` workers and passes the results, which do not depend on their number,
+/// to `keep`, in order. Returns whether all are done. After `stop` or an error only those in
+/// progress are finished.
 pub fn run<W, I: Send, T: Send>(
-    workers: &Workers<impl Fn() -> Result<W, EngineError> + Sync>,
+    (start, count): (impl Fn() -> Result<W, EngineError> + Sync, usize),
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
     work: impl Fn(&mut W, &I) -> Result<T, ItemError> + Sync,
     mut keep: impl FnMut(AttemptedItem<I, T>) -> Result<(), EngineError>,
     stop: &dyn Fn() -> bool,
 ) -> Result<bool, EngineError> {
-    let count = workers.count.max(1);
+    let count = count.max(1);
     let queue = Queue { items, next: 0, kept: 0, closed: stop(), exhausted: false, error: None };
     let shared = Shared(Mutex::new(queue), Condvar::new());
     let (results, tried) = channel();
     let kept = thread::scope(|scope| {
         let _closing = CloseOnDrop(&shared);
         for _ in 0..count {
-            let (shared, work, results) = (&shared, &work, results.clone());
+            let (shared, start, work, results) = (&shared, &start, &work, results.clone());
             scope.spawn(move || {
                 // Even after a panic.
                 let _closing = CloseOnDrop(shared);
                 let mut worker = None;
                 while let Some((number, item)) = shared.next(AHEAD * count as u64) {
-                    let tried = attempt(workers, &mut worker, item, work);
+                    let tried = attempt(start, &mut worker, item, work);
                     if results.send((number, tried)).is_err() {
                         return;
                     }
@@ -151,7 +143,7 @@ pub fn run<W, I: Send, T: Send>(
 
 /// Attempts an item. A worker is started when it is needed, and replaced when it fails.
 fn attempt<W, I, T>(
-    workers: &Workers<impl Fn() -> Result<W, EngineError>>,
+    start: &impl Fn() -> Result<W, EngineError>,
     worker: &mut Option<W>,
     item: I,
     work: &impl Fn(&mut W, &I) -> Result<T, ItemError>,
@@ -160,7 +152,7 @@ fn attempt<W, I, T>(
     loop {
         let mut own = match worker.take() {
             Some(worker) => worker,
-            None => (workers.start)()?,
+            None => start()?,
         };
         let made = work(&mut own, &item);
         if let Err(ItemError::Player(_)) = made {
@@ -172,7 +164,7 @@ fn attempt<W, I, T>(
         } else {
             *worker = Some(own);
         }
-        return Ok(AttemptedItem { item, made });
+        return Ok((item, made));
     }
 }
 
@@ -193,8 +185,8 @@ pub struct AppendedItem {
 /// Runs a job from its journal's state; `items` start behind the finished ones. `keep` appends the
 /// bytes of an item. A batch is committed after `every` items or some time, failures with the next
 /// success.
-pub fn drive<'a, I: Send, T: Send>(
-    workers: &Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync>,
+pub fn drive<I: Send, T: Send>(
+    crew: &ParallelPlayers,
     (mut journal, every): (Journal<SkippedItem>, u64),
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
     work: impl Fn(&mut dyn Player, &I) -> Result<T, ItemError> + Sync,
@@ -209,8 +201,8 @@ pub fn drive<'a, I: Send, T: Send>(
     // The part that may be committed.
     let (mut whole_bytes, mut whole_skips, mut whole) = (0, 0, begun);
     let mut failures = 0;
-    let each = |tried: AttemptedItem<I, T>| {
-        let made = match tried.made {
+    let each = |(item, made): AttemptedItem<I, T>| {
+        let made = match made {
             Ok(made) => {
                 failures = 0;
                 Some(made)
@@ -229,7 +221,7 @@ pub fn drive<'a, I: Send, T: Send>(
             }
         };
         let is_made = made.is_some();
-        let kept = keep(&tried.item, made, &mut bytes)?;
+        let kept = keep(&item, made, &mut bytes)?;
         progress.items += 1;
         progress.written += kept.written;
         watch.advance(1);
@@ -247,8 +239,9 @@ pub fn drive<'a, I: Send, T: Send>(
         }
         Ok(())
     };
-    let work = |player: &mut Box<dyn Player + 'a>, item: &I| work(&mut **player, item);
-    let outcome = run(workers, items, work, each, &|| watch.stop());
+    let work = |player: &mut Box<dyn Player + '_>, item: &I| work(&mut **player, item);
+    let players = (|| crew.entrant.player(), crew.players);
+    let outcome = run(players, items, work, each, &|| watch.stop());
     let done = matches!(outcome, Ok(true));
     if done {
         (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);

@@ -48,7 +48,10 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, 
         ("limit", limit.to_string()),
     ];
     settings.extend(job.crew.entrant.settings()?);
-    let mut items = Items::open(job)?;
+    let (in_games, range) = (facts.games != Presence::Never, job.range.clone());
+    let source = Source::open(input, None, job.bad_records)?;
+    let mut items =
+        Items { source, block: Vec::new(), at: 0, games: in_games, range, number: 0, game: 0 };
     if facts.moves == Presence::Always && items.source.format().facts.moves == Presence::Never {
         return Err(EngineError::NoMoves { format: name, input: input.clone() });
     }
@@ -59,7 +62,6 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, 
         items.next().transpose()?;
     }
     let work = |player: &mut dyn Player, item: &Item| label(player, &item.sample, *limit);
-    let in_games = facts.games != Presence::Never;
     let keep = |item: &Item, made: Option<Sample>, bytes: &mut Vec<u8>| {
         let stays = item.sample.game.is_some() && in_games;
         let added = u64::from(made.is_some());
@@ -78,7 +80,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, 
     };
     let total = job.range.end - job.range.start;
     let report = drive(
-        &job.crew.workers(),
+        &job.crew,
         (journal, EVERY),
         items.by_ref(),
         work,
@@ -125,15 +127,6 @@ struct Items {
     /// The number of the next sample, and of the first of its game.
     number: u64,
     game: u64,
-}
-
-impl Items {
-    fn open(job: &PositionsJob) -> Result<Self, EngineError> {
-        let source = Source::open(&job.input, None, job.bad_records)?;
-        let games = job.format.facts.games != Presence::Never;
-        let range = job.range.clone();
-        Ok(Self { source, block: Vec::new(), at: 0, games, range, number: 0, game: 0 })
-    }
 }
 
 impl Iterator for Items {

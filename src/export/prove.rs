@@ -19,7 +19,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::architecture::{self, Architecture, Arithmetic, Curve};
+use crate::architecture::{self, Architecture, Arithmetic, Curve, Set};
 use crate::net::{Net, Numbers};
 use crate::scales::{HeadFormat, Scales};
 
@@ -59,7 +59,11 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    const NONE: Bounds = Bounds { least: 0, most: 0 };
+    const NONE: Bounds = Bounds::exactly(0);
+
+    const fn exactly(value: i64) -> Bounds {
+        Bounds { least: value, most: value }
+    }
 
     fn within(self, least: i64, most: i64) -> bool {
         self.least >= least && self.most <= most
@@ -72,13 +76,18 @@ impl Bounds {
     fn times(self, other: Bounds) -> Bounds {
         let ends = [self.least, self.most];
         let products = ends.map(|one| [one * other.least, one * other.most]);
-        let products = products.as_flattened().iter().copied();
-        let bounds = products.map(|it| Bounds { least: it, most: it });
-        bounds.reduce(Bounds::hull).expect("there are four")
+        let products = products.as_flattened().iter().copied().map(Bounds::exactly);
+        products.reduce(Bounds::hull).expect("there are four")
     }
 
     fn plus(self, other: Bounds) -> Bounds {
         Bounds { least: self.least + other.least, most: self.most + other.most }
+    }
+}
+
+impl From<[i64; 2]> for Bounds {
+    fn from([least, most]: [i64; 2]) -> Bounds {
+        Bounds { least, most }
     }
 }
 
@@ -204,14 +213,13 @@ impl Arithmetic for Intervals<'_> {
         let Architecture { inputs, buckets, .. } = self.net.architecture();
         let sets = inputs.sets().iter().enumerate().map(|(place, set)| {
             let values = self.net.psqt(place).iter().skip(self.bucket).step_by(*buckets);
-            let [least, most] = set.bounds(&values.copied().collect::<Vec<_>>());
-            Bounds { least, most }
+            set.bounds(&values.copied().collect::<Vec<_>>()).into()
         });
         let own = sets.fold(Bounds::NONE, Bounds::plus);
-        let difference = own.plus(own.times(Bounds { least: -1, most: -1 }));
+        let difference = own.plus(own.times(Bounds::exactly(-1)));
         self.see(own.hull(difference));
         let half = Bounds { least: difference.least / 2, most: difference.most / 2 };
-        let values = accumulators.is_some().then(|| vec![half]);
+        let values = accumulators.as_ref().map(|_| vec![half]);
         [accumulators, values]
     }
 
@@ -220,7 +228,7 @@ impl Arithmetic for Intervals<'_> {
         let partial = |weights: &mut dyn Iterator<Item = i64>, shift: u32| {
             let terms = x.iter().zip(weights).map(|(x, weight)| {
                 let input = Bounds { least: x.least >> shift, most: x.most >> shift };
-                input.times(Bounds { least: weight, most: weight }).hull(Bounds::NONE)
+                input.times(Bounds::exactly(weight)).hull(Bounds::NONE)
             });
             terms.fold(Bounds::NONE, Bounds::plus)
         };
@@ -239,8 +247,7 @@ impl Arithmetic for Intervals<'_> {
                 let sum = partial(&mut weights.iter().map(|&it| it.into()), 0);
                 self.see(sum);
                 // The bias is added to the sum itself and must not overflow it either.
-                let bias = i64::from(biases.i16s()[self.bucket]);
-                let bias = Bounds { least: bias.min(0), most: bias.max(0) };
+                let bias = Bounds::exactly(biases.i16s()[self.bucket].into()).hull(Bounds::NONE);
                 let unit = net.top() / i64::from(net.scales().qa);
                 let divided = Bounds { least: sum.least / unit, most: sum.most / unit };
                 Some(vec![divided.plus(bias)])
@@ -255,23 +262,17 @@ struct Neuron {
 }
 
 fn bound(net: &Net, neuron: usize) -> Neuron {
-    let inputs = &net.architecture().inputs;
-    let bias = i64::from(net.accumulator_bias()[neuron]);
-    let bounds = |[least, most]: [i64; 2]| Bounds { least, most };
-    let bias = bounds([bias; 2]);
-    let mut first = 0;
-    let columns = inputs.sets().iter().map(|set| -> Vec<i32> {
-        let rows = first..first + set.rows();
-        first = rows.end;
-        rows.map(|row| net.row(row).get(neuron)).collect()
-    });
+    let Architecture { inputs, hidden, .. } = net.architecture();
+    let bias = Bounds::exactly(net.accumulator_bias()[neuron].into());
+    let column = |(set, weights): (&Set, &Numbers)| -> Vec<i32> {
+        (0..set.rows()).map(|row| weights.get(row * hidden + neuron) as i32).collect()
+    };
+    let sets = inputs.sets().iter().zip(net.numbers());
     if inputs.is_pieces() {
-        let column = columns.flatten().collect::<Vec<_>>();
-        let both = inputs.kings().bounds(&column);
-        let [legal, intermediate] = both.map(|it| bias.plus(bounds(it)));
+        let both = inputs.kings().bounds(&sets.flat_map(column).collect::<Vec<_>>());
+        let [legal, intermediate] = both.map(|it| bias.plus(it.into()));
         return Neuron { legal, intermediate };
     }
-    let sets = inputs.sets().iter().zip(columns);
-    let legal = sets.fold(bias, |sum, (set, column)| sum.plus(bounds(set.bounds(&column))));
+    let legal = sets.fold(bias, |sum, it| sum.plus(it.0.bounds(&column(it)).into()));
     Neuron { legal, intermediate: legal }
 }

@@ -21,7 +21,7 @@ use shakmaty::{Color, Role, Square};
 
 pub use first::{FirstView, MIRRORED, NUMBERS, flipped, is_mirrored};
 pub use moved::DirtyPieces;
-pub use pieces::{Kings, PIECES, Pieces, index, piece, pieces};
+pub use pieces::{Kings, PIECES, Pieces, index};
 pub use rows::{Row, Rows};
 pub use set::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Set, Threat};
 pub use views::Views;
@@ -220,9 +220,8 @@ impl Inputs {
 
     /// The king buckets of a position as one number, below [`Kings::MOST`] squared.
     pub fn kings_of(&self, position: &Position) -> usize {
-        let kings = self.kings();
-        let bucket = |view| kings.seen(pieces::seen(view, king(position, view))).1;
-        self.views_of(position).map(bucket).fold(0, |all, bucket| all * kings.count() + bucket)
+        let buckets = self.views_of(position).map(|view| self.king_bucket(position, view));
+        buckets.fold(0, |all, bucket| all * self.kings().count() + bucket)
     }
 
     /// The active rows of each perspective.
@@ -317,7 +316,7 @@ impl Inputs {
         }
     }
 
-    /// Describes a row: "own queen on d4", or "white queen on d4" for plain inputs.
+    /// Describes a row, such as "own queen on d4".
     pub fn describe(&self, row: usize) -> String {
         let (set, row) = self.set_of(row);
         self.sets[set].describe(row as u32)
@@ -369,16 +368,9 @@ pub(crate) fn king(position: &Position, color: Color) -> Square {
 static FIRST: [[u16; 16]; 2] = [first(Color::White), first(Color::Black)];
 
 const fn first(view: Color) -> [u16; 16] {
-    let roles = [
-        Role::Pawn,
-        Role::Knight,
-        Role::Bishop,
-        Role::Rook,
-        Role::Queen,
-        Role::King,
-        // A rook that may still castle.
-        Role::Rook,
-    ];
+    use Role::{Bishop, King, Knight, Pawn, Queen, Rook};
+    // The last is a rook that may still castle.
+    let roles = [Pawn, Knight, Bishop, Rook, Queen, King, Rook];
     let mut table = [PIECES as u16; 16];
     let mut nibble = 0;
     while nibble < 16 {

@@ -1,8 +1,8 @@
 //! Pieces on squares, 768 rows a king bucket: the usual feature set of nets.
 
-use shakmaty::{Color, Role, Square};
+use shakmaty::{Color, Square};
 
-use super::{Board, DirtyPieces, FeatureSet, Language, MAX_ACTIVE, Rows, bounds};
+use super::{Board, DirtyPieces, FeatureSet, KINDS, Language, MAX_ACTIVE, Rows, bounds};
 use crate::sample::Piece;
 
 /// Rows of one perspective: 2 colours x 6 roles x 64 squares.
@@ -35,14 +35,12 @@ impl FeatureSet for Pieces {
     }
 
     fn describe(&self, row: u32) -> String {
-        let Some(piece) = piece(row as usize % PIECES) else { return format!("input {row}") };
-        let whose = if piece.color.is_white() { "own" } else { "enemy" };
-        let role = format!("{:?}", piece.role).to_lowercase();
-        let bucket = match self.0.count() {
-            1 => String::new(),
-            _ => format!(", king bucket {}", row as usize / PIECES),
-        };
-        format!("{whose} {role} on {}{bucket}", piece.square)
+        let (bucket, row) = (row as usize / PIECES, row as usize % PIECES);
+        let piece = format!("{} on {}", KINDS[row / 64], Square::new(row as u32 % 64));
+        match self.0.count() {
+            1 => piece,
+            _ => format!("{piece}, king bucket {bucket}"),
+        }
     }
 
     fn factor_rows(&self) -> usize {
@@ -242,18 +240,4 @@ pub const fn index(view: Color, piece: Piece) -> usize {
 /// A square from a colour's perspective, a1 = 0.
 pub(super) const fn seen(view: Color, square: Square) -> usize {
     square as usize ^ if matches!(view, Color::White) { 0 } else { 56 }
-}
-
-/// Every piece on every square.
-pub fn pieces() -> impl Iterator<Item = Piece> {
-    Color::ALL.into_iter().flat_map(|color| {
-        Role::ALL.into_iter().flat_map(move |role| {
-            Square::ALL.into_iter().map(move |square| Piece { square, color, role, castles: false })
-        })
-    })
-}
-
-/// The piece of a row of one bucket; white if it is the perspective's own.
-pub fn piece(row: usize) -> Option<Piece> {
-    pieces().find(|&piece| index(Color::White, piece) == row)
 }

@@ -173,7 +173,7 @@ impl Level {
                 changed.clear();
                 List::changes([before, after], counts, |row, times| changed.push((row, times)));
                 for &(row, times) in &*changed {
-                    weights.row(row, hidden).add(times, view);
+                    weights.add_row(row, times, view);
                 }
             }
         }
@@ -277,14 +277,14 @@ fn fill(net: &Net, position: &Position, color: Color, lists: &[List], view: &mut
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
     let inputs = &net.architecture().inputs;
     if let Some((set, kings)) = inputs.pieces() {
-        let (king, hidden) = (king(position, color), net.architecture().hidden);
+        let king = king(position, color);
         for piece in position.pieces() {
-            net.numbers[*set].row(kings.row(color, king, piece), hidden).add(1, view);
+            net.numbers[*set].add_row(kings.row(color, king, piece), 1, view);
         }
     }
     for (list, weights) in lists.iter().zip(&net.numbers) {
         for row in list.rows.entries() {
-            weights.row(row.number as usize, view.len()).add(row.times as i32, view);
+            weights.add_row(row.number as usize, row.times as i32, view);
         }
     }
 }

@@ -65,8 +65,11 @@ impl Net {
         let mut accumulators: Vec<i64> =
             self.accumulator_bias().iter().map(|&bias| bias.into()).collect();
         for row in self.architecture.inputs.lists(position)[view].repeated() {
-            let row = self.row(row as usize);
-            accumulators.iter_mut().enumerate().for_each(|(i, a)| *a += i64::from(row.get(i)));
+            let (set, row) = self.architecture.inputs.set_of(row as usize);
+            let (weights, first) = (&self.numbers[set], row * accumulators.len());
+            for (i, sum) in accumulators.iter_mut().enumerate() {
+                *sum += weights.get(first + i) as i64;
+            }
         }
         accumulators
     }
@@ -413,31 +416,6 @@ numbers! {
     F32: f32, f32s;
 }
 
-/// The weights of one row, a neuron each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Row<'a> {
-    I8(&'a [i8]),
-    I16(&'a [i16]),
-}
-
-impl Row<'_> {
-    pub fn get(self, neuron: usize) -> i32 {
-        match self {
-            Row::I8(row) => row[neuron].into(),
-            Row::I16(row) => row[neuron].into(),
-        }
-    }
-
-    /// Adds the row `times` times to accumulators; `times` is an i16, usually 1 or -1.
-    #[inline(always)]
-    pub(super) fn add(self, times: i32, accumulators: &mut [i32]) {
-        match self {
-            Row::I8(row) => add(row, times, accumulators),
-            Row::I16(row) => add(row, times, accumulators),
-        }
-    }
-}
-
 #[inline(always)]
 fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
     // A closure would not always be inlined, and so not use the caller's vector instructions. All
@@ -511,12 +489,13 @@ impl Numbers {
         them.iter().position(|it| !it.is_finite())
     }
 
-    /// One of their rows of `width` numbers.
-    pub(super) fn row(&self, row: usize, width: usize) -> Row<'_> {
-        let places = row * width..(row + 1) * width;
+    /// Adds a row of weights `times` times to accumulators; `times` is an i16, usually 1 or -1.
+    #[inline(always)]
+    pub(super) fn add_row(&self, row: usize, times: i32, accumulators: &mut [i32]) {
+        let places = row * accumulators.len()..(row + 1) * accumulators.len();
         match self {
-            Numbers::I8(them) => Row::I8(&them[places]),
-            them => Row::I16(&them.i16s()[places]),
+            Numbers::I8(them) => add(&them[places], times, accumulators),
+            them => add(&them.i16s()[places], times, accumulators),
         }
     }
 }

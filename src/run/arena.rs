@@ -15,7 +15,7 @@ use crate::engine::game::{Adjudication, Ending, Game};
 use crate::engine::journal::{self, Journal};
 use crate::engine::opening::{Opener, Openings, StartPosition};
 use crate::engine::player::MoveResult;
-use crate::engine::pool::{self, AttemptedItem, ItemError, Workers};
+use crate::engine::pool::{self, AttemptedItem, ItemError};
 use crate::engine::uci::{EngineFault, GameLine};
 use crate::engine::{Clock, EngineError, JobPart, Limit, Player, PlayerFactory};
 use crate::format::pgn::AnnotatedGame;
@@ -108,17 +108,15 @@ pub fn play<'a>(
     let _begun = progress.begin_guarded("pairs", Some(total), next - range.start);
     let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide(pairs) != Decision::GoOn);
     let decided = Cell::new(decides(&played.meetings[0].pairs));
-    let workers = Workers {
-        start: || entrants.iter().map(|entrant| Seat::new(&**entrant)).collect(),
-        count: rayon::current_num_threads(),
-    };
+    let start = || entrants.iter().map(|entrant| Seat::new(&**entrant)).collect();
+    let workers = (start, rayon::current_num_threads());
     let work = |seats: &mut Vec<Seat<'a>>, number: &u64| {
         let sides = seats.get_disjoint_mut(each[place(*number)]).expect("two different players");
         pair(sides, (&opener, number % pairs), rules)
     };
     let items = (next..range.end).map(Ok);
     let mut failures = 0;
-    let keep = |AttemptedItem { item: number, made, .. }: AttemptedItem<u64, [PlayedGame; 2]>| {
+    let keep = |(number, made): AttemptedItem<u64, [PlayedGame; 2]>| {
         if decided.get() {
             return Ok(());
         }
@@ -150,7 +148,7 @@ pub fn play<'a>(
         progress.advance(1);
         Ok(())
     };
-    pool::run(&workers, items, work, keep, &|| decided.get() || progress.stop())?;
+    pool::run(workers, items, work, keep, &|| decided.get() || progress.stop())?;
     if let Some(recorder) = recorder.filter(|_| next == range.end || decided.get()) {
         recorder.journal.finish()?;
     }

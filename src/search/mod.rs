@@ -127,13 +127,8 @@ fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> SearchResult 
         None if game.chess().is_check() => Score::Mate(0),
         None => Score::Centipawns(0),
     };
-    SearchResult {
-        score,
-        pv: first.copied().into_iter().collect(),
-        depth: 0,
-        seldepth: 0,
-        nodes: 0,
-    }
+    let pv = first.copied().into_iter().collect();
+    SearchResult { score, pv, depth: 0, seldepth: 0, nodes: 0 }
 }
 
 /// Searches the root in a window around the score of the last iteration, and widens it on a miss.
@@ -214,10 +209,6 @@ impl Game {
     pub fn occurrences(&self) -> usize {
         let last = self.keys[self.keys.len() - 1];
         self.keys.iter().filter(|key| **key == last).count()
-    }
-
-    fn keys(&self) -> &[u64] {
-        &self.keys
     }
 }
 

@@ -82,6 +82,15 @@ impl Entry {
     }
 }
 
+/// The score seen from a position `plies` half-moves further down: mates are nearer by them.
+fn moved(score: i32, plies: i32) -> i32 {
+    match score {
+        score if score > MATES => score + plies,
+        score if score < -MATES => score - plies,
+        score => score,
+    }
+}
+
 /// A cache line: the entries that a position may use.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
@@ -123,12 +132,7 @@ impl Table {
     pub fn find(&self, key: u64, ply: usize) -> Option<TableHit> {
         let line = self.lines.get(self.line(key))?;
         let entry = line.0.iter().find(|entry| entry.key == key)?;
-        let ply = ply as i32;
-        let score = match i32::from(entry.score) {
-            score if score > MATES => score - ply,
-            score if score < -MATES => score + ply,
-            score => score,
-        };
+        let score = moved(entry.score.into(), -(ply as i32));
         let value = (entry.value != NO_VALUE).then_some(entry.value.into());
         let (bound, depth, best) = (entry.bound()?, entry.depth.into(), entry.best);
         Some(TableHit { score, bound, depth, value, best })
@@ -150,15 +154,9 @@ impl Table {
         if known && deeper && found.bound != Bound::Exact && entry.generation() == generation {
             return;
         }
-        let ply = ply as i32;
-        let score = match found.score {
-            score if score > MATES => score + ply,
-            score if score < -MATES => score - ply,
-            score => score,
-        };
         *entry = Entry {
             key,
-            score: score as i16,
+            score: moved(found.score, ply as i32) as i16,
             value: found.value.map_or(NO_VALUE, |value| value as i16),
             // After a fail low, an earlier search's best move may still be best.
             best: if known && found.best.is_none() { entry.best } else { found.best },

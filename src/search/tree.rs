@@ -69,7 +69,7 @@ impl<'a> Tree<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         evaluation.refresh(&Position::from_chess(game.chess()));
-        let keys = game.keys().to_vec();
+        let keys = game.keys.clone();
         let root = keys.len() - 1;
         let frames = vec![Frame::default(); MOST_PLIES + 2];
         Self {
@@ -590,11 +590,8 @@ impl Tree<'_> {
             }
         }
         let bound = Bound::of(best, [lowest, beta]);
-        self.table.store(
-            key,
-            ply,
-            &TableHit { score: best, bound, depth: 0, value, best: best_move },
-        );
+        let found = TableHit { score: best, bound, depth: 0, value, best: best_move };
+        self.table.store(key, ply, &found);
         best
     }
 }

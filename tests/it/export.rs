@@ -55,7 +55,7 @@ fn rounding_is_half_away_from_zero() {
     ]);
     let scales = Scales { qa: 64, ..Scales::default() };
     let net = quantise(&weights, &architecture, scales).unwrap();
-    assert_eq!([0, 1, 2, 3].map(|row| net.row(row).get(0)), [1, -1, 2, 0]);
+    assert_eq!([0, 1, 2, 3].map(|row| net.numbers()[0].get(row)), [1.0, -1.0, 2.0, 0.0]);
 }
 
 #[test]
