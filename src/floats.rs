@@ -17,8 +17,7 @@ pub struct Float<'a> {
 }
 
 impl<'a> Float<'a> {
-    /// # Errors
-    /// If an array is missing or has another shape.
+    /// Fails if an array is missing or has another shape.
     pub fn new(weights: &'a Weights, net: &Architecture) -> Result<Self, WeightsError> {
         let mut arrays = Vec::new();
         for array in net.merged().arrays() {

@@ -55,10 +55,7 @@ impl GoCommand {
     }
 }
 
-/// Parses a line; none if it has no known command.
-///
-/// # Errors
-/// If the arguments of a command are wrong.
+/// Parses a line; none if it has no known command. Fails if the arguments of a command are wrong.
 pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
     let mut words = line.split_ascii_whitespace();
     // Words before the first command are skipped.

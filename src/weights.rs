@@ -53,10 +53,7 @@ pub enum WeightsError {
 }
 
 impl Weights {
-    /// Adds an array.
-    ///
-    /// # Panics
-    /// If the number of values does not fit the shape.
+    /// Adds an array; panics if the number of values does not fit the shape.
     pub fn insert(&mut self, name: &str, shape: &[usize], values: Vec<f32>) {
         assert_eq!(shape.iter().product::<usize>(), values.len(), "{name} has shape {shape:?}");
         self.0.insert(name.to_string(), Array { shape: shape.to_vec(), values });
@@ -95,8 +92,7 @@ impl Weights {
         })
     }
 
-    /// # Errors
-    /// If a value is not finite: results computed with it would not be, either.
+    /// Fails if a value is not finite: results computed with it would not be, either.
     pub fn check_finite(&self) -> Result<(), WeightsError> {
         match self.non_finite() {
             None => Ok(()),

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy)]
 pub struct Deadline {
     at: Instant,
-    patience_ms: u64,
+    /// The whole time limit, in milliseconds.
+    pub patience_ms: u64,
 }
 
 impl Deadline {
@@ -22,11 +23,6 @@ impl Deadline {
     /// The time left; zero after the deadline.
     pub fn time_left(&self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
-    }
-
-    /// The whole time limit, in milliseconds.
-    pub fn patience_ms(&self) -> u64 {
-        self.patience_ms
     }
 }
 

@@ -91,9 +91,8 @@ impl<I> Drop for CloseOnDrop<'_, I> {
     }
 }
 
-/// Makes `items` with `count` workers and passes the results, which do not depend on their number,
-/// to `keep`, in order. Returns whether all are done. After `stop` or an error only those in
-/// progress are finished.
+/// Makes `items` with `count` workers and passes the results to `keep`, in order. Returns whether
+/// all are done. After `stop` or an error only those in progress are finished.
 pub fn run<W, I: Send, T: Send>(
     (start, count): (impl Fn() -> Result<W, EngineError> + Sync, usize),
     items: impl Iterator<Item = Result<I, EngineError>> + Send,

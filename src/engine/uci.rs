@@ -28,12 +28,8 @@ pub struct EngineSettings {
 impl EngineSettings {
     /// An engine with default options and a minute for every answer.
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self {
-            program: program.into(),
-            arguments: Vec::new(),
-            options: Vec::new(),
-            patience_ms: 60_000,
-        }
+        let program = program.into();
+        Self { program, arguments: Vec::new(), options: Vec::new(), patience_ms: 60_000 }
     }
 }
 
@@ -243,7 +239,7 @@ impl Uci {
             Ok(Err(error)) => format!("cannot be read ({error})"),
             Err(RecvTimeoutError::Disconnected) => self.ended(),
             Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {
-                format!("did not answer within {} ms", deadline.patience_ms())
+                format!("did not answer within {} ms", deadline.patience_ms)
             }
         };
         Err(self.fault(command, fen, &what))

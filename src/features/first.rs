@@ -49,10 +49,7 @@ impl Inputs {
         self.sets.len() == 1 && self.pieces().is_some_and(|(_, kings)| kings.count() == 1)
     }
 
-    /// The list of a position's first view.
-    ///
-    /// # Panics
-    /// If the inputs are not [uniform](Inputs::is_uniform).
+    /// The list of a position's first view; the inputs must be [uniform](Inputs::is_uniform).
     #[inline]
     pub fn first_view(&self, position: &Position) -> FirstView {
         assert!(self.is_uniform(), "lists of pieces in one king bucket");

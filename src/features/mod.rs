@@ -52,10 +52,7 @@ impl Kind for Set {
     const NOUN: &'static str = "feature set";
 }
 
-/// Registers a set, which configs and manifests can then name.
-///
-/// # Errors
-/// If there is a set of this name.
+/// Registers a set, which configs and manifests can then name; fails if the name is taken.
 pub fn register(set: Set) -> Result<(), NameTaken> {
     let name = set.name().to_string();
     match names().contains(&name) {
@@ -75,10 +72,7 @@ pub fn names() -> Vec<String> {
     [pieces::NAME.to_string()].into_iter().chain(names).collect()
 }
 
-/// The set with this name; `pieces` has these king buckets.
-///
-/// # Errors
-/// If the program has no such set.
+/// The set with this name, if the program has it; `pieces` has these king buckets.
 pub fn named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
     if name == pieces::NAME {
         return Ok(Set::new(Pieces(kings)));
@@ -102,8 +96,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// # Panics
-    /// Without any set.
+    /// Inputs of one set or more.
     pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
         let end = |rows: &mut usize, set: &Set| {
             *rows += set.rows();
@@ -254,10 +247,7 @@ impl Inputs {
     }
 
     /// Checks that the lists of a position agree with the declarations of the sets; `bounds`, which
-    /// take longer, must hold if its rows weigh 1 and all others nothing.
-    ///
-    /// # Errors
-    /// The first set that does not agree.
+    /// take longer, must hold if its rows weigh 1 and all others nothing. The error names the set.
     pub fn check(&self, position: &Position, bounds: bool) -> Result<(), String> {
         let (board, flipped) = (Board::new(position), Board::new(&position.flipped()));
         let lists =
@@ -297,11 +287,8 @@ impl Inputs {
         self.views.point_of_view().sign(position.turn())
     }
 
-    /// Writes the active rows of all perspectives, each padded to [`MAX_ACTIVE`] with
-    /// `self.rows()`.
-    ///
-    /// # Panics
-    /// If pieces on squares are not the only inputs.
+    /// Writes the active rows of all perspectives, each padded to [`MAX_ACTIVE`] with `self.rows()`;
+    /// pieces on squares must be the only inputs.
     pub fn write(&self, position: &Position, out: &mut [u16]) {
         assert!(self.is_pieces(), "lists of pieces");
         let (_, kings) = self.pieces.as_ref().expect("there are pieces");

@@ -59,7 +59,7 @@ impl FeatureSet for PawnPairs {
     }
 
     fn changes(&self, moved: &DirtyPieces, perspective: Color) -> bool {
-        let mut pieces = moved.removed().iter().chain(moved.added());
+        let mut pieces = moved.removed.iter().chain(&moved.added).flatten();
         pieces.any(|piece| piece.role == Role::Pawn) || moved.mirrors(perspective)
     }
 

@@ -1,13 +1,13 @@
 //! Handcrafted weights as a readable and editable JSON file.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use serde::Deserialize;
 use serde_json::Value;
 use shakmaty::Square;
 
-use super::{HceWeights, terms::list};
+use super::terms::list;
+use super::weights::{HceWeights, first_word};
 use crate::terms::TermEntry;
 
 const FORMAT: &str = "nnuance-hce";
@@ -96,7 +96,7 @@ impl HceWeights {
         let mut leaves = BTreeMap::new();
         collect_leaves(&file.terms, "", &mut leaves);
         for (term, TermEntry { name, .. }) in list().terms.iter().enumerate() {
-            let group = name.split('.').next().unwrap_or_default();
+            let group = first_word(name);
             if file.terms.get(group).is_none() {
                 continue;
             }
@@ -120,72 +120,37 @@ impl HceWeights {
 
     /// Writes the format of [`HceWeights::from_json`]; an engine's own terms are marked.
     pub fn to_json(&self) -> String {
-        let mut out = format!("{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n");
-        if let Some(source) = &self.source {
-            let _ = writeln!(out, "  \"source\": {},", Value::from(source.as_str()));
-        }
-        let _ = writeln!(out, "  \"order\": \"{ORDER}\",");
-        if !self.is_ours() {
-            let _ = writeln!(out, "  \"{TERMS}\": \"{OWN}\",");
-        }
-        let _ =
-            write!(out, "  \"scale\": {},\n  \"tempo\": {}", show(self.scale), show(self.tempo));
-        if self.scale_factor {
-            out.push_str(",\n  \"scale_factor\": true");
-        }
+        let mut lines =
+            vec![format!("\"format\": \"{FORMAT}\""), format!("\"version\": {VERSION}")];
+        lines.extend(self.source.iter().map(|it| format!("\"source\": {}", Value::from(&it[..]))));
+        lines.push(format!("\"order\": \"{ORDER}\""));
+        lines.extend((!self.is_ours()).then(|| format!("\"{TERMS}\": \"{OWN}\"")));
+        lines.push(format!("\"scale\": {}", show(self.scale)));
+        lines.push(format!("\"tempo\": {}", show(self.tempo)));
+        lines.extend(self.scale_factor.then(|| "\"scale_factor\": true".to_string()));
         let (list, values) = self.used();
-        for (name, tree) in Tree::of(&list.terms).children {
-            let _ = write!(out, ",\n  {}: ", Value::from(name));
-            write(&mut out, 2, &tree, &values);
-        }
-        out.push_str("\n}\n");
-        out
+        lines.extend(Tree::of(&list.terms).members(&values, ""));
+        object(&lines, "") + "\n"
     }
 }
 
-fn write(out: &mut String, indent: usize, tree: &Tree, values: &[[f64; 2]]) {
-    let pad = " ".repeat(indent);
-    if let Some(terms) = tree.table() {
-        write_table(out, &pad, &terms.iter().map(|term| values[*term]).collect::<Vec<_>>());
-        return;
-    }
-    let pair = tree.term.map(|term| {
-        let [mg, eg] = values[term].map(show);
-        format!("\"mg\": {mg}, \"eg\": {eg}")
-    });
-    if let (Some(pair), true) = (&pair, tree.children.is_empty()) {
-        let _ = write!(out, "{{ {pair} }}");
-        return;
-    }
-    out.push('{');
-    let mut comma = "";
-    if let Some(pair) = pair {
-        let _ = write!(out, "\n{pad}  {pair}");
-        comma = ",";
-    }
-    for (name, tree) in &tree.children {
-        let _ = write!(out, "{comma}\n{pad}  {}: ", Value::from(&name[..]));
-        write(out, indent + 2, tree, values);
-        comma = ",";
-    }
-    let _ = write!(out, "\n{pad}}}");
+/// A JSON object of these lines, indented by `pad`.
+fn object(lines: &[String], pad: &str) -> String {
+    format!("{{\n{pad}  {}\n{pad}}}", lines.join(&format!(",\n{pad}  ")))
 }
 
-/// Writes squares from a1 up as two tables, rank 8 first.
-fn write_table(out: &mut String, pad: &str, values: &[[f64; 2]]) {
-    let texts: Vec<[String; 2]> = values.iter().map(|value| value.map(show)).collect();
-    let width = texts.iter().flatten().map(String::len).max().unwrap_or(0);
-    out.push('{');
-    for (i, phase) in PHASES.into_iter().enumerate() {
+/// Two tables of squares from a1 up, rank 8 first.
+fn tables(values: &[[String; 2]], pad: &str) -> String {
+    let width = values.iter().flatten().map(String::len).max().unwrap_or(0);
+    let table = |i: usize| {
         let row = |rank: &[[String; 2]]| {
             let row: Vec<String> = rank.iter().map(|pair| format!("{:>width$}", pair[i])).collect();
             format!("\n{pad}    [{}]", row.join(", "))
         };
-        let rows: Vec<String> = texts.chunks(8).rev().map(row).collect();
-        let comma = if i == 0 { "" } else { "," };
-        let _ = write!(out, "{comma}\n{pad}  \"{phase}\": [{}\n{pad}  ]", rows.join(","));
-    }
-    let _ = write!(out, "\n{pad}}}");
+        let rows: Vec<String> = values.chunks(8).rev().map(row).collect();
+        format!("\"{}\": [{}\n{pad}  ]", PHASES[i], rows.join(","))
+    };
+    object(&[0, 1].map(table), pad)
 }
 
 /// JSON has no infinity; such a weight becomes `null`, which is not read back.
@@ -217,15 +182,15 @@ fn collect_leaves<'a>(value: &'a Value, at: &str, leaves: &mut BTreeMap<String, 
 }
 
 #[derive(Debug, Default)]
-pub struct Tree {
+struct Tree {
     /// The term whose name is the prefix itself.
-    pub term: Option<usize>,
+    term: Option<usize>,
     /// Children by the next word, in the order of the first terms.
-    pub children: Vec<(String, Tree)>,
+    children: Vec<(String, Tree)>,
 }
 
 impl Tree {
-    pub fn of(terms: &[TermEntry]) -> Tree {
+    fn of(terms: &[TermEntry]) -> Tree {
         let mut tree = Tree::default();
         for (number, term) in terms.iter().enumerate() {
             let mut node = &mut tree;
@@ -242,8 +207,32 @@ impl Tree {
         tree
     }
 
+    /// Its children with their names, as lines of an object that is indented by `pad`.
+    fn members(&self, values: &[[f64; 2]], pad: &str) -> impl Iterator<Item = String> {
+        let below = format!("{pad}  ");
+        self.children.iter().map(move |(name, tree)| {
+            format!("{}: {}", Value::from(&name[..]), tree.to_json(values, &below))
+        })
+    }
+
+    fn to_json(&self, values: &[[f64; 2]], pad: &str) -> String {
+        if let Some(terms) = self.table() {
+            let values: Vec<_> = terms.iter().map(|term| values[*term].map(show)).collect();
+            return tables(&values, pad);
+        }
+        let pair = self.term.map(|term| {
+            let [mg, eg] = values[term].map(show);
+            format!("\"mg\": {mg}, \"eg\": {eg}")
+        });
+        let lines: Vec<String> = pair.into_iter().chain(self.members(values, pad)).collect();
+        match self.children.is_empty() {
+            true => format!("{{ {} }}", lines.concat()),
+            false => object(&lines, pad),
+        }
+    }
+
     /// The terms of a1 to h8, if these are all its children.
-    pub fn table(&self) -> Option<Vec<usize>> {
+    fn table(&self) -> Option<Vec<usize>> {
         if self.term.is_some() || self.children.len() != 64 {
             return None;
         }

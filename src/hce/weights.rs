@@ -72,21 +72,11 @@ impl HceWeights {
 
     /// Terms and values whose first word has any weight; an engine's own list stays whole.
     pub fn used(&self) -> (TermList, Vec<[f64; 2]>) {
-        let ours = self.is_ours();
-        let word = |name: &str| name.split('.').next().unwrap_or_default().to_string();
-        let words: HashSet<String> = self
-            .list
-            .terms
-            .iter()
-            .zip(&self.values)
-            .filter(|(_, value)| **value != [0.0; 2] || !ours)
-            .map(|(term, _)| word(&term.name))
-            .collect();
-        let pairs = self.list.terms.iter().zip(&self.values);
-        let (terms, values) = pairs
-            .filter(|(term, _)| words.contains(&word(&term.name)))
-            .map(|(term, value)| (term.clone(), *value))
-            .unzip();
+        let (ours, pairs) = (self.is_ours(), self.list.terms.iter().zip(&self.values));
+        let weighted = pairs.clone().filter(|(_, value)| **value != [0.0; 2] || !ours);
+        let words: HashSet<&str> = weighted.map(|(term, _)| first_word(&term.name)).collect();
+        let used = pairs.filter(|(term, _)| words.contains(first_word(&term.name)));
+        let (terms, values) = used.map(|(term, value)| (term.clone(), *value)).unzip();
         (TermList { terms, tempo: self.list.tempo }, values)
     }
 
@@ -153,6 +143,10 @@ impl HceWeights {
     pub fn are_in(weights: &Weights) -> bool {
         weights.0.contains_key(TENSORS[0])
     }
+}
+
+pub(super) fn first_word(name: &str) -> &str {
+    name.split('.').next().unwrap_or_default()
 }
 
 /// Adds tensors of the same shape.

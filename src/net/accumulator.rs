@@ -77,8 +77,7 @@ impl<'a> Accumulator<'a> {
         }
     }
 
-    /// Plays a legal move that leads to `after`, or passes the turn; computed when a value is
-    /// needed.
+    /// Plays a legal move, or passes the turn, to `after`; computed when a value is needed.
     pub fn play<'b>(&mut self, moved: impl Into<Option<&'b DirtyPieces>>, after: &Position) {
         self.depth += 1;
         if self.depth == self.levels.len() {
@@ -222,7 +221,7 @@ fn shift<'a>(
     view: &mut [i32],
 ) {
     // Most moves add one piece and remove one: a single pass does both.
-    if let ([added], [removed]) = (moved.added(), moved.removed()) {
+    if let ([Some(added), None], [Some(removed), None]) = (&moved.added, &moved.removed) {
         let rows = row(added).iter().zip(row(removed));
         for ((to, from), (&plus, &minus)) in view.iter_mut().zip(from).zip(rows) {
             *to = from + i32::from(plus) - i32::from(minus);
@@ -230,10 +229,10 @@ fn shift<'a>(
         return;
     }
     view.copy_from_slice(from);
-    for row in moved.added().iter().map(&row) {
+    for row in moved.added.iter().flatten().map(&row) {
         view.iter_mut().zip(row).for_each(|(a, &w)| *a += i32::from(w));
     }
-    for row in moved.removed().iter().map(&row) {
+    for row in moved.removed.iter().flatten().map(&row) {
         view.iter_mut().zip(row).for_each(|(a, &w)| *a -= i32::from(w));
     }
 }

@@ -48,12 +48,13 @@ impl Evaluate for Checked<'_> {
                 kinds[3] += 1.0;
             }
             Some(moved) => {
-                let (added, removed) = (moved.added(), moved.removed());
-                let pawn = removed[0].role == Role::Pawn;
-                kinds[0] += f64::from(added.len() == 2);
-                let beside = removed.get(1).is_some_and(|it| it.square != added[0].square);
-                kinds[1] += f64::from(beside && added.len() == 1);
-                kinds[2] += f64::from(pawn && added[0].role != Role::Pawn);
+                let [[Some(to), rook], [Some(from), other]] = [moved.added, moved.removed] else {
+                    panic!("a move moves a piece");
+                };
+                kinds[0] += f64::from(rook.is_some());
+                let beside = other.is_some_and(|it| it.square != to.square);
+                kinds[1] += f64::from(beside && rook.is_none());
+                kinds[2] += f64::from(from.role == Role::Pawn && to.role != Role::Pawn);
             }
         }
         self.positions.push(*after);
