@@ -13,7 +13,7 @@ mod definition;
 mod read;
 
 pub use accumulator::Accumulator;
-pub use definition::{Number, Numbers, StoredArray, stored};
+pub use definition::{Number, Numbers, StoredArray, stored, transposed};
 pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 
 use crate::architecture::{Activation, Architecture, Views};
@@ -71,19 +71,6 @@ pub struct Net {
 }
 
 impl Net {
-    /// A net of integers with one output layer right behind the accumulators.
-    pub fn new(
-        architecture: Architecture,
-        scales: Scales,
-        accumulator_weights: Vec<i16>,
-        accumulator_bias: Vec<i16>,
-        output_weights: Vec<i16>,
-        output_bias: Vec<i16>,
-    ) -> Result<Self, NetError> {
-        let integers = [accumulator_weights, accumulator_bias, output_weights, output_bias];
-        Self::of(&architecture, scales, integers.map(Numbers::I16).into())
-    }
-
     /// A net of these arrays, in the order of [`stored`].
     pub fn of(
         architecture: &Architecture,

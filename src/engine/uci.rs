@@ -117,6 +117,8 @@ pub struct Uci {
     options: Vec<String>,
     patience_ms: u64,
     chess960: bool,
+    /// The searched position, for messages; empty before the first.
+    fen: String,
 }
 
 /// Longest line in bytes: an endless one must not fill the memory.
@@ -157,6 +159,7 @@ impl Uci {
             options: Vec::new(),
             patience_ms: settings.patience_ms,
             chess960: false,
+            fen: String::new(),
         };
         engine.introduce().map_err(EngineError::NotUci)?;
         let given =
@@ -179,15 +182,15 @@ impl Uci {
             }
             engine.set(name, value).map_err(EngineError::NotUci)?;
         }
-        engine.ready("setoption", "").map_err(EngineError::NotUci)?;
+        engine.ready("setoption").map_err(EngineError::NotUci)?;
         Ok(engine)
     }
 
     fn introduce(&mut self) -> Result<(), EngineFault> {
         let deadline = Deadline::after(self.patience_ms);
-        self.send("uci", "")?;
+        self.send("uci")?;
         loop {
-            let line = self.line(deadline, "uci", "")?;
+            let line = self.line(deadline, "uci")?;
             if let Some(id) = line.strip_prefix("id name ") {
                 self.id = id.trim().to_string();
             } else if let Some(option) = line.strip_prefix("option name ") {
@@ -204,18 +207,18 @@ impl Uci {
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), EngineFault> {
-        self.send(&format!("setoption name {name} value {value}"), "")
+        self.send(&format!("setoption name {name} value {value}"))
     }
 
     /// Waits until all commands so far are processed.
-    fn ready(&mut self, command: &str, fen: &str) -> Result<(), EngineFault> {
+    fn ready(&mut self, command: &str) -> Result<(), EngineFault> {
         let deadline = Deadline::after(self.patience_ms);
-        self.send("isready", fen)?;
-        while self.line(deadline, command, fen)? != "readyok" {}
+        self.send("isready")?;
+        while self.line(deadline, command)? != "readyok" {}
         Ok(())
     }
 
-    fn send(&mut self, command: &str, fen: &str) -> Result<(), EngineFault> {
+    fn send(&mut self, command: &str) -> Result<(), EngineFault> {
         let input = self.input.as_mut().expect("the input is open until the drop");
         let sent = input.write_all(format!("{command}\n").as_bytes()).and_then(|()| input.flush());
         sent.map_err(|error| {
@@ -223,17 +226,12 @@ impl Uci {
                 io::ErrorKind::BrokenPipe => self.ended(),
                 _ => format!("cannot be written to ({error})"),
             };
-            self.fault(command, fen, &what)
+            self.fault(command, &what)
         })
     }
 
     /// The next line of the answer to a command, without its end.
-    fn line(
-        &mut self,
-        deadline: Deadline,
-        command: &str,
-        fen: &str,
-    ) -> Result<String, EngineFault> {
+    fn line(&mut self, deadline: Deadline, command: &str) -> Result<String, EngineFault> {
         let what = match self.lines.recv_timeout(deadline.time_left()) {
             Ok(Ok(line)) if !deadline.time_left().is_zero() => return Ok(line),
             Ok(Err(error)) => format!("cannot be read ({error})"),
@@ -242,7 +240,7 @@ impl Uci {
                 format!("did not answer within {} ms", deadline.patience_ms)
             }
         };
-        Err(self.fault(command, fen, &what))
+        Err(self.fault(command, &what))
     }
 
     fn ended(&mut self) -> String {
@@ -260,15 +258,11 @@ impl Uci {
         format!("exited ({how})")
     }
 
-    fn fault(&self, command: &str, fen: &str, what: &str) -> EngineFault {
+    fn fault(&self, command: &str, what: &str) -> EngineFault {
         // A long game would hide the message.
         let command = command.split(" moves ").next().unwrap_or(command).to_string();
-        EngineFault {
-            engine: self.name.clone(),
-            command,
-            fen: fen.to_string(),
-            what: what.to_string(),
-        }
+        let (engine, fen) = (self.name.clone(), self.fen.clone());
+        EngineFault { engine, command, fen, what: what.to_string() }
     }
 }
 
@@ -313,17 +307,18 @@ impl Player for Uci {
         line: &GameLine,
         limit: Limit,
     ) -> Result<MoveResult, EngineFault> {
-        self.send("ucinewgame", &line.fen())?;
-        self.ready("ucinewgame", &line.fen())?;
+        self.fen = line.fen();
+        self.send("ucinewgame")?;
+        self.ready("ucinewgame")?;
         self.search(line, limit)
     }
 
     fn search(&mut self, line: &GameLine, limit: Limit) -> Result<MoveResult, EngineFault> {
-        let fen = line.fen();
+        self.fen = line.fen();
         if self.chess960 != line.is_chess960() {
             if !self.has(CHESS960) {
                 let what = "has no option UCI_Chess960, which this position needs,";
-                return Err(self.fault("position", &fen, what));
+                return Err(self.fault("position", what));
             }
             self.chess960 = line.is_chess960();
             self.set(CHESS960, if self.chess960 { "true" } else { "false" })?;
@@ -331,11 +326,11 @@ impl Player for Uci {
         let go = format!("go {limit}");
         let extra = limit.milliseconds(line.chess().turn()).unwrap_or(0);
         let deadline = Deadline::after(self.patience_ms.saturating_add(extra));
-        self.send(&line.command(), &fen)?;
-        self.send(&go, &fen)?;
+        self.send(&line.command())?;
+        self.send(&go)?;
         let mut found = None;
         loop {
-            let answer = self.line(deadline, &go, &fen)?;
+            let answer = self.line(deadline, &go)?;
             let (first, rest) = answer.split_once(' ').unwrap_or((&answer, ""));
             match first {
                 "info" => found = exact_score(rest).or(found),
@@ -343,7 +338,7 @@ impl Player for Uci {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
                     let Some(best) = parse_move(word, line.chess()) else {
                         let what = format!("answered `{word}`, which is not a legal move,");
-                        return Err(self.fault(&go, &fen, &what));
+                        return Err(self.fault(&go, &what));
                     };
                     let (score, depth) = found.unzip();
                     return Ok(MoveResult { best, score, depth: depth.unwrap_or(0) });

@@ -6,6 +6,7 @@ use crate::architecture::{Architecture, ArrayKind, Form, ImpossibleNet};
 use crate::floats::Float;
 use crate::net::{
     Hints, Net, NetError, Padding, StoredArray, holds_floats_by_name, is_safetensors, raw_hidden,
+    transposed,
 };
 use crate::scales::{HeadFormat, Scales};
 use crate::weights::{Weights, WeightsError, WeightsFile};
@@ -183,6 +184,7 @@ fn weights(bytes: &[u8], net: &Architecture) -> Result<(Weights, Architecture), 
             return Err(ImportError::Count { id, found, expected, shape: net.to_string() });
         }
         let values = match array.part {
+            // They have it by input.
             ArrayKind::Layer(_) | ArrayKind::Output => transposed(&values, array.fan_in),
             _ => values,
         };
@@ -211,12 +213,6 @@ fn id(net: &Architecture, part: ArrayKind) -> String {
         ArrayKind::Output => format!("l{}w", net.head.len() + 1),
         ArrayKind::OutputBias => format!("l{}b", net.head.len() + 1),
     }
-}
-
-/// Transposes `[input][output]` to `[output][input]`.
-fn transposed(values: &[f32], inputs: usize) -> Vec<f32> {
-    let outputs = values.len() / inputs;
-    (0..outputs).flat_map(|output| values.iter().skip(output).step_by(outputs)).copied().collect()
 }
 
 fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Vec<f32>>, ImportError> {

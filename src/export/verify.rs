@@ -42,7 +42,8 @@ pub fn verify(path: &Path) -> Result<Vec<Check>, LoadError> {
     check("architecture", same, format!("{found}{}", unlike(same)));
 
     let golden = golden_evaluations(&net);
-    let same = golden == manifest.golden && golden.iter().all(|it| slowly(&net, it) == it.cp);
+    let slowly = |it: &Golden| net.evaluate_slowly(&golden_position(&it.fen));
+    let same = golden == manifest.golden && golden.iter().all(|it| slowly(it) == it.cp);
     check("golden evaluations", same, format!("{}{}", golden.len(), unlike(same)));
 
     match prove(&net) {
@@ -61,8 +62,8 @@ pub fn verify(path: &Path) -> Result<Vec<Check>, LoadError> {
     Ok(checks)
 }
 
-fn slowly(net: &Net, Golden { fen, .. }: &Golden) -> i32 {
-    net.evaluate_slowly(&Position::from_fen(fen).expect("the golden positions are legal"))
+fn golden_position(fen: &str) -> Position {
+    Position::from_fen(fen).expect("the golden positions are legal")
 }
 
 /// Quantises the floats beside a net again; an error describes the difference.
@@ -114,11 +115,6 @@ pub const GOLDEN_FENS: [&str; 16] = [
 
 /// The net's evaluations, in the order of [`GOLDEN_FENS`].
 pub fn golden_evaluations(net: &Net) -> Vec<Golden> {
-    GOLDEN_FENS
-        .iter()
-        .map(|&fen| {
-            let position = Position::from_fen(fen).expect("the golden positions are legal");
-            Golden { fen: fen.to_string(), cp: net.evaluate(&position) }
-        })
-        .collect()
+    let golden = |fen: &str| Golden { fen: fen.into(), cp: net.evaluate(&golden_position(fen)) };
+    GOLDEN_FENS.map(golden).into()
 }

@@ -90,7 +90,7 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
 }
 
 /// Map from the square of the own king to a block of rows.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kings {
     /// Whether a perspective is mirrored left to right if its king stands on files e to h.
     pub mirror: bool,
@@ -220,13 +220,6 @@ impl Kings {
             (_, true) => (0..64).filter(|square| square % 8 < 4).map(|i| self.table[i]).collect(),
             (_, false) => self.table.to_vec(),
         }
-    }
-}
-
-impl std::fmt::Debug for Kings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mirror = if self.mirror { "mirrored " } else { "" };
-        write!(f, "{mirror}{:?}", self.numbers())
     }
 }
 

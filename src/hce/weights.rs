@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::Term;
 use super::terms::list;
-use super::{HceEvaluator, Term};
-use crate::sample::Position;
 use crate::scales::Scales;
 use crate::terms::TermList;
 use crate::weights::{Weights, WeightsError};
@@ -88,11 +87,6 @@ impl HceWeights {
             *value = (*value * unit).round() / unit + 0.0;
         }
         self
-    }
-
-    /// Centipawns for the side to move. For many positions create one [`HceEvaluator`].
-    pub fn evaluate(&self, position: &Position) -> f64 {
-        HceEvaluator::new(self).evaluate(position)
     }
 
     /// Start tensors of training: `terms.start`, `tempo.start` and changes of 0.

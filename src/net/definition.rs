@@ -318,11 +318,13 @@ pub(super) fn unit(net: &Architecture, scales: Scales) -> (u32, f32) {
 /// Transposes weights `[bucket][output][input]` to `[bucket][input][output]`, if they are floats.
 pub(super) fn columns([inputs, outputs]: [usize; 2], weights: &Numbers) -> Vec<f32> {
     let Numbers::F32(weights) = weights else { return Vec::new() };
-    let of_bucket = |weights: &[f32]| -> Vec<f32> {
-        let column = |input| weights.iter().skip(input).step_by(inputs);
-        (0..inputs).flat_map(column).copied().collect()
-    };
-    weights.chunks_exact(inputs * outputs).flat_map(of_bucket).collect()
+    weights.chunks_exact(inputs * outputs).flat_map(|it| transposed(it, outputs)).collect()
+}
+
+/// The columns of an array of so many rows, one after the other.
+pub fn transposed(values: &[f32], rows: usize) -> Vec<f32> {
+    let columns = values.len() / rows;
+    (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns)).copied().collect()
 }
 
 /// Defines the types of numbers in a net's file, and arrays of them.

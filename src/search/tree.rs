@@ -379,7 +379,7 @@ fn sharper(value: i32, found: Option<TableHit>) -> i32 {
 pub struct Quiescence {
     table: Table,
     history: History,
-    scale: f64,
+    margins: Margins,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -407,8 +407,7 @@ const MOST_NODES: u64 = 1 << 16;
 impl Quiescence {
     /// Creates a search with margins at the scale of a [`SearchSettings`](super::SearchSettings).
     pub fn new(scale: f64) -> Self {
-        let _ = Margins::new(scale);
-        Self { table: Table::none(), history: History::new(), scale }
+        Self { table: Table::none(), history: History::new(), margins: Margins::new(scale) }
     }
 
     /// Quiescence score of each legal move, for its mover; None beyond the node limit.
@@ -432,8 +431,7 @@ impl Quiescence {
     pub fn end(&mut self, chess: &Chess, evaluation: &mut dyn Evaluate) -> Option<QuietEnd> {
         let (game, stop) = (Game::new(chess.clone()), AtomicBool::new(false));
         let memory = (&mut self.table, &mut self.history);
-        let margins = Margins::new(self.scale);
-        let mut tree = Tree::new(&game, evaluation, memory, margins, MOST_NODES, &stop);
+        let mut tree = Tree::new(&game, evaluation, memory, self.margins, MOST_NODES, &stop);
         let score = tree.quiesce(chess, [-INFINITE, INFINITE], 0);
         if tree.is_stopped {
             return None;

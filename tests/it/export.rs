@@ -18,7 +18,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::games;
-use crate::net::{engine_net, random as random_net};
+use crate::net::{engine_net, integers, random as random_net};
 
 fn perspective(hidden: usize) -> Architecture {
     Architecture::simple(Views::Perspective, hidden, Activation::SCReLU)
@@ -102,8 +102,8 @@ fn exact_bound_is_reached() {
         weights[row].fill(10);
     }
     let architecture = Architecture::simple(Views::Plain, 1, Activation::CReLU);
-    let net =
-        Net::new(architecture, Scales::default(), weights, vec![5], vec![1], vec![0]).unwrap();
+    let numbers = [weights, vec![5], vec![1], vec![0]];
+    let net = integers(architecture, Scales::default(), numbers);
     let proof = prove(&net).unwrap();
     assert_eq!((proof.accumulator.least, proof.accumulator.most), (25, 325));
     assert_eq!((proof.intermediate.least, proof.intermediate.most), (5, 345));
@@ -119,7 +119,7 @@ fn overflowing(weight: i16, output: i16) -> Net {
     let architecture = perspective(hidden);
     let outputs = vec![output; 2 * hidden];
     let scales = Scales::default();
-    Net::new(architecture, scales, accumulator, vec![0; hidden], outputs, vec![0]).unwrap()
+    integers(architecture, scales, [accumulator, vec![0; hidden], outputs, vec![0]])
 }
 
 #[test]
@@ -172,9 +172,8 @@ fn all_integers_survive_floats() {
         let outputs = all.iter().copied().step_by(381).take(2 * hidden).collect();
         let architecture = perspective(hidden);
         let scales = Scales { qa, qb, ..Scales::default() };
-        let net =
-            Net::new(architecture.clone(), scales, accumulator, bias, outputs, vec![i16::MIN])
-                .unwrap();
+        let numbers = [accumulator, bias, outputs, vec![i16::MIN]];
+        let net = integers(architecture.clone(), scales, numbers);
         let again = quantise(&dequantise(&net), &architecture, scales).unwrap();
         assert!(again.to_bytes() == net.to_bytes(), "QA {qa}");
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::net::{Hints, Net};
+use nnuance::net::{Hints, Net, Numbers};
 use nnuance::sample::Position;
 use nnuance::scales::Scales;
 use rand::{RngExt as _, SeedableRng as _};
@@ -42,7 +42,12 @@ pub fn random(views: Views, hidden: usize, activation: Activation) -> Net {
     let architecture = Architecture::simple(views, hidden, activation);
     let accumulator = take(768 * hidden, 504);
     let (bias, output) = (take(hidden, 504), take(views.count() * hidden, 126));
-    Net::new(architecture, Scales::default(), accumulator, bias, output, vec![1234]).unwrap()
+    integers(architecture, Scales::default(), [accumulator, bias, output, vec![1234]])
+}
+
+/// A net of integers: weights and biases of the accumulators, and of the output.
+pub fn integers(net: Architecture, scales: Scales, numbers: [Vec<i16>; 4]) -> Net {
+    Net::of(&net, scales, numbers.map(Numbers::I16).into()).unwrap()
 }
 
 #[test]
@@ -83,15 +88,11 @@ fn fast_equals_slow_at_integer_limits() {
             {
                 let hidden = 65;
                 let architecture = Architecture::simple(views, hidden, activation);
-                let net = Net::new(
-                    architecture,
-                    Scales { qa, qb: 1, scale: 32_767, ..Scales::default() },
-                    vec![weight; 768 * hidden],
-                    vec![weight; hidden],
-                    vec![output; views.count() * hidden],
-                    vec![output],
-                )
-                .unwrap();
+                let scales = Scales { qa, qb: 1, scale: 32_767, ..Scales::default() };
+                let (rows, outputs) = (768 * hidden, views.count() * hidden);
+                let [rows, bias] = [rows, hidden].map(|count| vec![weight; count]);
+                let numbers = [rows, bias, vec![output; outputs], vec![output]];
+                let net = integers(architecture, scales, numbers);
                 for position in games::positions(20, 1) {
                     assert_eq!(net.evaluate(&position), net.evaluate_slowly(&position));
                 }

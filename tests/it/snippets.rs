@@ -18,6 +18,7 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use tempfile::TempDir;
 
 use crate::drawn::{Drawn, TWENTY};
+use crate::net::integers;
 use crate::own_set::AttackKinds;
 use crate::playouts::{GAMES, Game};
 use crate::{drawn, need, playouts};
@@ -344,7 +345,7 @@ fn every_net_has_neat_code() {
 fn nets_that_may_overflow_get_none() {
     let net = |weight: i16, output: i16, scales| {
         let architecture = Architecture::simple(Views::Plain, 1, Activation::ReLU);
-        Net::new(architecture, scales, vec![weight; 768], vec![0], vec![output], vec![0]).unwrap()
+        integers(architecture, scales, [vec![weight; 768], vec![0], vec![output], vec![0]])
     };
     let error = |net: &Net| snippet(Language::C, net, ["net.bin", "nnue.h"], &[]).unwrap_err();
     let default = Scales::default();

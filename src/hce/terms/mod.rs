@@ -6,7 +6,7 @@ pub use table::GROUPS;
 
 use std::sync::{Arc, LazyLock};
 
-use shakmaty::{Role, Square};
+use shakmaty::Square;
 
 use super::EvaluationPart;
 use crate::terms::{Kind, TermEntry, TermList};
@@ -112,21 +112,6 @@ pub(super) use term;
 pub struct Term(u16);
 
 impl Term {
-    /// The count of a role's pieces of a side; None for the king.
-    pub fn material(role: Role) -> Option<Term> {
-        (role != Role::King).then(|| term!("material", role as usize - 1))
-    }
-
-    /// A piece on a square, both from its own side's point of view.
-    pub fn psqt(role: Role, square: Square) -> Term {
-        term!("psqt", role as usize - 1, square as usize)
-    }
-
-    /// Converts from a number; None from [`TERMS`] on.
-    pub fn new(index: usize) -> Option<Term> {
-        (index < TERMS).then_some(Term(index as u16))
-    }
-
     /// Finds a term by its name, such as `psqt.knight.e4`.
     pub fn named(name: &str) -> Option<Term> {
         Term::all().find(|term| term.name() == name)
@@ -245,16 +230,12 @@ impl Axis {
         Axis::Numbers { first: 0, len }
     }
 
-    pub const fn len(self) -> usize {
+    const fn len(self) -> usize {
         match self {
             Axis::Squares => 64,
             Axis::Words(words) => words.len(),
             Axis::Numbers { len, .. } => len,
         }
-    }
-
-    pub const fn is_empty(self) -> bool {
-        self.len() == 0
     }
 
     /// The name of a place on the axis, `place < self.len()`.
@@ -279,7 +260,7 @@ pub struct Group {
 }
 
 impl Group {
-    pub const fn len(&self) -> usize {
+    const fn len(&self) -> usize {
         let mut len = 1;
         let mut axis = 0;
         while axis < self.axes.len() {
@@ -287,10 +268,6 @@ impl Group {
             axis += 1;
         }
         len
-    }
-
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
