@@ -124,7 +124,6 @@ pub(super) fn exact_score(line: &str) -> Option<(Score, u32)> {
     Some((score?, depth))
 }
 
-/// Parses a legal move in UCI notation.
 pub(super) fn parse_move(word: &str, chess: &Chess) -> Option<Move> {
     // Some programs write the piece of a promotion in upper case.
     word.to_ascii_lowercase().parse::<UciMove>().ok()?.to_move(chess).ok()

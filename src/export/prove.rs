@@ -115,33 +115,29 @@ pub enum Overflow {
 /// Proves that no legal position overflows i16 accumulators or an i32 output sum.
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let hidden = net.architecture().hidden;
-    let neurons: Vec<Neuron> = (0..hidden).into_par_iter().map(|it| bound(net, it)).collect();
-    let fits = |it: &Neuron| it.intermediate.within(i16::MIN.into(), i16::MAX.into());
-    if let Some(neuron) = neurons.iter().position(|it| !fits(it)) {
-        return Err(Overflow::Accumulator { neuron, bounds: neurons[neuron].intermediate });
+    let bounds: Vec<_> = (0..hidden).into_par_iter().map(|it| bound(net, it)).collect();
+    let (legal, intermediate): (Vec<_>, Vec<_>) = bounds.into_iter().map(<(_, _)>::from).unzip();
+    let fits = |it: &Bounds| it.within(i16::MIN.into(), i16::MAX.into());
+    if let Some(neuron) = intermediate.iter().position(|it| !fits(it)) {
+        return Err(Overflow::Accumulator { neuron, bounds: intermediate[neuron] });
     }
-    let hull = |bounds: fn(&Neuron) -> Bounds| {
-        neurons.iter().map(bounds).reduce(Bounds::hull).expect("a net has neurons")
-    };
+    let hull = |bounds: &[Bounds]| bounds.iter().copied().reduce(Bounds::hull).expect("neurons");
     let proof = Proof {
-        accumulator: hull(|neuron| neuron.legal),
-        intermediate: hull(|neuron| neuron.intermediate),
+        accumulator: hull(&legal),
+        intermediate: hull(&intermediate),
         output: Bounds::NONE,
         product: Bounds::NONE,
         product_fits_i32: true,
         i16_trick: false,
     };
-    behind(net, &neurons, proof)
+    behind(net, &legal, proof)
 }
 
 /// Bounds of the integers behind the accumulators.
-fn behind(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow> {
+fn behind(net: &Net, legal: &[Bounds], proof: Proof) -> Result<Proof, Overflow> {
     let (architecture, Scales { scale, head_format, .. }) = (net.architecture(), net.scales());
     let is_float = architecture.is_deep() && head_format == HeadFormat::Float;
-    let accumulators = (!is_float).then(|| -> Vec<Bounds> {
-        let views = std::iter::repeat_n(neurons, architecture.views());
-        views.flatten().map(|neuron| neuron.legal).collect()
-    });
+    let accumulators = (!is_float).then(|| legal.repeat(architecture.views()));
     // The union of all buckets' bounds; a position uses one bucket.
     let (mut output, mut sum) = (Bounds::NONE, Bounds::NONE);
     for bucket in 0..architecture.buckets {
@@ -256,12 +252,8 @@ impl Arithmetic for Intervals<'_> {
     }
 }
 
-struct Neuron {
-    legal: Bounds,
-    intermediate: Bounds,
-}
-
-fn bound(net: &Net, neuron: usize) -> Neuron {
+/// Bounds of an accumulator in legal positions, and of its intermediate sums.
+fn bound(net: &Net, neuron: usize) -> [Bounds; 2] {
     let Architecture { inputs, hidden, .. } = net.architecture();
     let bias = Bounds::exactly(net.accumulator_bias()[neuron].into());
     let column = |(set, weights): (&Set, &Numbers)| -> Vec<i32> {
@@ -270,9 +262,7 @@ fn bound(net: &Net, neuron: usize) -> Neuron {
     let sets = inputs.sets().iter().zip(net.numbers());
     if inputs.is_pieces() {
         let both = inputs.kings().bounds(&sets.flat_map(column).collect::<Vec<_>>());
-        let [legal, intermediate] = both.map(|it| bias.plus(it.into()));
-        return Neuron { legal, intermediate };
+        return both.map(|it| bias.plus(it.into()));
     }
-    let legal = sets.fold(bias, |sum, it| sum.plus(it.0.bounds(&column(it)).into()));
-    Neuron { legal, intermediate: legal }
+    [sets.fold(bias, |sum, it| sum.plus(it.0.bounds(&column(it)).into())); 2]
 }

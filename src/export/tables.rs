@@ -92,7 +92,6 @@ impl Array {
         alike.then(|| Self { name: name.to_string(), kind, places, terms })
     }
 
-    /// Describes the array in a comment: name, kind and places.
     fn describe(&self) -> String {
         let places = match (&self.places[..], self.is_board()) {
             ([], _) => String::new(),
@@ -233,9 +232,7 @@ fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
     }
     let numbered = (2..).map(|number: u64| format!("{base}_{number}"));
     let mut all = std::iter::once(base.clone()).chain(numbered);
-    let name = all.find(|name| !taken.contains(name)).expect("there are more numbers than names");
-    taken.insert(name.clone());
-    name
+    all.find(|name| taken.insert(name.clone())).expect("there are more numbers than names")
 }
 
 /// The lines above the arrays. `tempo` is the identifier of its constant.

@@ -31,14 +31,6 @@ impl Views {
         if self == Views::Perspective { 2 } else { 1 }
     }
 
-    /// Sign from White's point of view to the output's; `turn` is 1 if White is to move, else -1.
-    pub fn sign(self, turn: i8) -> i8 {
-        match self.point_of_view() {
-            PointOfView::White => 1,
-            PointOfView::SideToMove => turn,
-        }
-    }
-
     pub fn point_of_view(self) -> PointOfView {
         if self == Views::Plain { PointOfView::White } else { PointOfView::SideToMove }
     }

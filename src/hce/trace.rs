@@ -90,10 +90,11 @@ impl TermCounts {
             }
             tally
         };
-        let pieces: Vec<Self> = samples.par_chunks(4096).map(piece).collect();
-        let mut all = Self::new(TERMS);
-        pieces.iter().for_each(|piece| all.join(piece));
-        all
+        let join = |mut all: Self, piece: Self| {
+            all.join(&piece);
+            all
+        };
+        samples.par_chunks(4096).map(piece).reduce(|| Self::new(TERMS), join)
     }
 
     /// Adds other counts of the same terms.

@@ -143,7 +143,6 @@ pub(super) fn first_word(name: &str) -> &str {
     name.split('.').next().unwrap_or_default()
 }
 
-/// Adds tensors of the same shape.
 fn sum(weights: &Weights, names: &[&str], shape: &[usize]) -> Result<Vec<f64>, WeightsError> {
     let mut sums = vec![0.0; shape.iter().product()];
     for name in names {

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::architecture::Architecture;
 use crate::batch::{ActiveRows, Inputs, Terms};
+use crate::point_of_view::PointOfView;
 use crate::weights::{Weights, WeightsError};
 
 /// First number of the terms' parameters; those of nets are below.
@@ -40,9 +41,9 @@ impl SumModel {
 
     /// +1, or -1 if the net has another point of view than terms, which have White's.
     fn signs(&self, pieces: &[Arc<Terms>]) -> Vec<f32> {
-        let views = self.net.architecture().inputs.views;
+        let is_white = self.net.architecture().inputs.views.point_of_view() == PointOfView::White;
         let turns = pieces.iter().flat_map(|piece| &piece.turn);
-        turns.map(|turn| views.sign(*turn).into()).collect()
+        turns.map(|turn| if is_white { 1.0 } else { (*turn).into() }).collect()
     }
 
     /// See [`Model::logits`](super::Model::logits).

@@ -16,7 +16,10 @@ pub struct Accumulator<'a> {
     /// The positions so far; those behind `depth` are reused buffers.
     levels: Vec<Level>,
     depth: usize,
-    scratch: Scratch,
+    /// Counts by row, zero between calls; empty before the first move.
+    counts: Vec<i32>,
+    /// Rows that a move changes, with the change of their counts.
+    changed: Vec<(usize, i32)>,
 }
 
 #[derive(Clone, Debug)]
@@ -37,14 +40,6 @@ struct List {
     counts: Vec<[i16; 4]>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Scratch {
-    /// Counts by row, zero between calls; empty before the first move.
-    counts: Vec<i32>,
-    /// Rows that a move changes, with the change of their counts.
-    changed: Vec<(usize, i32)>,
-}
-
 /// Most rows of sets that are counted.
 const FEW: usize = 256;
 
@@ -61,7 +56,8 @@ impl<'a> Accumulator<'a> {
         let views = vec![0; colours * net.architecture().hidden];
         let lists = Default::default();
         let first = Level { views, lists, position: *position, pending: None };
-        let mut new = Self { net, levels: vec![first], depth: 0, scratch: Scratch::default() };
+        let mut new =
+            Self { net, levels: vec![first], depth: 0, counts: Vec::new(), changed: Vec::new() };
         new.refresh(position);
         new
     }
@@ -94,7 +90,8 @@ impl<'a> Accumulator<'a> {
         let last = self.levels[..=self.depth].iter().rposition(settled);
         for depth in last.expect("the first is settled") + 1..=self.depth {
             let (before, behind) = self.levels.split_at_mut(depth);
-            behind[0].update(&before[depth - 1], self.net, &mut self.scratch);
+            let scratch = (&mut self.counts, &mut self.changed);
+            behind[0].update(&before[depth - 1], self.net, scratch);
         }
     }
 
@@ -136,7 +133,12 @@ impl pulp::NullaryFnOnce for Value<'_, '_> {
 impl Level {
     /// Updates or refreshes the perspectives from those of the previous position.
     #[inline(always)]
-    fn update(&mut self, before: &Level, net: &Net, scratch: &mut Scratch) {
+    fn update(
+        &mut self,
+        before: &Level,
+        net: &Net,
+        (counts, changed): (&mut Vec<i32>, &mut Vec<(usize, i32)>),
+    ) {
         let Level { views, lists, position, pending } = self;
         let (inputs, hidden) = (&net.architecture().inputs, net.architecture().hidden);
         let Some(Some(moved)) = pending.take() else {
@@ -148,7 +150,6 @@ impl Level {
             let stays = !set.changes(&moved, color);
             stays.then(|| &before.lists[usize::from(color.is_black())][place])
         });
-        let Scratch { counts, changed } = scratch;
         counts.resize(inputs.rows(), 0);
         let from = before.views.chunks_exact(hidden).zip(&before.lists);
         for (((color, view), lists), (from, from_lists)) in
@@ -180,7 +181,6 @@ impl Level {
 }
 
 impl List {
-    /// Lists the active rows of a set.
     #[inline(always)]
     fn refill(&mut self, set: &Set, board: &Board, color: Color) {
         self.rows.clear();

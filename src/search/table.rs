@@ -96,7 +96,8 @@ fn moved(score: i32, plies: i32) -> i32 {
 #[repr(align(64))]
 struct Line([Entry; 4]);
 
-#[derive(Debug)]
+/// The table; by default it has no entries.
+#[derive(Debug, Default)]
 pub struct Table {
     lines: Vec<Line>,
     generation: u8,
@@ -107,10 +108,6 @@ impl Table {
     pub fn new(mebibytes: usize) -> Self {
         let lines = (mebibytes.max(1) << 20) / size_of::<Line>();
         Self { lines: vec![Default::default(); lines], generation: 0 }
-    }
-
-    pub fn none() -> Self {
-        Self { lines: Vec::new(), generation: 0 }
     }
 
     pub fn clear(&mut self) {

@@ -407,7 +407,7 @@ const MOST_NODES: u64 = 1 << 16;
 impl Quiescence {
     /// Creates a search with margins at the scale of a [`SearchSettings`](super::SearchSettings).
     pub fn new(scale: f64) -> Self {
-        Self { table: Table::none(), history: History::new(), margins: Margins::new(scale) }
+        Self { table: Table::default(), history: History::new(), margins: Margins::new(scale) }
     }
 
     /// Quiescence score of each legal move, for its mover; None beyond the node limit.

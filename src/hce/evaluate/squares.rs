@@ -17,14 +17,8 @@ pub const QUEEN: usize = 4;
 pub const KING: usize = 5;
 
 /// The squares of a set, lowest first.
-pub fn each(mut set: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        (set != 0).then(|| {
-            let square = set.trailing_zeros();
-            set &= set - 1;
-            square
-        })
-    })
+pub fn each(set: u64) -> impl Iterator<Item = u32> {
+    Bitboard(set).into_iter().map(u32::from)
 }
 
 pub fn number(set: u64) -> i32 {
