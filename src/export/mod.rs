@@ -1,7 +1,6 @@
 //! Weights to a net that engines load: quantise, prove, measure, write, verify. Floats
 //! (`.safetensors`), net (`.bin`) and manifest (`.json`) are complete before the first is renamed.
 
-mod float;
 mod import;
 mod manifest;
 mod prove;
@@ -14,7 +13,6 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-pub use float::{FloatError, measure};
 pub use import::{ImportError, ImportedWeights, dequantise, facts, import};
 pub use manifest::{Base, BaseContent, EmbeddedNet, EmbeddedNetError};
 pub use manifest::{
@@ -26,7 +24,11 @@ pub use quantise::{QuantiseError, factorised_as, largest_scales, quantise, round
 pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, ScaleReference, fitted_scale};
 pub use verify::{Check, GOLDEN_FENS, Golden, golden_evaluations, verify};
 
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
 use crate::architecture::Architecture;
+use crate::floats::Float;
 use crate::net::Net;
 use crate::output::{Output, OutputError};
 use crate::sample::Position;
@@ -72,6 +74,36 @@ impl ExportedNet {
         let manifest = Manifest::new(&net, proof, error, provenance);
         Ok(Self { net, architecture: architecture.clone(), manifest })
     }
+}
+
+/// Differences between the integers and the floats of a net.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FloatError {
+    pub positions: u64,
+    pub mean_cp: f64,
+    pub max_cp: f64,
+    pub worst_fen: String,
+}
+
+/// Measures the absolute difference in centipawns; None without positions.
+pub fn measure(
+    weights: &Weights,
+    architecture: &Architecture,
+    net: &Net,
+    positions: &[Position],
+) -> Result<Option<FloatError>, WeightsError> {
+    let float = Float::new(weights, architecture)?;
+    let scale = f64::from(net.scales().scale);
+    let error = |it: &Position| (f64::from(net.evaluate(it)) - scale * float.logit(it)).abs();
+    let errors: Vec<f64> = positions.par_iter().map(error).collect();
+    let max_cp = errors.iter().copied().fold(0.0, f64::max);
+    let worst = errors.iter().position(|error| *error == max_cp);
+    Ok(worst.map(|worst| FloatError {
+        positions: errors.len() as u64,
+        mean_cp: errors.iter().sum::<f64>() / errors.len() as f64,
+        max_cp,
+        worst_fen: positions[worst].fen(),
+    }))
 }
 
 /// Paths of an export: floats, net and manifest.

@@ -237,60 +237,50 @@ fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
 
 /// The lines above the arrays. `tempo` is the identifier of its constant.
 fn preamble(tuned: &TunedTerms, arrays: &[Array], tempo: &str) -> Vec<String> {
-    let scale = tuned.scale;
-    let source = safe(tuned.source);
-    let mut lines = vec![
-        "Terms of a handcrafted evaluation, in centipawns: middlegame (mg) and endgame (eg)."
-            .into(),
-        format!("Scale: {scale}; the expected score is 1 / (1 + exp(-value / {scale}))."),
-    ];
-    if !source.is_empty() {
-        lines.insert(1, format!("Source: {source}"));
-    }
-    lines.push(String::new());
+    let source = match &safe(tuned.source)[..] {
+        "" => String::new(),
+        source => format!("Source: {source}\n"),
+    };
     let moves = format!("{tempo} is added for the side to move, whatever the phase.");
-    let phase = [
-        "rho   = (256 * (24 - phase) + 12) / 24, integer division".to_string(),
-        "phase = knights + bishops + 2 * rooks + 4 * queens of both sides, at most 24".to_string(),
-    ];
-    match tuned.tapering {
+    let tapering = match tuned.tapering {
         Tapering::Ours { scale_factor } => {
-            let ksi = if scale_factor { "ksi * " } else { "" };
-            lines.push(format!("value = (256 - rho) / 256 * mg + {ksi}rho / 256 * eg for White"));
-            lines.extend(phase);
-            let ksi = match scale_factor {
-                true => "ksi is 1, or less in endgames that are hard to win. ",
-                false => "",
+            let [ksi, hard] = match scale_factor {
+                true => ["ksi * ", "ksi is 1, or less in endgames that are hard to win. "],
+                false => [""; 2],
             };
-            lines.push(format!("{ksi}{moves}"));
+            format!(
+                "value = (256 - rho) / 256 * mg + {ksi}rho / 256 * eg for White\n\
+                 rho   = (256 * (24 - phase) + 12) / 24, integer division\n\
+                 phase = knights + bishops + 2 * rooks + 4 * queens of both sides, at most 24\n\
+                 {hard}{moves}"
+            )
         }
         Tapering::Engine(units) => {
             let [phase, factor] = match units {
                 Some(units) => units.map(|unit| unit.to_string()),
                 None => ["(the list's phase)", "(the list's scale)"].map(String::from),
             };
-            lines.push("value = share * mg + factor * (1 - share) * eg for White".into());
-            lines.push(format!("share = phase / {phase}, factor = scale factor / {factor}"));
-            lines.push(format!(
-                "Phase and scale factor are the engine's own, as it printed them in its traces. \
+            format!(
+                "value = share * mg + factor * (1 - share) * eg for White\n\
+                 share = phase / {phase}, factor = scale factor / {factor}\n\
+                 Phase and scale factor are the engine's own, as it printed them in its traces. \
                  {moves}"
-            ));
+            )
         }
-    }
-    for kind in Kind::ALL {
-        if arrays.iter().any(|array| array.kind == kind) {
-            lines.push(meaning(kind));
-        }
-    }
+    };
+    let scale = tuned.scale;
+    let mut text = format!(
+        "Terms of a handcrafted evaluation, in centipawns: middlegame (mg) and endgame (eg).\n\
+         {source}Scale: {scale}; the expected score is 1 / (1 + exp(-value / {scale})).\n\n\
+         {tapering}\n"
+    );
+    let kinds = Kind::ALL.into_iter().filter(|kind| arrays.iter().any(|it| it.kind == *kind));
+    kinds.for_each(|kind| text += &(meaning(kind) + "\n"));
     if arrays.iter().any(Array::is_board) {
-        lines.push(String::new());
-        lines.push(
-            "Boards go from a8, b8, ... to h1. With a1 = 0, b1 = 1, ... h8 = 63: [square ^ 56] for \
-             White's pieces, [square] for Black's."
-                .into(),
-        );
+        text += "\nBoards go from a8, b8, ... to h1. With a1 = 0, b1 = 1, ... h8 = 63: \
+                 [square ^ 56] for White's pieces, [square] for Black's.";
     }
-    lines.iter().flat_map(|line| wrapped(line)).collect()
+    text.lines().flat_map(wrapped).collect()
 }
 
 /// Describes how terms of a kind enter mg and eg.
