@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use nnuance::export::load;
 use nnuance::features::DirtyPieces;
-use nnuance::net::Accumulator;
+use nnuance::net::{Accumulator, Evaluate as _};
 use nnuance::sample::Position;
 use nnuance::shakmaty::{Chess, Position as _};
 
@@ -22,7 +22,8 @@ fn search(chess: &Chess, accumulator: &mut Accumulator, depth: u32) -> i32 {
     for played in chess.legal_moves() {
         let mut after = chess.clone();
         after.play_unchecked(played);
-        accumulator.play(&DirtyPieces::of(chess.turn(), &played), &Position::from_chess(&after));
+        let moved = DirtyPieces::of(chess.turn(), &played);
+        accumulator.play(Some(&moved), &Position::from_chess(&after));
         best = best.max(-search(&after, accumulator, depth - 1));
         accumulator.undo();
     }

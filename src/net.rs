@@ -12,7 +12,7 @@ mod accumulator;
 mod definition;
 mod read;
 
-pub use accumulator::Accumulator;
+pub use accumulator::{Accumulator, Evaluate};
 pub use definition::{Number, Numbers, StoredArray, stored, transposed};
 pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use rand::{RngExt, seq::SliceRandom};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use shakmaty::{
-    Bitboard, Board, ByColor, CastlingMode, Chess, Color, FromSetup as _, Position as _, Setup,
-};
+use shakmaty::{Bitboard, Board, CastlingMode, Chess, Color, FromSetup as _, Position as _, Setup};
 
 use super::EngineError;
 use super::game::Referee;
@@ -96,14 +94,8 @@ impl Opener {
         let mut array = || random.random_range(0..ARRAYS);
         let mut chess = match self.start {
             StartPosition::Standard => Chess::new(),
-            StartPosition::Chess960 => {
-                let number = array();
-                chess960(ByColor { white: number, black: number })
-            }
-            StartPosition::DoubleChess960 => {
-                let (white, black) = (array(), array());
-                chess960(ByColor { white, black })
-            }
+            StartPosition::Chess960 => chess960([array(); 2]),
+            StartPosition::DoubleChess960 => chess960([array(), array()]),
             StartPosition::Book(_) => {
                 let line = game % self.book.len() as u64;
                 self.book[line as usize].to_chess().expect("checked when the book was read")
@@ -135,16 +127,14 @@ impl Opener {
 /// Number of arrays, as numbered by Reinhard Scharnagl. 518 is the usual array.
 pub const ARRAYS: u16 = 960;
 
-/// A start position of Chess960, double if the arrays differ, with all castling rights.
-pub fn chess960(arrays: ByColor<u16>) -> Chess {
+/// A start position of Chess960, double if White's array and Black's differ, with all castling
+/// rights.
+pub fn chess960(arrays: [u16; 2]) -> Chess {
     let mut setup = Setup::initial();
     setup.board = Board::empty();
-    for color in Color::ALL {
-        for (square, piece) in Board::chess960(u32::from(*arrays.get(color))) {
-            if piece.color == color {
-                setup.board.set_piece_at(square, piece);
-            }
-        }
+    for (color, array) in Color::ALL.into_iter().zip(arrays) {
+        let pieces = Board::chess960(array.into()).into_iter();
+        pieces.filter(|it| it.1.color == color).for_each(|it| setup.board.set_piece_at(it.0, it.1));
     }
     setup.castling_rights = setup.board.rooks() & Bitboard::BACKRANKS;
     Chess::from_setup(setup, CastlingMode::Chess960)

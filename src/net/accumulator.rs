@@ -9,6 +9,21 @@ use crate::architecture::Views;
 use crate::features::{Board, DirtyPieces, Rows, Set, king};
 use crate::sample::{Piece, Position};
 
+/// An evaluation that is updated along a game, move by move.
+pub trait Evaluate {
+    /// Restarts at a position.
+    fn refresh(&mut self, position: &Position);
+
+    /// Plays a legal move, or passes the turn, to `after`.
+    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position);
+
+    /// Undoes the last move or pass.
+    fn undo(&mut self);
+
+    /// Centipawns for the side to move.
+    fn value(&mut self) -> i32;
+}
+
 /// Accumulators of a position and of its predecessors.
 #[derive(Clone, Debug)]
 pub struct Accumulator<'a> {
@@ -62,27 +77,6 @@ impl<'a> Accumulator<'a> {
         new
     }
 
-    /// Restarts at a position.
-    pub fn refresh(&mut self, position: &Position) {
-        self.depth = 0;
-        let Level { views, lists, position: here, pending } = &mut self.levels[0];
-        (*here, *pending) = (*position, None);
-        list(self.net, position, lists, |_, _, _| None);
-        for ((color, view), lists) in of_colours(views, self.net).zip(lists) {
-            fill(self.net, position, color, lists, view);
-        }
-    }
-
-    /// Plays a legal move, or passes the turn, to `after`; computed when a value is needed.
-    pub fn play<'b>(&mut self, moved: impl Into<Option<&'b DirtyPieces>>, after: &Position) {
-        self.depth += 1;
-        if self.depth == self.levels.len() {
-            self.levels.push(self.levels[self.depth - 1].clone());
-        }
-        let level = &mut self.levels[self.depth];
-        (level.position, level.pending) = (*after, Some(moved.into().copied()));
-    }
-
     /// Updates the perspectives of the position and of its predecessors.
     #[inline(always)]
     fn update_views(&mut self) {
@@ -94,13 +88,35 @@ impl<'a> Accumulator<'a> {
             behind[0].update(&before[depth - 1], self.net, scratch);
         }
     }
+}
 
-    pub fn undo(&mut self) {
+impl Evaluate for Accumulator<'_> {
+    fn refresh(&mut self, position: &Position) {
+        self.depth = 0;
+        let Level { views, lists, position: here, pending } = &mut self.levels[0];
+        (*here, *pending) = (*position, None);
+        list(self.net, position, lists, |_, _, _| None);
+        for ((color, view), lists) in of_colours(views, self.net).zip(lists) {
+            fill(self.net, position, color, lists, view);
+        }
+    }
+
+    /// The perspectives are updated when a value is needed.
+    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
+        self.depth += 1;
+        if self.depth == self.levels.len() {
+            self.levels.push(self.levels[self.depth - 1].clone());
+        }
+        let level = &mut self.levels[self.depth];
+        (level.position, level.pending) = (*after, Some(moved.copied()));
+    }
+
+    fn undo(&mut self) {
         self.depth = self.depth.checked_sub(1).expect("a move was played");
     }
 
     /// The value of [`Net::evaluate`].
-    pub fn value(&mut self) -> i32 {
+    fn value(&mut self) -> i32 {
         pulp::Arch::new().dispatch(Value(self))
     }
 }

@@ -4,41 +4,8 @@ use shakmaty::Chess;
 
 use crate::features::DirtyPieces;
 use crate::hce::HceEvaluator;
-use crate::net::{Accumulator, Net};
+use crate::net::{Accumulator, Evaluate, Net};
 use crate::sample::Position;
-
-/// An evaluation that is updated along a search, move by move.
-pub trait Evaluate {
-    /// Restarts at a position.
-    fn refresh(&mut self, position: &Position);
-
-    /// Plays a legal move, or passes the turn, to `after`.
-    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position);
-
-    /// Undoes the last move or pass.
-    fn undo(&mut self);
-
-    /// Centipawns for the side to move.
-    fn value(&mut self) -> i32;
-}
-
-impl Evaluate for Accumulator<'_> {
-    fn refresh(&mut self, position: &Position) {
-        Accumulator::refresh(self, position);
-    }
-
-    fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position) {
-        Accumulator::play(self, moved, after);
-    }
-
-    fn undo(&mut self) {
-        Accumulator::undo(self);
-    }
-
-    fn value(&mut self) -> i32 {
-        Accumulator::value(self)
-    }
-}
 
 /// Evaluations whose centipawns are added up.
 pub struct Sum<'a>(pub Vec<Box<dyn Evaluate + Send + 'a>>);

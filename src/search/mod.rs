@@ -8,7 +8,8 @@ mod order;
 mod table;
 mod tree;
 
-pub use evaluate::{Evaluate, Sum, Terms, integers};
+pub use crate::net::Evaluate;
+pub use evaluate::{Sum, Terms, integers};
 pub use order::exchange;
 pub use tree::{Quiescence, QuietEnd};
 

@@ -8,23 +8,21 @@ use nnuance::engine::opening::{Openings, StartPosition, chess960};
 use nnuance::engine::{EngineError, Score, SelfplayJob, selfplay};
 use nnuance::format::{binpack, bulletformat, pgn, viriformat};
 use nnuance::sample::{Position, Sample};
-use shakmaty::{
-    Board, ByColor, Chess, Color, EnPassantMode, Position as _, fen::Fen, uci::UciMove,
-};
+use shakmaty::{Board, Chess, Color, EnPassantMode, Position as _, fen::Fen, uci::UciMove};
 
 use crate::engine::*;
 
 #[test]
 fn every_array_of_chess960() {
     for number in 0..960 {
-        let chess = chess960(ByColor { white: number, black: number });
+        let chess = chess960([number; 2]);
         assert_eq!(*chess.board(), Board::chess960(number.into()), "{number}");
         assert_eq!(chess.castles().castling_rights().count(), 4);
-        let other = chess960(ByColor { white: number, black: 959 - number });
+        let other = chess960([number, 959 - number]);
         let back = Position::from_chess(&other);
         assert_eq!(back.to_chess().unwrap(), other);
     }
-    assert_eq!(chess960(ByColor { white: 518, black: 518 }), Chess::new());
+    assert_eq!(chess960([518; 2]), Chess::new());
 }
 
 #[test]

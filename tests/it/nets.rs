@@ -9,7 +9,7 @@ use nnuance::architecture::{
 };
 use nnuance::export::{self, Manifest, dequantise, factorised_as, import, prove, quantise};
 use nnuance::floats::Float;
-use nnuance::net::{Accumulator, Hints, Net, Numbers};
+use nnuance::net::{Accumulator, Evaluate as _, Hints, Net, Numbers};
 use nnuance::sample::Position;
 use nnuance::scales::{HeadFormat, Scales};
 use nnuance::weights::Weights;
@@ -116,7 +116,7 @@ fn follow(net: &Net, game: &Game) {
     let mut accumulator = Accumulator::new(net, &game.positions[0]);
     assert_eq!(accumulator.value(), right[0]);
     for (i, moved) in game.moved.iter().enumerate() {
-        accumulator.play(moved, &game.positions[i + 1]);
+        accumulator.play(Some(moved), &game.positions[i + 1]);
         let value = accumulator.value();
         assert_eq!(value, right[i + 1], "{}, move {i} of {}", net.architecture(), game.line());
     }

@@ -9,7 +9,7 @@ use nnuance::net::{Accumulator, Net};
 use nnuance::sample::Position;
 use nnuance::search::{Evaluate, Game, Limits, SearchResult, SearchSettings, Searcher, Terms};
 use rayon::prelude::*;
-use shakmaty::{ByColor, Chess, Position as _};
+use shakmaty::{Chess, Position as _};
 
 fn quickstart() -> Net {
     load("nets/quickstart-32.bin".as_ref()).unwrap().net
@@ -56,8 +56,8 @@ fn hundred_games_without_illegal_moves() {
         .map(|number| {
             let start = match number % 4 {
                 0 => Chess::new(),
-                1 => chess960(ByColor::new_with(|side| number * 9 + side as u16 * 31)),
-                _ => chess960(ByColor::new_with(|_| number * 9)),
+                1 => chess960([number * 9 + 31, number * 9]),
+                _ => chess960([number * 9; 2]),
             };
             let position = Position::from_chess(&start);
             let net = Box::new(Accumulator::new(&net, &position));

@@ -9,7 +9,7 @@ use nnuance::config::Config;
 use nnuance::export::{Proof, dequantise, prove, quantise};
 use nnuance::features::{self, Board, Rows};
 use nnuance::floats::Float;
-use nnuance::net::{Accumulator, Hints, Net, Number};
+use nnuance::net::{Accumulator, Evaluate as _, Hints, Net, Number};
 use nnuance::sample::Position;
 use nnuance::scales::Scales;
 use nnuance::weights::Weights;
@@ -69,7 +69,7 @@ fn follow(net: &Net, game: &Game) {
     let right: Vec<i32> = game.positions.iter().map(|it| net.evaluate(it)).collect();
     let mut accumulator = Accumulator::new(net, &game.positions[0]);
     for (i, moved) in game.moved.iter().enumerate() {
-        accumulator.play(moved, &game.positions[i + 1]);
+        accumulator.play(Some(moved), &game.positions[i + 1]);
         if i % 7 == 0 {
             let passed = passed(&game.positions[i + 1]);
             accumulator.play(None, &passed);
