@@ -125,10 +125,6 @@ impl Net {
         &self.numbers
     }
 
-    pub fn stored(&self) -> Vec<StoredArray> {
-        stored(&self.architecture, self.scales.head_format)
-    }
-
     /// `[hidden]`, times QA.
     pub fn accumulator_bias(&self) -> &[i16] {
         self.numbers[self.sets()].i16s()
@@ -163,11 +159,6 @@ impl Net {
     /// Largest product, square or value of accumulators, clamped at QA.
     pub fn top(&self) -> i64 {
         definition::top(&self.architecture, self.scales.qa)
-    }
-
-    /// Upper end of an accumulator: QA, or that of i16 where the activation has none.
-    pub fn ceiling(&self) -> i32 {
-        self.architecture.activation.curve().ceiling(self.scales.qa)
     }
 
     /// Bytes of the file before the padding.

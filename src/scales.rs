@@ -53,10 +53,7 @@ impl Default for Scales {
 
 impl std::fmt::Display for Scales {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "QA {}, QB {}, SCALE {}", self.qa, self.qb, self.scale)?;
-        match self.head_format {
-            HeadFormat::Float => Ok(()),
-            HeadFormat::Int8 => f.write_str(", int8 head"),
-        }
+        let head = if self.head_format == HeadFormat::Int8 { ", int8 head" } else { "" };
+        write!(f, "QA {}, QB {}, SCALE {}{head}", self.qa, self.qb, self.scale)
     }
 }

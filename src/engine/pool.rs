@@ -15,16 +15,17 @@ const RETRIES: u32 = 2;
 
 /// Reason why an item failed.
 #[derive(Debug)]
-pub enum ItemError {
-    /// The player failed; a retry may help.
-    Player(EngineFault),
-    /// The item itself is at fault; the FEN locates it.
-    Item { fen: String, reason: String },
+pub struct ItemError {
+    /// Locates the item, if known.
+    pub fen: String,
+    pub reason: String,
+    /// Whether the player failed, so that a retry may help.
+    pub retry: bool,
 }
 
 impl From<EngineFault> for ItemError {
     fn from(fault: EngineFault) -> Self {
-        ItemError::Player(fault)
+        ItemError { fen: fault.fen.clone(), reason: fault.to_string(), retry: true }
     }
 }
 
@@ -154,7 +155,7 @@ fn attempt<W, I, T>(
             None => start()?,
         };
         let made = work(&mut own, &item);
-        if let Err(ItemError::Player(_)) = made {
+        if let Err(ItemError { retry: true, .. }) = made {
             // The item may have harmed it: the next one gets a fresh worker.
             tries += 1;
             if tries <= RETRIES {
@@ -206,11 +207,7 @@ pub fn drive<I: Send, T: Send>(
                 failures = 0;
                 Some(made)
             }
-            Err(obstacle) => {
-                let (fen, reason) = match obstacle {
-                    ItemError::Player(fault) => (fault.fen.clone(), fault.to_string()),
-                    ItemError::Item { fen, reason } => (fen, reason),
-                };
+            Err(ItemError { fen, reason, .. }) => {
                 failures += 1;
                 if failures == MAX_CONSECUTIVE_FAILURES {
                     return Err(EngineError::Hopeless { count: failures, reason });

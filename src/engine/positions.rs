@@ -94,14 +94,16 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, 
 
 fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sample, ItemError> {
     let position = &sample.position;
-    let chess = position
-        .to_chess()
-        .map_err(|error| ItemError::Item { fen: position.fen(), reason: error.to_string() })?;
+    let chess = position.to_chess().map_err(|error| ItemError {
+        fen: position.fen(),
+        reason: error.to_string(),
+        retry: false,
+    })?;
     let line = GameLine::new(chess);
     let score = if !line.chess().legal_moves().is_empty() {
         let found = player.search_without_memory(&line, limit)?.score;
         let reason = || "the engine gave a move but no exact score".to_string();
-        found.ok_or_else(|| ItemError::Item { fen: line.fen(), reason: reason() })?
+        found.ok_or_else(|| ItemError { fen: line.fen(), reason: reason(), retry: false })?
     } else if line.chess().is_check() {
         Score::Mate(0)
     } else {

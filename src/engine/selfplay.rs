@@ -92,5 +92,5 @@ fn play(
     }
     let number = number + 1;
     let reason = format!("game {number} has no opening that is unfinished and within {bound} cp");
-    Err(ItemError::Item { fen: last, reason })
+    Err(ItemError { fen: last, reason, retry: false })
 }

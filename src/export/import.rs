@@ -6,7 +6,7 @@ use crate::architecture::{Architecture, ArrayKind, Form, ImpossibleNet};
 use crate::floats::Float;
 use crate::net::{
     Hints, Net, NetError, Padding, StoredArray, holds_floats_by_name, is_safetensors, raw_hidden,
-    transposed,
+    stored, transposed,
 };
 use crate::scales::{HeadFormat, Scales};
 use crate::weights::{Weights, WeightsError, WeightsFile};
@@ -107,7 +107,8 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportErro
 /// Weights of a net, which quantise to the same net again.
 pub fn dequantise(net: &Net) -> Weights {
     let mut weights = Weights::default();
-    for (stored, numbers) in net.stored().into_iter().zip(net.numbers()) {
+    let arrays = stored(net.architecture(), net.scales().head_format);
+    for (stored, numbers) in arrays.into_iter().zip(net.numbers()) {
         let scale = f64::from(stored.factor(net.scales()).unwrap_or(1));
         let values = (0..numbers.len()).map(|i| (numbers.get(i) / scale) as f32).collect();
         let StoredArray { array, .. } = stored;

@@ -155,8 +155,9 @@ fn behind(net: &Net, legal: &[Bounds], proof: Proof) -> Result<Proof, Overflow> 
     }
     let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
     let product_fits_i32 = product.within(i32::MIN.into(), i32::MAX.into());
+    let ceiling = architecture.activation.curve().ceiling(net.scales().qa);
     let trick = |&o: &i16| {
-        let product = i64::from(o) * i64::from(net.ceiling());
+        let product = i64::from(o) * i64::from(ceiling);
         product >= i16::MIN.into() && product <= i16::MAX.into()
     };
     let i16_trick = net.map_numbers(0)[0].i16s().iter().all(trick);

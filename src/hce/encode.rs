@@ -1,7 +1,7 @@
 //! Positions to the sparse counts that a model of handcrafted terms is trained on.
 
-use super::evaluate::{Board, evaluate_board};
-use super::terms::{COMPLEXITY, EvaluationParts, SAFETY, TERMS, parts};
+use super::evaluate::{Board, Parts, evaluate_board};
+use super::terms::{COMPLEXITY, SAFETY, TERMS, parts};
 use super::{Phase, Trace};
 use crate::batch::{FrozenSums, Rows, Terms};
 use crate::sample::Position;
@@ -10,7 +10,7 @@ use crate::terms::TermSelection;
 #[derive(Clone, Debug)]
 pub struct Coding {
     wanted: Vec<bool>,
-    parts: EvaluationParts,
+    parts: Parts,
     scale_factor: bool,
 }
 

@@ -2,8 +2,8 @@
 
 use shakmaty::Color;
 
-use super::evaluate::{Board, evaluate_board};
-use super::terms::{EvaluationParts, parts};
+use super::evaluate::{Board, Parts, evaluate_board};
+use super::terms::parts;
 use super::{EvaluationPart, HceWeights, Phase, Sink, Term};
 use crate::sample::Position;
 use crate::sums::Sums;
@@ -13,7 +13,7 @@ use crate::terms::Kind;
 #[derive(Clone, Debug)]
 pub struct HceEvaluator {
     values: Vec<[f64; 2]>,
-    parts: EvaluationParts,
+    parts: Parts,
     tempo: f64,
     scale_factor: bool,
 }
@@ -53,7 +53,7 @@ struct Weighted<'a> {
 impl Sink for Weighted<'_> {
     #[inline]
     fn needs(&self, part: EvaluationPart) -> bool {
-        self.evaluator.parts.has(part)
+        self.evaluator.parts[part as usize]
     }
 
     #[inline]

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 use shakmaty::{Bitboard, Color};
 
-use super::terms::{EvaluationParts, TERMS};
+use super::evaluate::Parts;
+use super::terms::TERMS;
 use super::{EvaluationPart, Term, evaluate};
 use crate::sample::Sample;
 
@@ -17,12 +18,12 @@ pub struct Trace {
     /// One bit a term that was counted at all, so that reading need not visit all of them.
     touched: [u64; WORDS],
     /// The parts that are counted.
-    pub(super) parts: EvaluationParts,
+    pub(super) parts: Parts,
 }
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { counts: [[0; 2]; TERMS], touched: [0; WORDS], parts: EvaluationParts::ALL }
+        Self { counts: [[0; 2]; TERMS], touched: [0; WORDS], parts: [true; _] }
     }
 }
 
@@ -50,7 +51,7 @@ impl Trace {
 impl Sink for Trace {
     #[inline]
     fn needs(&self, part: EvaluationPart) -> bool {
-        self.parts.has(part)
+        self.parts[part as usize]
     }
 
     #[inline]

@@ -102,31 +102,14 @@ impl HceWeights {
         weights
     }
 
-    /// Start values plus changes of trained tensors, with a scale factor.
+    /// Start values of trained tensors, and if `trained` their changes; with a scale factor.
     pub fn from_weights(
         weights: &Weights,
         list: Arc<TermList>,
         scale: f64,
+        trained: bool,
     ) -> Result<Self, WeightsError> {
-        Self::of_tensors(weights, list, scale, 2)
-    }
-
-    /// Start values of trained tensors.
-    pub fn started_from(
-        weights: &Weights,
-        list: Arc<TermList>,
-        scale: f64,
-    ) -> Result<Self, WeightsError> {
-        Self::of_tensors(weights, list, scale, 1)
-    }
-
-    /// Sums of the first `count` tensors.
-    fn of_tensors(
-        weights: &Weights,
-        list: Arc<TermList>,
-        scale: f64,
-        count: usize,
-    ) -> Result<Self, WeightsError> {
+        let count = if trained { 2 } else { 1 };
         let values = sum(weights, &TENSORS[..count], &[list.len(), 2])?;
         let values = values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
         let tempo = sum(weights, &TEMPO[..count], &[1])?[0];

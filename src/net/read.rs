@@ -76,10 +76,6 @@ impl Net {
     }
 }
 
-fn least(net: &Architecture) -> usize {
-    if net.pairwise { 2 } else { 1 }
-}
-
 fn hidden(size: usize, net: &Architecture, head: HeadFormat) -> Option<usize> {
     let payload = |hidden| payload(&net.with_hidden(hidden), head);
     hidden_of(net, |hidden| {
@@ -89,7 +85,7 @@ fn hidden(size: usize, net: &Architecture, head: HeadFormat) -> Option<usize> {
 }
 
 fn hidden_of(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usize> {
-    let step = least(net);
+    let step = 1 + usize::from(net.pairwise);
     let (mut below, mut above) = (0, MOST_HIDDEN / step + 1);
     while above - below > 1 {
         let middle = below + (above - below) / 2;
@@ -104,7 +100,7 @@ fn hidden_of(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usi
 
 /// The largest smaller size of a file, and the next larger one, with their nets.
 fn nearest(size: usize, net: &Architecture, head: HeadFormat) -> String {
-    let step = least(net);
+    let step = 1 + usize::from(net.pairwise);
     let payload = |hidden| payload(&net.with_hidden(hidden), head);
     let below = size.saturating_sub(payload(0)) / (payload(step) - payload(0)) * step;
     let below = below.max(step);

@@ -120,10 +120,7 @@ pub fn play<'a>(
         if decided.get() {
             return Ok(());
         }
-        let games = made.map_err(|obstacle| match obstacle {
-            ItemError::Item { reason, .. } => EngineError::Match(reason),
-            ItemError::Player(fault) => EngineError::Match(fault.to_string()),
-        })?;
+        let games = made.map_err(|obstacle| EngineError::Match(obstacle.reason))?;
         let (place, pair) = (place(number), Pair::of(&games));
         let players = each[place];
         next += 1;
@@ -184,7 +181,7 @@ impl<'a> Seat<'a> {
 }
 
 fn no_game(reason: String) -> ItemError {
-    ItemError::Item { fen: String::new(), reason }
+    ItemError { fen: String::new(), reason, retry: false }
 }
 
 /// Plays both games of a pair by its number, the first with the first player as White.

@@ -369,7 +369,7 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
         let terms = recipe.as_ref().map(Recipe::terms).transpose()?.flatten();
         let weights = match &terms {
             Some(terms) => terms.trained(&weights, scale)?,
-            None => HceWeights::from_weights(&weights, hce::terms::list(), scale)?,
+            None => HceWeights::from_weights(&weights, hce::terms::list(), scale, true)?,
         };
         let form = match terms.and_then(|terms| terms.own) {
             Some(own) => Form::Traced(Box::new((own, weights))),

@@ -263,7 +263,7 @@ pub fn terms_of(base: &export::Base) -> Result<HceWeights> {
 pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights> {
     let before = terms_of(base)?;
     let scale_factor = before.scale_factor;
-    let now = HceWeights::from_weights(weights, before.list, before.scale)?;
+    let now = HceWeights::from_weights(weights, before.list, before.scale, true)?;
     let source = format!("{}, trained on together with a net", base.name);
     Ok(HceWeights { scale_factor, source: Some(source), ..now }.rounded(2))
 }

@@ -96,7 +96,7 @@ impl RunTerms {
     }
 
     pub fn trained(&self, weights: &Weights, scale: f64) -> Result<HceWeights> {
-        let weights = HceWeights::from_weights(weights, self.list.clone(), scale)?;
+        let weights = HceWeights::from_weights(weights, self.list.clone(), scale, true)?;
         Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })
     }
 

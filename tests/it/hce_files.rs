@@ -14,7 +14,7 @@ fn files_and_tensors_keep_the_weights() {
         assert_eq!(HceWeights::from_json(&text).unwrap(), weights, "{text}");
         let list = weights.list.clone();
         let mut tensors = weights.to_weights();
-        let back = HceWeights::from_weights(&tensors, list.clone(), weights.scale).unwrap();
+        let back = HceWeights::from_weights(&tensors, list.clone(), weights.scale, true).unwrap();
         // Tensors do not include the scale factor.
         let told = HceWeights { source: None, scale_factor: true, ..weights.clone() };
         assert!(back == told);
@@ -22,7 +22,7 @@ fn files_and_tensors_keep_the_weights() {
         assert!(change.iter().all(|change| *change == 0.0));
         change[3] = 0.1;
         tensors.0.get_mut("tempo.change").unwrap().values[0] = 2.0;
-        let back = HceWeights::from_weights(&tensors, list, weights.scale).unwrap();
+        let back = HceWeights::from_weights(&tensors, list, weights.scale, true).unwrap();
         assert_eq!(back.values[1][1], weights.values[1][1] + f64::from(0.1_f32));
         assert_eq!(back.tempo, weights.tempo + 2.0);
     }
@@ -36,7 +36,7 @@ fn files_and_tensors_keep_the_weights() {
     let text = weights.to_json();
     let rook = text.split("\"psqt\"").nth(1).unwrap().split("\"rook\": {\n").nth(1).unwrap();
     assert!(rook.trim_start().starts_with("\"mg\": [\n        [1.2345, "), "{rook}");
-    HceWeights::from_weights(&Default::default(), terms::list(), 400.0).unwrap_err();
+    HceWeights::from_weights(&Default::default(), terms::list(), 400.0, true).unwrap_err();
 }
 
 #[test]

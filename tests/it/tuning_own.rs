@@ -100,7 +100,7 @@ fn comparison_equals_the_tuned_engine() {
     let run = Run::new(&engine.config(&engine.trace, GAUSS_NEWTON, "epochs = 6"), "2");
     let best = Checkpoint::read(&run.out.join("best.safetensors")).unwrap();
     let list = Arc::new(engine.terms().list);
-    let weights = HceWeights::from_weights(&best.weights, list.clone(), 400.0).unwrap();
+    let weights = HceWeights::from_weights(&best.weights, list.clone(), 400.0, true).unwrap();
     assert_ne!(weights.values, HceWeights::of_list(list, 400.0).values);
 
     let samples =

@@ -9,6 +9,8 @@ use crate::hce::terms::term;
 pub struct KingFile {
     /// 0 to 7.
     pub file: usize,
+    /// 0 at the edge, 3 in the middle.
+    pub edge: usize,
     pub own: bool,
     /// Place of the nearest own pawn on the axis of nearest ranks.
     pub shelter: usize,
@@ -23,13 +25,6 @@ pub enum Storm {
     Free(usize),
     /// Place on the axis of ranks 3 to 7.
     Blocked(usize),
-}
-
-impl KingFile {
-    /// 0 at the edge, 3 in the middle.
-    pub fn edge(&self) -> usize {
-        self.file.min(7 - self.file)
-    }
 }
 
 pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
@@ -49,6 +44,7 @@ pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
         });
         KingFile {
             file: at,
+            edge: at.min(7 - at),
             own: at == file_of(king),
             shelter: nearest(view.us.pieces[PAWN]).map_or(0, rank_of),
             storm,
@@ -68,8 +64,8 @@ pub fn king(view: &View, add: &mut impl FnMut(Term, i32)) {
     for file in files(view) {
         add(term!("king.shelter", usize::from(!file.own), file.file, file.shelter), 1);
         match file.storm {
-            Some(Storm::Free(rank)) => add(term!("king.storm.free", file.edge(), rank), 1),
-            Some(Storm::Blocked(rank)) => add(term!("king.storm.blocked", file.edge(), rank), 1),
+            Some(Storm::Free(rank)) => add(term!("king.storm.free", file.edge, rank), 1),
+            Some(Storm::Blocked(rank)) => add(term!("king.storm.blocked", file.edge, rank), 1),
             None => {}
         }
     }
@@ -102,7 +98,7 @@ pub fn safety(view: &View, add: &mut impl FnMut(Term, i32)) {
     }
     add(term!("king.safety.queenless"), i32::from(!queen));
     for file in files(view) {
-        add(term!("king.safety.shelter", file.edge(), file.shelter), 1);
+        add(term!("king.safety.shelter", file.edge, file.shelter), 1);
         match file.storm {
             Some(Storm::Free(rank)) => add(term!("king.safety.storm.free", rank), 1),
             Some(Storm::Blocked(rank)) => add(term!("king.safety.storm.blocked", rank), 1),

@@ -49,6 +49,9 @@ macro_rules! parts {
             $($part,)*
         }
 
+        /// Whether each part is counted.
+        pub type Parts = [bool; PARTS.len()];
+
         const PARTS: &[(&str, EvaluationPart)] = &[
             $(($board_words, EvaluationPart::$board_part),)*
             $(($words, EvaluationPart::$part),)*

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use shakmaty::Square;
 
-use super::EvaluationPart;
+use super::evaluate::{EvaluationPart, Parts};
 use crate::terms::{Kind, TermEntry, TermList};
 
 /// Number of terms without the tempo, which is one untapered weight.
@@ -174,13 +174,10 @@ impl Term {
 }
 
 /// The parts that count any of the used terms.
-pub(super) fn parts(used: impl Fn(usize) -> bool) -> EvaluationParts {
-    let mut parts = EvaluationParts::default();
-    let mut first = 0;
+pub(super) fn parts(used: impl Fn(usize) -> bool) -> Parts {
+    let (mut parts, mut first) = ([false; _], 0);
     for group in &GROUPS {
-        if (first..first + group.len()).any(&used) {
-            parts.add(EvaluationPart::of(group.name));
-        }
+        parts[EvaluationPart::of(group.name) as usize] |= (first..first + group.len()).any(&used);
         first += group.len();
     }
     parts
@@ -268,20 +265,5 @@ impl Group {
             axis += 1;
         }
         len
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EvaluationParts(u16);
-
-impl EvaluationParts {
-    pub const ALL: EvaluationParts = EvaluationParts(u16::MAX);
-
-    pub fn add(&mut self, part: EvaluationPart) {
-        self.0 |= 1 << part as u16;
-    }
-
-    pub const fn has(self, part: EvaluationPart) -> bool {
-        self.0 >> part as u16 & 1 == 1
     }
 }

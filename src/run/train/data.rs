@@ -221,7 +221,9 @@ pub fn open(
     };
     let config = &mut recipe.config;
     let start = match begun {
-        Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale)?,
+        Some(weights) => {
+            HceWeights::from_weights(weights, terms.list.clone(), config.scale, false)?
+        }
         None => terms.start(config.terms.as_ref().and_then(|it| it.start.as_deref()))?,
     };
     match terms.own {
@@ -295,7 +297,7 @@ fn terms_of_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeigh
     let terms = recipe::terms_of(base)?;
     let Some(begun) = begun else { return Ok(terms) };
     let HceWeights { scale_factor, source, .. } = terms;
-    let began = HceWeights::started_from(begun, terms.list, terms.scale)?;
+    let began = HceWeights::from_weights(begun, terms.list, terms.scale, false)?;
     Ok(HceWeights { scale_factor, source, ..began })
 }
 
