@@ -205,9 +205,6 @@ impl ArrayKind {
         }
     }
 
-    pub fn starts_at_zero(self) -> bool {
-        !matches!(self, ArrayKind::Rows(_) | ArrayKind::Layer(_) | ArrayKind::Output)
-    }
 }
 
 impl Array {

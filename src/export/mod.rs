@@ -74,6 +74,33 @@ impl ExportedNet {
         let manifest = Manifest::new(&net, proof, error, provenance);
         Ok(Self { net, architecture: architecture.clone(), manifest })
     }
+
+    /// Writes floats, net and manifest; `origin` comes from the source of the weights.
+    pub fn write(
+        &self,
+        path: &Path,
+        weights: &Weights,
+        origin: &BTreeMap<String, String>,
+    ) -> Result<[PathBuf; 3], ExportError> {
+        let paths = paths(path)?;
+        let mut manifest =
+            serde_json::to_vec_pretty(&self.manifest).map_err(ExportError::Manifest)?;
+        manifest.push(b'\n');
+        let mut facts = facts(&self.architecture, self.net.scales());
+        for (key, value) in origin {
+            facts.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        let contents = [weights.to_bytes(&facts, &[])?, self.net.to_bytes(), manifest];
+        // All temporary files are complete before any is renamed.
+        let mut outputs = Vec::new();
+        for (path, bytes) in paths.iter().zip(&contents) {
+            let mut output = Output::create(path)?;
+            output.write_all(bytes).map_err(|source| output.failed(source))?;
+            outputs.push(output);
+        }
+        outputs.into_iter().try_for_each(Output::finish)?;
+        Ok(paths)
+    }
 }
 
 /// Differences between the integers and the floats of a net.
@@ -113,33 +140,4 @@ pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
         return Err(ExportError::Name { path: net.into() });
     }
     Ok([floats_path(net), net.into(), manifest_path(net)])
-}
-
-impl ExportedNet {
-    /// Writes floats, net and manifest; `origin` comes from the source of the weights.
-    pub fn write(
-        &self,
-        path: &Path,
-        weights: &Weights,
-        origin: &BTreeMap<String, String>,
-    ) -> Result<[PathBuf; 3], ExportError> {
-        let paths = paths(path)?;
-        let mut manifest =
-            serde_json::to_vec_pretty(&self.manifest).map_err(ExportError::Manifest)?;
-        manifest.push(b'\n');
-        let mut facts = facts(&self.architecture, self.net.scales());
-        for (key, value) in origin {
-            facts.entry(key.clone()).or_insert_with(|| value.clone());
-        }
-        let contents = [weights.to_bytes(&facts, &[])?, self.net.to_bytes(), manifest];
-        // All temporary files are complete before any is renamed.
-        let mut outputs = Vec::new();
-        for (path, bytes) in paths.iter().zip(&contents) {
-            let mut output = Output::create(path)?;
-            output.write_all(bytes).map_err(|source| output.failed(source))?;
-            outputs.push(output);
-        }
-        outputs.into_iter().try_for_each(Output::finish)?;
-        Ok(paths)
-    }
 }

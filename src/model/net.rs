@@ -370,13 +370,13 @@ pub fn initial(net: &Architecture, seed: u64) -> Weights {
     let mut random = Xoroshiro128Plus::seed_from_u64(seed);
     let mut weights = Weights::default();
     for array in net.arrays() {
-        let values = match array.part.starts_at_zero() {
-            true => vec![0.0; array.len()],
-            false => {
+        let values = match array.part {
+            ArrayKind::Rows(_) | ArrayKind::Layer(_) | ArrayKind::Output => {
                 let normal = Normal::new(0.0, (2.0 / array.fan_in as f32).sqrt())
                     .expect("the deviation is finite and not negative");
                 (0..array.len()).map(|_| normal.sample(&mut random)).collect()
             }
+            _ => vec![0.0; array.len()],
         };
         weights.insert(&array.name, &array.shape, values);
     }
