@@ -204,7 +204,6 @@ impl ArrayKind {
             ArrayKind::Psqt(set) => format!("psqt.{}.weight", sets[set].name()),
         }
     }
-
 }
 
 impl Array {

@@ -109,11 +109,8 @@ impl Weights {
         blob: &[u8],
     ) -> Result<Vec<u8>, WeightsError> {
         let little_endian = |array: &Array| -> Vec<u8> {
-            let mut bytes = vec![0; size_of_val(&array.values[..])];
-            for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(&array.values) {
-                *bytes = value.to_le_bytes();
-            }
-            bytes
+            let bytes = array.values.iter().map(|value| value.to_le_bytes());
+            bytes.collect::<Vec<_>>().into_flattened()
         };
         let bytes: Vec<Vec<u8>> = self.0.values().map(little_endian).collect();
         let mut views = Vec::new();
@@ -139,11 +136,9 @@ impl Weights {
             match view.dtype() {
                 Dtype::U8 if name == BLOB => blob = view.data().to_vec(),
                 Dtype::F32 => {
-                    let values = view
-                        .data()
-                        .chunks_exact(4)
-                        .map(|bytes| f32::from_le_bytes(bytes.try_into().expect("chunks of four")));
-                    weights.insert(name, view.shape(), values.collect());
+                    let values = view.data().as_chunks().0.iter().copied();
+                    let values = values.map(f32::from_le_bytes).collect();
+                    weights.insert(name, view.shape(), values);
                 }
                 dtype => return Err(WeightsError::Dtype { name: name.to_string(), dtype }),
             }

@@ -114,28 +114,17 @@ pub enum Overflow {
 
 /// Proves that no legal position overflows i16 accumulators or an i32 output sum.
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
-    let hidden = net.architecture().hidden;
-    let bounds: Vec<_> = (0..hidden).into_par_iter().map(|it| bound(net, it)).collect();
+    let (architecture, Scales { scale, head_format, .. }) = (net.architecture(), net.scales());
+    let bounds: Vec<_> =
+        (0..architecture.hidden).into_par_iter().map(|it| bound(net, it)).collect();
     let (legal, intermediate): (Vec<_>, Vec<_>) = bounds.into_iter().map(<(_, _)>::from).unzip();
     let fits = |it: &Bounds| it.within(i16::MIN.into(), i16::MAX.into());
     if let Some(neuron) = intermediate.iter().position(|it| !fits(it)) {
         return Err(Overflow::Accumulator { neuron, bounds: intermediate[neuron] });
     }
     let hull = |bounds: &[Bounds]| bounds.iter().copied().reduce(Bounds::hull).expect("neurons");
-    let proof = Proof {
-        accumulator: hull(&legal),
-        intermediate: hull(&intermediate),
-        output: Bounds::NONE,
-        product: Bounds::NONE,
-        product_fits_i32: true,
-        i16_trick: false,
-    };
-    behind(net, &legal, proof)
-}
+    let (accumulator, intermediate) = (hull(&legal), hull(&intermediate));
 
-/// Bounds of the integers behind the accumulators.
-fn behind(net: &Net, legal: &[Bounds], proof: Proof) -> Result<Proof, Overflow> {
-    let (architecture, Scales { scale, head_format, .. }) = (net.architecture(), net.scales());
     let is_float = architecture.is_deep() && head_format == HeadFormat::Float;
     let accumulators = (!is_float).then(|| legal.repeat(architecture.views()));
     // The union of all buckets' bounds; a position uses one bucket.
@@ -149,8 +138,10 @@ fn behind(net: &Net, legal: &[Bounds], proof: Proof) -> Result<Proof, Overflow> 
     if !output.hull(sum).within(i32::MIN.into(), i32::MAX.into()) {
         return Err(Overflow::Output(output.hull(sum)));
     }
-    let proof = Proof { output, ..proof };
     if architecture.is_deep() {
+        let (product, product_fits_i32, i16_trick) = (Bounds::NONE, true, false);
+        let proof =
+            Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick };
         return Ok(proof);
     }
     let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
@@ -161,7 +152,7 @@ fn behind(net: &Net, legal: &[Bounds], proof: Proof) -> Result<Proof, Overflow> 
         product >= i16::MIN.into() && product <= i16::MAX.into()
     };
     let i16_trick = net.map_numbers(0)[0].i16s().iter().all(trick);
-    Ok(Proof { product, product_fits_i32, i16_trick, ..proof })
+    Ok(Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick })
 }
 
 struct Intervals<'a> {
