@@ -8,9 +8,8 @@ use burn::tensor::{Device, Tensor};
 use super::{
     Aim, Compute, HceModel, HceShape, LossGradients, LossInputs, NetModel, inner, to_host,
 };
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Views};
 use crate::batch::{ActiveRows, Inputs, Terms};
-use crate::point_of_view::PointOfView;
 use crate::weights::{Weights, WeightsError};
 
 /// First number of the terms' parameters; those of nets are below.
@@ -41,7 +40,7 @@ impl SumModel {
 
     /// +1, or -1 if the net has another point of view than terms, which have White's.
     fn signs(&self, pieces: &[Arc<Terms>]) -> Vec<f32> {
-        let is_white = self.net.architecture().inputs.views.point_of_view() == PointOfView::White;
+        let is_white = self.net.architecture().inputs.views == Views::Plain;
         let turns = pieces.iter().flat_map(|piece| &piece.turn);
         turns.map(|turn| if is_white { 1.0 } else { (*turn).into() }).collect()
     }
