@@ -55,7 +55,7 @@ impl Architecture {
     /// A net with one output layer right behind its accumulators.
     pub fn simple(views: Views, hidden: usize, activation: Activation) -> Self {
         Self {
-            inputs: Inputs::of(views),
+            inputs: Inputs::of_pieces(views, Kings::NONE, false),
             hidden,
             activation,
             pairwise: false,

@@ -114,11 +114,6 @@ impl Inputs {
         Self::new(views, vec![Set::new(Pieces(kings))], factorised)
     }
 
-    /// Pieces on squares, without king buckets.
-    pub fn of(views: Views) -> Self {
-        Self::of_pieces(views, Kings::NONE, false)
-    }
-
     /// The inputs without what only training needs.
     pub fn merged(&self) -> Self {
         Self { factorised: false, ..self.clone() }

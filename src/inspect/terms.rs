@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::neurons::Layer;
-use crate::architecture::{Inputs, Views};
+use crate::architecture::{Inputs, Kings, Views};
 use crate::floats::Float;
 use crate::hce::{HceEvaluator, HceWeights, Term};
 use crate::linear::{Cholesky, Matrix};
@@ -67,10 +67,11 @@ pub(super) fn terms(
         let views = all.chunks_exact(each);
         views.flat_map(|view| used.iter().map(|neuron| view[*neuron])).collect()
     };
-    let plain = Inputs::of(match net.inputs.views.point_of_view() {
+    let views = match net.inputs.views.point_of_view() {
         PointOfView::White => Views::Plain,
         PointOfView::SideToMove => Views::SideToMove,
-    });
+    };
+    let plain = Inputs::of_pieces(views, Kings::NONE, false);
     let inputs = |sample: &Sample| -> Vec<f64> {
         let mut values = vec![0.0; plain.rows()];
         plain.lists(&sample.position)[0].repeated().for_each(|row| values[row as usize] = 1.0);

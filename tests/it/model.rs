@@ -1,6 +1,6 @@
 //! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
 
-use nnuance::architecture::{self, Activation, Architecture, Views};
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Inputs, Terms};
 use nnuance::features::index;
 use nnuance::hce::{HceWeights, terms::TERMS};
@@ -216,7 +216,7 @@ fn lists_hold_every_piece() {
         ];
         for (seen, views) in views {
             let mut lists = vec![0; 32 * views.len()];
-            architecture::Inputs::of(seen).write(&position, &mut lists);
+            Architecture::simple(seen, 1, Activation::ReLU).inputs.write(&position, &mut lists);
             for (list, view) in lists.chunks_exact(32).zip(views) {
                 let pieces = position.pieces().map(|piece| index(*view, piece) as u16);
                 let padding = std::iter::repeat(768);
