@@ -8,7 +8,6 @@ mod pairs;
 pub(crate) mod plan;
 mod touched;
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -60,12 +59,6 @@ pub enum Inputs {
     Terms(Vec<Arc<Terms>>),
     /// Both, of the same positions.
     Both(ActiveRows, Vec<Arc<Terms>>),
-}
-
-impl<'a> From<&'a Inputs> for Cow<'a, Inputs> {
-    fn from(inputs: &'a Inputs) -> Self {
-        Cow::Borrowed(inputs)
-    }
 }
 
 /// Lists of the inputs that are one.

@@ -38,22 +38,27 @@ pub struct TermsEncoder {
     pub weights: Vec<[f64; 2]>,
 }
 
-/// Records in their order in a batch, of one window or several.
-#[derive(Clone, Copy, Debug)]
-pub struct RecordSlice<'a> {
-    pub records: &'a [Packed],
+/// Records, and all that is computed once for them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    pub records: Vec<Packed>,
     /// Their [bases](Encoder::bases).
-    pub bases: &'a [f32],
-    /// Places in `records`.
-    pub order: &'a [u32],
+    pub bases: Vec<f32>,
     /// Plans of the records chunk by chunk, if the CPU trains.
-    pub plans: Option<&'a Plans>,
+    pub plans: Option<Arc<Plans>>,
 }
 
-impl<'a> RecordSlice<'a> {
-    /// Records that are used once.
-    pub fn whole(records: &'a [Packed], bases: &'a [f32], order: &'a [u32]) -> Self {
-        Self { records, bases, order, plans: None }
+/// Some records in their order in a batch.
+#[derive(Clone, Copy)]
+pub(super) struct RecordSlice<'a> {
+    pub of: &'a Records,
+    /// Places in `records`.
+    pub order: &'a [u32],
+}
+
+impl RecordSlice<'_> {
+    fn plans(&self) -> Option<&Plans> {
+        self.of.plans.as_deref()
     }
 }
 
@@ -78,7 +83,7 @@ impl EncodedTerms {
 }
 
 /// Labels of a position.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Label {
     /// Result from the model's point of view, as the score.
     result: f32,
@@ -182,35 +187,40 @@ impl Encoder {
     /// Encodes samples in order. Scores are left out unless every sample has one.
     pub fn encode(&self, samples: &[Sample]) -> Batch {
         let records: Vec<Packed> = samples.iter().map(Packed::from).collect();
-        let order: Vec<u32> = (0..records.len() as u32).collect();
         let bases = self.bases(&records);
-        self.encode_parts(&[RecordSlice::whole(&records, &bases, &order)])
+        self.encode_all(&Records { records, bases, plans: None })
+    }
+
+    /// Encodes records in order.
+    pub(super) fn encode_all(&self, of: &Records) -> Batch {
+        let order: Vec<u32> = (0..of.records.len() as u32).collect();
+        self.encode_parts(&[RecordSlice { of, order: &order }])
     }
 
     /// Encodes the parts, one after the other.
-    pub fn encode_parts(&self, parts: &[RecordSlice]) -> Batch {
-        let (inputs, labels) = match self {
-            Encoder::Net(net, _) if let Some(pairs) = first_pairs(net, parts) => {
-                let (views, labels) = first_views(net, parts, pairs);
-                (Inputs::First(views), labels)
+    pub(super) fn encode_parts(&self, parts: &[RecordSlice]) -> Batch {
+        let plans = parts.first().and_then(RecordSlice::plans);
+        if let (Encoder::Net(net, _), Some(plans)) = (self, plans)
+            && !(plans.plans.is_empty() && net.inputs.is_uniform())
+        {
+            let (plans, labels) = planned(net, parts);
+            return Batch { base: self.added(parts), ..labelled(Inputs::Planned(plans), &labels) };
+        }
+        let near = near(parts);
+        let inputs = match (self, plans) {
+            (Encoder::Net(net, _), Some(plans)) => {
+                Inputs::First(first_views(net, &near, &plans.pairs))
             }
-            Encoder::Net(net, _) if parts.iter().any(|part| part.plans.is_some()) => {
-                let (plans, labels) = planned(net, parts);
-                (Inputs::Planned(plans), labels)
-            }
-            Encoder::Net(net, _) => {
-                let (active, labels) = lists(net, parts);
-                (Inputs::Active(active), labels)
-            }
-            Encoder::Hce(encoder) => {
-                return encoder.batch(near(parts).par_chunks(TERMS_PIECE));
-            }
-            Encoder::Sum(net, terms) => {
-                let (active, labels) = lists(net, parts);
-                let pieces = terms.pieces(near(parts).par_chunks(SUM_PIECE)).pieces;
-                return labelled(Inputs::Both(active, pieces), &labels);
+            (Encoder::Net(net, _), None) => Inputs::Active(lists(net, &near)),
+            (Encoder::Hce(encoder), _) => return encoder.batch(near.par_chunks(TERMS_PIECE)),
+            (Encoder::Sum(net, terms), _) => {
+                let pieces = terms.pieces(near.par_chunks(SUM_PIECE)).pieces;
+                Inputs::Both(lists(net, &near), pieces)
             }
         };
+        let point_of_view = self.point_of_view();
+        let records = near.par_iter().with_min_len(LARGE_PIECE);
+        let labels: Vec<Label> = records.map(|record| Label::of(record, point_of_view)).collect();
         Batch { base: self.added(parts), ..labelled(inputs, &labels) }
     }
 
@@ -221,8 +231,8 @@ impl Encoder {
         }
         let places = parts.iter().flat_map(|part| part.order.iter().map(move |it| (part, *it)));
         let logit = |(part, place): (&RecordSlice, u32)| {
-            let (record, base) = (&part.records[place as usize], part.bases[place as usize]);
-            base * self.sign(&record.position()) as f32
+            let (of, place) = (part.of, place as usize);
+            of.bases[place] * self.sign(&of.records[place].position()) as f32
         };
         places.map(logit).collect()
     }
@@ -255,19 +265,16 @@ impl TermsEncoder {
         &self,
         records: impl IndexedParallelIterator<Item = R>,
     ) -> EncodedTerms {
-        let one = |trace: &mut Trace, records: R| self.encoded(trace, records.as_ref());
-        let pieces: Vec<EncodedTerms> = records.map_init(Trace::default, one).collect();
+        let piece = |trace: &mut Trace, records: R| {
+            let (mut terms, records) = (Terms::default(), records.as_ref());
+            for record in records {
+                self.coding.encode(&record.position(), trace, &mut terms);
+            }
+            let label = |record| Label::of(record, PointOfView::White);
+            self.piece(terms, records.iter().map(label).collect())
+        };
+        let pieces: Vec<EncodedTerms> = records.map_init(Trace::default, piece).collect();
         pieces.into_iter().fold(EncodedTerms::default(), EncodedTerms::join)
-    }
-
-    /// The terms of a block.
-    pub(super) fn encoded(&self, trace: &mut Trace, records: &[Packed]) -> EncodedTerms {
-        let mut terms = Terms::default();
-        for record in records {
-            self.coding.encode(&record.position(), trace, &mut terms);
-        }
-        let label = |record| Label::of(record, PointOfView::White);
-        self.piece(terms, records.iter().map(label).collect())
     }
 
     /// Converts terms to a block in memory.
@@ -287,100 +294,50 @@ impl TermsEncoder {
     }
 }
 
-/// The records of parts, one after the other.
+/// The records of parts, one after the other. They are scattered, and prefetched so that many are
+/// loaded at once.
 fn near(parts: &[RecordSlice]) -> Vec<Packed> {
-    let places = parts.iter().flat_map(|part| part.order.iter().map(move |place| (part, *place)));
-    places.map(|(part, place)| part.records[place as usize]).collect()
+    let mut near = Vec::new();
+    for RecordSlice { of, order } in parts {
+        let places = order.par_iter().with_min_len(PIECE);
+        near.par_extend(places.map(|place| of.records[*place as usize]));
+    }
+    near
 }
 
-fn lists(net: &Architecture, parts: &[RecordSlice]) -> (ActiveRows, Vec<Label>) {
+fn lists(net: &Architecture, records: &[Packed]) -> ActiveRows {
     if !net.inputs.is_pieces() {
-        return lists_of_sets(net, parts);
+        return lists_of_sets(net, records);
     }
-    let positions = parts.iter().map(|part| part.order.len()).sum();
-    let (views, size) = (net.views(), net.views() * MAX_ACTIVE);
-    let (mut indices, mut buckets) = (vec![0; positions * size], vec![0; positions]);
-    let mut groups = vec![0; positions * views];
-    let mut labels = Vec::with_capacity(positions);
-    let (mut rest, mut rest_of_buckets) = (&mut indices[..], &mut buckets[..]);
-    let mut rest_of_groups = &mut groups[..];
-    for RecordSlice { records, order, .. } in parts {
-        let here = rest.split_off_mut(..order.len() * size).expect("room for all");
-        let buckets = rest_of_buckets.split_off_mut(..order.len()).expect("room for all");
-        let groups = rest_of_groups.split_off_mut(..order.len() * views).expect("room for all");
-        let pieces = here
-            .par_chunks_mut(size * PIECE)
-            .zip(buckets.par_chunks_mut(PIECE))
-            .zip(groups.par_chunks_mut(PIECE * views))
-            .zip(order.par_chunks(PIECE));
-        type Lists<'a> = ((&'a mut [u16], &'a mut [u8]), &'a mut [u8]);
-        let labels_of = |(((indices, buckets), groups), order): (Lists, &[u32])| {
-            let near = gathered(records, order);
-            let places = near.iter().map(Packed::position);
-            write(net, places, indices, groups, buckets);
-            labels_of(net, &near)
-        };
-        labels.extend(pieces.map(labels_of).collect::<Vec<_>>().into_iter().flatten());
-    }
+    let (rows, views, places, positions) = (net.rows(), net.views(), MAX_ACTIVE, records.len());
+    let mut indices = vec![0; positions * views * places];
+    let (mut groups, mut buckets) = (vec![0; positions * views], vec![0; positions]);
+    indices
+        .par_chunks_mut(PIECE * views * places)
+        .zip(groups.par_chunks_mut(PIECE * views))
+        .zip(buckets.par_chunks_mut(PIECE))
+        .zip(records.par_chunks(PIECE))
+        .for_each(|(((indices, groups), buckets), records)| {
+            write(net, records.iter().map(Packed::position), indices, groups, buckets);
+        });
     if net.buckets == 1 {
         buckets.clear();
     }
     if net.inputs.kings().count() == 1 {
         groups.clear();
     }
-    let (rows, places, indices) = (net.rows(), MAX_ACTIVE, Indices::U16(indices));
-    (ActiveRows { rows, views, places, indices, groups, buckets }, labels)
+    ActiveRows { rows, views, places, indices: Indices::U16(indices), groups, buckets }
 }
 
-/// Records at some places. They are scattered, and prefetched so that many are loaded at once.
-fn gathered(records: &[Packed], order: &[u32]) -> Vec<Packed> {
-    order.iter().map(|place| records[*place as usize]).collect()
-}
-
-fn labels_of(net: &Architecture, records: &[Packed]) -> Vec<Label> {
-    let point_of_view = net.inputs.views.point_of_view();
-    records.iter().map(|record| Label::of(record, point_of_view)).collect()
-}
-
-/// Pairs for data that are used once, in plans of first views.
-fn first_pairs<'a>(net: &Architecture, parts: &[RecordSlice<'a>]) -> Option<&'a Arc<Pairs>> {
-    let plans = parts.first()?.plans.filter(|plans| plans.plans.is_empty());
-    plans.filter(|_| net.inputs.is_uniform()).map(|plans| &plans.pairs)
-}
-
-fn first_views(
-    net: &Architecture,
-    parts: &[RecordSlice],
-    pairs: &Arc<Pairs>,
-) -> (FirstViews, Vec<Label>) {
-    let positions = parts.iter().map(|part| part.order.len()).sum();
-    let point_of_view = net.inputs.views.point_of_view();
-    let mut lists = vec![[0; MAX_ACTIVE]; positions];
-    let mut labels = vec![Label::default(); positions];
-    let mut buckets = vec![0; if net.buckets > 1 { positions } else { 0 }];
-    let mut start = 0;
-    for RecordSlice { records, order, .. } in parts {
-        let here = start..start + order.len();
-        start = here.end;
-        let encoded = lists[here.clone()]
-            .par_chunks_mut(PIECE)
-            .zip(labels[here.clone()].par_chunks_mut(PIECE));
-        encoded.zip(order.par_chunks(PIECE)).with_min_len(LARGE_PIECE / PIECE).for_each(
-            |((lists, labels), order)| {
-                let near = gathered(records, order);
-                for ((list, label), record) in lists.iter_mut().zip(labels).zip(&near) {
-                    *list = net.inputs.first_view(&record.position());
-                    *label = Label::of(record, point_of_view);
-                }
-            },
-        );
-        if net.buckets > 1 {
-            for (bucket, place) in buckets[here].iter_mut().zip(*order) {
-                *bucket = net.bucket_of(&records[*place as usize].position()) as u8;
-            }
-        }
-    }
-    (FirstViews { lists, buckets, pairs: pairs.clone() }, labels)
+/// Lists for plans of data that are used once.
+fn first_views(net: &Architecture, records: &[Packed], pairs: &Arc<Pairs>) -> FirstViews {
+    let records = records.par_iter().with_min_len(LARGE_PIECE);
+    let lists = records.clone().map(|record| net.inputs.first_view(&record.position())).collect();
+    let buckets = match net.buckets {
+        1 => Vec::new(),
+        _ => records.map(|record| net.bucket_of(&record.position()) as u8).collect(),
+    };
+    FirstViews { lists, buckets, pairs: pairs.clone() }
 }
 
 /// Writes lists of pieces, king buckets and output buckets of positions.
@@ -476,31 +433,25 @@ fn fill(
 }
 
 /// Writes the lists of all feature sets, as long as the longest.
-fn lists_of_sets(net: &Architecture, parts: &[RecordSlice]) -> (ActiveRows, Vec<Label>) {
-    let pieces = parts
-        .par_iter()
-        .flat_map_iter(|part| part.order.chunks(PIECE).map(move |order| (part.records, order)));
-    let pieces: Vec<(ActiveRows, Listing, Vec<Label>)> = pieces
-        .map(|(records, order)| {
-            let (near, mut lists, mut listing) =
-                (gathered(records, order), ActiveRows::default(), Listing::default());
-            fill(net, near.iter().map(Packed::position), &mut lists, &mut listing);
-            (lists, listing, labels_of(net, &near))
-        })
-        .collect();
+fn lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
+    let pieces = records.par_chunks(PIECE).map(|records| {
+        let (mut lists, mut listing) = (ActiveRows::default(), Listing::default());
+        fill(net, records.iter().map(Packed::position), &mut lists, &mut listing);
+        (lists, listing)
+    });
+    let pieces: Vec<(ActiveRows, Listing)> = pieces.collect();
     let (rows, views, indices) = (net.rows(), net.views(), Indices::new(net, 0));
     let mut all = ActiveRows { rows, views, places: 1, indices, ..ActiveRows::default() };
-    let (mut rows, mut ends, mut labels) = (Vec::new(), Vec::new(), Vec::new());
-    for (lists, listing, of_piece) in pieces {
+    let (mut rows, mut ends) = (Vec::new(), Vec::new());
+    for (lists, listing) in pieces {
         all.places = all.places.max(lists.places);
         ends.extend(listing.ends.iter().map(|end| rows.len() + end));
         rows.extend_from_slice(listing.rows.entries());
         all.groups.extend(lists.groups);
         all.buckets.extend(lists.buckets);
-        labels.extend(of_piece);
     }
     Pairs::none(net.rows()).list(&rows, &ends, &mut all, &mut Vec::new());
-    (all, labels)
+    all
 }
 
 /// Evaluation of a base.
@@ -662,8 +613,6 @@ pub fn pairs_of(net: &Architecture, some: &[Sample], most: usize) -> Pairs {
 struct Workspace {
     planner: Planner,
     plan: ChunkPlan,
-    records: Vec<Packed>,
-    all: Vec<u32>,
     lists: ActiveRows,
     listing: Listing,
 }
@@ -673,18 +622,17 @@ impl Workspace {
     fn make(
         &mut self,
         net: &Architecture,
-        part: &RecordSlice,
+        records: &[Packed],
         plans: &Plans,
         order: &[u32],
     ) -> Planned {
-        self.records.clear();
-        self.records.extend(order.iter().map(|place| part.records[*place as usize]));
-        let positions = self.records.iter().map(Packed::position);
-        fill(net, positions, &mut self.lists, &mut self.listing);
-        let labels = labels_of(net, &self.records);
-        self.all.clear();
-        self.all.extend(0..order.len() as u32);
-        pulp::Arch::new().dispatch(Planning(net, &plans.pairs, self));
+        let records: Vec<Packed> = order.iter().map(|place| records[*place as usize]).collect();
+        fill(net, records.iter().map(Packed::position), &mut self.lists, &mut self.listing);
+        let point_of_view = net.inputs.views.point_of_view();
+        let labels: Vec<Label> =
+            records.iter().map(|record| Label::of(record, point_of_view)).collect();
+        let all: Vec<u32> = (0..order.len() as u32).collect();
+        pulp::Arch::new().dispatch(Planning(net, &plans.pairs, &all, self));
         // A copy has no unused capacity.
         let plan = self.plan.clone();
         match plans.place(order) {
@@ -695,7 +643,7 @@ impl Workspace {
 }
 
 /// Plans a chunk with filled lists.
-struct Planning<'a>(&'a Architecture, &'a Arc<Pairs>, &'a mut Workspace);
+struct Planning<'a>(&'a Architecture, &'a Arc<Pairs>, &'a [u32], &'a mut Workspace);
 
 /// Inlined into code that may use the machine's vector instructions.
 impl pulp::NullaryFnOnce for Planning<'_> {
@@ -703,8 +651,7 @@ impl pulp::NullaryFnOnce for Planning<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self(net, pairs, workspace) = self;
-        let Workspace { planner, plan, all, lists, listing, .. } = workspace;
+        let Self(net, pairs, all, Workspace { planner, plan, lists, listing }) = self;
         listing.name(net, pairs, lists);
         planner.order(net, lists, all, pairs, plan);
         planner.invert(plan);
@@ -714,7 +661,7 @@ impl pulp::NullaryFnOnce for Planning<'_> {
 /// The plans of the parts, chunk after chunk, and their labels.
 fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<ChunkPlan>>, Vec<Label>) {
     let chunks = parts.iter().flat_map(|part| {
-        let plans = part.plans.expect("a part with plans");
+        let plans = part.plans().expect("a part with plans");
         plans.cut(part.order).into_iter().map(move |order| (part, plans, order))
     });
     let mut planned: Vec<_> = chunks
@@ -727,7 +674,7 @@ fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<ChunkPlan>>, V
     if !missing.is_empty() {
         missing.into_par_iter().for_each_init(Workspace::default, |workspace, missing| {
             let ((part, plans, order), planned) = missing;
-            *planned = Some(workspace.make(net, part, plans, order));
+            *planned = Some(workspace.make(net, &part.of.records, plans, order));
         });
     }
     let planned = planned.into_iter().filter_map(|(_, planned)| planned);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{Encoder, RecordSlice, TERMS_PIECE};
+use super::encode::{Encoder, Records, TERMS_PIECE};
 use super::packed::Packed;
 use super::shuffle::{BatchOrder, Walk};
 use super::{PositionWeights, Stream};
@@ -37,9 +37,7 @@ pub struct Preparation {
 
 #[derive(Clone, Debug, Default)]
 pub struct PreparedRows {
-    records: Vec<Packed>,
-    /// Logits of the base evaluation, one a row.
-    bases: Vec<f32>,
+    rows: Records,
     pub choices: Option<Choices>,
 }
 
@@ -88,8 +86,8 @@ impl PreparedRows {
         for (position, value) in rows {
             let mut row = record;
             row.replace(position);
-            self.records.push(row);
-            self.bases.extend(by.encoder.base().map(|base| base.logit(position)));
+            self.rows.records.push(row);
+            self.rows.bases.extend(by.encoder.base().map(|base| base.logit(position)));
             if let Some(choices) = &mut self.choices {
                 // The model has White's point of view, or the side to move's.
                 let turned = position.turn() != sample.position.turn();
@@ -103,7 +101,7 @@ impl PreparedRows {
 
     fn end_position(&mut self) {
         if let Some(choices) = &mut self.choices {
-            choices.ends.push(self.records.len() as u32);
+            choices.ends.push(self.rows.records.len() as u32);
         }
     }
 
@@ -114,8 +112,8 @@ impl PreparedRows {
                 Some(choices) => choices.rows(position),
                 None => position..position + 1,
             };
-            self.records.extend_from_slice(&from.records[rows.clone()]);
-            self.bases.extend(from.bases.get(rows.clone()).into_iter().flatten());
+            self.rows.records.extend_from_slice(&from.rows.records[rows.clone()]);
+            self.rows.bases.extend(from.rows.bases.get(rows.clone()).into_iter().flatten());
             if let Some((choices, more)) = self.choices.as_mut().zip(from.choices.as_ref()) {
                 choices.signs.extend_from_slice(&more.signs[rows.clone()]);
                 choices.before.extend_from_slice(&more.before[rows]);
@@ -137,13 +135,11 @@ impl PreparedRows {
 
     /// Encodes all as one batch. The terms of a position's rows stay in one block.
     pub fn encode(&self, encoder: &Encoder) -> Batch {
-        let Self { records, bases, choices } = self;
+        let Self { rows, choices } = self;
         let batch = match encoder {
-            Encoder::Net(..) | Encoder::Sum(..) => {
-                let order: Vec<u32> = (0..records.len() as u32).collect();
-                encoder.encode_parts(&[RecordSlice::whole(records, bases, &order)])
-            }
+            Encoder::Net(..) | Encoder::Sum(..) => encoder.encode_all(rows),
             Encoder::Hce(terms) => {
+                let records = &rows.records[..];
                 let ends: Vec<usize> = match choices {
                     Some(choices) => choices.ends.iter().map(|end| *end as usize).collect(),
                     None => (1..=records.len()).collect(),
@@ -175,7 +171,7 @@ impl PreparedRows {
     }
 
     pub fn len(&self) -> usize {
-        self.choices.as_ref().map_or(self.records.len(), |choices| choices.ends.len())
+        self.choices.as_ref().map_or(self.rows.records.len(), |choices| choices.ends.len())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -188,25 +184,25 @@ impl Stream {
     /// epochs.
     pub fn prepared(by: Preparation, cut: BatchOrder, from: u64) -> Self {
         let walk = Walk::new(by.samples.len(), cut, from);
-        let mut place = Place { by, walk, window: None };
+        let mut windows = SearchedWindows { by, walk, window: None };
         let mut all = None;
         Self::spawn(2, move || {
             Ok(Some(match cut.batch {
-                None => all.get_or_insert_with(|| place.by.all()).clone(),
-                Some(size) => place.take(size).encode(&place.by.encoder),
+                None => all.get_or_insert_with(|| windows.by.all()).clone(),
+                Some(size) => windows.take(size).encode(&windows.by.encoder),
             }))
         })
     }
 }
 
-struct Place {
+struct SearchedWindows {
     by: Preparation,
     walk: Walk,
     /// Epoch and number of the last searched window, and its rows.
     window: Option<([u64; 2], PreparedRows)>,
 }
 
-impl Place {
+impl SearchedWindows {
     /// Returns the next positions.
     fn take(&mut self, size: usize) -> PreparedRows {
         let Self { by, walk, window: found } = self;

@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use super::encode::{Encoder, Plans, RecordSlice};
-use super::packed::Packed;
+use super::encode::{Encoder, Plans, RecordSlice, Records};
 use super::pass::Passes;
 use super::shuffle::{Chunks, shuffled};
 use super::{KeptRecords, LoadError, Plan};
@@ -37,13 +36,25 @@ impl Stream {
         kept: Option<KeptRecords>,
         place: Option<ResumePoint>,
     ) -> Self {
-        let (of_rank, chunk) = (plan.of_rank, plan.chunk);
-        let mut windows = WindowReader::start(plan, &encoder, from, kept, place);
+        let (sender, windows) = sync_channel(1);
+        let (plan, reading) = (Arc::new(plan), encoder.clone());
+        let Plan { of_rank, chunk, batch, .. } = *plan;
+        std::thread::spawn(move || {
+            let end = match plan.is_kept() {
+                true => keep(&plan, &reading, from, kept, &sender),
+                false => read_on(&plan, &reading, place, from, &sender),
+            };
+            if let Err(error) = end {
+                // Without a receiver the stream has ended.
+                let _ = sender.send(Err(error));
+            }
+        });
+        let mut windows = WindowReader { windows, open: Vec::new(), batch };
         Self::spawn(4, move || {
             if !windows.advance()? {
                 return Ok(None);
             }
-            let parts = slice(windows.parts().collect(), of_rank, chunk);
+            let parts = slice(windows.parts(), of_rank, chunk);
             Ok(Some(Batch { place: windows.place(), ..encoder.encode_parts(&parts) }))
         })
     }
@@ -76,7 +87,7 @@ impl Iterator for Stream {
 }
 
 /// The slice of a batch for a rank, of whole chunks if each rank has several.
-fn slice(parts: Vec<RecordSlice>, of_rank: RankShare, chunk: usize) -> Vec<RecordSlice> {
+fn slice(parts: Vec<RecordSlice<'_>>, of_rank: RankShare, chunk: usize) -> Vec<RecordSlice<'_>> {
     let count: usize = parts.iter().map(|part| part.order.len()).sum();
     let unit = if chunk > 0 && count >= 2 * chunk * of_rank.size { chunk } else { 1 };
     let range = of_rank.range(count.div_ceil(unit));
@@ -111,39 +122,7 @@ struct Window {
     place: Option<ResumePoint>,
 }
 
-/// Records, and their [bases](Encoder::bases).
-struct Records {
-    records: Vec<Packed>,
-    bases: Vec<f32>,
-    plans: Option<Plans>,
-}
-
 impl WindowReader {
-    /// Starts the reading thread at this position.
-    fn start(
-        plan: Plan,
-        encoder: &Encoder,
-        from: u64,
-        kept: Option<KeptRecords>,
-        place: Option<ResumePoint>,
-    ) -> Self {
-        let (sender, windows) = sync_channel(1);
-        let batch = plan.batch;
-        let encoder = encoder.clone();
-        std::thread::spawn(move || {
-            let plan = Arc::new(plan);
-            let end = match plan.is_kept() {
-                true => keep(&plan, &encoder, from, kept, &sender),
-                false => read_on(&plan, &encoder, place, from, &sender),
-            };
-            if let Err(error) = end {
-                // Without a receiver the stream has ended.
-                let _ = sender.send(Err(error));
-            }
-        });
-        Self { windows, open: Vec::new(), batch }
-    }
-
     /// Loads the positions of the next batch; false at the end.
     fn advance(&mut self) -> Result<bool, LoadError> {
         // Earlier windows are used up.
@@ -174,13 +153,11 @@ impl WindowReader {
         Some(ResumePoint { taken: taken.end, ..place.clone()? })
     }
 
-    fn parts(&self) -> impl Iterator<Item = RecordSlice<'_>> {
-        self.open.iter().map(|Window { records, order, taken, .. }| RecordSlice {
-            records: &records.records,
-            bases: &records.bases,
-            order: &order[taken.clone()],
-            plans: records.plans.as_ref(),
-        })
+    fn parts(&self) -> Vec<RecordSlice<'_>> {
+        let windows = self.open.iter();
+        let parts =
+            windows.map(|it| RecordSlice { of: &it.records, order: &it.order[it.taken.clone()] });
+        parts.collect()
     }
 }
 
@@ -206,7 +183,7 @@ fn keep(
     let chunks = plan.has_fixed_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
     let bases = encoder.bases(&records);
     let plans = match encoder {
-        Encoder::Net(net, _) if plan.plans_once() => Some(Plans::of(net, &records, plan)),
+        Encoder::Net(net, _) if plan.plans_once() => Some(Arc::new(Plans::of(net, &records, plan))),
         _ => None,
     };
     let records = Arc::new(Records { records, bases, plans });
@@ -248,7 +225,8 @@ fn read_on(
         taken += skipped as usize;
         if taken < records.len() {
             let order = (0..records.len() as u32).collect();
-            let plans = plan.passing.clone().map(|pairs| Plans::passing(plan.chunk, pairs));
+            let plans = plan.passing.clone();
+            let plans = plans.map(|pairs| Arc::new(Plans::passing(plan.chunk, pairs)));
             let bases = encoder.bases(&records);
             let records = Arc::new(Records { records, bases, plans });
             let window = Window { records, order, taken: taken..taken, place: Some(place) };

@@ -6,11 +6,10 @@
 use std::sync::Arc;
 
 use burn::module::{Module, Param};
-use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::ops::cpu::{Level, TermsJob, terms_gradients, terms_logits};
-use super::{Aim, Compute, LossGradients, TouchedRows, inner, to_host};
+use super::{Aim, Arrays, Compute, Gradients, LossGradients, TouchedRows, inner, to_host};
 use crate::batch::{Rows, Terms};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::weights::{Weights, WeightsError};
@@ -66,6 +65,12 @@ impl<const D: usize> TunedParam<D> {
     fn value(&self) -> Tensor<D> {
         self.start.val() + self.change.val()
     }
+
+    fn arrays(&self, name: &str) -> [(u64, (String, Vec<usize>)); 2] {
+        [("start", &self.start), ("change", &self.change)].map(|(part, param)| {
+            (param.id.val(), (format!("{name}.{part}"), param.val().dims().into()))
+        })
+    }
 }
 
 impl HceModel {
@@ -89,6 +94,10 @@ impl HceModel {
             Compute::Gpu { .. } => Some(Level::detect()),
         };
         Ok(Self { terms, tempo, shape, level })
+    }
+
+    pub(super) fn arrays(&self) -> Arrays {
+        self.terms.arrays("terms").into_iter().chain(self.tempo.arrays("tempo")).collect()
     }
 
     /// Weights and tempo for the fused operations.
@@ -212,12 +221,11 @@ impl HceModel {
         };
         let ((weights, tempo), device) = (self.values(), self.device());
         let found = terms_gradients(&weights, tempo, self.job(level, pieces, aim));
-        let terms = TensorData::new(found.terms, [self.shape.terms, 2]);
-        let mut gradients = GradientsParams::new();
-        gradients.register(self.terms.change.id, Tensor::<2>::from_data(terms, &device));
+        let terms = Tensor::from_data(&found.terms[..], &device);
+        let mut gradients = Gradients::from([(self.terms.change.id.val(), terms)]);
         if self.shape.tempo {
-            let tempo = Tensor::<1>::from_data([found.tempo], &device);
-            gradients.register(self.tempo.change.id, tempo);
+            let tempo = Tensor::from_data([found.tempo], &device);
+            gradients.insert(self.tempo.change.id.val(), tempo);
         }
         let loss = Tensor::from_data([found.loss as f32], &device);
         LossGradients { loss, gradients, touched: TouchedRows::default() }

@@ -11,13 +11,11 @@ mod net;
 pub mod ops;
 mod sum;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use burn::module::{Module, ModuleVisitor, Param, ParamId};
-use burn::optim::GradientsParams;
-use burn::tensor::{Shape, Tensor, TensorData};
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::tensor::{Tensor, TensorData};
 
 pub use burn::tensor::Device;
 
@@ -37,9 +35,15 @@ use crate::weights::{Weights, WeightsError};
 pub struct LossGradients {
     /// `[1]`, the mean loss; undefined for forces.
     pub loss: Tensor<1>,
-    pub gradients: GradientsParams,
+    pub gradients: Gradients,
     pub touched: TouchedRows,
 }
+
+/// Flat gradients by the numbers of the parameters.
+pub type Gradients = BTreeMap<u64, Tensor<1>>;
+
+/// Names of parameters in [`Weights`] and their shapes, by number.
+pub type Arrays = BTreeMap<u64, (String, Vec<usize>)>;
 
 /// Parameters of which a batch touches only some rows, by number, and these rows in order:
 /// gradients have only these rows, `[touched, N]`; all others are 0.
@@ -47,19 +51,17 @@ pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
 
 impl LossGradients {
     /// Computes gradients by Burn's autodiff.
-    fn by_autodiff<M: Module>(loss: Tensor<1>, model: &M) -> Self {
-        let gradients = GradientsParams::from_grads(loss.backward(), model);
+    fn by_autodiff(loss: Tensor<1>, model: &impl Module) -> Self {
+        let gradients = collect_gradients(&mut loss.backward(), model);
         Self { loss: loss.inner(), gradients, touched: TouchedRows::default() }
     }
 
     /// Expands to the gradients of all rows.
     pub fn dense(mut self, model: &Model) -> Self {
-        let arrays = model.architecture().map_or(Vec::new(), Architecture::arrays);
-        for Array { part, shape, .. } in arrays {
-            let id = net::id(part);
-            let Some(touched) = self.touched.remove(&id) else { continue };
-            let Some(gradient) = self.gradients.remove::<2>(id.into()) else { continue };
-            self.gradients.register(id.into(), dense_rows(gradient, &touched, shape.into()));
+        let arrays = model.arrays();
+        for (id, touched) in std::mem::take(&mut self.touched) {
+            let gradient = self.gradients.remove(&id).expect("touched rows have a gradient");
+            self.gradients.insert(id, dense_rows(gradient, &touched, &arrays[&id].1));
         }
         self
     }
@@ -111,21 +113,15 @@ impl Model {
         }
     }
 
-    /// The objective, and its derivative by every parameter. A GPU is sent the lists of owned
-    /// inputs as they lie in memory, those of borrowed ones as a copy.
+    /// The objective, and its derivative by every parameter.
     ///
     /// # Panics
     /// If a model of plain tensor operations is not on a device for training (`Device::autodiff`).
-    pub fn loss_gradients<'a>(
-        &self,
-        inputs: impl Into<Cow<'a, Inputs>>,
-        aim: Aim,
-    ) -> LossGradients {
-        let inputs = inputs.into();
+    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
-            Model::Hce(model) => model.loss_gradients(pieces(&inputs), aim),
-            Model::Sum(model) => model.loss_gradients(&inputs, aim),
+            Model::Hce(model) => model.loss_gradients(pieces(inputs), aim),
+            Model::Sum(model) => model.loss_gradients(inputs, aim),
         }
     }
 
@@ -148,20 +144,20 @@ impl Model {
     /// As [`Model::loss_gradients`] does.
     pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
         let LossGradients { loss, gradients, .. } = self.loss_gradients(inputs, aim).dense(self);
-        (to_host(loss)[0], self.collect(Some(&gradients)))
+        (to_host(loss)[0], self.collect(Some(gradients)))
     }
 
     /// The parameters, or their derivatives.
-    fn collect(&self, gradients: Option<&GradientsParams>) -> Weights {
-        let mut collect =
-            CollectArrays { gradients, weights: Weights::default(), path: self.names() };
-        self.visit(&mut collect);
-        let mut weights = collect.weights;
-        if let Some(net) = self.architecture() {
-            for Array { name, shape, .. } in net.arrays() {
-                weights.0.get_mut(&name).expect("a net has its arrays").shape = shape;
-            }
-        }
+    fn collect(&self, mut gradients: Option<Gradients>) -> Weights {
+        let (arrays, mut weights) = (self.arrays(), Weights::default());
+        self.visit_arrays(|id, values| {
+            let (name, shape) = &arrays[&id];
+            let values = match &mut gradients {
+                None => values,
+                Some(of) => of.remove(&id).unwrap_or_else(|| values.zeros_like()),
+            };
+            weights.insert(name, shape, to_host(values));
+        });
         weights
     }
 
@@ -172,11 +168,25 @@ impl Model {
         }
     }
 
-    /// Names of the parameters in [`Weights`].
-    pub(crate) fn names(&self) -> Names {
-        let arrays = self.architecture().map_or(Vec::new(), Architecture::arrays);
-        let arrays = arrays.into_iter().map(|array| (net::id(array.part), array.name));
-        Names { arrays: arrays.collect(), path: Vec::new() }
+    pub(crate) fn arrays(&self) -> Arrays {
+        let of_net = self.architecture().map_or(Vec::new(), Architecture::arrays).into_iter();
+        let of_net = of_net.map(|Array { part, name, shape, .. }| (net::id(part), (name, shape)));
+        match self {
+            Model::Net(_) => of_net.collect(),
+            Model::Hce(terms) | Model::Sum(SumModel { terms, .. }) => {
+                of_net.chain(terms.arrays()).collect()
+            }
+        }
+    }
+
+    /// Calls `see` with the number and the values of each parameter, in a fixed order.
+    pub(crate) fn visit_arrays(&self, see: impl FnMut(u64, Tensor<1>)) {
+        self.visit(&mut VisitArrays(see));
+    }
+
+    /// Changes the values of each parameter; in place unless the tensor is shared.
+    pub(crate) fn map_arrays(self, change: impl FnMut(u64, Tensor<1>) -> Tensor<1>) -> Self {
+        self.map(&mut MapArrays(change))
     }
 }
 
@@ -187,55 +197,45 @@ fn pieces(inputs: &Inputs) -> &[Arc<Terms>] {
     pieces
 }
 
-struct CollectArrays<'a> {
-    gradients: Option<&'a GradientsParams>,
-    weights: Weights,
-    path: Names,
-}
+struct VisitArrays<F>(F);
 
-/// Visitor for the names of parameters in [`Weights`]: a net's arrays, or paths of fields.
-pub(crate) struct Names {
-    /// Names of arrays by the number of the parameter.
-    arrays: BTreeMap<u64, String>,
-    path: Vec<String>,
-}
-
-impl Names {
-    pub fn enter(&mut self, name: &str, container: &str) {
-        // Enum variants and the parts of a sum are not part of names.
-        let nameless = container.starts_with("Enum") || container.ends_with("SumModel");
-        self.path.push(if nameless { String::new() } else { name.into() });
-    }
-
-    pub fn exit(&mut self) {
-        self.path.pop();
-    }
-
-    pub fn name(&self, id: ParamId) -> String {
-        self.arrays.get(&id.val()).cloned().unwrap_or_else(|| {
-            let parts = self.path.iter().map(String::as_str).filter(|part| !part.is_empty());
-            parts.collect::<Vec<_>>().join(".")
-        })
-    }
-}
-
-impl ModuleVisitor for CollectArrays<'_> {
-    fn enter_module(&mut self, name: &str, container: &str) {
-        self.path.enter(name, container);
-    }
-
-    fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.exit();
-    }
-
+impl<F: FnMut(u64, Tensor<1>)> ModuleVisitor for VisitArrays<F> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let tensor = match self.gradients {
-            None => param.val(),
-            Some(gradients) => gradients.get(param.id).unwrap_or_else(|| param.val().zeros_like()),
-        };
-        let shape = tensor.dims();
-        self.weights.insert(&self.path.name(param.id), &shape, to_host(tensor));
+        (self.0)(param.id.val(), flat(inner(param.val())));
     }
+}
+
+struct MapArrays<F>(F);
+
+impl<F: FnMut(u64, Tensor<1>) -> Tensor<1>> ModuleMapper for MapArrays<F> {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let (id, tensor, mapper) = param.consume();
+        let (shape, is_autodiff) = (tensor.shape(), tensor.device().is_autodiff());
+        let is_trained = is_autodiff && tensor.is_require_grad();
+        let tensor = (self.0)(id.val(), flat(inner(tensor))).reshape(shape);
+        let tensor = if is_autodiff { Tensor::from_inner(tensor) } else { tensor };
+        let tensor = if is_trained { tensor.require_grad() } else { tensor };
+        Param::from_mapped_value(id, tensor, mapper)
+    }
+}
+
+/// Moves the gradients of a module's parameters out of those of all tensors.
+fn collect_gradients(all: &mut burn::tensor::Gradients, module: &impl Module) -> Gradients {
+    struct Collect<'a>(&'a mut burn::tensor::Gradients, Gradients);
+    impl ModuleVisitor for Collect<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            let gradient = param.val().grad_remove(self.0);
+            self.1.extend(gradient.map(|gradient| (param.id.val(), flat(gradient))));
+        }
+    }
+    let mut collect = Collect(all, Gradients::new());
+    module.visit(&mut collect);
+    collect.1
+}
+
+fn flat<const D: usize>(tensor: Tensor<D>) -> Tensor<1> {
+    let len = tensor.shape().num_elements();
+    tensor.reshape([len])
 }
 
 /// The backend's own tensor, for operations that compute their own gradients.
@@ -262,16 +262,17 @@ pub fn on_host<const D: usize>(tensor: Tensor<D>, see: impl FnOnce(&[f32])) {
     }
 }
 
-/// Expands a gradient of some rows, `[touched, N]`, to `[rows, N]`; all others are 0.
-pub fn dense_rows<const D: usize>(gradient: Tensor<D>, touched: &[u32], shape: Shape) -> Tensor<D> {
-    let (device, width) = (gradient.device(), shape.num_elements() / shape[0]);
-    let mut dense = vec![0.0; shape.num_elements()];
+/// Expands a gradient of some rows, `[touched, N]`, to one of all; all others are 0.
+pub fn dense_rows(gradient: Tensor<1>, touched: &[u32], shape: &[usize]) -> Tensor<1> {
+    let (device, width) = (gradient.device(), shape[1]);
+    let mut dense = vec![0.0; shape[0] * width];
     on_host(gradient, |gradient| {
         for (&row, gradient) in touched.iter().zip(gradient.chunks_exact(width)) {
             dense[row as usize * width..][..width].copy_from_slice(gradient);
         }
     });
-    Tensor::from_data(TensorData::new(dense, shape), &device)
+    let len = dense.len();
+    Tensor::from_data(TensorData::new(dense, [len]), &device)
 }
 
 /// Logits of a batch on the host, including its base.

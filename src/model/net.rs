@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use burn::backend::{Dispatch, DispatchTensor};
 use burn::module::{Module, Param};
-use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
@@ -13,7 +12,7 @@ use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 use super::lists::RowLists;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job, borrow};
-use super::{Aim, Compute, LossGradients, TouchedRows, dense, head};
+use super::{Aim, Compute, LossGradients, TouchedRows, collect_gradients, dense, head};
 use crate::architecture::{Architecture, Array, ArrayKind, Set};
 use crate::batch::{ActiveRows, Inputs, OneHot, Pairs, RowSet};
 use crate::weights::{Weights, WeightsError};
@@ -93,7 +92,7 @@ impl Route {
 impl Fused {
     fn job<'a>(
         &'a self,
-        (inputs, touched): (Cow<'a, Inputs>, Option<&'a RowSet>),
+        (inputs, touched): (&'a Inputs, Option<&'a RowSet>),
         aim: Aim<'a>,
         done: Option<Done<'a>>,
     ) -> Job<'a> {
@@ -183,7 +182,7 @@ impl NetModel {
     /// See [`Model::logits`](super::Model::logits).
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         if let Route::Fused(fused) = &self.route {
-            let job = fused.job((inputs.into(), None), Aim::Targets(&[]), None);
+            let job = fused.job((inputs, None), Aim::Targets(&[]), None);
             return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
         }
         let lists = inputs.one_hot().lists();
@@ -196,37 +195,22 @@ impl NetModel {
 
     /// See [`Model::loss_gradients`](super::Model::loss_gradients). `done` is called after each
     /// stage on a GPU.
-    pub fn loss_gradients<'a>(
-        &self,
-        inputs: impl Into<Cow<'a, Inputs>>,
-        aim: Aim,
-        done: Option<Done>,
-    ) -> LossGradients {
-        let inputs = inputs.into();
+    pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> LossGradients {
         let fused = match &self.route {
             Route::Fused(fused) => fused,
             Route::Lists => return self.gradients_by_lists(inputs.one_hot().lists(), aim),
             Route::Plain => {
-                let loss = aim.of(self.logits(&inputs), 0);
+                let loss = aim.of(self.logits(inputs), 0);
                 return LossGradients::by_autodiff(loss, self);
             }
         };
         let touched = fused.kernel.touched(inputs.one_hot());
         let job = fused.job((inputs, touched.as_ref()), aim, done);
         let found = Dispatch::net_gradients(self.arrays(), job);
-        let mut gradients = GradientsParams::new();
-        for (array, gradient) in self.net.arrays().iter().zip(found.gradients.0) {
-            let id = id(array.part).into();
-            match array.part {
-                ArrayKind::Rows(_) | ArrayKind::Factor(_) => {
-                    gradients.register(id, Tensor::<2>::from_dispatch(gradient));
-                }
-                _ => gradients.register(id, Tensor::<1>::from_dispatch(gradient)),
-            }
-        }
+        let ids = self.net.arrays().into_iter().map(|array| id(array.part));
         LossGradients {
             loss: Tensor::from_dispatch(found.loss),
-            gradients,
+            gradients: ids.zip(found.gradients.0.into_iter().map(Tensor::from_dispatch)).collect(),
             touched: fused.rows(touched.as_ref()),
         }
     }
@@ -267,17 +251,17 @@ impl NetModel {
         let lists = RowLists::new(&self.net, active);
         let sums = self.sums(&lists).require_grad();
         let loss = aim.of(self.logits_of(sums.clone(), &active.buckets), 0);
-        let found = loss.backward();
+        let mut found = loss.backward();
         let slopes = super::to_host(sums.grad(&found).expect("it requires one"));
         let loss = loss.inner();
-        let mut gradients = GradientsParams::from_grads(found, self);
+        let mut gradients = collect_gradients(&mut found, self);
         for (set, found) in lists.scatter(&slopes).into_iter().enumerate() {
             let parts = [ArrayKind::Rows(set), ArrayKind::Factor(set), ArrayKind::Psqt(set)];
             for (part, values) in parts.into_iter().zip(found) {
-                let Some(array) = self.net.array(part) else { continue };
-                let gradient = TensorData::new(values, array.shape);
-                let gradient = Tensor::<2>::from_data(gradient, &loss.device());
-                gradients.register(id(part).into(), gradient);
+                if self.net.array(part).is_some() {
+                    let gradient = Tensor::from_data(&values[..], &loss.device());
+                    gradients.insert(id(part), gradient);
+                }
             }
         }
         LossGradients { loss, gradients, touched: TouchedRows::default() }

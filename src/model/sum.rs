@@ -63,7 +63,7 @@ impl SumModel {
         };
         let Some(judged) = aim.loss_inputs() else {
             let (net, pulls) = (self.net.loss_gradients(inputs, aim, None), seen(aim.numbers()));
-            return self.joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)));
+            return Self::joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)));
         };
         let mut below = seen(&to_host(inner(self.terms.logits(pieces))));
         if !judged.base.is_empty() {
@@ -74,20 +74,13 @@ impl SumModel {
         let above = to_host(inner(self.net.logits(inputs)));
         assert_eq!(above.len(), active.len(), "a logit a position");
         let pulls = seen(&judged.forces(&above));
-        self.joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)))
+        Self::joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)))
     }
 
     /// Gradients of both, and the net's loss.
-    fn joined(&self, net: LossGradients, mut terms: LossGradients) -> LossGradients {
-        let LossGradients { loss, mut gradients, touched } = net;
-        let (of_terms, of_tempo) = (self.terms.terms.change.id, self.terms.tempo.change.id);
-        if let Some(gradient) = terms.gradients.remove::<2>(of_terms) {
-            gradients.register(of_terms, gradient);
-        }
-        if let Some(gradient) = terms.gradients.remove::<1>(of_tempo) {
-            gradients.register(of_tempo, gradient);
-        }
-        LossGradients { loss, gradients, touched }
+    fn joined(mut net: LossGradients, terms: LossGradients) -> LossGradients {
+        net.gradients.extend(terms.gradients);
+        net
     }
 }
 

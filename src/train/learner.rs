@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use burn::optim::GradientsParams;
-
 use super::direct::{Direct, DirectStep};
 use super::gradients::join_mean;
 use super::optimizer::Optimizer;
 use super::{TrainError, Training};
 use crate::batch::{Choices, Inputs};
-use crate::model::{Model, TouchedRows};
+use crate::model::{Gradients, Model, TouchedRows};
 use crate::weights::Weights;
 
 const WHOLE: &str = "a step gives the model back";
@@ -88,7 +86,7 @@ impl<'a> Learner<'a> {
         &mut self,
         step: u64,
         rate: f64,
-        gradients: GradientsParams,
+        gradients: Gradients,
         touched: &TouchedRows,
     ) {
         let Rule::Gradient(optimizer) = &mut self.rule else { panic!("no gradient is followed") };

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor, Transaction};
 
-use crate::batch::{Batch, Choices, Inputs};
+use crate::batch::{Batch, Choices};
 use crate::log::{Log, Row, TrainStep};
 use crate::model::{Aim, Compute, DeviceError, Kind, LossGradients, LossInputs, is_gpu, outputs};
 use crate::output::OutputError;
@@ -208,14 +208,14 @@ impl<'a> Trainer<'a> {
                 break End::Early;
             }
             let batch = batches.next().ok_or(TrainError::OutOfData(step))?;
-            let mut batch = batch.map_err(|error| TrainError::Data(error.into()))?;
+            let batch = batch.map_err(|error| TrainError::Data(error.into()))?;
             // Sent to the other ranks with this step's gradients.
             let stop = watch.stop();
             // Parallel loops from outside of the pool block their thread. A GPU has a queue per
             // thread.
             let progress = match is_gpu(self.job.device) {
-                true => self.step(&mut batch, stop),
-                false => rayon::scope(|_| self.step(&mut batch, stop)),
+                true => self.step(&batch, stop),
+                false => rayon::scope(|_| self.step(&batch, stop)),
             }?;
             self.go_to(batch.place.as_ref(), watch);
             watch.step(&progress);
@@ -255,7 +255,7 @@ impl<'a> Trainer<'a> {
         targets(batch, phase.wdl.at(done), &self.job.settings.source_targets)
     }
 
-    fn step(&mut self, batch: &mut Batch, stop: bool) -> Result<TrainStep, TrainError> {
+    fn step(&mut self, batch: &Batch, stop: bool) -> Result<TrainStep, TrainError> {
         if self.job.settings.is_seam(self.state.step) {
             self.state.unimproved = 0;
         }
@@ -279,14 +279,8 @@ impl<'a> Trainer<'a> {
         Ok(TrainStep { step, positions, loss, learning_rate, converged })
     }
 
-    /// Takes a step along the gradients of a batch, and may move its inputs out. Returns the number of
-    /// positions of all ranks.
-    fn step_of_batch(
-        &mut self,
-        batch: &mut Batch,
-        step: Step,
-        stop: bool,
-    ) -> Result<u64, TrainError> {
+    /// Takes a step along the gradients of a batch. Returns the number of positions of all ranks.
+    fn step_of_batch(&mut self, batch: &Batch, step: Step, stop: bool) -> Result<u64, TrainError> {
         let mut positions = batch.len() as u64;
         self.learner.catch_up(Some(&batch.inputs));
         let (gradients, touched) = if let Some(choices) = &batch.choices {
@@ -295,12 +289,11 @@ impl<'a> Trainer<'a> {
             self.count(step, loss)?;
             (slope.gradients, slope.touched)
         } else {
-            let inputs = std::mem::replace(&mut batch.inputs, Inputs::Terms(Vec::new()));
             let (shares, targets) = (batch.shares(), self.targets(batch));
             let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
             let aim = Aim::Losses(LossInputs { targets: &targets, base, weights, loss });
             let (model, is_alone) = (self.learner.model(), self.job.ranks.is_alone());
-            let slope = model.loss_gradients(Cow::Owned(inputs), aim);
+            let slope = model.loss_gradients(&batch.inputs, aim);
             // Ranks touch different rows.
             let slope = if is_alone { slope } else { slope.dense(model) };
             let LossGradients { loss, gradients, touched } = slope;

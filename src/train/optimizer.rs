@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::mem::take;
 
 use burn::backend::DispatchTensor;
-use burn::module::{Module as _, ModuleMapper, Param, ParamId};
-use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::model::ops::steps::{AdaGrad, Adam, Sgd, Step};
 use crate::model::ops::{borrow_mut, take_step};
 use crate::model::{
-    Compute, Level, Model, Names, TouchedRows, dense_rows, is_gpu, on_host, to_host,
+    Compute, Gradients, Level, Model, TouchedRows, dense_rows, is_gpu, on_host, to_host,
 };
 use crate::weights::Weights;
 
@@ -187,21 +185,19 @@ struct State {
 
 impl State {
     /// The parameter after missed steps of these rows, or all; the last may have their gradient.
-    fn take_missed<const D: usize>(
+    fn take_missed(
         &mut self,
-        parameter: Tensor<D>,
+        parameter: Tensor<1>,
         rows: Option<&[u32]>,
-        gradient: Option<Tensor<D>>,
+        gradient: Option<Tensor<1>>,
         level: Level,
-    ) -> Tensor<D> {
+    ) -> Tensor<1> {
         const ON_HOST: &str = "steps are missed on the CPU alone";
         let Self { arrays, missed, taken, .. } = self;
-        let count = parameter.dims()[0];
-        taken.resize(count, 0);
         let is_behind = |row: &u32| (taken[*row as usize] as usize) < missed.len();
         let behind: Vec<u32> = match rows {
             Some(rows) => rows.iter().copied().filter(is_behind).collect(),
-            None => (0..count as u32).filter(is_behind).collect(),
+            None => (0..taken.len() as u32).filter(is_behind).collect(),
         };
         let mut parameter = parameter.into_dispatch();
         let p = borrow_mut(&mut parameter).expect(ON_HOST);
@@ -228,11 +224,17 @@ impl Optimizer {
         &mut self,
         rate: f64,
         model: Model,
-        gradients: GradientsParams,
+        mut gradients: Gradients,
         touched: &TouchedRows,
     ) -> Model {
-        let path = model.names();
-        model.map(&mut Stepping { optimizer: self, rate, gradients, touched, path })
+        let arrays = model.arrays();
+        model.map_arrays(|id, parameter| {
+            let Some(gradient) = gradients.remove(&id) else { return parameter };
+            let (name, shape) = &arrays[&id];
+            let rate = (rate, self.settings.layers.of(name));
+            let touched = touched.get(&id).map(|rows| &rows[..]);
+            self.update(id, rate, parameter, gradient, (touched, shape))
+        })
     }
 
     /// The model after the missed steps of the touched rows, or all rows, with the same bits.
@@ -240,7 +242,17 @@ impl Optimizer {
         if self.states.values().all(|state| state.missed.is_empty()) {
             return model;
         }
-        model.map(&mut CatchingUp { optimizer: self, touched })
+        model.map_arrays(|id, parameter| {
+            let (Some(level), Some(state)) = (self.level, self.states.get_mut(&id)) else {
+                return parameter;
+            };
+            if state.missed.is_empty() {
+                return parameter;
+            }
+            let touched = touched.filter(|_| state.missed.len() < MOST_MISSED);
+            let rows = touched.map(|it| it.get(&id).map_or(&[][..], |rows| rows));
+            state.take_missed(parameter, rows, None, level)
+        })
     }
 
     /// The instructions by which rows take missed steps with gradient 0, if allowed.
@@ -292,37 +304,38 @@ impl Optimizer {
         Ok(self)
     }
 
-    fn update<const D: usize>(
+    /// The parameter after a step; `touched` are its rows with a gradient, and its shape.
+    fn update(
         &mut self,
         id: u64,
         (rate, layer): (f64, Layer),
-        mut parameter: Tensor<D>,
-        mut gradient: Tensor<D>,
-        mut touched: Option<&[u32]>,
-    ) -> Tensor<D> {
+        mut parameter: Tensor<1>,
+        mut gradient: Tensor<1>,
+        (mut touched, shape): (Option<&[u32]>, &[usize]),
+    ) -> Tensor<1> {
         let mut state = self.states.remove(&id).unwrap_or_default();
-        let (shape, is_ranger) = (parameter.shape(), self.settings.name == OptimizerName::Ranger);
+        let is_ranger = self.settings.name == OptimizerName::Ranger;
         let waits = self.can_wait(&parameter.device());
         if let (Some(rows), None) = (touched, waits) {
-            gradient = dense_rows(gradient, rows, shape.clone());
+            gradient = dense_rows(gradient, rows, shape);
             touched = None;
         }
-        let flat = |it: Tensor<D>| it.reshape([shape.num_elements()]).into_dispatch();
         if state.arrays.is_empty() {
-            state.arrays = vec![flat(parameter.zeros_like()); self.settings.states()];
+            state.arrays = vec![parameter.zeros_like().into_dispatch(); self.settings.states()];
             if is_ranger {
                 // A copy of the parameter, which changes in place.
-                state.arrays[2] = flat(parameter.clone().mul_scalar(1.0));
+                state.arrays[2] = parameter.clone().mul_scalar(1.0).into_dispatch();
             }
         }
         state.steps += 1;
         let step = self.settings.step(rate, layer, state.steps);
         if let Some(level) = waits.filter(|_| touched.is_some() || !state.missed.is_empty()) {
             state.missed.push(step);
+            state.taken.resize(shape[0], 0);
             parameter = state.take_missed(parameter, touched, Some(gradient), level);
         } else {
-            let shaped = |array| Tensor::<1>::from_dispatch(array).reshape(shape.clone());
-            let mut arrays: Vec<_> = take(&mut state.arrays).into_iter().map(shaped).collect();
+            let arrays = take(&mut state.arrays).into_iter();
+            let mut arrays: Vec<_> = arrays.map(Tensor::from_dispatch).collect();
             let slow = is_ranger.then(|| arrays.pop()).flatten();
             (parameter, arrays) = take_step(parameter, gradient, arrays, step, self.level);
             if let Some(mut slow) = slow {
@@ -332,78 +345,11 @@ impl Optimizer {
                 }
                 arrays.push(slow);
             }
-            state.arrays = arrays.into_iter().map(flat).collect();
+            state.arrays = arrays.into_iter().map(Tensor::into_dispatch).collect();
         }
         self.states.insert(id, state);
         parameter
     }
-}
-
-/// Takes a step of each parameter of a module.
-struct Stepping<'a> {
-    optimizer: &'a mut Optimizer,
-    rate: f64,
-    gradients: GradientsParams,
-    touched: &'a TouchedRows,
-    path: Names,
-}
-
-impl ModuleMapper for Stepping<'_> {
-    fn enter_module(&mut self, name: &str, container: &str) {
-        self.path.enter(name, container);
-    }
-
-    fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.exit();
-    }
-
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Some(gradient) = self.gradients.remove::<D>(param.id) else { return param };
-        let layer = self.optimizer.settings.layers.of(&self.path.name(param.id));
-        changed(param, |id, tensor| {
-            let touched = self.touched.get(&id.val()).map(|rows| &rows[..]);
-            self.optimizer.update(id.val(), (self.rate, layer), tensor, gradient, touched)
-        })
-    }
-}
-
-/// Takes missed steps of each parameter of a module.
-struct CatchingUp<'a> {
-    optimizer: &'a mut Optimizer,
-    /// None: all rows.
-    touched: Option<&'a TouchedRows>,
-}
-
-impl ModuleMapper for CatchingUp<'_> {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Optimizer { level, states, .. } = &mut *self.optimizer;
-        let (Some(level), Some(state)) = (*level, states.get_mut(&param.id.val())) else {
-            return param;
-        };
-        if state.missed.is_empty() {
-            return param;
-        }
-        let touched = self.touched.filter(|_| state.missed.len() < MOST_MISSED);
-        let rows = touched.map(|it| it.get(&param.id.val()).map_or(&[][..], |rows| rows));
-        changed(param, |_, tensor| state.take_missed(tensor, rows, None, level))
-    }
-}
-
-/// A parameter with a value from `change`, in place unless the tensor is shared.
-pub(super) fn changed<const D: usize>(
-    param: Param<Tensor<D>>,
-    change: impl FnOnce(ParamId, Tensor<D>) -> Tensor<D>,
-) -> Param<Tensor<D>> {
-    let (id, tensor, mapper) = param.consume();
-    let tensor = match tensor.device().is_autodiff() {
-        true => {
-            let trained = tensor.is_require_grad();
-            let tensor = Tensor::from_inner(change(id, tensor.inner()));
-            if trained { tensor.require_grad() } else { tensor }
-        }
-        false => change(id, tensor),
-    };
-    Param::from_mapped_value(id, tensor, mapper)
 }
 
 /// Clips, factors of the learning rate and weight decays by the names of arrays in checkpoints. A

@@ -1,6 +1,6 @@
 //! Rows that step when they are next touched have the bits of rows that step at once.
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 use nnuance::loader::Encoder;
 use nnuance::model::ops::steps::Step;
 use nnuance::model::{Aim, Compute, Device, Level, LossGradients, Model, Precision, to_host};
@@ -156,15 +156,15 @@ impl Walk {
         let Model::Net(net) = &self.start else { panic!("it is a net") };
         let (rows, mut slope) = (&net.sets[0], self.slope(seed));
         for id in [rows.weight.id, rows.factor.as_ref().expect("it has one").id] {
-            let gradient = slope.gradients.remove::<2>(id).expect("it is trained");
-            let (width, values) = (gradient.dims()[1], to_host(gradient));
+            let gradient = slope.gradients.remove(&id.val()).expect("it is trained");
+            let (width, values) = (net.architecture().hidden, to_host(gradient));
             let (touched, rows): (Vec<u32>, Vec<&[f32]>) = (0..)
                 .zip(values.chunks(width))
                 .filter(|(_, row)| row.iter().any(|it| *it != 0.0))
                 .unzip();
             assert!((1..200).contains(&touched.len()), "{} rows", touched.len());
-            let data = TensorData::new(rows.concat(), [touched.len(), width]);
-            slope.gradients.register(id, Tensor::<2>::from_data(data, &self.device));
+            let gradient = Tensor::from_data(&rows.concat()[..], &self.device);
+            slope.gradients.insert(id.val(), gradient);
             slope.touched.insert(id.val(), touched.into());
         }
         slope

@@ -2,11 +2,10 @@
 //!
 //! Figures of PyTorch 2.15 in 64 bits; Ranger is its RAdam with the paper's Lookahead.
 
-use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
-use nnuance::model::{Compute, Device, Kind, Model, TouchedRows};
+use nnuance::model::{Compute, Device, Gradients, Kind, Model, TouchedRows};
 
 use crate::drawn;
 use crate::kit::{computes, flex, model_of};
@@ -61,11 +60,8 @@ pub fn check(device: &Device, compute: Compute) {
         let mut model = model(device, compute);
         let Model::Net(parts) = &model else { panic!("it is a net") };
         let id = parts.bias.id;
-        let gradients = |step| {
-            let mut gradients = GradientsParams::new();
-            gradients.register(id, Tensor::<1>::from_data(gradient(step), device));
-            gradients
-        };
+        let gradients =
+            |step| Gradients::from([(id.val(), Tensor::from_data(gradient(step), device))]);
         let mut optimizer = settings.build(compute);
         for step in 1..=16 {
             model = optimizer.step(rate(step), model, gradients(step), &TouchedRows::default());

@@ -16,17 +16,17 @@ impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self> {
         let arrays = whole(arrays);
         let (weights, positions) = (weights(&job, &arrays), (job.inputs.one_hot(), job.touched));
-        let shapes = arrays.iter().zip(job.kernel.gradient_rows(job.touched));
-        let shapes = shapes.map(|(array, rows)| match rows {
-            None => array.shape(),
-            Some(rows) => Shape::new([rows, job.kernel.net.hidden]),
+        let lens = arrays.iter().zip(job.kernel.gradient_rows(job.touched));
+        let lens = lens.map(|(array, rows)| match rows {
+            None => array.shape().num_elements(),
+            Some(rows) => rows * job.kernel.net.hidden,
         });
-        let mut gradients = room(&job.kept, shapes);
+        let mut gradients = room(&job.kept, lens);
         let into = gradients.iter_mut().map(|it| it.storage_mut());
         let into = Gradients::new(&job.kernel.net, into);
         let value = loss(job.kernel, &weights, positions, job.aim, into, &mut scratch(&job));
         *memory(&job.kept) = Some(Box::new(gradients.clone()));
-        let loss = tensor(vec![value as f32], Shape::new([1]));
+        let loss = tensor(vec![value as f32]);
         FusedGradients { loss, gradients: Arrays(gradients) }
     }
 
@@ -35,8 +35,7 @@ impl FusedOps for Flex {
         let (weights, positions) = (weights(&job, &arrays), job.inputs.one_hot());
         let mut values = vec![0.0; positions.len()];
         logits(job.kernel, &weights, positions, &mut values, &mut scratch(&job));
-        let shape = Shape::new([values.len()]);
-        tensor(values, shape)
+        tensor(values)
     }
 
     fn take_step(arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self> {
@@ -59,21 +58,21 @@ fn memory(memory: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + Send>>
     memory.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tensors of these shapes with arbitrary values: those of the step before unless they are still
+/// Tensors of these lengths with arbitrary values: those of the step before unless they are still
 /// shared, as new ones would have to be cleared.
-fn room(of: &GradientMemory, shapes: impl Iterator<Item = Shape>) -> Vec<FlexTensor> {
+fn room(of: &GradientMemory, lens: impl Iterator<Item = usize>) -> Vec<FlexTensor> {
     let before = memory(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
     let mut before = before.into_iter().flat_map(|it| *it);
-    let room = |shape: Shape| match before.next().filter(FlexTensor::is_unique) {
-        Some(free) if free.shape() == shape => free,
+    let room = |len: usize| match before.next().filter(FlexTensor::is_unique) {
+        Some(free) if free.shape().num_elements() == len => free,
         free => {
             let values = free.and_then(|it| it.into_data().try_into_vec().ok());
             let mut values: Vec<f32> = values.unwrap_or_default();
-            values.resize(shape.num_elements(), 0.0);
-            tensor(values, shape)
+            values.resize(len, 0.0);
+            tensor(values)
         }
     };
-    shapes.map(room).collect()
+    lens.map(room).collect()
 }
 
 /// A contiguous row-major tensor from the start of its storage; the input may be a view.
@@ -120,6 +119,7 @@ fn weights<'a>(job: &Job, arrays: &'a [FlexTensor]) -> Weights<'a> {
     Weights::new(&job.kernel.net, arrays.iter().map(values))
 }
 
-fn tensor(values: Vec<f32>, shape: Shape) -> FlexTensor {
+fn tensor(values: Vec<f32>) -> FlexTensor {
+    let shape = Shape::new([values.len()]);
     FlexTensor::from_data(TensorData::new(values, shape))
 }

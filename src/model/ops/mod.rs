@@ -15,7 +15,6 @@ pub mod steps;
 pub mod strips;
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use burn::backend::tensor::FloatTensor;
@@ -35,8 +34,7 @@ use steps::Step;
 #[derive(Clone)]
 pub struct Job<'a> {
     pub kernel: &'a Kernel,
-    /// Lists of owned inputs are sent to a GPU without a copy.
-    pub inputs: Cow<'a, Inputs>,
+    pub inputs: &'a Inputs,
     /// Touched rows for gradients; none: all rows.
     pub touched: Option<&'a RowSet>,
     /// Numbers `[batch]`; none for logits.
@@ -69,8 +67,8 @@ pub enum Stage {
 #[derive(Clone, Debug, Default)]
 pub struct GradientMemory(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
-/// The arrays of a net, or their gradients, in the order of `Architecture::arrays`. Those of the
-/// accumulator and the factoriser are `[rows, N]`, all others flat.
+/// The arrays of a net, or their gradients, in the order of `Architecture::arrays`. Arrays of the
+/// accumulator and the factoriser are `[rows, N]`; all others are flat, as are gradients.
 pub struct Arrays<B: Backend>(pub Vec<FloatTensor<B>>);
 
 impl<B: Backend> ExtensionType<B> for Arrays<B> {
@@ -122,16 +120,13 @@ pub trait FusedOps: Backend {
 
 /// One step for one parameter with its states, as many as the step has: in one pass at a `level`,
 /// where there is a kernel for it, else by tensor operations.
-///
-/// # Shapes
-/// All tensors have the same.
-pub fn take_step<const D: usize>(
-    parameter: Tensor<D>,
-    gradient: Tensor<D>,
-    states: Vec<Tensor<D>>,
+pub fn take_step(
+    parameter: Tensor<1>,
+    gradient: Tensor<1>,
+    states: Vec<Tensor<1>>,
     step: Step,
     level: Option<Level>,
-) -> (Tensor<D>, Vec<Tensor<D>>) {
+) -> (Tensor<1>, Vec<Tensor<1>>) {
     let has_kernel = matches!(step, Step::Adam(_)) || !super::is_gpu(&parameter.device());
     let Some(level) = level.filter(|_| has_kernel) else {
         return step.of_tensors(parameter, gradient, states);

@@ -77,14 +77,14 @@ impl Step {
     }
 
     /// Takes the step by Burn's tensor operations, on any device.
-    pub fn of_tensors<const D: usize>(
+    pub fn of_tensors(
         &self,
-        p: Tensor<D>,
-        g: Tensor<D>,
-        states: Vec<Tensor<D>>,
-    ) -> (Tensor<D>, Vec<Tensor<D>>) {
+        p: Tensor<1>,
+        g: Tensor<1>,
+        states: Vec<Tensor<1>>,
+    ) -> (Tensor<1>, Vec<Tensor<1>>) {
         with_formula!(self, formula => {
-            let (p, states) = formula.apply(Tensors::<D>, p, g, exactly(states));
+            let (p, states) = formula.apply(Tensors, p, g, exactly(states));
             (p, states.into())
         })
     }
@@ -215,40 +215,40 @@ impl<S: Lanes> Arithmetic for Vectors<S> {
 }
 
 #[derive(Clone, Copy)]
-struct Tensors<const D: usize>;
+struct Tensors;
 
-impl<const D: usize> Arithmetic for Tensors<D> {
-    type V = Tensor<D>;
+impl Arithmetic for Tensors {
+    type V = Tensor<1>;
 
-    fn scale(self, factor: f32, x: Tensor<D>) -> Tensor<D> {
+    fn scale(self, factor: f32, x: Tensor<1>) -> Tensor<1> {
         x.mul_scalar(factor)
     }
 
-    fn scale_add(self, factor: f32, x: &Tensor<D>, y: Tensor<D>) -> Tensor<D> {
+    fn scale_add(self, factor: f32, x: &Tensor<1>, y: Tensor<1>) -> Tensor<1> {
         x.clone().mul_scalar(factor) + y
     }
 
-    fn shift(self, number: f32, x: Tensor<D>) -> Tensor<D> {
+    fn shift(self, number: f32, x: Tensor<1>) -> Tensor<1> {
         x.add_scalar(number)
     }
 
-    fn mul(self, x: Tensor<D>, y: Tensor<D>) -> Tensor<D> {
+    fn mul(self, x: Tensor<1>, y: Tensor<1>) -> Tensor<1> {
         x * y
     }
 
-    fn div(self, x: Tensor<D>, y: Tensor<D>) -> Tensor<D> {
+    fn div(self, x: Tensor<1>, y: Tensor<1>) -> Tensor<1> {
         x / y
     }
 
-    fn sub(self, x: Tensor<D>, y: Tensor<D>) -> Tensor<D> {
+    fn sub(self, x: Tensor<1>, y: Tensor<1>) -> Tensor<1> {
         x - y
     }
 
-    fn sqrt(self, x: Tensor<D>) -> Tensor<D> {
+    fn sqrt(self, x: Tensor<1>) -> Tensor<1> {
         x.sqrt()
     }
 
-    fn clamp(self, x: Tensor<D>, bound: f32) -> Tensor<D> {
+    fn clamp(self, x: Tensor<1>, bound: f32) -> Tensor<1> {
         if bound.is_finite() { x.clamp(-bound, bound) } else { x }
     }
 }

@@ -4,7 +4,6 @@
 //! active rows. In a deeper one it computes the accumulators, and Burn's operations do the rest.
 //! Both end in the same sums.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use burn::backend::ops::FloatTensorOps;
@@ -23,7 +22,7 @@ use super::pairs::Tables;
 use super::slope::{self, LossForm, Purpose};
 use super::sums::{self, FinalSums};
 use crate::architecture::{Architecture, ArrayKind, PIECES};
-use crate::batch::{ActiveRows, Indices, Inputs, ListShape, OneHot};
+use crate::batch::{Indices, ListShape, OneHot};
 use crate::loss::Loss;
 
 /// A job on its device.
@@ -89,14 +88,13 @@ fn floats_of_position(net: &Architecture) -> usize {
 }
 
 impl<'a> Pass<'a> {
-    fn new(arrays: Arrays<Cube>, mut job: Job<'a>, part: usize, learns: bool) -> Self {
-        let inputs = std::mem::replace(&mut job.inputs, Cow::Owned(Inputs::Terms(Vec::new())));
-        let net = &job.kernel.net;
-        let (listed, pairs) = match inputs.one_hot() {
+    fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize, learns: bool) -> Self {
+        let (one_hot, net) = (job.inputs.one_hot(), &job.kernel.net);
+        let (listed, pairs) = match one_hot {
             OneHot::Plans(plans) => {
                 (ListShape::of(plans), Some(&plans[0].pairs).filter(|it| it.any()))
             }
-            one_hot => (one_hot.lists().listed(), None),
+            _ => (one_hot.lists().listed(), None),
         };
         let ListShape { rows, views, places, positions, ref buckets } = listed;
         if learns {
@@ -138,9 +136,9 @@ impl<'a> Pass<'a> {
         let strips = parts.iter().map(|Positions { positions, .. }| {
             let lists = positions.start * views..positions.end * views;
             let place = Place { first: lists.start, lists: lists.len(), order: words.len() };
-            let strips = match inputs.one_hot() {
+            let strips = match one_hot {
                 OneHot::Plans(_) => Strips::of_one_king(lists.len()),
-                one_hot => {
+                _ => {
                     let groups = one_hot.lists().groups.get(lists.clone()).unwrap_or_default();
                     Strips::new(lists.len(), groups, net.inputs.kings().count())
                 }
@@ -157,7 +155,7 @@ impl<'a> Pass<'a> {
             gpu.write(&batch, 0, Bytes::from_elems(words));
             (batch, lists)
         };
-        let (batch, lists, pairs) = match inputs.one_hot() {
+        let (batch, lists, pairs) = match one_hot {
             OneHot::Plans(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
                 let tables = pairs.map(|pairs| Tables::new(chunks.pair_sums(pairs), &mut words));
                 let table = words.len();
@@ -167,8 +165,11 @@ impl<'a> Pass<'a> {
                 (batch, lists, tables)
             }),
             _ => {
+                let Indices::U16(rows) = &one_hot.lists().indices else {
+                    panic!("operations of GPUs take pieces on squares")
+                };
                 let (batch, lists) = send(words);
-                gpu.write(&batch, lists, Bytes::from_elems(near(inputs)));
+                gpu.write(&batch, lists, Bytes::from_elems(rows.clone()));
                 (batch, lists, None)
             }
         };
@@ -361,7 +362,7 @@ impl<'a> Pass<'a> {
         gradients.insert(ArrayKind::Rows(0), rows);
         let in_order = self.job.kernel.net.arrays().into_iter().map(|array| {
             let gradient = gradients.remove(&array.part).expect("each array has a gradient");
-            gpu.tensor(gradient, arrays[&array.part].shape())
+            gpu.tensor(gradient, Shape::new([arrays[&array.part].shape().num_elements()]))
         });
         FusedGradients { loss, gradients: Arrays(in_order.collect()) }
     }
@@ -373,13 +374,4 @@ fn merged(weight: CubeTensor, shared: CubeTensor) -> CubeTensor {
     let buckets = Cube::float_reshape(weight, Shape::new([shape.num_elements() / width, width]));
     let sum = Cube::float_add(buckets, Cube::float_reshape(shared, Shape::new([1, width])));
     contiguous(Cube::float_reshape(sum, shape))
-}
-
-/// Lists of pieces, whose numbers fit 16 bits; a copy of those that are borrowed.
-fn near(inputs: Cow<Inputs>) -> Vec<u16> {
-    match inputs.into_owned() {
-        Inputs::Active(ActiveRows { indices: Indices::U16(rows), .. })
-        | Inputs::Both(ActiveRows { indices: Indices::U16(rows), .. }, _) => rows,
-        _ => panic!("operations of GPUs take pieces on squares"),
-    }
 }
