@@ -38,7 +38,6 @@ impl Default for RankShare {
 }
 
 impl RankShare {
-    /// The only process.
     pub const ALL: Self = Self { rank: 0, size: 1 };
 
     /// This rank's part of `count` consecutive items.
@@ -177,7 +176,6 @@ impl Inputs {
 }
 
 impl ActiveRows {
-    /// The shape of its lists.
     pub fn listed(&self) -> ListShape {
         let Self { rows, views, places, buckets, .. } = self;
         let (rows, views, places, buckets) = (*rows, *views, *places, buckets.clone());
@@ -188,7 +186,6 @@ impl ActiveRows {
         self.indices.len() / (self.views * self.places)
     }
 
-    /// The king bucket of a list.
     pub fn group(&self, list: usize) -> usize {
         self.groups.get(list).map_or(0, |group| usize::from(*group))
     }
@@ -232,7 +229,6 @@ pub struct Terms {
     pub endgame: Vec<f32>,
     /// +1 where White is to move, -1 where Black is.
     pub turn: Vec<i8>,
-    /// Sums of the frozen terms, see [`FrozenSums`].
     pub frozen: FrozenSums,
     /// The entries again, grouped by term, for positions that are used many times; else empty.
     pub columns: Vec<Column>,
@@ -266,7 +262,6 @@ impl FrozenSums {
 pub struct Rows<C> {
     /// Row `i` has the entries `offsets[i]..offsets[i + 1]`; empty where no row has an entry.
     pub offsets: Vec<u32>,
-    /// The term of each entry.
     pub term: Vec<u16>,
     /// The count of the term, never zero.
     pub count: Vec<C>,
@@ -416,7 +411,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch without base, weights, sources and choices.
     pub fn new(inputs: Inputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
         let (base, weights, sources) = (Arc::new([]), Arc::new([]), Arc::new([]));
         let (choices, place) = (None, None);

@@ -135,7 +135,6 @@ fn finish(row: &mut [f64], above: &[f64], columns: std::ops::Range<usize>) {
     }
 }
 
-/// The scalar products of one row with four.
 fn dots(one: &[f64], others: [&[f64]; 4]) -> [f64; 4] {
     const LANES: usize = 8;
     let mut sums = [[0.0; LANES]; 4];

@@ -72,7 +72,6 @@ impl Sums {
     }
 }
 
-/// -1, 0 or 1.
 fn sign(value: f64) -> f64 {
     if value == 0.0 { 0.0 } else { value.signum() }
 }

@@ -68,7 +68,6 @@ impl Choices {
         self.iter().filter(Self::has_alternatives).map(|rows| of(rows) as f64).sum()
     }
 
-    /// Whether the moves of a position teach something.
     fn has_alternatives(rows: &Range<usize>) -> bool {
         rows.len() > 2
     }

@@ -33,7 +33,6 @@ pub struct Head {
 }
 
 impl Column {
-    /// Builds the columns of all rows.
     pub fn of(terms: &Terms) -> Vec<Self> {
         let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
         starts

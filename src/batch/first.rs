@@ -49,7 +49,6 @@ impl FirstViews {
         assert!(known && (net.buckets == 1 || buckets.len() == lists.len()), "buckets");
     }
 
-    /// Plans both passes of some positions.
     #[inline(always)]
     pub(crate) fn plan(&self, net: &Architecture, range: Range<usize>, plan: &mut ChunkPlan) {
         thread_local! {
@@ -62,7 +61,6 @@ impl FirstViews {
 /// Makes plans, with reused buffers.
 #[derive(Debug)]
 pub struct FirstPlanner {
-    /// The length of each list.
     lengths: Vec<u8>,
     /// Whether each second view is mirrored differently from the first.
     mirrored: Vec<bool>,
@@ -72,7 +70,6 @@ pub struct FirstPlanner {
     short: Vec<FirstView>,
     /// Number of lists with each row: not mirrored, and mirrored.
     counts: Box<[[u32; 2]; ROWS]>,
-    /// Start of each of these.
     starts: Box<[[u32; 2]; ROWS]>,
     /// Offsets of the lists with each row, row after row.
     holders: Vec<u16>,
@@ -114,7 +111,6 @@ fn image(row: u16, mirrored: bool, blank: u16) -> u16 {
 const STRIDE: usize = 32;
 
 impl FirstPlanner {
-    /// Creates a planner without vector instructions.
     pub fn portable() -> Self {
         Self { vectors: false, ..Self::default() }
     }
@@ -319,7 +315,6 @@ fn holder_spans<const SPANS: usize>(
     spans
 }
 
-/// Adds a number to each offset.
 #[inline(always)]
 fn add(offsets: [u16; STRIDE], by: usize) -> [u16; STRIDE] {
     // Four offsets at a time cannot overflow; single ones would not be vectorised.
@@ -327,7 +322,6 @@ fn add(offsets: [u16; STRIDE], by: usize) -> [u16; STRIDE] {
     pulp::cast(fours.map(|four| four + by as u64 * 0x0001_0001_0001_0001))
 }
 
-/// A plan in progress.
 struct Planning<'a> {
     planner: &'a mut FirstPlanner,
     lists: &'a [FirstView],
@@ -406,7 +400,6 @@ impl pulp::NullaryFnOnce for Planning<'_> {
     }
 }
 
-/// Writes the offsets of the rows of lists.
 #[inline(always)]
 fn write_entries<const VIEWS: usize>(
     lists: &[FirstView],

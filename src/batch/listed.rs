@@ -67,7 +67,6 @@ pub fn lists(plans: &[Arc<ChunkPlan>], places: usize) -> Vec<u16> {
 }
 
 impl ChunkPlan {
-    /// Writes the rows of each list, `[positions, views, places]`.
     fn list(&self, places: usize, lists: &mut [u16]) {
         match &self.entries {
             Entries::Near(entries) => self.list_entries(entries, places, lists),

@@ -60,9 +60,7 @@ pub struct Pairs {
 struct Group {
     /// The local number of each input and multiple, or [`OUTSIDE`].
     local: Vec<u16>,
-    /// The row of each local number.
     rows: Vec<u32>,
-    /// The parents of each pair, local.
     pairs: Vec<[u16; 2]>,
 }
 
@@ -73,7 +71,7 @@ impl Pairs {
     /// Learns the pairs that shorten these lists most, at most `most` for each king bucket; and the
     /// multiples that occur, if rows may repeat.
     pub fn learn(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
-        Self::learn_any(net, lists, most, 1)
+        Self::learn_with(net, lists, most, 1)
     }
 
     /// The same with the images of each pair, for [plans of first views](super::FirstPlanner): the
@@ -84,30 +82,20 @@ impl Pairs {
     /// If the lists are not those of both views.
     pub fn learn_images(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
-        Self::learn_any(net, lists, most, images(net))
+        Self::learn_with(net, lists, most, images(net))
     }
 
-    fn learn_any(net: &Architecture, lists: &ActiveRows, most: usize, images: usize) -> Self {
-        let (near, far) = (u16::MAX.into(), u32::MAX as usize);
-        match &lists.indices {
-            Indices::U16(indices) => Self::learn_of(net, lists, indices, (most, near), images),
-            Indices::U32(indices) => Self::learn_of(net, lists, indices, (most, far), images),
-        }
-    }
-
-    /// Learns pairs; `names` is the largest number in lists.
-    fn learn_of<I: Word>(
-        net: &Architecture,
-        lists: &ActiveRows,
-        indices: &[I],
-        (most, names): (usize, usize),
-        images: usize,
-    ) -> Self {
+    fn learn_with(net: &Architecture, lists: &ActiveRows, most: usize, images: usize) -> Self {
+        let names = match lists.indices {
+            Indices::U16(_) => u16::MAX.into(),
+            Indices::U32(_) => u32::MAX as usize,
+        };
         let (inputs, kings) = (net.rows(), net.inputs.kings().count());
         let mut samples = vec![Vec::new(); kings];
-        for (number, list) in indices.chunks_exact(lists.places).enumerate() {
-            let there = list.iter().map(|row| row.get()).filter(|row| *row < inputs);
-            let there: Vec<u32> = there.map(|row| row as u32).collect();
+        let rows: Vec<u32> = lists.indices.iter().map(|row| row as u32).collect();
+        for (number, list) in rows.chunks_exact(lists.places).enumerate() {
+            let there = list.iter().copied().filter(|row| (*row as usize) < inputs);
+            let there: Vec<u32> = there.collect();
             if !there.is_empty() {
                 samples[lists.group(number)].push(there);
             }
@@ -153,12 +141,10 @@ impl Pairs {
         if pairs.parents.is_empty() { Self::none(inputs) } else { pairs }
     }
 
-    /// No pairs.
     pub fn none(inputs: usize) -> Self {
         Self { inputs, ..Self::default() }
     }
 
-    /// Whether there are any pairs.
     pub fn any(&self) -> bool {
         !self.parents.is_empty()
     }
@@ -375,9 +361,7 @@ impl Group {
         }
         group
     }
-}
 
-impl Group {
     /// Excludes rows without pairs, which makes naming faster.
     fn leave_out_others(&mut self, pairs: &[[u16; 2]]) {
         let mut is_named = vec![false; self.rows.len() + pairs.len()];
@@ -458,7 +442,6 @@ fn learnt(
 
 /// Counts how often two rows occur together.
 struct Learner {
-    /// Capacity in rows.
     rows: usize,
     lists: Vec<Vec<u16>>,
     /// The lists with each row, some of them outdated.

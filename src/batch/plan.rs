@@ -15,7 +15,6 @@ pub(crate) const LINE: usize = 64;
 /// fifth of all instructions would be shifts.
 pub(crate) const STEP: usize = 8;
 
-/// Units of a row.
 pub(super) const UNITS: usize = LINE / STEP;
 
 /// Lists that the forward pass processes side by side, enough to hide the latency of an addition.
@@ -158,12 +157,10 @@ impl ChunkPlan {
         self.positions.len()
     }
 
-    /// The pairs that its lists may name.
     pub fn pairs(&self) -> &Arc<Pairs> {
         &self.pairs
     }
 
-    /// Size of the arrays in bytes.
     pub fn bytes(&self) -> usize {
         let shorts = self.order.len() + self.positions.len() + self.places.len() + self.walks.len();
         size_of::<Self>()
@@ -183,7 +180,6 @@ impl ChunkPlan {
         self.walks.len() * ABREAST
     }
 
-    /// See [`walks`].
     #[inline(always)]
     pub(crate) fn walks(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         walks(&self.walks)

@@ -50,7 +50,6 @@ impl RowSet {
         Self { rows, inputs: pairs.inputs(), bits, before }
     }
 
-    /// All touched rows.
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }

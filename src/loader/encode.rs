@@ -23,7 +23,6 @@ use crate::terms::TermSelection;
 pub enum Encoder {
     /// Rows and output buckets of a net, with its base, if any.
     Net(Arc<Architecture>, Option<Arc<Base>>),
-    /// Handcrafted terms.
     Hce(Arc<TermsEncoder>),
     /// A net and the terms that are trained with it.
     Sum(Arc<Architecture>, Arc<TermsEncoder>),
@@ -72,7 +71,6 @@ pub(super) struct EncodedTerms {
 }
 
 impl EncodedTerms {
-    /// Appends blocks.
     pub fn join(mut self, other: Self) -> Self {
         self.pieces.extend(other.pieces);
         self.labels.extend(other.labels);
@@ -82,7 +80,6 @@ impl EncodedTerms {
     }
 }
 
-/// Labels of a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label {
     /// Result from the model's point of view, as the score.
@@ -135,12 +132,10 @@ pub const TERMS_PIECE: usize = 4096;
 const SUM_PIECE: usize = 512;
 
 impl Encoder {
-    /// Encoder of a net.
     pub fn net(net: &Architecture) -> Self {
         Encoder::Net(Arc::new(net.clone()), None)
     }
 
-    /// Adds a base to a net.
     pub fn on(self, base: Option<Base>) -> Self {
         match self {
             Encoder::Net(net, _) => Encoder::Net(net, base.map(Arc::new)),
@@ -148,12 +143,10 @@ impl Encoder {
         }
     }
 
-    /// Encoder of a net that is trained together with terms.
     pub fn sum(net: &Architecture, terms: TermsEncoder) -> Self {
         Encoder::Sum(Arc::new(net.clone()), Arc::new(terms))
     }
 
-    /// The base of the net.
     pub fn base(&self) -> Option<&Base> {
         match self {
             Encoder::Net(_, base) => base.as_deref(),
@@ -191,7 +184,6 @@ impl Encoder {
         self.encode_all(&Records { records, bases, plans: None })
     }
 
-    /// Encodes records in order.
     pub(super) fn encode_all(&self, of: &Records) -> Batch {
         let order: Vec<u32> = (0..of.records.len() as u32).collect();
         self.encode_parts(&[RecordSlice { of, order: &order }])
@@ -361,7 +353,6 @@ fn write(
     }
 }
 
-/// Buffers for lists.
 #[derive(Default)]
 struct Listing {
     rows: Rows,
@@ -454,11 +445,9 @@ fn lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
     all
 }
 
-/// Evaluation of a base.
 #[derive(Clone, Debug)]
 pub enum BaseEvaluation {
     Terms(HceEvaluator),
-    /// A quantised net.
     Net(Arc<Net>),
 }
 
@@ -494,12 +483,10 @@ impl Base {
         }
     }
 
-    /// The value as a logit.
     pub fn logit(&self, position: &Position) -> f32 {
         (f64::from(self.value(position)) / self.scale) as f32
     }
 
-    /// The logits of records.
     pub(super) fn logits(&self, records: &[Packed]) -> Vec<f32> {
         records.par_iter().with_min_len(64).map(|it| self.logit(&it.position())).collect()
     }
@@ -517,7 +504,6 @@ const KINGS: usize = 4;
 /// Plans of the chunks of a data set, each made when it is first needed.
 #[derive(Debug)]
 pub struct Plans {
-    /// Positions per chunk.
     chunk: usize,
     /// The pairs that the lists name.
     pairs: Arc<Pairs>,
@@ -544,7 +530,6 @@ impl Plans {
         Self { chunk, pairs: Arc::new(pairs), plans, budget: AtomicUsize::new(budget) }
     }
 
-    /// Plans for streamed data.
     pub(super) fn passing(chunk: usize, pairs: Arc<Pairs>) -> Self {
         Self { chunk, pairs, plans: Vec::new(), budget: AtomicUsize::new(0) }
     }
@@ -608,7 +593,6 @@ pub fn pairs_of(net: &Architecture, some: &[Sample], most: usize) -> Pairs {
     learnt(net, positions, most, if has_images { Pairs::learn_images } else { Pairs::learn })
 }
 
-/// The buffers of one thread.
 #[derive(Default)]
 struct Workspace {
     planner: Planner,

@@ -129,7 +129,6 @@ pub struct PositionWeights {
     pub pieces: Vec<[f64; 2]>,
     /// Weight by absolute score in centipawns.
     pub score: Vec<[f64; 2]>,
-    /// A weight that the program adds.
     pub own: Option<NamedValue<CustomWeight>>,
 }
 

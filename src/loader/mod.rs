@@ -72,7 +72,6 @@ pub struct Plan {
     /// Pairs that the plans of streamed data use; none: streamed data are not planned.
     pub passing: Option<Arc<Pairs>>,
     pub seed: u64,
-    /// Positions per batch.
     pub batch: usize,
     /// The slice of each batch that is encoded.
     pub of_rank: RankShare,
@@ -97,7 +96,6 @@ impl Plan {
         Self { files, check_view, shuffle, window: 1 << 20, batch: 16_384, ..Self::default() }
     }
 
-    /// Limits the plan to `limit` positions of each file.
     pub fn limited(mut self, limit: u64) -> Self {
         self.reading.limit = Some(limit);
         self
@@ -123,7 +121,6 @@ impl Plan {
         !self.validation.is_empty() || self.split.share > 0.0 && self.test.0 < 1.0
     }
 
-    /// The plan of the files for validation only, if any.
     pub fn validating(&self) -> Option<Self> {
         (!self.validation.is_empty()).then(|| Self {
             files: self.validation.clone(),

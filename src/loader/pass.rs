@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::packed::Packed;
 use super::shuffle::random;
-use super::source::{Facts, FilePart, PartPositions, PlanFile};
+use super::source::{Facts, FilePart, PartPositions, PlanFile, in_order};
 use super::{LoadError, Plan};
 use crate::place::{ReadFacts, ResumePoint, TurnState};
 use crate::sample::mix;
@@ -60,7 +60,6 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// Starts at a place.
     pub fn new(plan: &Arc<Plan>, place: &ResumePoint) -> Result<Self, LoadError> {
         let files = PlanFile::all(plan)?.into();
         Ok(Self { pass: Pass::new(plan, &files, place), next: None })
@@ -98,17 +97,13 @@ impl Passes {
 
 /// The part of a file that is being read.
 struct Open {
-    /// Its place in the order.
     part: usize,
-    /// Blocks read so far.
     blocks: u64,
-    /// None until it is opened.
     source: Option<FilePart>,
 }
 
 /// Records read from all open parts in one turn.
 struct Round {
-    /// Place of its beginning.
     turns: TurnState,
     parts: Vec<Vec<Packed>>,
     /// Number of dealt records, and the rest of the first part that is not empty.
@@ -130,7 +125,6 @@ impl Round {
     }
 }
 
-/// A pass over the training positions.
 struct Pass {
     plan: Arc<Plan>,
     files: Arc<[Arc<PlanFile>]>,
@@ -151,18 +145,14 @@ struct Pass {
     deals: u64,
     began: VecDeque<(u64, TurnState, usize)>,
     bins: VecDeque<Vec<Vec<Packed>>>,
-    /// The number of the first bin.
     first: u64,
-    /// Positions in bins.
     binned: usize,
     read: Arc<ReadFacts>,
 }
 
 impl Pass {
-    /// Starts a pass, or resumes one at its place.
     fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &ResumePoint) -> Self {
-        let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } =
-            place.clone();
+        let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } = place.clone();
         let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
             (0..it.parts() as u32).map(move |part| (file as u32, part))
         };
@@ -192,7 +182,6 @@ impl Pass {
         }
     }
 
-    /// The next pass.
     fn after(&self) -> Self {
         let place = ResumePoint {
             pass: self.number + 1,
@@ -202,22 +191,18 @@ impl Pass {
         Self::new(&self.plan, &self.files, &place)
     }
 
-    /// Whether all positions were read.
     fn is_read(&self) -> bool {
         self.open.is_empty() && self.next == self.parts.len()
     }
 
-    /// Whether all positions are in bins.
     fn is_dealt(&self) -> bool {
         self.is_read() && self.queued == 0
     }
 
-    /// Positions in memory.
     fn held(&self) -> usize {
         self.queued + self.binned
     }
 
-    /// Whether the first bin is full.
     fn is_full(&self) -> bool {
         self.is_dealt() || self.bins_of(self.deals).start > self.first
     }
@@ -253,7 +238,6 @@ impl Pass {
         Ok(Some((records, place)))
     }
 
-    /// Deals the next positions to bins.
     fn deal(&mut self) -> Result<(), LoadError> {
         let (deal, all) = (self.span.deal, self.bins_of(self.deals));
         while self.queued < deal && !self.is_read() {
@@ -326,10 +310,9 @@ impl Pass {
             let more = source.next(bound, &mut found, |_, _| {})?;
             Ok((more, file as usize, found))
         };
-        let found: Vec<Result<_, LoadError>> = self.open.par_iter_mut().map(read).collect();
+        let found = in_order(self.open.par_iter_mut().map(read))?;
         let (mut parts, mut is_open) = (Vec::new(), Vec::with_capacity(found.len()));
-        for found in found {
-            let (more, file, PartPositions { facts, records: of_part, hashes }) = found?;
+        for (more, file, PartPositions { facts, records: of_part, hashes }) in found {
             is_open.push(more);
             self.queued += of_part.len();
             parts.push(of_part);

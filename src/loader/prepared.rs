@@ -71,7 +71,6 @@ impl Preparation {
         PreparedRows { choices, ..PreparedRows::default() }
     }
 
-    /// All samples as a batch, in the order of the files.
     pub fn all(&self) -> Batch {
         match &self.whole {
             Some(whole) => whole.encode(&self.encoder),
@@ -105,7 +104,6 @@ impl PreparedRows {
         }
     }
 
-    /// Copies some positions of others.
     fn take(&mut self, from: &Self, positions: impl IntoIterator<Item = usize>) {
         for position in positions {
             let rows = match &from.choices {
@@ -203,7 +201,6 @@ struct SearchedWindows {
 }
 
 impl SearchedWindows {
-    /// Returns the next positions.
     fn take(&mut self, size: usize) -> PreparedRows {
         let Self { by, walk, window: found } = self;
         let mut taken = by.none();

@@ -8,20 +8,18 @@ use rayon::prelude::*;
 
 use super::encode::TERMS_PIECE;
 use super::packed::Packed;
-use super::source::{Facts, FilePart, PartPositions, PlanFile};
+use super::source::{Facts, FilePart, PartPositions, PlanFile, in_order};
 use super::{HeldOut, LoadError, Plan, RejectCounts, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::sample::{Sample, SampleDraw};
 use crate::sketch::Sketch;
 
-/// Facts about the data.
 #[derive(Debug, Default)]
 pub struct Scan {
     pub files: Vec<DataFile>,
     /// Whether all data were read; otherwise counts are those of a sample, except `train`.
     pub is_whole: bool,
-    /// Positions that were read.
     pub read: u64,
     pub rejected: RejectCounts,
     /// Training positions; an estimate unless all were read.
@@ -30,7 +28,6 @@ pub struct Scan {
     pub left_out: u64,
     pub validation: HeldOut,
     pub test: HeldOut,
-    /// Files for validation only.
     pub validating: ValidationFacts,
     /// Smallest hashes of the games.
     pub sketch: Sketch,
@@ -47,9 +44,7 @@ pub struct Scan {
 pub struct ValidationFacts {
     /// None if held-out games validate.
     pub files: Vec<DataFile>,
-    /// Smallest hashes of their games.
     pub sketch: Sketch,
-    /// Games in them; 0 if unknown.
     pub games: u64,
     pub rejected: RejectCounts,
 }
@@ -151,14 +146,12 @@ struct PartRecords {
     open: Option<FilePart>,
 }
 
-/// The files of a plan while they are read.
 struct Reader<'a> {
     files: Vec<Arc<PlanFile>>,
     /// The first part of each file, and the number of all parts.
     starts: Vec<u64>,
     seen: &'a (dyn Fn(u64) + Sync),
     sketch: Mutex<Sketch>,
-    /// Bound of the smallest hashes.
     bound: AtomicU64,
     /// Whether all training positions may stay in memory.
     keeps: bool,
@@ -179,7 +172,6 @@ impl<'a> Reader<'a> {
         self.starts[self.files.len()]
     }
 
-    /// The file of a part.
     fn file(&self, part: u64) -> usize {
         self.starts.partition_point(|start| *start <= part) - 1
     }
@@ -202,11 +194,7 @@ impl<'a> Reader<'a> {
         let begun: Vec<(u64, Option<PartRecords>)> =
             parts.iter().map(|part| (*part, done.remove(part))).collect();
         let read = |(part, begun)| self.read_part(part, begun, most).map(|read| (part, read));
-        let read: Vec<Result<_, LoadError>> = begun.into_par_iter().map(read).collect();
-        for read in read {
-            let (part, read) = read?;
-            done.insert(part, read);
-        }
+        done.extend(in_order(begun.into_par_iter().map(read))?);
         Ok(())
     }
 
@@ -265,9 +253,7 @@ impl<'a> Reader<'a> {
             }
             Ok(())
         };
-        let files = (0..self.files.len()).into_par_iter();
-        let checked: Vec<Result<(), LoadError>> = files.map(check_end).collect();
-        checked.into_iter().collect()
+        in_order((0..self.files.len()).into_par_iter().map(check_end)).map(drop)
     }
 
     /// Number of training positions, estimated from the parts read.
@@ -288,7 +274,6 @@ impl<'a> Reader<'a> {
         (estimate * self.parts() as f64 / parts_of_files as f64).round() as u64
     }
 
-    /// Parts that are not complete.
     fn missing(&self, done: &RecordsByPart) -> Vec<u64> {
         let is_missing = |part: &u64| done.get(part).is_none_or(|read| read.open.is_some());
         (0..self.parts()).filter(is_missing).collect()
@@ -383,7 +368,6 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
 pub struct KeptRecords(Vec<Vec<Vec<Packed>>>);
 
 impl KeptRecords {
-    /// Reads the training positions.
     pub(super) fn read(plan: &Plan) -> Result<Self, LoadError> {
         let of_file = |file: Arc<PlanFile>| {
             let part = |number| {
@@ -391,11 +375,9 @@ impl KeptRecords {
                 while part.next(0, &mut found, |_, _| {})? {}
                 Ok(found.records)
             };
-            (0..file.parts()).into_par_iter().map(part).collect::<Vec<Result<_, LoadError>>>()
+            in_order((0..file.parts()).into_par_iter().map(part))
         };
-        let files = PlanFile::all(plan)?.into_iter().map(of_file);
-        let files = files.map(|parts| parts.into_iter().collect::<Result<_, _>>());
-        Ok(Self(files.collect::<Result<_, _>>()?))
+        Ok(Self(PlanFile::all(plan)?.into_iter().map(of_file).collect::<Result<_, _>>()?))
     }
 
     /// All records, file after file, in blocks of [`TERMS_PIECE`].
@@ -421,12 +403,10 @@ impl KeptRecords {
     }
 }
 
-/// Positions to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PositionSet {
     All,
     Train,
-    /// Validation and test games.
     HeldOut,
     /// Positions of validation games, or of the plan's files for validation.
     Validation,

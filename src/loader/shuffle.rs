@@ -100,9 +100,7 @@ pub struct BatchOrder {
 /// Place in positions in memory, which are passed epoch after epoch.
 pub(super) struct Walk {
     cut: BatchOrder,
-    /// Positions per epoch.
     length: u64,
-    /// Positions passed.
     passed: u64,
     /// The epoch of `order`; none before the first step.
     epoch: Option<u64>,

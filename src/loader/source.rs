@@ -52,12 +52,18 @@ pub(super) struct PlanFile {
     pub path: PathBuf,
     plan: Arc<Plan>,
     reading: ReadOptions,
-    /// Number of its source in the plan.
     number: u8,
     pub format: &'static Format,
     pub view: PointOfView,
     /// None: it is read from its beginning.
     pieces: Option<FileBlocks>,
+}
+
+/// All results, or the first error.
+pub(super) fn in_order<T: Send>(
+    results: impl ParallelIterator<Item = Result<T, LoadError>>,
+) -> Result<Vec<T>, LoadError> {
+    results.collect::<Vec<_>>().into_iter().collect()
 }
 
 impl PlanFile {
@@ -67,9 +73,7 @@ impl PlanFile {
     /// The first that cannot be read.
     pub fn all(plan: &Plan) -> Result<Vec<Arc<Self>>, LoadError> {
         let plan = Arc::new(plan.clone());
-        let files = plan.files.par_iter().map(|path| Self::new(path, &plan).map(Arc::new));
-        let files: Vec<Result<_, _>> = files.collect();
-        files.into_iter().collect()
+        in_order(plan.files.par_iter().map(|path| Self::new(path, &plan).map(Arc::new)))
     }
 
     fn new(path: &Path, plan: &Arc<Plan>) -> Result<Self, LoadError> {
@@ -115,7 +119,6 @@ impl PlanFile {
         self.pieces.is_some()
     }
 
-    /// Opens a part.
     pub fn open(self: &Arc<Self>, number: u64) -> Result<FilePart, LoadError> {
         let source = match &self.pieces {
             Some(pieces) => pieces.open(number, self.plan.bad_records)?,
@@ -171,24 +174,19 @@ pub(super) struct FilePart {
     source: Source,
     /// Remaining limit of positions.
     left: u64,
-    /// Bad records that were counted.
     bad: u64,
-    /// The game of the last position.
     game: Option<std::num::NonZeroU64>,
     raw: Vec<Sample>,
 }
 
-/// Counts of positions, games and bad records.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     pub read: u64,
     pub rejected: RejectCounts,
-    /// Positions to train on.
     pub train: u64,
     /// Positions of games that are neither held out nor in the training share.
     pub left_out: u64,
     pub games: u64,
-    /// Whether any position had a score.
     pub scored: bool,
     pub bad: BadRecords,
 }
@@ -209,7 +207,6 @@ impl Facts {
 #[derive(Default)]
 pub(super) struct PartPositions {
     pub facts: Facts,
-    /// Training positions.
     pub records: Vec<Packed>,
     /// Hashes below a bound of games, or of positions without games.
     pub hashes: Vec<u64>,

@@ -28,7 +28,6 @@ impl Split {
 pub struct TestShare(pub f64);
 
 impl TestShare {
-    /// The default of a config.
     pub const DEFAULT: Self = Self(0.5);
 
     pub fn takes(&self, group: u64) -> bool {
@@ -71,7 +70,6 @@ fn draw(salt: u64, group: u64) -> f64 {
 pub struct HeldOut {
     /// At most [`HeldOut::MOST`] positions: games drawn from all files.
     pub samples: Vec<Sample>,
-    /// Number of all positions.
     pub total: u64,
 }
 
@@ -82,9 +80,7 @@ impl HeldOut {
     pub fn groups(&self) -> usize {
         self.samples.iter().map(Sample::group).collect::<HashSet<u64>>().len()
     }
-}
 
-impl HeldOut {
     /// Keeps all positions in order, or those games whose hashes come first in a separate draw.
     pub(super) fn of(mut samples: Vec<Sample>) -> Self {
         let total = samples.len() as u64;

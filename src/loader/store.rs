@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::encode::{EncodedTerms, Label, TERMS_PIECE, TermsEncoder, labelled};
 use super::packed::Packed;
 use super::shuffle::{BatchOrder, Walk};
+use super::source::in_order;
 use super::{KeptRecords, LoadError, Plan, Stream, Subset};
 use crate::batch::{Batch, Column, Inputs, RankShare, Terms};
 use crate::format::trace::{self, Entry, TracedPosition};
@@ -20,7 +21,6 @@ use crate::terms::{EngineTerms, Kind};
 #[derive(Clone, Debug)]
 pub struct Store {
     pub pieces: Vec<Arc<Terms>>,
-    /// Number of each block's first position.
     starts: Vec<usize>,
     /// Results and scores in White's point of view, without inputs.
     labels: Batch,
@@ -118,7 +118,6 @@ impl Store {
         self.labelled(inputs, || order.iter().map(|place| *place as usize))
     }
 
-    /// The block of a position, and its row there.
     fn row(&self, place: usize) -> (&Terms, usize) {
         let piece = self.starts.partition_point(|start| *start <= place) - 1;
         (&self.pieces[piece], place - self.starts[piece])
@@ -156,10 +155,9 @@ pub fn read_traces(
     for (plan, trains) in [(Some(plan.clone()), true), (plan.validating(), false)] {
         let Some(plan) = plan else { continue };
         let read = |path| read(path, &plan, own, encoder);
-        let files: Vec<Result<([Side; 2], TermCounts), LoadError>> =
-            plan.files.par_iter().map(|path| read(path)).collect();
-        for file in files {
-            let ([train, validation], of_file) = file?;
+        for ([train, validation], of_file) in
+            in_order(plan.files.par_iter().map(|path| read(path)))?
+        {
             found[1] = take(&mut found[1]).join(validation.found);
             if trains {
                 found[0] = take(&mut found[0]).join(train.found);
@@ -170,7 +168,6 @@ pub fn read_traces(
     Ok((found.map(Store::new), term_counts))
 }
 
-/// Positions that are collected for a store.
 #[derive(Default)]
 struct Side {
     open: Terms,

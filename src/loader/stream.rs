@@ -103,12 +103,10 @@ fn slice(parts: Vec<RecordSlice<'_>>, of_rank: RankShare, chunk: usize) -> Vec<R
     within.collect()
 }
 
-/// The windows of the files.
 struct WindowReader {
     windows: Receiver<Result<Window, LoadError>>,
     /// The windows of the current batch; the last one is still in use.
     open: Vec<Window>,
-    /// Positions per batch.
     batch: usize,
 }
 
@@ -118,7 +116,6 @@ struct Window {
     order: Vec<u32>,
     /// Places of the current batch in the order.
     taken: Range<usize>,
-    /// Place of streamed data.
     place: Option<ResumePoint>,
 }
 

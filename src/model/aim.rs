@@ -26,7 +26,6 @@ pub struct LossInputs<'a> {
 }
 
 impl<'a> LossInputs<'a> {
-    /// Squared error to the targets.
     pub fn squared(targets: &'a [f32]) -> Self {
         Self { targets, base: &[], weights: &[], loss: Loss::SQUARED }
     }

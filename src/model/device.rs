@@ -172,7 +172,6 @@ pub struct Adapter {
     pub language: &'static str,
 }
 
-/// How a GPU is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterKind {
     Card,

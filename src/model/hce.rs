@@ -115,7 +115,6 @@ impl HceModel {
         inner(self.tempo.value()).device()
     }
 
-    /// The logits of one block.
     fn piece(&self, weights: &Tensor<2>, tempo: &Tensor<1>, piece: &Terms) -> Tensor<1> {
         let device = weights.device();
         let (rows, terms) = (piece.len(), self.shape.terms);
@@ -175,28 +174,7 @@ impl HceModel {
         let turn = Tensor::<1>::from_data(&turn[..], &device); // [rows]
         (white.reshape([rows]) + turn * tempo.clone()) / self.shape.scale
     }
-}
 
-/// The entries as a matrix, `[rows, terms]`; none without entries.
-fn dense<C: Copy>(
-    entries: &Rows<C>,
-    rows: usize,
-    terms: usize,
-    value: impl Fn(C) -> f32,
-) -> Option<Vec<f32>> {
-    (!entries.term.is_empty()).then(|| {
-        let mut dense = vec![0.0; rows * terms];
-        for (row, values) in dense.chunks_exact_mut(terms).enumerate() {
-            for (term, count) in entries.row(row) {
-                values[term] += value(count);
-            }
-        }
-        dense
-    })
-}
-
-impl HceModel {
-    /// See [`Model::logits`](super::Model::logits).
     pub(super) fn logits(&self, pieces: &[Arc<Terms>]) -> Tensor<1> {
         if let Some(level) = self.level {
             let (weights, tempo) = self.values();
@@ -230,4 +208,22 @@ impl HceModel {
         let loss = Tensor::from_data([found.loss as f32], &device);
         LossGradients { loss, gradients, touched: TouchedRows::default() }
     }
+}
+
+/// The entries as a matrix, `[rows, terms]`; none without entries.
+fn dense<C: Copy>(
+    entries: &Rows<C>,
+    rows: usize,
+    terms: usize,
+    value: impl Fn(C) -> f32,
+) -> Option<Vec<f32>> {
+    (!entries.term.is_empty()).then(|| {
+        let mut dense = vec![0.0; rows * terms];
+        for (row, values) in dense.chunks_exact_mut(terms).enumerate() {
+            for (term, count) in entries.row(row) {
+                values[term] += value(count);
+            }
+        }
+        dense
+    })
 }

@@ -50,7 +50,6 @@ pub type Arrays = BTreeMap<u64, (String, Vec<usize>)>;
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
 
 impl LossGradients {
-    /// Computes gradients by Burn's autodiff.
     fn by_autodiff(loss: Tensor<1>, model: &impl Module) -> Self {
         let gradients = collect_gradients(&mut loss.backward(), model);
         Self { loss: loss.inner(), gradients, touched: TouchedRows::default() }
@@ -147,7 +146,6 @@ impl Model {
         (to_host(loss)[0], self.collect(Some(gradients)))
     }
 
-    /// The parameters, or their derivatives.
     fn collect(&self, mut gradients: Option<Gradients>) -> Weights {
         let (arrays, mut weights) = (self.arrays(), Weights::default());
         self.visit_arrays(|id, values| {

@@ -20,7 +20,6 @@ use crate::weights::{Weights, WeightsError};
 /// A net. Arrays of several output buckets are flat, whatever shape a checkpoint has.
 #[derive(Module, Debug)]
 pub struct NetModel {
-    /// The weights of each feature set.
     pub sets: Vec<SetRows>,
     /// `[N]`
     pub bias: Param<Tensor<1>>,
@@ -32,7 +31,6 @@ pub struct NetModel {
     route: Route,
 }
 
-/// Implementation of loss and gradients.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has one route")]
 enum Route {
@@ -179,7 +177,6 @@ impl NetModel {
         &self.net
     }
 
-    /// See [`Model::logits`](super::Model::logits).
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         if let Route::Fused(fused) = &self.route {
             let job = fused.job((inputs, None), Aim::Targets(&[]), None);
@@ -215,7 +212,6 @@ impl NetModel {
         }
     }
 
-    /// See [`Model::touched`](super::Model::touched).
     pub fn touched(&self, inputs: &Inputs) -> TouchedRows {
         let Route::Fused(fused) = &self.route else { return TouchedRows::default() };
         fused.rows(fused.kernel.touched(inputs.one_hot()).as_ref())
@@ -333,7 +329,6 @@ impl NetModel {
         side_by_side.reshape([active.len() * self.net.views(), columns])
     }
 
-    /// The affine maps behind the accumulators.
     fn maps(&self) -> Vec<head::Map> {
         let maps = self.head.iter().chain([&self.output]);
         maps.map(|map| [map.weight.val(), map.bias.val()]).collect()

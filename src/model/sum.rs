@@ -45,7 +45,6 @@ impl SumModel {
         turns.map(|turn| if is_white { 1.0 } else { (*turn).into() }).collect()
     }
 
-    /// See [`Model::logits`](super::Model::logits).
     pub fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         let (_, pieces) = both(inputs);
         let terms = self.terms.logits(pieces);
@@ -77,7 +76,6 @@ impl SumModel {
         Self::joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)))
     }
 
-    /// Gradients of both, and the net's loss.
     fn joined(mut net: LossGradients, terms: LossGradients) -> LossGradients {
         net.gradients.extend(terms.gradients);
         net

@@ -81,7 +81,6 @@ impl Checkpoint {
         bytes.expect("shapes were checked on insertion")
     }
 
-    /// Reads weights with their state and facts.
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
         let bytes = input::read(path, input::WEIGHTS)
             .map_err(|error| CheckpointError::Read { path: path.to_path_buf(), error })?;
@@ -118,7 +117,6 @@ pub(super) struct Writer {
 
 #[derive(Default)]
 pub(super) struct Files {
-    /// `best.safetensors`
     pub best: bool,
     /// Name of a permanent checkpoint, without its extension.
     pub kept: Option<String>,

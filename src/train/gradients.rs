@@ -11,7 +11,6 @@ use crate::model::{Gradients, Level, Model, on_host};
 pub struct BatchGradients {
     /// Weighted mean over its positions.
     pub loss: f64,
-    /// Gradients of that mean.
     pub gradients: Gradients,
     /// The sum of the weights of its positions.
     pub weight: f64,

@@ -133,7 +133,6 @@ struct Trainer<'a> {
     unread: Vec<(Step, Tensor<1>)>,
     /// Buffer for the gradients of all ranks.
     sums: Vec<f32>,
-    /// The last loss that was read.
     loss: Option<f64>,
     facts: BTreeMap<String, String>,
     writer: Writer,
@@ -321,7 +320,6 @@ impl<'a> Trainer<'a> {
         Ok(positions)
     }
 
-    /// Loss of a step that learns moves, and its gradients.
     fn move_gradients(
         &self,
         batch: &Batch,

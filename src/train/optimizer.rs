@@ -69,7 +69,6 @@ pub enum OptimizerName {
 }
 
 impl OptimizerName {
-    /// The name in configs.
     pub fn text(self) -> String {
         let name = serde_json::to_value(self).expect("a name is text");
         name.as_str().unwrap_or_default().to_string()
@@ -173,9 +172,7 @@ pub struct Optimizer {
 
 #[derive(Clone, Default)]
 struct State {
-    /// Steps so far.
     steps: u64,
-    /// State arrays, flat.
     arrays: Vec<DispatchTensor>,
     /// Steps that some rows have not taken.
     missed: Vec<Step>,

@@ -31,7 +31,6 @@ macro_rules! with_formula {
     };
 }
 
-/// See [`Step::Mean`].
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {
     pub share: f32,
@@ -76,7 +75,6 @@ impl Step {
         });
     }
 
-    /// Takes the step by Burn's tensor operations, on any device.
     pub fn of_tensors(
         &self,
         p: Tensor<1>,
@@ -146,11 +144,8 @@ impl Formula<0> for Mean {
 trait Arithmetic: Copy {
     type V: Clone;
 
-    /// `factor * x`
     fn scale(self, factor: f32, x: Self::V) -> Self::V;
-    /// `factor * x + y`
     fn scale_add(self, factor: f32, x: &Self::V, y: Self::V) -> Self::V;
-    /// `x + number`
     fn shift(self, number: f32, x: Self::V) -> Self::V;
     fn mul(self, x: Self::V, y: Self::V) -> Self::V;
     fn div(self, x: Self::V, y: Self::V) -> Self::V;
@@ -261,14 +256,12 @@ fn bound(clip: f64) -> f32 {
 /// Numbers of a block, which fits the second-level cache with its states.
 const BLOCK: usize = 1 << 14;
 
-/// Splits off the front.
 fn cut<'a, T>(all: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (block, rest) = take(all).split_at_mut(len);
     *all = rest;
     block
 }
 
-/// Applies a formula to all parameters.
 fn pass<F: Formula<N>, const N: usize>(
     formula: &F,
     level: Level,
@@ -336,7 +329,6 @@ impl<F: Formula<N>, const N: usize> Task for Piece<'_, F, N> {
     }
 }
 
-/// Applies the formulas of missed steps to some rows.
 fn pass_missed<F: Formula<N>, const N: usize>(
     formulas: &[F],
     level: Level,
@@ -372,7 +364,6 @@ fn pass_missed<F: Formula<N>, const N: usize>(
 /// Some rows of an array, and all between them.
 struct MissedSteps<'a, F, const N: usize> {
     formulas: &'a [F],
-    /// A gradient of zeros.
     zeros: &'a [f32],
     /// Number of the first row in memory.
     first: usize,
@@ -423,7 +414,6 @@ impl<F: Formula<N>, const N: usize> Task for MissedSteps<'_, F, N> {
 /// Rows that are prefetched, as the processor does not predict scattered ones.
 const AHEAD: usize = 4;
 
-/// Numbers per cache line.
 const LINE: usize = 16;
 
 /// Whether all numbers are positive zeros.
@@ -566,7 +556,6 @@ pub struct AdaGrad {
 }
 
 impl AdaGrad {
-    /// The step with learning rate `lr`. The state is `s`.
     pub fn at(lr: f64, epsilon: f64, decay: f64, clip: f64) -> Step {
         let (epsilon, decay) = (epsilon as f32, decay as f32);
         Step::AdaGrad(Self { epsilon, decay, rate: lr as f32, clip: bound(clip) })
@@ -599,7 +588,6 @@ pub struct Sgd {
 }
 
 impl Sgd {
-    /// The step with learning rate `lr`. The state is `m`.
     pub fn at(lr: f64, beta: f64, decay: f64, clip: f64) -> Step {
         let (beta, decay) = (beta as f32, decay as f32);
         Step::Sgd(Self { beta, decay, rate: lr as f32, clip: bound(clip) })

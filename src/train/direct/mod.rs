@@ -23,7 +23,6 @@ use normal::Equations;
 use problem::{Goal, Point, Problem};
 use search::Search;
 
-/// A direct method with its state.
 pub struct Direct {
     state: State,
     /// Centipawns.
@@ -167,7 +166,6 @@ fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
     movable
 }
 
-/// The start, and the current weights.
 fn points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError> {
     let all = |part: &str| -> Result<Vec<f64>, WeightsError> {
         let terms = weights.get(&format!("terms.{part}"), &[shape.terms, 2])?;
@@ -179,7 +177,6 @@ fn points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError
     Ok([Point(start), Point(now)])
 }
 
-/// The weights with another change.
 fn changed(mut weights: Weights, start: &Point, now: &Point) -> Weights {
     let change = now.0.iter().zip(&start.0).map(|(now, start)| (now - start) as f32);
     let mut terms: Vec<f32> = change.collect();

@@ -175,7 +175,6 @@ fn add_step(point: &Point, step: &[f64], movable: &[bool]) -> Point {
 /// The matrix `hessian + penalty` of the trained weights, scaled so that its diagonal is 1. Weights
 /// that change no position and have no penalty are left out as well: they are undetermined.
 struct System {
-    /// The numbers of the weights.
     free: Vec<usize>,
     /// Divisors of the elements of a row and of a column.
     scales: Vec<f64>,

@@ -15,7 +15,6 @@ use crate::batch::{ChoiceLoss, Choices, Terms};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Equations {
     pub loss: f64,
-    /// Derivatives of the mean loss.
     pub gradient: Vec<f64>,
     /// Second derivatives without those of the value (Gauss-Newton), so positive semidefinite.
     pub hessian: Triangle,
@@ -98,7 +97,6 @@ impl Equations {
     }
 }
 
-/// The rows of consecutive terms.
 struct Band<'a> {
     first: usize,
     blocks: &'a mut [Block],
@@ -108,30 +106,23 @@ struct Band<'a> {
 
 impl<'a> Band<'a> {
     /// Splits into at most `bands` bands of about equal work.
-    fn split(self, work: &[u64], bands: usize) -> Vec<Self> {
+    fn split(mut self, work: &[u64], bands: usize) -> Vec<Self> {
         let share = work.iter().sum::<u64>().div_ceil(bands as u64).max(1);
-        let mut done = 0;
-        let mut cut = Vec::new();
-        let mut rest = self;
+        let (mut done, mut cut) = (0, Vec::new());
         for (term, work) in work.iter().enumerate() {
             done += work;
-            let next = term + 1;
-            if done >= share * (cut.len() as u64 + 1) && next > rest.first {
-                let (band, behind) = rest.cut_at(next);
-                cut.push(band);
-                rest = behind;
+            let (Self { first, blocks, gradient }, next) = (self, term + 1);
+            if done >= share * (cut.len() as u64 + 1) && next > first {
+                let (blocks, more_blocks) = blocks.split_at_mut(row(next) - row(first));
+                let (gradient, more_gradient) = gradient.split_at_mut(next - first);
+                cut.push(Self { first, blocks, gradient });
+                self = Self { first: next, blocks: more_blocks, gradient: more_gradient };
+            } else {
+                self = Self { first, blocks, gradient };
             }
         }
-        cut.push(rest);
+        cut.push(self);
         cut
-    }
-
-    fn cut_at(self, term: usize) -> (Self, Self) {
-        let terms = term - self.first;
-        let (blocks, more_blocks) = self.blocks.split_at_mut(row(term) - row(self.first));
-        let (gradient, more_gradient) = self.gradient.split_at_mut(terms);
-        let band = Self { first: self.first, blocks, gradient };
-        (band, Self { first: term, blocks: more_blocks, gradient: more_gradient })
     }
 
     /// Adds the products of a position's derivatives in the rows of this band.
@@ -192,7 +183,6 @@ struct Jacobian {
     slopes: Vec<[f64; 2]>,
     /// Derivatives of the cost by the value, one per row.
     costs: Vec<[f64; 2]>,
-    /// Sum of the losses of the positions.
     loss: f64,
     /// Blocks of the normal equations that a term's row gets from this chunk.
     work: Vec<u64>,
@@ -216,7 +206,6 @@ struct Row<'a> {
 }
 
 impl Jacobian {
-    /// Computes the Jacobian of a chunk.
     fn fill(&mut self, problem: &Problem, chunk: &Chunk, point: &Point) {
         self.clear(problem.terms + 1);
         let terms = problem.piece(chunk);

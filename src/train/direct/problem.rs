@@ -139,7 +139,6 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The number of weights, the tempo included.
     pub fn weights(&self) -> usize {
         2 * self.terms + 1
     }

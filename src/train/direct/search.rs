@@ -28,7 +28,6 @@ pub struct Search {
 /// and Black's, else one; for the tempo the side to move.
 #[derive(Clone, Debug)]
 struct Column {
-    /// None for the tempo.
     kind: Option<Kind>,
     positions: Vec<u32>,
     counts: Vec<[i16; 2]>,
@@ -42,7 +41,6 @@ struct State {
     tempo: f64,
     shares: [f32; 2],
     target: f32,
-    /// Factor of its loss.
     counts: f32,
     loss: f64,
 }
@@ -128,7 +126,6 @@ impl Search {
         &self.point
     }
 
-    /// The mean loss of all positions.
     pub fn loss(&self) -> f64 {
         self.sum() / self.states.len() as f64
     }

@@ -36,11 +36,9 @@ pub(super) struct Chunk<F> {
     /// The same by slot; none in deep nets.
     pub slot_gradients: Vec<f32>,
     pub unit: f32,
-    /// The sum of the positions' losses.
     pub loss: f64,
     /// The gradients of the output biases, by bucket.
     pub output_bias: Vec<f64>,
-    /// Buffers for the layers of deep nets.
     pub head: Head,
 }
 

@@ -136,9 +136,18 @@ fn dispatch(
             let pairs = &pairs_of(positions, &kernel.net);
             packed.pack(kernel, weights, (pairs, touched), [each * $h, lanes]);
             partition.split(kernel, positions, packed.bytes_of_position(&kernel.net));
-            let pass =
-                Pass { kernel, packed, positions, pairs, touched, partition, chunks, backward };
-            pass.run::<$rho, $h, $together>(job, sums)
+            Pass::<_, $rho, $h, $together> {
+                kernel,
+                packed,
+                positions,
+                pairs,
+                touched,
+                partition,
+                chunks,
+                backward,
+                rho: PhantomData,
+            }
+            .run(job, sums)
         }};
     }
     // On a thread of the pool: from outside, each of the many parallel loops would suspend and wake
@@ -149,8 +158,7 @@ fn dispatch(
     })
 }
 
-/// A batch in a pass through a net.
-struct Pass<'a, F> {
+struct Pass<'a, F, P, const H: usize, const TOGETHER: usize> {
     kernel: &'a Kernel,
     packed: &'a PackedWeights<F>,
     positions: OneHot<'a>,
@@ -160,58 +168,45 @@ struct Pass<'a, F> {
     partition: &'a Partition,
     chunks: &'a Pool<Vec<Chunk<F>>>,
     backward: &'a Pool<BackwardBuffers<F>>,
+    rho: PhantomData<P>,
 }
 
-impl<F> Pass<'_, F> {
-    fn run<P: Rho, const H: usize, const TOGETHER: usize>(
-        &self,
-        job: Job,
-        sums: &mut Vec<BlockSums>,
-    ) -> f64
-    where
-        F: Format<H>,
-    {
+impl<F, P, const H: usize, const TOGETHER: usize> Pass<'_, F, P, H, TOGETHER>
+where
+    F: Format<H>,
+    P: Rho,
+{
+    fn run(&self, job: Job, sums: &mut Vec<BlockSums>) -> f64 {
         match job {
             Job::Logits(logits) => {
-                self.logits::<P, H, TOGETHER>(logits);
+                self.logits(logits);
                 0.0
             }
             Job::Gradients(aim, gradients) => {
-                let loss = self.gradients::<P, H, TOGETHER>(aim, gradients, sums);
+                let loss = self.gradients(aim, gradients, sums);
                 loss / self.positions.len() as f64
             }
         }
     }
 
     /// Forward pass of these chunks of the batch.
-    fn forward<P: Rho, const H: usize, const TOGETHER: usize>(
-        &self,
-        aim: Option<Aim>,
-        numbers: Range<usize>,
-        chunks: &mut Vec<Chunk<F>>,
-    ) where
-        F: Format<H>,
-    {
-        let Pass { kernel, packed, positions: batch, pairs, touched, partition, .. } = *self;
+    fn forward(&self, aim: Option<Aim>, numbers: Range<usize>, chunks: &mut Vec<Chunk<F>>) {
+        let Pass { kernel, packed, positions: batch, pairs, touched, partition, rho, .. } = *self;
         chunks.resize_with(chunks.len().max(numbers.len()), Chunk::default);
         let chunks = chunks.par_iter_mut().with_max_len(1).zip(numbers);
         chunks.for_each(|(chunk, number)| {
             let positions = partition.chunk(number);
             let selection = Selection { batch, number, positions, pairs, touched, aim };
-            let rho = PhantomData::<P>;
             let task = Forward::<_, _, H, TOGETHER> { kernel, packed, selection, chunk, rho };
             kernel.level.run(task);
         });
     }
 
-    fn logits<P: Rho, const H: usize, const TOGETHER: usize>(&self, logits: &mut [f32])
-    where
-        F: Format<H>,
-    {
+    fn logits(&self, logits: &mut [f32]) {
         let partition = self.partition;
         self.chunks.lend(|chunks| {
             for numbers in groups(0..partition.chunks(), rayon::current_num_threads()) {
-                self.forward::<P, H, TOGETHER>(None, numbers.clone(), chunks);
+                self.forward(None, numbers.clone(), chunks);
                 for (chunk, number) in chunks.iter().zip(numbers) {
                     for (&position, &logit) in partition.chunk(number).iter().zip(&chunk.logits) {
                         logits[position as usize] = logit;
@@ -222,15 +217,7 @@ impl<F> Pass<'_, F> {
     }
 
     /// Computes all gradients; returns the sum of the losses.
-    fn gradients<P: Rho, const H: usize, const TOGETHER: usize>(
-        &self,
-        aim: Aim,
-        mut gradients: Gradients,
-        sums: &mut Vec<BlockSums>,
-    ) -> f64
-    where
-        F: Format<H>,
-    {
+    fn gradients(&self, aim: Aim, mut gradients: Gradients, sums: &mut Vec<BlockSums>) -> f64 {
         let Pass { kernel, packed, pairs, touched, partition, .. } = *self;
         let (net, blocks) = (&kernel.net, packed.columns.blocks());
         let bytes = packed.columns.width() * packed.count * size_of::<f32>();
@@ -245,7 +232,7 @@ impl<F> Pass<'_, F> {
         let totals: Vec<Totals> = of_shards
             .map(|(shard, sums)| {
                 let numbers = start(shard)..start(shard + 1);
-                self.shard::<P, H, TOGETHER>(aim, numbers, shards, sums)
+                self.shard(aim, numbers, shards, sums)
             })
             .collect();
         let totals = totals.into_iter().reduce(|mut all, shard| {
@@ -265,17 +252,14 @@ impl<F> Pass<'_, F> {
     }
 
     /// Both passes of these chunks. `sums` has both halves of each block side by side.
-    fn shard<P: Rho, const H: usize, const TOGETHER: usize>(
+    fn shard(
         &self,
         aim: Aim,
         numbers: Range<usize>,
         shards: usize,
         sums: &mut [BlockSums],
-    ) -> Totals
-    where
-        F: Format<H>,
-    {
-        let Pass { kernel, packed, partition, .. } = *self;
+    ) -> Totals {
+        let Pass { kernel, packed, partition, rho, .. } = *self;
         let net = &kernel.net;
         let each = partition.chunks_per_group(net) * rayon::current_num_threads().div_ceil(shards);
         let upper = if net.is_deep() { packed.maps.upper_len() } else { 0 };
@@ -284,7 +268,7 @@ impl<F> Pass<'_, F> {
         self.chunks.lend(|chunks| {
             // Once without chunks, if there are none.
             for group in groups(numbers.clone(), each) {
-                self.forward::<P, H, TOGETHER>(Some(aim), group.clone(), chunks);
+                self.forward(Some(aim), group.clone(), chunks);
                 let chunks = &chunks[..group.len()];
                 for chunk in chunks {
                     totals.add(chunk.loss, &chunk.output_bias, &chunk.head.upper);
@@ -299,7 +283,6 @@ impl<F> Pass<'_, F> {
                             sums.clear(net, packed, half);
                         }
                     }
-                    let rho = PhantomData::<P>;
                     self.backward.lend(|buffers| {
                         kernel.level.run(Backward::<_, _, H, TOGETHER> {
                             kernel,

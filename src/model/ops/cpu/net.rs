@@ -19,7 +19,6 @@ pub struct Kernel {
     pub(super) sets: Vec<SetOfKernel>,
 }
 
-/// A feature set of a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct SetOfKernel {
     /// Numbers of its rows among those of all sets.
@@ -75,7 +74,6 @@ impl RowsByFactor {
         Self { starts, numbers }
     }
 
-    /// The numbers of a row.
     pub fn of(&self, row: usize) -> &[u32] {
         &self.numbers[self.starts[row]..self.starts[row + 1]]
     }
@@ -185,7 +183,6 @@ impl Kernel {
         Self { net: net.clone(), precision, level, sets }
     }
 
-    /// The kernel with gradients of all rows.
     pub fn dense(mut self) -> Self {
         self.sets.iter_mut().for_each(|set| set.is_sparse = false);
         self

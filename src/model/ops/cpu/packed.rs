@@ -210,7 +210,6 @@ const TILE: usize = 8;
 struct Rows<'a, F> {
     kernel: &'a Kernel,
     weights: &'a Weights<'a>,
-    /// By block.
     neurons: &'a [Range<usize>],
     set: usize,
     /// Touched rows of the set; none: all rows.
@@ -313,7 +312,6 @@ struct SharedRows<'a> {
 }
 
 impl SharedRows<'_> {
-    /// Shared weights of a row, if any.
     #[inline(always)]
     fn of(&self, row: usize, neurons: &Range<usize>) -> Option<&[f32]> {
         let row = self.rows.map_or(NO_FACTOR, |rows| rows.of[row]);

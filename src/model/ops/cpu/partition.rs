@@ -28,10 +28,8 @@ const CHUNKS_OF_LARGE: usize = 4;
 #[derive(Default)]
 pub(super) struct Partition {
     order: Vec<u32>,
-    /// End of each chunk.
     ends: Vec<usize>,
     bytes: usize,
-    /// Working space.
     keys: Vec<u16>,
 }
 

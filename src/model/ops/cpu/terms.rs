@@ -22,7 +22,6 @@ use crate::model::Aim;
 /// Inputs of the loss of handcrafted terms.
 #[derive(Clone, Copy, Debug)]
 pub struct TermsJob<'a> {
-    /// Blocks of any sizes.
     pub pieces: &'a [Arc<Terms>],
     /// One number a position, in the order of the blocks; logits need none.
     pub aim: Aim<'a>,
@@ -212,7 +211,6 @@ impl Task for Pass<'_> {
 }
 
 impl Block {
-    /// Loads phase shares and sides to move.
     #[inline(always)]
     fn load(&mut self, piece: &Terms, rows: &Range<usize>) {
         self.middlegame[..rows.len()].copy_from_slice(&piece.middlegame[rows.clone()]);

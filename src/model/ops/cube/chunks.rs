@@ -8,14 +8,11 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::super::GradientMemory;
-use super::form::grid;
+use super::form::{UNITS, grid};
 use super::gpu::{Buffer, Gpu};
 use super::pairs::PairSums;
 use crate::architecture::MOST_PIECES;
 use crate::batch::{ChunkPlan, ListShape, Pairs, lists};
-
-/// Units per cube.
-const UNITS: usize = 256;
 
 /// Words of a cached list, however short it is.
 const WORDS: usize = MOST_PIECES / 2;
@@ -24,10 +21,8 @@ const WORDS: usize = MOST_PIECES / 2;
 pub(super) struct Chunks {
     gpu: Gpu,
     views: usize,
-    /// Capacity in positions.
     room: usize,
     buffer: Buffer,
-    /// Positions of the cached chunks.
     taken: usize,
     /// These chunks by their addresses, which stay valid, and the first position of each.
     places: HashMap<usize, (Arc<ChunkPlan>, usize)>,

@@ -10,14 +10,11 @@ use crate::architecture::Curve;
 /// Constants of the kernel of positions, which is compiled for each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Form {
-    /// Rows of the accumulators' weights.
     pub rows: usize,
     pub views: usize,
     /// Places per list of active inputs.
     pub places: usize,
-    /// The activation of the accumulators.
     pub curve: Curve,
-    /// Output buckets in the kernel.
     pub buckets: usize,
     pub spread: UnitLayout,
 }
@@ -33,7 +30,7 @@ pub(super) struct UnitLayout {
 }
 
 /// Most units of a cube: WGSL guarantees no more.
-const UNITS: usize = 256;
+pub(super) const UNITS: usize = 256;
 
 /// Inputs of a list that are loaded side by side, so that their latencies overlap.
 pub(super) const ABREAST: usize = 4;
@@ -104,13 +101,11 @@ pub(super) struct Tiles {
     pub runs: Vec<Range<usize>>,
 }
 
-/// Some positions of a batch, and their tiles.
 pub(super) struct Positions {
     pub positions: Range<usize>,
     pub tiles: Range<usize>,
 }
 
-/// Marks the lack of a position.
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Tiles {

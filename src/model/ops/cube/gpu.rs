@@ -8,19 +8,14 @@ use burn_cubecl::{CubeDevice, cubecl};
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::form::grid;
+use super::form::{UNITS, grid};
 
-/// Units per cube.
-const UNITS: usize = 256;
-
-/// A device and its command queue.
 #[derive(Clone)]
 pub(super) struct Gpu {
     pub client: Client,
     pub device: CubeDevice,
 }
 
-/// 32-bit numbers on a device.
 #[derive(Clone)]
 pub(super) struct Buffer {
     handle: Handle,

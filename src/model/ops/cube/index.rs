@@ -6,7 +6,7 @@
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::grid;
+use super::form::{UNITS, grid};
 use super::gpu::{Buffer, Gpu};
 use crate::model::ops::strips::{ROUND, Strips};
 
@@ -21,7 +21,6 @@ pub(super) struct Index {
 /// Shape of the strips, a constant of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
-    /// Rows of the accumulators' weights.
     pub rows: usize,
     /// Rows of a king bucket.
     pub inputs: usize,
@@ -34,15 +33,11 @@ pub(super) struct Shape {
 /// Place of a part in the words of a batch.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The first list.
     pub first: usize,
     pub lists: usize,
     /// The order of its strips, and behind it the first strip of each king bucket.
     pub order: usize,
 }
-
-/// Units per cube.
-const UNITS: usize = 256;
 
 /// Words of bits per cube and input: 1,024 inputs take half of the memory that WGSL guarantees.
 const WORDS: usize = 2;

@@ -18,14 +18,13 @@ use super::deep;
 use super::form::{Form, Positions, TILE, Tiles, UnitLayout, grid};
 use super::gpu::{Buffer, Gpu, contiguous};
 use super::index::{Index, Place};
-use super::pairs::Tables;
+use super::pairs::{self, Tables};
 use super::slope::{self, LossForm, Purpose};
 use super::sums::{self, FinalSums};
 use crate::architecture::{Architecture, ArrayKind, PIECES};
 use crate::batch::{Indices, ListShape, OneHot};
 use crate::loss::Loss;
 
-/// A job on its device.
 pub(super) struct Pass<'a> {
     pub gpu: Gpu,
     pub job: Job<'a>,
@@ -37,7 +36,6 @@ pub(super) struct Pass<'a> {
     weight: CubeTensor,
     /// Targets or forces with bases and weights, the tables of tiles, strips and pairs, and lists.
     batch: Buffer,
-    /// The first word of the lists.
     lists: usize,
     /// The strips of each part, and their place in the batch; none without gradients.
     strips: Vec<(Strips, Place)>,
@@ -157,7 +155,7 @@ impl<'a> Pass<'a> {
         };
         let (batch, lists, pairs) = match one_hot {
             OneHot::Plans(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
-                let tables = pairs.map(|pairs| Tables::new(chunks.pair_sums(pairs), &mut words));
+                let tables = pairs.map(|pairs| chunks.pair_sums(pairs).write(&mut words));
                 let table = words.len();
                 words.extend(chunks.places(plans, job.room));
                 let (batch, lists) = send(words);
@@ -178,7 +176,7 @@ impl<'a> Pass<'a> {
         pass.done(Stage::Upload);
         if let Some(tables) = &pass.pairs {
             let weights = pass.weight.clone().into_buffer_arg();
-            let made = tables.made(&pass.gpu, &pass.batch, weights, form.spread);
+            let made = pairs::add_up(&pass.gpu, &pass.batch, weights, tables.made, form.spread);
             pass.weight = pass.gpu.tensor(made, Shape::new([form.rows, form.spread.hidden]));
         }
         pass
@@ -214,7 +212,6 @@ impl<'a> Pass<'a> {
         self.slope(gpu.tensor(loss, Shape::new([1])), rows, others)
     }
 
-    /// Reports the end of a stage.
     pub fn done(&self, stage: Stage) {
         if let Some(done) = self.job.done {
             Cube::sync(&self.gpu.device).expect("the device has not failed");
@@ -222,7 +219,6 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// An array of the net.
     pub fn array(&self, part: ArrayKind) -> CubeTensor {
         self.arrays[&part].clone()
     }
@@ -285,7 +281,9 @@ impl<'a> Pass<'a> {
         }
         match &self.pairs {
             None => gradients,
-            Some(tables) => tables.gradients_of_inputs(gpu, &self.batch, &gradients, spread),
+            Some(tables) => {
+                pairs::add_up(gpu, &self.batch, gradients.arg(), tables.inverse, spread)
+            }
         }
     }
 

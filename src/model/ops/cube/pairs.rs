@@ -11,61 +11,32 @@ use super::form::{UnitLayout, grid};
 use super::gpu::{Buffer, Gpu};
 use crate::batch::Pairs;
 
-/// Tables in the words of a batch: the summands of each row.
+/// Tables in the words of a batch: start and number of rows of each.
 pub(super) struct Tables {
-    inputs: usize,
-    rows: usize,
-    /// Start of the table of all rows: the inputs of each.
-    made: usize,
-    /// Start of the table of the inputs: the rows that contain each.
-    inverse: usize,
+    /// Inputs and pairs: the inputs of each.
+    pub made: [usize; 2],
+    /// Inputs: the rows that contain each.
+    pub inverse: [usize; 2],
 }
 
 /// The inputs of each pair's row, and the rows that contain each input: constant over steps.
 pub(super) struct PairSums {
     pub pairs: Arc<Pairs>,
-    inputs: usize,
     made: Sums,
     inverse: Sums,
 }
 
 impl PairSums {
     pub fn new(pairs: &Arc<Pairs>) -> Self {
-        let inputs = pairs.inputs();
-        let made = Sums::of_pairs(pairs, inputs);
-        let inverse = made.inverted(inputs);
-        Self { pairs: pairs.clone(), inputs, made, inverse }
+        let made = Sums::of_pairs(pairs, pairs.inputs());
+        let inverse = made.inverted(pairs.inputs());
+        Self { pairs: pairs.clone(), made, inverse }
     }
-}
 
-impl Tables {
     /// Writes the tables behind the words of a batch.
-    pub fn new(sums: &PairSums, words: &mut Vec<u32>) -> Self {
-        let PairSums { pairs, inputs, made, inverse } = sums;
-        let [made, inverse] = [made, inverse].map(|sums| sums.write(words));
-        Self { inputs: *inputs, rows: pairs.rows(), made, inverse }
-    }
-
-    /// Rows of inputs and pairs, `[rows, N]`, from weights `[inputs, N]`.
-    pub fn made(
-        &self,
-        gpu: &Gpu,
-        batch: &Buffer,
-        weights: BufferArg,
-        spread: UnitLayout,
-    ) -> Buffer {
-        launch(gpu, batch, weights, [self.made, self.rows], spread)
-    }
-
-    /// Gradients of the inputs' weights, `[inputs, N]`, from those of all rows, `[rows, N]`.
-    pub fn gradients_of_inputs(
-        &self,
-        gpu: &Gpu,
-        batch: &Buffer,
-        rows: &Buffer,
-        spread: UnitLayout,
-    ) -> Buffer {
-        launch(gpu, batch, rows.arg(), [self.inverse, self.inputs], spread)
+    pub fn write(&self, words: &mut Vec<u32>) -> Tables {
+        let [made, inverse] = [&self.made, &self.inverse].map(|sums| sums.write(words));
+        Tables { made: [made, self.pairs.rows()], inverse: [inverse, self.pairs.inputs()] }
     }
 }
 
@@ -121,7 +92,8 @@ impl Sums {
     }
 }
 
-fn launch(
+/// Computes the rows of a table, `[rows, N]`, each as a sum of rows `from`.
+pub(super) fn add_up(
     gpu: &Gpu,
     batch: &Buffer,
     from: BufferArg,

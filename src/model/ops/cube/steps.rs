@@ -5,12 +5,9 @@ use burn_cubecl::cubecl;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-use super::form::{grid, is_finite};
+use super::form::{UNITS, grid, is_finite};
 use super::gpu::{Buffer, Gpu, contiguous};
 use crate::model::ops::steps::{AdamFactors, Step};
-
-/// Units per cube.
-const UNITS: usize = 256;
 
 /// Returns the next parameter and means.
 ///

@@ -139,10 +139,8 @@ pub(super) fn rows_of_strips(
     }
 }
 
-/// Rows that one unit adds up.
 const ROWS: usize = 32;
 
-/// Units per cube that adds up rows.
 const UNITS: usize = 128;
 
 /// Sums of runs of rows, `[rows, width]` to `[runs, width]`, in an order fixed by the lengths.

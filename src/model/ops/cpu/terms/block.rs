@@ -151,7 +151,6 @@ fn above(x: f32) -> f32 {
     if x < 0.0 { 0.0 } else { x }
 }
 
-/// -1, 0 or 1.
 #[inline(always)]
 fn sign(x: f32) -> f32 {
     if x == 0.0 { 0.0 } else { 1f32.copysign(x) }
