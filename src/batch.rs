@@ -93,12 +93,10 @@ impl Default for Indices {
 impl Indices {
     /// `places` places of lists, all blank.
     pub fn new(net: &Architecture, places: usize) -> Self {
-        let mut indices = match net.inputs.is_large() {
-            true => Indices::U32(Vec::new()),
-            false => Indices::U16(Vec::new()),
-        };
-        indices.clear(net.rows(), places);
-        indices
+        match net.inputs.is_large() {
+            true => Indices::U32(vec![net.rows() as u32; places]),
+            false => Indices::U16(vec![net.rows() as u16; places]),
+        }
     }
 
     /// Resets to `places` blank places in lists of `rows` rows.
@@ -403,8 +401,7 @@ pub struct Batch {
     pub sources: Arc<[u8]>,
     /// 0 to 1, one a position.
     pub results: Arc<[f32]>,
-    /// Centipawns of positions; empty without scores, and with several sources NaN for those
-    /// without.
+    /// Centipawns of positions, NaN without; empty if no position has one.
     pub scores: Arc<[f32]>,
     /// Place behind the batch in a stream of data.
     pub place: Option<ResumePoint>,

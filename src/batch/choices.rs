@@ -32,8 +32,7 @@ pub struct ChoiceLoss {
     pub loss: f64,
     /// Derivatives by the values. They add up to 0.
     pub slopes: Vec<f64>,
-    /// Second derivatives by differences to the position's value, without softmax's coupling of
-    /// moves.
+    /// Second derivatives by differences to the position, without softmax's coupling of moves.
     pub curvatures: Vec<f64>,
 }
 

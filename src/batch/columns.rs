@@ -19,8 +19,7 @@ pub const SUMS: usize = 4;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     pub heads: Vec<Head>,
-    /// Places of each group's entries, rising: number of the sum times [`COLUMN`], plus the
-    /// position.
+    /// Places of each group's entries, rising: [`COLUMN`] times the sum, plus the position.
     pub places: Vec<u16>,
 }
 

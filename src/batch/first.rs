@@ -38,8 +38,6 @@ pub struct FirstViews {
 }
 
 impl FirstViews {
-    /// # Panics
-    /// If they do not fit the net.
     pub(crate) fn check(&self, net: &Architecture) {
         let Self { lists, buckets, pairs } = self;
         assert!(net.inputs.is_uniform(), "first views for {net}");
@@ -98,8 +96,7 @@ impl Default for FirstPlanner {
     }
 }
 
-/// Converts between rows of the first and the second view. The number of a pair follows from that
-/// of its [images](Pairs::learn_images).
+/// Converts between rows of both views; numbers of pairs follow from [images](Pairs::learn_images).
 #[inline(always)]
 fn image(row: u16, mirrored: bool, blank: u16) -> u16 {
     let (of_pair, mirror) = if mirrored { (3, MIRRORED) } else { (1, 0) };
@@ -437,8 +434,7 @@ fn write_entries<const VIEWS: usize>(
     }
 }
 
-/// Writes the names of set bits: the rows that are left, then pairs, then blanks. There is padding
-/// behind the last list.
+/// Writes the names of set bits: the rows that are left, then pairs, then blanks and padding.
 #[inline(always)]
 fn write_names(
     bits: &mut Matrix,

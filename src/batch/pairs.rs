@@ -46,8 +46,7 @@ pub type Bits = [u64; WORDS];
 pub struct Pairs {
     /// Rows without pairs.
     inputs: usize,
-    /// Number of each input's double, and its largest multiple, 1 or more; empty if inputs never
-    /// repeat.
+    /// Number of each input's double, and its largest multiple; empty if inputs never repeat.
     multiples: Vec<(u32, u8)>,
     /// The parents of each pair, inputs or earlier pairs: multiples, then king bucket by king bucket.
     parents: Vec<[u32; 2]>,
@@ -68,8 +67,8 @@ struct Group {
 const OUTSIDE: u16 = u16::MAX;
 
 impl Pairs {
-    /// Learns the pairs that shorten these lists most, at most `most` for each king bucket; and the
-    /// multiples that occur, if rows may repeat.
+    /// Learns the `most` pairs of each king bucket that shorten lists most, and occurring
+    /// multiples.
     pub fn learn(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         Self::learn_with(net, lists, most, 1)
     }
@@ -149,8 +148,7 @@ impl Pairs {
         !self.parents.is_empty()
     }
 
-    /// The parents of each pair, inputs or earlier pairs. The first pair has the row behind the
-    /// inputs.
+    /// The parents of each pair, inputs or earlier pairs; the first pair is row [`Pairs::inputs`].
     pub fn parents(&self) -> &[[u32; 2]] {
         &self.parents
     }
@@ -253,9 +251,8 @@ impl Pairs {
         })
     }
 
-    /// Replaces rows by pairs, king bucket by king bucket. `write` sets a bit for each number in
-    /// pairs, and leaves the others, whose number it returns, in the list. Returns the length of
-    /// the longest list.
+    /// Replaces rows by pairs; returns the longest length. `write` sets a bit for each number in
+    /// pairs, and leaves the others, whose number it returns, in the list.
     #[inline(always)]
     fn name<I: Word>(
         &self,
@@ -401,8 +398,7 @@ fn most_frequent(inputs: usize, lists: &[Vec<u32>], few: &[Range<usize>]) -> Vec
     rows
 }
 
-/// The pairs that shorten lists of one king bucket most, each with its images. Returns their
-/// parents, local.
+/// The local parents of pairs that shorten lists of one king bucket most, with their images.
 fn learnt(
     group: &Group,
     lists: &[Vec<u32>],
@@ -475,8 +471,7 @@ impl Learner {
         self.largest[row] = (largest, column);
     }
 
-    /// The two of the first `next` rows that occur together most often, the first of ties; none if
-    /// no two occur together twice.
+    /// The two of the first `next` rows that occur together most often, and at least twice.
     fn best(&self, next: usize) -> Option<[usize; 2]> {
         let largest = &self.largest[..next];
         let most = largest.iter().map(|(count, _)| *count).max().filter(|most| *most > 1)?;

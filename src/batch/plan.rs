@@ -65,9 +65,8 @@ pub struct ChunkPlan {
     pub(crate) walks: Vec<u16>,
     /// The inputs that occur; empty without a backward pass.
     pub(crate) runs: Vec<Run>,
-    /// Offsets of the rows of the lists that contain the input of each run, run after run, in units
-    /// of [`STEP`] bytes. The last four of each are padded with the offset of the row behind the
-    /// last.
+    /// Offsets of the rows of the lists that contain the input of each run, in units of [`STEP`]
+    /// bytes; the last four of each are padded with the offset of the row behind the last.
     pub(crate) holders: Vec<[u16; FOUR]>,
 }
 
@@ -185,8 +184,6 @@ impl ChunkPlan {
         walks(&self.walks)
     }
 
-    /// # Panics
-    /// If the plan was made for another kind of net.
     pub(crate) fn check(&self, net: &Architecture) {
         let is_large = net.inputs.is_large();
         let whole = self.rows == if is_large { self.named.len() } else { self.pairs.rows() };
@@ -486,10 +483,8 @@ fn write<'a, I: Word + 'a, L: Iterator<Item = &'a [I]>>(
     place: impl Fn(usize) -> usize,
 ) {
     let is_near = (blank + 1) * UNITS <= 1 << 16;
-    match entries {
-        Entries::Near(_) if !is_near => *entries = Entries::Far(Vec::new()),
-        Entries::Far(_) if is_near => *entries = Entries::Near(Vec::new()),
-        _ => {}
+    if matches!(entries, Entries::Near(_)) != is_near {
+        *entries = if is_near { Entries::default() } else { Entries::Far(Vec::new()) };
     }
     match entries {
         Entries::Near(entries) => write_entries(entries, walks, blank, lists, place),

@@ -286,8 +286,7 @@ impl TermsEncoder {
     }
 }
 
-/// The records of parts, one after the other. They are scattered, and prefetched so that many are
-/// loaded at once.
+/// The records of parts in order, scattered: prefetched, so that many are loaded at once.
 fn near(parts: &[RecordSlice]) -> Vec<Packed> {
     let mut near = Vec::new();
     for RecordSlice { of, order } in parts {
@@ -312,13 +311,20 @@ fn lists(net: &Architecture, records: &[Packed]) -> ActiveRows {
         .for_each(|(((indices, groups), buckets), records)| {
             write(net, records.iter().map(Packed::position), indices, groups, buckets);
         });
+    let indices = Indices::U16(indices);
+    let mut lists = ActiveRows { rows, views, places, indices, groups, buckets };
+    clear_single(net, &mut lists);
+    lists
+}
+
+/// Clears the numbers of buckets if there is one.
+fn clear_single(net: &Architecture, lists: &mut ActiveRows) {
     if net.buckets == 1 {
-        buckets.clear();
+        lists.buckets.clear();
     }
     if net.inputs.kings().count() == 1 {
-        groups.clear();
+        lists.groups.clear();
     }
-    ActiveRows { rows, views, places, indices: Indices::U16(indices), groups, buckets }
 }
 
 /// Lists for plans of data that are used once.
@@ -408,19 +414,11 @@ fn fill(
             }
         }
         lists.places = places;
-        match lists.indices {
-            // Left from the last chunk.
-            Indices::U16(_) if !net.inputs.is_large() => {}
-            Indices::U32(_) if net.inputs.is_large() => {}
-            _ => lists.indices = Indices::new(net, 0),
+        if matches!(lists.indices, Indices::U32(_)) != net.inputs.is_large() {
+            lists.indices = Indices::new(net, 0);
         }
     }
-    if net.buckets == 1 {
-        lists.buckets.clear();
-    }
-    if net.inputs.kings().count() == 1 {
-        lists.groups.clear();
-    }
+    clear_single(net, lists);
 }
 
 /// Writes the lists of all feature sets, as long as the longest.
@@ -474,8 +472,7 @@ impl Base {
         }
     }
 
-    /// Integer centipawns for the side to move, as in searches; terms are rounded, halves away from
-    /// zero.
+    /// Integer centipawns for the side to move, as in searches; halves are rounded away from 0.
     pub fn value(&self, position: &Position) -> i32 {
         match &self.below {
             BaseEvaluation::Terms(terms) => terms.evaluate(position).round() as i32,
@@ -534,8 +531,7 @@ impl Plans {
         Self { chunk, pairs, plans: Vec::new(), budget: AtomicUsize::new(0) }
     }
 
-    /// Splits places of records into chunks: those of data in memory, of which a batch may have
-    /// parts, or new ones.
+    /// Splits places of records into chunks, or of data in memory into parts of their chunks.
     fn cut<'a>(&self, order: &'a [u32]) -> Vec<&'a [u32]> {
         let chunk = self.chunk as u32;
         match self.plans.is_empty() {

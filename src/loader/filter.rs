@@ -77,8 +77,7 @@ impl Filter {
         require(path, format, &needs)
     }
 
-    /// The first key that skips a position. A missing fact skips nothing: [`Filter::check`] has
-    /// refused formats that never have it.
+    /// The first key that skips a position. A missing fact skips nothing, see [`Filter::check`].
     pub fn rejects(&self, sample: &Sample) -> Option<&'static str> {
         let (pieces, played) = (sample.position.count(), sample.played);
         let beyond = |(max, score): (u16, i16)| score.unsigned_abs() > max;

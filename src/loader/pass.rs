@@ -207,8 +207,7 @@ impl Pass {
         self.is_dealt() || self.bins_of(self.deals).start > self.first
     }
 
-    /// The bins of a deal around its own. The first deals of a run have fewer, so that it starts
-    /// before its memory is full.
+    /// The bins of a deal around its own; first fewer, to start before the memory is full.
     fn bins_of(&self, deal: u64) -> Range<u64> {
         let reach = match self.number {
             0 => self.span.reach.min(LEAST_REACH + deal / 2),

@@ -178,8 +178,7 @@ impl PreparedRows {
 }
 
 impl Stream {
-    /// A stream of searched batches, which cross the borders of windows and epochs, or whole
-    /// epochs.
+    /// A stream of searched batches across windows and epochs, or of whole epochs.
     pub fn prepared(by: Preparation, cut: BatchOrder, from: u64) -> Self {
         let walk = Walk::new(by.samples.len(), cut, from);
         let mut windows = SearchedWindows { by, walk, window: None };

@@ -242,8 +242,7 @@ impl<'a> Reader<'a> {
         Ok(read)
     }
 
-    /// Reads the end of each file, to find truncated files before training. The last record may
-    /// begin before the last part.
+    /// Reads the end of each file, as it may be truncated. The last part may have no record.
     fn check_ends(&self) -> Result<(), LoadError> {
         let check_end = |file: usize| {
             for part in (self.starts[file]..self.starts[file + 1]).rev() {

@@ -17,12 +17,11 @@ pub(super) fn random(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, seed), epoch), subset))
 }
 
-/// The order of a window; data in memory are one window.
-pub(super) fn shuffled(how: (u64, bool), epoch: u64, window: u64, positions: usize) -> Vec<u32> {
-    let (seed, shuffle) = how;
+/// The order of data in memory.
+pub(super) fn shuffled((seed, shuffle): (u64, bool), epoch: u64, positions: usize) -> Vec<u32> {
     let mut order: Vec<u32> = (0..positions as u32).collect();
     if shuffle {
-        order.shuffle(&mut random(seed, epoch, window + 1));
+        order.shuffle(&mut random(seed, epoch, 1));
     }
     order
 }
@@ -37,7 +36,7 @@ impl Chunks {
     /// again and again. A chunk then touches hardly more rows than without king buckets, and one
     /// chunk of each sort is a fair sample.
     pub fn arrange(plan: &Plan, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
-        let mut order = shuffled((plan.seed, plan.shuffle), 0, 0, records.len());
+        let mut order = shuffled((plan.seed, plan.shuffle), 0, records.len());
         let mut sorts = 1;
         if let Encoder::Net(net, _) = encoder
             && net.inputs.kings().count() > 1
@@ -109,10 +108,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Starts behind `passed` positions.
-    ///
-    /// # Panics
-    /// Without positions.
+    /// Starts behind `passed` of some positions.
     pub fn new(positions: usize, cut: BatchOrder, passed: u64) -> Self {
         assert!(positions > 0, "a walk needs positions");
         Self { cut, length: positions as u64, passed, epoch: None, order: Vec::new() }
@@ -124,7 +120,7 @@ impl Walk {
         let (epoch, begin) = (self.passed / self.length, (self.passed % self.length) as usize);
         let positions = self.length as usize;
         if self.epoch != Some(epoch) {
-            self.order = shuffled((self.cut.seed, self.cut.shuffle), epoch, 0, positions);
+            self.order = shuffled((self.cut.seed, self.cut.shuffle), epoch, positions);
             self.epoch = Some(epoch);
         }
         let border = (begin / window + 1).saturating_mul(window);

@@ -68,9 +68,6 @@ pub(super) fn in_order<T: Send>(
 
 impl PlanFile {
     /// Opens the files of a plan.
-    ///
-    /// # Errors
-    /// The first that cannot be read.
     pub fn all(plan: &Plan) -> Result<Vec<Arc<Self>>, LoadError> {
         let plan = Arc::new(plan.clone());
         in_order(plan.files.par_iter().map(|path| Self::new(path, &plan).map(Arc::new)))

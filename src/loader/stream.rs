@@ -59,8 +59,8 @@ impl Stream {
         })
     }
 
-    /// Starts a thread that makes batches, up to `ahead` of them ahead, until the end, an error, or
-    /// the stream's drop.
+    /// Starts a thread that makes batches, `ahead` of them ahead, until the end, an error, or the
+    /// drop.
     pub(super) fn spawn(
         ahead: usize,
         mut next: impl FnMut() -> Result<Option<Batch>, LoadError> + Send + 'static,
@@ -160,14 +160,7 @@ impl WindowReader {
 
 type Windows = SyncSender<Result<Window, LoadError>>;
 
-/// The epoch of a position, and its place in it.
-fn place(plan: &Plan, position: u64) -> (u64, u64) {
-    let epoch = plan.expected.unwrap_or(u64::MAX).max(1);
-    (position / epoch, position % epoch)
-}
-
-/// Reads everything once, unless it is in memory, and sends it in a new order each epoch, until the
-/// stream is dropped.
+/// Reads everything once, unless in memory, and sends it in a new order each epoch.
 fn keep(
     plan: &Arc<Plan>,
     encoder: &Encoder,
@@ -184,12 +177,13 @@ fn keep(
         _ => None,
     };
     let records = Arc::new(Records { records, bases, plans });
-    let (first, mut done) = place(plan, from);
-    for epoch in first.. {
+    let positions = plan.expected.unwrap_or(u64::MAX).max(1);
+    let mut done = from % positions;
+    for epoch in from / positions.. {
         let positions = records.records.len();
         let order = match &chunks {
             Some(chunks) => chunks.order(plan, epoch, positions),
-            None => shuffled((plan.seed, plan.shuffle), epoch, 0, positions),
+            None => shuffled((plan.seed, plan.shuffle), epoch, positions),
         };
         let passed = std::mem::take(&mut done) as usize;
         let window = Window { records: records.clone(), order, taken: passed..passed, place: None };
@@ -200,8 +194,7 @@ fn keep(
     Ok(())
 }
 
-/// Reads pass after pass, until the stream is dropped. Without a place it starts behind the first
-/// `from` positions.
+/// Reads pass after pass, from a place or behind the first `from` positions.
 fn read_on(
     plan: &Arc<Plan>,
     encoder: &Encoder,

@@ -56,10 +56,7 @@ impl<'a> Aim<'a> {
         [self.numbers(), base, weights]
     }
 
-    /// Checks the lengths of the arrays.
-    ///
-    /// # Panics
-    /// If one is wrong.
+    /// Panics if an array has a wrong length.
     pub(super) fn check(self, positions: usize) {
         assert_eq!(self.numbers().len(), positions, "targets");
         if let Some(LossInputs { base, weights, .. }) = self.loss_inputs() {

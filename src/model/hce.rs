@@ -186,10 +186,7 @@ impl HceModel {
         Tensor::cat(logits.map(|piece| self.piece(&weights, &tempo, piece)).collect(), 0)
     }
 
-    /// See [`Model::loss_gradients`](super::Model::loss_gradients).
-    ///
-    /// # Panics
-    /// If the objective has a base.
+    /// Panics if the objective has a base.
     pub(super) fn loss_gradients(&self, pieces: &[Arc<Terms>], aim: Aim) -> LossGradients {
         let base = aim.loss_inputs().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::grouped::Grouped;
 use crate::architecture::Architecture;
 use crate::batch::ActiveRows;
 
@@ -19,8 +20,6 @@ pub struct RowLists<'a> {
 }
 
 impl<'a> RowLists<'a> {
-    /// # Panics
-    /// If the batch is for another net.
     pub fn new(net: &'a Architecture, active: &ActiveRows) -> Self {
         let ActiveRows { places, .. } = *active;
         assert_eq!(
@@ -36,8 +35,7 @@ impl<'a> RowLists<'a> {
         self.rows.len() / self.places
     }
 
-    /// The sums of each list, `[lists, columns]`, of each set's weights, factor and piece-square
-    /// values, which are the last columns.
+    /// The sums of each list, `[lists, columns]`; the piece-square values are the last columns.
     pub fn accumulate(&self, weights: &[[Cow<[f32]>; 3]]) -> Vec<f32> {
         let (net, hidden) = (self.net, self.net.hidden);
         let columns = hidden + net.psqt_columns();
@@ -62,15 +60,18 @@ impl<'a> RowLists<'a> {
     pub fn scatter(&self, slopes: &[f32]) -> Vec<[Vec<f32>; 3]> {
         let (inputs, hidden) = (&self.net.inputs, self.net.hidden);
         let columns = hidden + self.net.psqt_columns();
-        let (starts, lists) = self.by_row();
+        let lists = self.rows.chunks_exact(self.places).enumerate();
+        let places =
+            lists.flat_map(|(list, rows)| rows.iter().map(move |row| (*row as usize, list as u32)));
+        // The blank row is the last.
+        let lists = Grouped::new(self.net.rows() + 1, places);
         let of_set = |set: usize| {
             let (first, count) = (inputs.first_row(set), inputs.sets()[set].rows());
             let sums = |part: Range<usize>| {
                 let mut sums = vec![0.0; count * part.len()];
                 let rows = sums.par_chunks_exact_mut(part.len().max(1)).enumerate();
                 rows.for_each(|(row, sums)| {
-                    let Range { start, end } = starts[first + row]..starts[first + row + 1];
-                    for list in &lists[start..end] {
+                    for list in lists.of(first + row) {
                         let slopes = &slopes[*list as usize * columns..][..columns];
                         add(sums, &slopes[part.clone()], 0);
                     }
@@ -87,23 +88,6 @@ impl<'a> RowLists<'a> {
             [rows, factors, psqt]
         };
         (0..inputs.sets().len()).map(of_set).collect()
-    }
-
-    /// The lists that contain each row, row after row, and where those of each begin.
-    fn by_row(&self) -> (Vec<usize>, Vec<u32>) {
-        let mut starts = vec![0; self.net.rows() + 2];
-        // The blank row is the last.
-        self.rows.iter().for_each(|row| starts[*row as usize + 1] += 1);
-        (1..starts.len()).for_each(|row| starts[row] += starts[row - 1]);
-        let (mut next, mut lists) = (starts.clone(), vec![0; self.rows.len()]);
-        for (list, rows) in self.rows.chunks_exact(self.places).enumerate() {
-            for &row in rows {
-                let place = &mut next[row as usize];
-                lists[*place] = list as u32;
-                *place += 1;
-            }
-        }
-        (starts, lists)
     }
 }
 

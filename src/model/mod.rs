@@ -4,6 +4,7 @@
 
 mod aim;
 mod device;
+mod grouped;
 mod hce;
 mod head;
 mod lists;

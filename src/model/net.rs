@@ -48,8 +48,8 @@ pub struct Affine {
     pub bias: Param<Tensor<1>>,
 }
 
-/// Weights of a feature set's rows, `[rows, N]`, of its factor, `[factor rows, N]`, and its
-/// piece-square values, `[rows, buckets]`.
+/// Arrays of a feature set: weights `[rows, N]`, factor `[factor rows, N]`, values `[rows,
+/// buckets]`.
 #[derive(Module, Debug)]
 pub struct SetRows {
     pub weight: Param<Tensor<2>>,
@@ -190,8 +190,7 @@ impl NetModel {
         self.logits_of(sums, &lists.buckets)
     }
 
-    /// See [`Model::loss_gradients`](super::Model::loss_gradients). `done` is called after each
-    /// stage on a GPU.
+    /// Loss and gradients; `done` is called after each stage on a GPU.
     pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> LossGradients {
         let fused = match &self.route {
             Route::Fused(fused) => fused,

@@ -52,8 +52,7 @@ impl SumModel {
         self.net.logits(inputs) + terms * signs
     }
 
-    /// See [`Model::loss_gradients`](super::Model::loss_gradients). The terms are the net's base,
-    /// and then get the forces on the sum.
+    /// The terms are the net's base, and then get the forces on the sum.
     pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
         let (active, pieces) = both(inputs);
         let signs = self.signs(pieces);

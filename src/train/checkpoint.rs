@@ -134,10 +134,7 @@ impl Writer {
         self.folder.join(format!("{name}.safetensors"))
     }
 
-    /// Starts to write a checkpoint, after the previous one.
-    ///
-    /// # Errors
-    /// Those of the previous one.
+    /// Starts to write a checkpoint, after the previous one, whose error it returns.
     pub fn write(&mut self, mut checkpoint: Checkpoint, files: Files) -> Result<(), TrainError> {
         self.finish_write()?;
         if files.last {
@@ -167,10 +164,7 @@ impl Writer {
         }
     }
 
-    /// Waits until all is written; returns the checkpoint that was in progress.
-    ///
-    /// # Errors
-    /// If it could not be written.
+    /// Waits until all is written; returns the checkpoint that was in progress, or its error.
     pub fn finish_write(&mut self) -> Result<Option<Checkpoint>, TrainError> {
         let Some(thread) = self.under_way.take() else { return Ok(None) };
         let written = thread.join().unwrap_or_else(|panic| resume_unwind(panic));

@@ -78,10 +78,7 @@ impl<'a> Learner<'a> {
         self.model = Some(optimizer.catch_up(model, touched.as_ref()));
     }
 
-    /// Applies one optimiser step. `step` counts from 1.
-    ///
-    /// # Panics
-    /// If the method is direct.
+    /// Applies one optimiser step, number `step` from 1. Panics if the method is direct.
     pub fn step_along(
         &mut self,
         step: u64,
@@ -100,10 +97,8 @@ impl<'a> Learner<'a> {
         self.model = Some(model);
     }
 
-    /// Applies one step of a direct method. `shares` are factors of the losses; empty means all 1.
-    ///
-    /// # Panics
-    /// If the method follows gradients.
+    /// Applies one step of a direct method; `shares` are factors of losses, empty means all 1.
+    /// Panics if the method follows gradients.
     pub fn step_directly(
         &mut self,
         inputs: &Inputs,

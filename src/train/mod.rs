@@ -114,6 +114,8 @@ pub fn run<E>(
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let batches = batches.into_iter();
+    let batches = &mut batches.map(|batch| batch.map_err(|error| TrainError::Data(error.into())));
     let mut trainer = Trainer::new(job, start)?;
     if !is_gpu(job.device) {
         return trainer.run(batches, watch);
@@ -175,21 +177,17 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    fn run<E>(
+    fn run(
         &mut self,
-        batches: impl IntoIterator<Item = Result<Batch, E>>,
+        batches: &mut dyn Iterator<Item = Result<Batch, TrainError>>,
         watch: &dyn Progress,
-    ) -> Result<(End, Checkpoint), TrainError>
-    where
-        E: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
+    ) -> Result<(End, Checkpoint), TrainError> {
         let settings = self.job.settings;
         self.clock = (watch.seconds(), self.state.positions);
         if self.writer.handed.is_none() {
             let best = self.validate(watch)?;
             self.write(Files { best, last: true, ..Files::default() })?;
         }
-        let mut batches = batches.into_iter();
         let end = loop {
             let State { step, converged, unimproved, .. } = self.state;
             if converged {
@@ -206,12 +204,10 @@ impl<'a> Trainer<'a> {
             if !is_seam && settings.patience.is_some_and(|patience| unimproved >= patience) {
                 break End::Early;
             }
-            let batch = batches.next().ok_or(TrainError::OutOfData(step))?;
-            let batch = batch.map_err(|error| TrainError::Data(error.into()))?;
+            let batch = batches.next().ok_or(TrainError::OutOfData(step))??;
             // Sent to the other ranks with this step's gradients.
             let stop = watch.stop();
-            // Parallel loops from outside of the pool block their thread. A GPU has a queue per
-            // thread.
+            // Parallel loops block a thread outside of the pool. A GPU has a queue per thread.
             let progress = match is_gpu(self.job.device) {
                 true => self.step(&batch, stop),
                 false => rayon::scope(|_| self.step(&batch, stop)),

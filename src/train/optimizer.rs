@@ -28,8 +28,7 @@ pub struct Settings {
     pub beta2: f64,
     /// Keeps divisors away from zero.
     pub epsilon: f64,
-    /// Multiplied by the learning rate, or added to the gradient: see
-    /// [`OptimizerName::has_decoupled_decay`].
+    /// Decay, perhaps [decoupled](OptimizerName::has_decoupled_decay) from gradients.
     pub weight_decay: f64,
     /// Whether Adam corrects its means for their start at zero.
     pub bias_correction: bool,
@@ -152,9 +151,8 @@ impl Settings {
     }
 }
 
-/// Ranger's lookahead: M. Zhang et al., "Lookahead Optimizer: k steps forward, 1 step back", 2019.
-/// After this many steps slow weights move by a share of the distance to the fast ones, which
-/// restart from there.
+/// Ranger's lookahead (M. Zhang et al., "Lookahead Optimizer: k steps forward, 1 step back", 2019):
+/// steps after which slow weights move by a share towards the fast ones, which restart there.
 const LOOKAHEAD_STEPS: u64 = 6;
 const LOOKAHEAD_SHARE: f64 = 0.5;
 

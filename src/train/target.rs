@@ -12,9 +12,8 @@ use crate::batch::Batch;
 use crate::loss::sigmoid;
 use crate::model::{Model, outputs};
 
-/// Win-rate model of the data's scores. A win has the probability
-/// `sigmoid((score - offset) / scale)`, a loss `sigmoid((-score - offset) / scale)`, a draw the
-/// rest.
+/// Win-rate model of scores: a win has probability `sigmoid((score - offset) / scale)`, a loss
+/// `sigmoid((-score - offset) / scale)`, a draw the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WinRateModel {
     /// Centipawns per logit.

@@ -46,9 +46,6 @@ impl Step {
     }
 
     /// Takes the step in place. The result has the same bits for any number of rayon's threads.
-    ///
-    /// # Panics
-    /// If the slices differ in length, or the number of states is wrong.
     pub fn take(&self, level: Level, p: &mut [f32], g: &[f32], states: Vec<&mut [f32]>) {
         with_formula!(self, formula => pass(formula, level, p, g, exactly(states)));
     }

@@ -4,8 +4,7 @@
 //! addends stay in a cache while all inputs read them, and a strip's lists of an input are a few
 //! words of bits. The processor assigns lists to strips, so this code is tested without a GPU.
 
-/// The lists of each strip. They have the same king bucket, so that a strip has bits for 768
-/// inputs, however many rows there are.
+/// The lists of each strip. They share a king bucket, so that a strip has bits for 768 inputs.
 #[derive(Debug, PartialEq)]
 pub struct Strips {
     /// Places per strip, a multiple of [`ROUND`].

@@ -201,9 +201,8 @@ impl System {
         Self { free, scales, matrix }
     }
 
-    /// Solves `(matrix + damping * diagonal) * step = right`, where `right` and the step have an
-    /// element for every weight: 0 for fixed ones. `None` if rounding leaves the matrix indefinite;
-    /// more damping helps.
+    /// Solves `(matrix + damping * diagonal) * step = right`, with 0 for fixed weights. `None` if
+    /// rounding leaves the matrix indefinite; more damping helps.
     fn solve(&self, damping: f64, right: &[f64]) -> Option<Vec<f64>> {
         let factors = self.factors(damping)?;
         let scaled =

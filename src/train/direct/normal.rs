@@ -42,9 +42,6 @@ impl Triangle {
     }
 
     /// The element of two weights by their numbers.
-    ///
-    /// # Panics
-    /// If there is no such weight.
     pub fn get(&self, one: usize, other: usize) -> f64 {
         let (low, high) = (one.min(other), one.max(other));
         self.blocks[row(high / 2) + low / 2].0[2 * (high % 2) + low % 2]
@@ -171,9 +168,8 @@ impl pulp::WithSimd for Addition<'_> {
     }
 }
 
-/// A sparse Jacobian: one row per position of a chunk, or for moves one row per difference between
-/// values; each row has its terms in rising order without repetition, the tempo last as one more
-/// term. Zeros are left out.
+/// A sparse Jacobian: one row per position of a chunk, or per difference of moves; each row has its
+/// terms in rising order, the tempo as the last one. Zeros are left out.
 #[derive(Clone, Debug, Default)]
 struct Jacobian {
     /// Row `i` has the entries `ends[i]..ends[i + 1]`.

@@ -127,8 +127,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Effective share of positions: 1, or less with unequal weights (L. Kish, "Survey Sampling",
-    /// 1965).
+    /// Effective share of positions (L. Kish, "Survey Sampling", 1965); less than 1 with weights.
     pub fn evenness(&self) -> f64 {
         let Goal::Results { shares: shares @ [_, ..], .. } = self.goal else { return 1.0 };
         let sum =
@@ -147,10 +146,7 @@ impl<'a> Problem<'a> {
         &self.pieces[chunk.piece]
     }
 
-    /// The loss of a position with this value.
-    ///
-    /// # Panics
-    /// If moves are learnt.
+    /// The loss of a position with this value. Panics if moves are learnt.
     pub fn cost(&self, position: usize, value: f64) -> Cost {
         match self.goal {
             Goal::Results { targets, scale, loss, shares } => {
@@ -193,10 +189,7 @@ impl<'a> Problem<'a> {
         sums.iter().sum::<f64>() / self.count
     }
 
-    /// The rows of a position of moves, in the chunk's block.
-    ///
-    /// # Panics
-    /// If the goal is another one.
+    /// The rows of a position of moves, in the chunk's block. Panics without moves.
     pub fn rows(&self, chunk: &Chunk, position: usize) -> Range<usize> {
         let Goal::Moves(choices) = self.goal else { panic!("no moves") };
         let Range { start, end } = choices.rows(position);

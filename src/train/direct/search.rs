@@ -135,9 +135,8 @@ impl Search {
         self.states.par_chunks(SHARD).map(shard).collect::<Vec<f64>>().iter().sum()
     }
 
-    /// Tries every trained weight once, in numerical order: one `step` up, and if that does not
-    /// lower the loss, one step down. A weight moves at most one step per sweep, since the others
-    /// should react first. After a sweep with step 1 and no change, no single weight can lower the
+    /// Tries every trained weight once, in numerical order: one `step` up, or else one down, as the
+    /// others should react first. After a sweep with step 1 and no change, no weight can lower the
     /// loss.
     pub fn sweep(&mut self, step: u16) -> SweepCounts {
         let step = f64::from(step);

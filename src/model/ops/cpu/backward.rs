@@ -7,12 +7,13 @@ use rayon::prelude::*;
 use super::format::{Format, Rho};
 use super::forward::Chunk;
 use super::head::FirstMapBackward;
-use super::net::{FactorRows, Gradients, Kernel, RowsByFactor, SetOfKernel};
+use super::net::{FactorRows, Gradients, Kernel, SetOfKernel, by_factor};
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
 use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, Word};
 use crate::batch::{ChunkPlan, Pairs, RowSet};
+use crate::model::grouped::Grouped;
 use crate::prefetch::prefetch;
 
 /// Gradients of a block, accumulated over chunks.
@@ -139,9 +140,8 @@ where
     }
 }
 
-/// Writes the gradients of a chunk's accumulators `[lists, columns]` in `units`, and accumulates
-/// those of biases and output. `ratios` are the output weights in units of the largest of a column,
-/// `[buckets, views, columns]`.
+/// Writes the gradients of accumulators `[lists, columns]` in `units`, and adds those of biases and
+/// output. `ratios` are output weights over a column's largest, `[buckets, views, columns]`.
 #[inline(always)]
 fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
@@ -442,7 +442,7 @@ pub(super) fn reduce<F: Sync>(
             Some(touched) => {
                 let first = set.rows.start;
                 let of_touched = touched.iter().map(|row| of[*row as usize - first]);
-                let sharing = RowsByFactor::new(factor.len() / hidden, of_touched);
+                let sharing = by_factor(factor.len() / hidden, of_touched);
                 add_sharing(factor, rows, hidden, &sharing);
             }
         }
@@ -513,7 +513,7 @@ fn add_shards(
 }
 
 /// Adds up the gradients of the rows that share each row of a factor, in their order.
-fn add_sharing(factor: &mut [f32], rows: &[f32], hidden: usize, sharing: &RowsByFactor) {
+fn add_sharing(factor: &mut [f32], rows: &[f32], hidden: usize, sharing: &Grouped) {
     factor.par_chunks_mut(hidden).enumerate().for_each(|(row, sums)| {
         let numbers = sharing.of(row);
         if numbers.is_empty() {

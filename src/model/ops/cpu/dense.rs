@@ -22,8 +22,6 @@ impl<'a> Matrix<'a> {
         Self { values, stride, apart: 0 }
     }
 
-    /// # Panics
-    /// Unless there are that many panels of `n` rows and `k` columns.
     #[inline(always)]
     fn check(&self, n: usize, [panels, k]: [usize; 2]) {
         let last = (n.max(1) - 1) * self.stride + (panels.max(1) - 1) * self.apart;

@@ -77,9 +77,8 @@ impl Number for i16 {
 
     #[inline(always)]
     fn weight(weight: f32) -> i16 {
-        // Adding 1.5 * 2^23 leaves no bits for a fraction, and the integer in the lowest bits; a
-        // conversion would be a call for each number on machines without an instruction for
-        // rounding.
+        // Adding 1.5 * 2^23 leaves an integer in the lowest bits; a conversion would be a call for
+        // each number on machines without an instruction for rounding.
         ((weight * Self::ONE).clamp(-32_767.0, 32_767.0) + 12_582_912.0).to_bits() as i16
     }
 

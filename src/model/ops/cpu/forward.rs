@@ -154,8 +154,7 @@ pub(super) struct Block<'a, F> {
     pub output: &'a [f32],
 }
 
-/// Forward pass of a chunk with `TOGETHER` lists a slot; 1 in deep nets, whose layers also run
-/// backward.
+/// Forward pass of a chunk with `TOGETHER` lists a slot; in deep nets also backward to layers.
 pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a PackedWeights<F>,

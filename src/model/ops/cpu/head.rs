@@ -148,8 +148,7 @@ impl Maps {
         self.zeros.resize(deepest, 0.0);
     }
 
-    /// Writes the gradients of the upper maps, and of the biases of the first, in the order of the
-    /// arrays, `[outputs, inputs]` a bucket.
+    /// Writes the gradients of the upper maps, `[outputs, inputs]` a bucket, and the first biases.
     pub fn spread(&self, upper: &[f32], to: &mut [[&mut [f32]; 2]]) {
         for (i, (map, [weights, biases])) in self.maps.iter().zip(to).enumerate() {
             let of_map = &upper[self.starts[i]..self.starts[i + 1]];
@@ -190,8 +189,7 @@ fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
     (block * net.views() + view) * columns.each + column
 }
 
-/// The logits of a chunk, by place, from the features; in the backward pass the gradients of the
-/// first map's outputs and of the upper maps.
+/// Logits of a chunk from the features, or back to the first outputs and the upper maps.
 pub(super) struct Layers<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,

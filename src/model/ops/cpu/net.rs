@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Level;
 use crate::architecture::{Architecture, Array, ArrayKind, Set};
 use crate::batch::{ActiveRows, ChunkPlan, OneHot, Pairs, RowSet};
+use crate::model::grouped::Grouped;
 
 /// A net, and how it is computed.
 #[derive(Clone, Debug)]
@@ -41,42 +42,16 @@ pub(super) struct FactorRows {
     /// The factor's row that is added to each row of the set, or [`NO_FACTOR`].
     pub of: Vec<u32>,
     /// The rows of the set by the factor's row that is added to them.
-    pub sharing: RowsByFactor,
+    pub sharing: Grouped,
 }
 
 /// Marks a row without a factor.
 pub(super) const NO_FACTOR: u32 = u32::MAX;
 
-/// Numbers grouped by the row of a factor.
-#[derive(Debug, Default)]
-pub(super) struct RowsByFactor {
-    /// First number of each row, and the end of the last.
-    starts: Vec<usize>,
-    numbers: Vec<u32>,
-}
-
-impl RowsByFactor {
-    /// Groups the numbers 0, 1, ... by the row that each shares.
-    pub fn new(rows: usize, of: impl Iterator<Item = u32> + Clone) -> Self {
-        let mut starts = vec![0; rows + 1];
-        for row in of.clone().filter(|row| *row != NO_FACTOR) {
-            starts[row as usize + 1] += 1;
-        }
-        for row in 1..starts.len() {
-            starts[row] += starts[row - 1];
-        }
-        let (mut next, mut numbers) = (starts.clone(), vec![0; starts[rows]]);
-        for (number, row) in of.enumerate().filter(|(_, row)| *row != NO_FACTOR) {
-            let next = &mut next[row as usize];
-            numbers[*next] = number as u32;
-            *next += 1;
-        }
-        Self { starts, numbers }
-    }
-
-    pub fn of(&self, row: usize) -> &[u32] {
-        &self.numbers[self.starts[row]..self.starts[row + 1]]
-    }
+/// Groups the numbers 0, 1, ... by the row of a factor that each shares.
+pub(super) fn by_factor(rows: usize, of: impl Iterator<Item = u32> + Clone) -> Grouped {
+    let sharing = of.enumerate().filter(|(_, row)| *row != NO_FACTOR);
+    Grouped::new(rows, sharing.map(|(number, row)| (row as usize, number as u32)))
 }
 
 /// Number format of the inner loops.
@@ -172,7 +147,7 @@ impl Kernel {
                 0 => Vec::new(),
                 _ => (0..set.rows() as u32).map(|it| set.factor(it).unwrap_or(NO_FACTOR)).collect(),
             };
-            let sharing = RowsByFactor::new(factor_rows, of.iter().copied());
+            let sharing = by_factor(factor_rows, of.iter().copied());
             SetOfKernel {
                 rows: first..first + set.rows(),
                 is_sparse: net.inputs.is_sparse(place),
@@ -215,10 +190,7 @@ impl Kernel {
         self.net.arrays().into_iter().map(of).collect()
     }
 
-    /// The number of positions, after checks of their shapes.
-    ///
-    /// # Panics
-    /// When a slice does not fit the net.
+    /// The number of positions. Panics if a shape does not fit the net.
     pub(super) fn check(&self, positions: OneHot) -> usize {
         let (rows, views, buckets) = (self.net.rows(), self.net.views(), self.net.buckets);
         let batch = positions.len();

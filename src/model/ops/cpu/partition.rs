@@ -64,8 +64,7 @@ impl Partition {
         self.ends.len()
     }
 
-    /// Chunks that a thread takes through the forward pass before the backward pass, while their
-    /// accumulators are still in its caches.
+    /// Chunks that a thread takes forward, and then back while their accumulators are cached.
     pub fn chunks_per_group(&self, net: &Architecture) -> usize {
         let (room, most) = match net.inputs.is_large() {
             false => (CACHE, CHUNKS_PER_GROUP),

@@ -57,10 +57,7 @@ impl Level {
         }
     }
 
-    /// Runs a task with this level's instructions.
-    ///
-    /// # Panics
-    /// If the machine lacks the level.
+    /// Runs a task with this level's instructions. Panics if the machine lacks them.
     pub(in crate::model::ops) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
             #[cfg(target_arch = "x86_64")]

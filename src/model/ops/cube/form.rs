@@ -35,8 +35,7 @@ pub(super) const UNITS: usize = 256;
 /// Inputs of a list that are loaded side by side, so that their latencies overlap.
 pub(super) const ABREAST: usize = 4;
 
-/// Positions that a cube processes, one after the other. It also adds up their share of the
-/// gradients of biases and output weights.
+/// Positions that a cube processes in turn, and whose gradients of biases and output it adds up.
 pub(super) const TILE: usize = 16;
 
 /// Cubes in a row of the grid: WGSL guarantees 65,535.
@@ -109,8 +108,6 @@ pub(super) struct Positions {
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Tiles {
-    /// # Panics
-    /// If a position has no bucket, or one beyond the last.
     pub fn new(chosen: &[u8], buckets: usize, batch: usize, part: usize) -> Self {
         let part = part.min(batch).next_multiple_of(TILE).max(TILE);
         let firsts = (0..batch.max(1)).step_by(part);

@@ -9,10 +9,7 @@ use super::form::{UNITS, grid, is_finite};
 use super::gpu::{Buffer, Gpu, contiguous};
 use crate::model::ops::steps::{AdamFactors, Step};
 
-/// Returns the next parameter and means.
-///
-/// # Panics
-/// If the step is not Adam's.
+/// Returns the next parameter and means. Panics if the step is not Adam's.
 pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
     let Step::Adam(factors) = step else { panic!("only Adam has a kernel on GPUs") };
     let shape = tensors[0].shape();

@@ -156,8 +156,7 @@ fn sign(x: f32) -> f32 {
     if x == 0.0 { 0.0 } else { 1f32.copysign(x) }
 }
 
-/// `exp(-x)` for `x` of 0 or more, with a relative error of about 1e-7; beyond 87, where it would
-/// lose bits, it is constant. NaN stays NaN.
+/// `exp(-x)` for `x` of 0 or more, to about 1e-7; constant beyond 87. NaN stays NaN.
 #[inline(always)]
 fn exp_of_negative(x: f32) -> f32 {
     let x = if x > 87.0 { -87.0 } else { -x };
