@@ -21,7 +21,7 @@ pub struct Choices {
     /// Values of rows when the moves were searched.
     pub before: Vec<f64>,
     /// Factor on earlier differences, which preserves the variance of values.
-    pub stretch: f64,
+    pub variance_factor: f64,
     /// Force in centipawns if the best other move is half a pawn ahead. None: softmax.
     pub force: Option<f64>,
     pub scale: f64,
@@ -44,7 +44,7 @@ impl Choices {
 
     pub fn new(force: Option<f64>, scale: f64) -> Self {
         let (ends, signs, before) = (Vec::new(), Vec::new(), Vec::new());
-        Self { ends, signs, before, stretch: 1.0, force, scale }
+        Self { ends, signs, before, variance_factor: 1.0, force, scale }
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
@@ -64,11 +64,12 @@ impl Choices {
     /// The divisor of losses: the number of differences, or of positions.
     pub fn count(&self) -> f64 {
         let of = |rows: Range<usize>| if self.force.is_some() { rows.len() - 1 } else { 1 };
-        self.iter().filter(Self::has_alternatives).map(|rows| of(rows) as f64).sum()
+        self.with_alternatives().map(|(_, rows)| of(rows) as f64).sum()
     }
 
-    fn has_alternatives(rows: &Range<usize>) -> bool {
-        rows.len() > 2
+    /// The positions whose moves teach something, and their rows.
+    fn with_alternatives(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        self.iter().enumerate().filter(|(_, rows)| rows.len() > 2)
     }
 
     /// Values for the side that moved, from model outputs in units of `scale` centipawns.
@@ -101,7 +102,7 @@ impl Choices {
             let force = force * ((highest(&before[..base]) - before[0]) / HALF_PAWN);
             for (i, value) in moves.iter().enumerate() {
                 let force = if i == 0 { force } else { -force / (base - 1) as f64 };
-                let wanted = self.stretch * (before[i] - before[base]) + force;
+                let wanted = self.variance_factor * (before[i] - before[base]) + force;
                 let error = (value - root - wanted) / Self::UNIT;
                 loss += error * error;
                 slopes[i] = 2.0 * error / Self::UNIT;
@@ -126,9 +127,7 @@ impl Choices {
     pub fn logit_gradients(&self, logits: &[f32]) -> Vec<f32> {
         let count = self.count();
         let mut forces = vec![0.0; logits.len()];
-        for (position, rows) in
-            self.iter().enumerate().filter(|(_, rows)| Self::has_alternatives(rows))
-        {
+        for (position, rows) in self.with_alternatives() {
             let ChoiceLoss { slopes, .. } =
                 self.position_loss(position, &logits[rows.clone()], self.scale);
             let signed = slopes.iter().zip(&self.signs[rows.clone()]);
@@ -144,9 +143,7 @@ impl Choices {
     /// equal moves each is first with the same probability.
     pub fn sum_losses(&self, logits: &[f32]) -> [f64; 2] {
         let (mut sum, mut count) = (0.0, 0.0);
-        for (position, rows) in
-            self.iter().enumerate().filter(|(_, rows)| Self::has_alternatives(rows))
-        {
+        for (position, rows) in self.with_alternatives() {
             let logits = &logits[rows.clone()];
             sum += match self.force {
                 Some(_) => {
@@ -163,7 +160,7 @@ impl Choices {
     /// Standard deviation of move values around those of their positions, in whole centipawns.
     pub fn spread(&self) -> Option<f64> {
         let [mut count, mut sum, mut squares] = [0.0; 3];
-        for rows in self.iter().filter(Self::has_alternatives) {
+        for (_, rows) in self.with_alternatives() {
             let before = &self.before[rows];
             let (root, moves) = before.split_last()?;
             for value in moves {

@@ -27,8 +27,8 @@ pub struct Preparation {
     pub weighing: PositionWeights,
     pub encoder: Encoder,
     pub by: Arc<dyn Prepare>,
-    /// See [`Choices::stretch`].
-    pub stretch: f64,
+    /// See [`Choices::variance_factor`].
+    pub variance_factor: f64,
     /// The rows of all samples; none: each window is searched when it is needed.
     pub whole: Option<Arc<PreparedRows>>,
     /// Positions that are searched together.
@@ -67,7 +67,8 @@ impl Preparation {
     }
 
     fn none(&self) -> PreparedRows {
-        let choices = self.by.choices().map(|it| Choices { stretch: self.stretch, ..it });
+        let choices =
+            self.by.choices().map(|it| Choices { variance_factor: self.variance_factor, ..it });
         PreparedRows { choices, ..PreparedRows::default() }
     }
 

@@ -1,6 +1,7 @@
 //! Nets as Burn modules that mirror their definition, and their fused operations.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use burn::backend::{Dispatch, DispatchTensor};
@@ -12,7 +13,9 @@ use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 use super::lists::RowLists;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job, borrow};
-use super::{Aim, Compute, LossGradients, TouchedRows, collect_gradients, dense, head};
+use super::{
+    Aim, Compute, LossGradients, TouchedRows, VisitArrays, collect_gradients, dense, head,
+};
 use crate::architecture::{Architecture, Array, ArrayKind, Set};
 use crate::batch::{ActiveRows, Inputs, OneHot, Pairs, RowSet};
 use crate::weights::{Weights, WeightsError};
@@ -264,23 +267,12 @@ impl NetModel {
 
     /// The arrays in the order of [`Architecture::arrays`], for the fused operations.
     fn arrays(&self) -> Arrays<Dispatch> {
-        fn inner<const D: usize>(param: &Param<Tensor<D>>) -> Tensor<D> {
-            super::inner(param.val())
-        }
-        let of = |part| match part {
-            ArrayKind::Rows(set) => inner(&self.sets[set].weight).into_dispatch(),
-            ArrayKind::Factor(set) => {
-                let factor = self.sets[set].factor.as_ref().expect("its architecture has one");
-                inner(factor).into_dispatch()
-            }
-            ArrayKind::AccumulatorBias => inner(&self.bias).into_dispatch(),
-            ArrayKind::Layer(i) => inner(&self.head[i].weight).into_dispatch(),
-            ArrayKind::LayerBias(i) => inner(&self.head[i].bias).into_dispatch(),
-            ArrayKind::Output => inner(&self.output.weight).into_dispatch(),
-            ArrayKind::OutputBias => inner(&self.output.bias).into_dispatch(),
-            ArrayKind::Psqt(_) => unreachable!("no kernel serves piece-square values"),
-        };
-        Arrays(self.net.arrays().iter().map(|array| of(array.part)).collect())
+        let mut arrays = BTreeMap::new();
+        self.visit(&mut VisitArrays(|id, values: Tensor<1>| {
+            arrays.insert(id, values.into_dispatch());
+        }));
+        let of = |array: Array| arrays.remove(&id(array.part)).expect("a net has its arrays");
+        Arrays(self.net.arrays().into_iter().map(of).collect())
     }
 
     /// The accumulators' weights with their shared factor, and behind them the piece-square values:

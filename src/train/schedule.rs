@@ -180,30 +180,26 @@ impl Stages {
         stages.iter().try_for_each(Stage::check).map(|()| Self(stages))
     }
 
-    /// Fits the stages to a run.
+    /// Fits the stages to a run. If any length has another unit than shares, all are counted in
+    /// steps, so that they begin at exact steps.
     ///
     /// # Errors
     /// If they do not fit into the run.
     pub fn over(&self, span: &Span) -> Result<Schedule, String> {
-        let (schedule, given) = self.fit(span);
+        let steps = span.steps as f64;
+        let in_shares = self.0.iter().all(|stage| stage.length.is_none_or(Length::is_share));
+        let whole = if in_shares { 1.0 } else { steps };
+        let lasts = |stage: &Stage| stage.length.map(|length| length.steps(whole, span));
+        let given: f64 = self.0.iter().filter_map(lasts).sum();
+        let given_steps = given * (steps / whole);
         // The run's last step may be incomplete and rounded up.
-        if given > span.steps as f64 + 1.0 {
+        if given_steps > steps + 1.0 {
             return Err(format!(
-                "the stages have {given:.0} steps, but the run has {}; shorten them, or lengthen \
-                 the run",
+                "the stages have {given_steps:.0} steps, but the run has {}; shorten them, or \
+                 lengthen the run",
                 span.steps
             ));
         }
-        Ok(schedule)
-    }
-
-    /// Consecutive stages in a run, and the sum of the given lengths in steps. If any length has
-    /// another unit than shares, all are counted in steps, so that they begin at exact steps.
-    fn fit(&self, span: &Span) -> (Schedule, f64) {
-        let steps = span.steps as f64;
-        let whole = if in_shares(&self.0) { 1.0 } else { steps };
-        let lasts = |stage: &Stage| stage.length.map(|length| length.steps(whole, span));
-        let given: f64 = self.0.iter().filter_map(lasts).sum();
         let open = self.0.iter().filter(|stage| stage.length.is_none()).count();
         let rest = (whole - given).max(0.0) / open.max(1) as f64;
         let mut behind = 0.0;
@@ -213,7 +209,7 @@ impl Stages {
             let steps = lasts * (steps / whole);
             stage.part(start / whole, behind / whole, lasts / whole, steps, span)
         };
-        (Schedule(self.0.iter().map(part).collect()), given * (steps / whole))
+        Ok(Schedule(self.0.iter().map(part).collect()))
     }
 
     /// The value at the end of the run; none if it depends on the length of the run.
@@ -226,10 +222,6 @@ impl Stages {
     pub fn range(&self) -> (f64, f64) {
         range(self.0.iter().flat_map(Stage::ends))
     }
-}
-
-fn in_shares(stages: &[Stage]) -> bool {
-    stages.iter().all(|stage| stage.length.is_none_or(Length::is_share))
 }
 
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {

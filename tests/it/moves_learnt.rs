@@ -26,7 +26,7 @@ const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 fn choice(before: &[f64], force: Option<f64>) -> Choices {
     let signs = vec![1; before.len()];
     let (ends, before) = (vec![before.len() as u32], before.to_vec());
-    Choices { ends, signs, before, stretch: 1.3, ..Choices::new(force, 160.0) }
+    Choices { ends, signs, before, variance_factor: 1.3, ..Choices::new(force, 160.0) }
 }
 
 /// Least squares and softmax.
@@ -36,7 +36,7 @@ const FORCES: [Option<f64>; 2] = [Some(10.0), None];
 fn force_lifts_the_played_move() {
     // The best of the others is 25 ahead, half of half a pawn.
     let before = [10.0, 35.0, 0.0, -20.0, 5.0];
-    let choices = Choices { stretch: 1.0, ..choice(&before, Some(10.0)) };
+    let choices = Choices { variance_factor: 1.0, ..choice(&before, Some(10.0)) };
     let verdict = choices.position_loss(0, &before, 1.0);
     let expected = [-5.0, 5.0 / 3.0, 5.0 / 3.0, 5.0 / 3.0, 0.0].map(|it| it * 2.0 / 3600.0);
     assert!(distance_of(&verdict.slopes, &expected) < 1e-15, "{verdict:?}");
@@ -128,7 +128,7 @@ fn batch(encoder: &Encoder, force: Option<f64>) -> Batch {
         weighing: PositionWeights::default(),
         encoder: encoder.clone(),
         by: Arc::new(moves(force)),
-        stretch: 1.2,
+        variance_factor: 1.2,
         whole: None,
         window: 1000,
     };

@@ -148,11 +148,7 @@ fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<V
     let arrays = kernel.net.arrays();
     let slices = arrays.iter().map(|array| &weights.0[&array.name].values[..]);
     let touched = kernel.touched(positions);
-    let rows = kernel.gradient_rows(touched.as_ref());
-    let lens = arrays.iter().zip(rows).map(|(array, rows)| match rows {
-        None => array.len(),
-        Some(rows) => rows * kernel.net.hidden,
-    });
+    let lens = kernel.gradient_lens(touched.as_ref()).into_iter();
     let mut gradients: Vec<Vec<f32>> = lens.map(|len| vec![f32::NAN; len]).collect();
     let targets = eighths(positions.len());
     let into = Gradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
@@ -178,20 +174,17 @@ fn touched_rows_have_all_gradients() {
                 let (right_loss, right) = run(&kernel.clone().dense(), positions, &mut scratch);
                 assert!((loss - right_loss).abs() < 1e-9, "{loss} for {right_loss}");
                 let touched = kernel.touched(positions).expect("a sparse net");
-                let rows = kernel.gradient_rows(Some(&touched));
                 let firsts = kernel.touched_rows(&touched).collect::<Vec<_>>();
                 assert!(!firsts.is_empty());
                 let mut firsts = firsts.into_iter();
-                for ((got, right), rows) in got.iter().zip(&right).zip(rows) {
+                for (got, right) in got.iter().zip(&right) {
                     let mut all = vec![0.0; right.len()];
-                    match rows {
-                        None => all.copy_from_slice(got),
-                        Some(_) => {
-                            let (_, touched) = firsts.next().expect("a sparse set");
-                            for (row, got) in touched.iter().zip(got.chunks(net.hidden)) {
-                                all[*row as usize * net.hidden..][..net.hidden]
-                                    .copy_from_slice(got);
-                            }
+                    if got.len() == right.len() {
+                        all.copy_from_slice(got);
+                    } else {
+                        let (_, touched) = firsts.next().expect("a sparse set");
+                        for (row, got) in touched.iter().zip(got.chunks(net.hidden)) {
+                            all[*row as usize * net.hidden..][..net.hidden].copy_from_slice(got);
                         }
                     }
                     let [error, size] = error_and_size(&all, right);

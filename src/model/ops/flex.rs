@@ -16,12 +16,7 @@ impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self> {
         let arrays = whole(arrays);
         let (weights, positions) = (weights(&job, &arrays), (job.inputs.one_hot(), job.touched));
-        let lens = arrays.iter().zip(job.kernel.gradient_rows(job.touched));
-        let lens = lens.map(|(array, rows)| match rows {
-            None => array.shape().num_elements(),
-            Some(rows) => rows * job.kernel.net.hidden,
-        });
-        let mut gradients = room(&job.kept, lens);
+        let mut gradients = room(&job.kept, job.kernel.gradient_lens(job.touched));
         let into = gradients.iter_mut().map(|it| it.storage_mut());
         let into = Gradients::new(&job.kernel.net, into);
         let value = loss(job.kernel, &weights, positions, job.aim, into, &mut scratch(&job));
@@ -60,7 +55,7 @@ fn memory(memory: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + Send>>
 
 /// Tensors of these lengths with arbitrary values: those of the step before unless they are still
 /// shared, as new ones would have to be cleared.
-fn room(of: &GradientMemory, lens: impl Iterator<Item = usize>) -> Vec<FlexTensor> {
+fn room(of: &GradientMemory, lens: Vec<usize>) -> Vec<FlexTensor> {
     let before = memory(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
     let mut before = before.into_iter().flat_map(|it| *it);
     let room = |len: usize| match before.next().filter(FlexTensor::is_unique) {
@@ -72,7 +67,7 @@ fn room(of: &GradientMemory, lens: impl Iterator<Item = usize>) -> Vec<FlexTenso
             tensor(values)
         }
     };
-    lens.map(room).collect()
+    lens.into_iter().map(room).collect()
 }
 
 /// A contiguous row-major tensor from the start of its storage; the input may be a view.

@@ -67,8 +67,7 @@ pub enum Stage {
 #[derive(Clone, Debug, Default)]
 pub struct GradientMemory(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
-/// The arrays of a net, or their gradients, in the order of `Architecture::arrays`. Arrays of the
-/// accumulator and the factoriser are `[rows, N]`; all others are flat, as are gradients.
+/// The arrays of a net, or their gradients, in the order of `Architecture::arrays`; all are flat.
 pub struct Arrays<B: Backend>(pub Vec<FloatTensor<B>>);
 
 impl<B: Backend> ExtensionType<B> for Arrays<B> {

@@ -160,16 +160,16 @@ impl Data {
         *last = None;
         let (samples, weighing) = (samples.clone(), config.target.weights.clone());
         let total = samples.len().div_ceil(step) + validating.len();
-        let (stretch, whole) = (1.0, None);
-        let mut by = Preparation { samples, weighing, encoder, by, stretch, whole, window };
+        let (variance_factor, whole) = (1.0, None);
+        let mut by = Preparation { samples, weighing, encoder, by, variance_factor, whole, window };
         let counter = listener.count(Some(total as u64), "searching quiet ends");
         let mut prepared = by.of(by.samples.par_iter().step_by(step), &*counter);
         self.validation = by.of(validating.par_iter(), &*counter).batches(&by);
         drop(counter);
         let now = prepared.choices.as_ref().and_then(Choices::spread);
-        by.stretch = spread.zip(now).map_or(1.0, |(then, now)| (then / now).max(1.0));
+        by.variance_factor = spread.zip(now).map_or(1.0, |(then, now)| (then / now).max(1.0));
         if let Some(choices) = &mut prepared.choices {
-            choices.stretch = by.stretch;
+            choices.variance_factor = by.variance_factor;
         }
         by.whole = is_whole.then(|| Arc::new(prepared));
         *last = Some(by);

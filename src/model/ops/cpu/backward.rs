@@ -213,18 +213,20 @@ fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
 /// those of the first map's inputs. Returns their sums over the lists, and the units of each column.
 /// Without `PAIRS` there is only the first half.
 #[inline(always)]
-fn deep_slopes<S, const R: usize, const H: usize, F, P, const PAIRS: bool>(
+fn deep_slopes<
+    S: Lanes,
+    const R: usize,
+    const H: usize,
+    F: Format<H>,
+    P: Rho,
+    const PAIRS: bool,
+>(
     simd: S,
     halves: [&[F]; 2],
     list_rows: &[u32],
     above: &[f32],
     rows: [&mut [F]; 2],
-) -> [Halves<S::f32s, R, H>; 2]
-where
-    S: Lanes,
-    F: Format<H>,
-    P: Rho,
-{
+) -> [Halves<S::f32s, R, H>; 2] {
     let halves = halves.map(|half| F::vectors::<S>(half).as_chunks::<R>().0);
     let above = S::as_simd_f32s(above).0.as_chunks::<H>().0.as_chunks::<R>().0;
     let zero = [[simd.splat_f32s(0.0); H]; R];
@@ -284,16 +286,11 @@ where
 
 /// Gradients of neurons, and of their factors in pairwise nets, from the first map's inputs.
 #[inline(always)]
-fn neuron_slopes<S, const H: usize, F, P, const PAIRS: bool>(
+fn neuron_slopes<S: Lanes, const H: usize, F: Format<H>, P: Rho, const PAIRS: bool>(
     simd: S,
     neurons: [F::Vector<S>; 2],
     above: [S::f32s; H],
-) -> [[S::f32s; H]; 2]
-where
-    S: Lanes,
-    F: Format<H>,
-    P: Rho,
-{
+) -> [[S::f32s; H]; 2] {
     let [of_value, of_slope] = P::units(F::ONE);
     let unit = simd.splat_f32s(if PAIRS { of_value * of_slope } else { of_slope });
     // Not by a closure: only inlined code uses the instructions.
@@ -320,16 +317,13 @@ const AHEAD: usize = 32;
 /// `units`, the last row zero. Plans of large nets number the rows that occur in a chunk, and these
 /// have `places` in the batch.
 #[inline(always)]
-fn gather<S, const R: usize, const H: usize, F, const LARGE: bool>(
+fn gather<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: bool>(
     simd: S,
     (plan, places): (&ChunkPlan, &[u32]),
     slopes: &[F],
     units: &[[S::f32s; H]; R],
     gradients: &mut [f32],
-) where
-    S: Lanes,
-    F: Format<H>,
-{
+) {
     let slopes: &[[F::Vector<S>; R]] = F::vectors(slopes).as_chunks().0;
     let gradients = S::as_mut_simd_f32s(gradients).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }

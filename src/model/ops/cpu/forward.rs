@@ -248,11 +248,11 @@ const AHEAD: usize = 48;
 
 /// Copies a plan's rows of a block, and a blank; scattered, many would be in separate pages.
 #[inline(always)]
-fn gather_rows<S, const R: usize, const H: usize, F>(places: &[u32], all: &[F], rows: &mut [F])
-where
-    S: Lanes,
-    F: Format<H>,
-{
+fn gather_rows<S: Lanes, const R: usize, const H: usize, F: Format<H>>(
+    places: &[u32],
+    all: &[F],
+    rows: &mut [F],
+) {
     let each = R * (size_of::<F::Vector<S>>() / size_of::<F>());
     let (rows, blank) = rows.split_at_mut(places.len() * each);
     blank.fill(F::default());
@@ -336,17 +336,12 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
 /// The lists must have as many entries as `walk`, as [`ChunkPlan::walks`] returns them, and these
 /// must be offsets of the block's rows, in units of [`STEP`] bytes.
 #[inline(always)]
-unsafe fn sum<S, const R: usize, const H: usize, F, E>(
+unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Word>(
     simd: S,
     lists: &[[E; FOUR]],
     walk: usize,
     block: &Block<F>,
-) -> [[F::Vector<S>; R]; ABREAST]
-where
-    S: Lanes,
-    F: Format<H>,
-    E: Word,
-{
+) -> [[F::Vector<S>; R]; ABREAST] {
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
     let bias: [F::Vector<S>; R] = F::vectors(block.bias).as_chunks().0[0];
     let weights: &[[F::Vector<S>; R]] = F::vectors(block.rows).as_chunks().0;
@@ -391,17 +386,13 @@ where
 /// The inputs of the first layer, `[views, rows, columns]`, from the accumulators of a block, and
 /// of the one by which its neurons are multiplied if the net is pairwise.
 #[inline(always)]
-fn features<S, const R: usize, const H: usize, F, P>(
+fn features<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho>(
     simd: S,
     halves: [&[F]; 2],
     pairwise: bool,
     list_rows: &[u32],
     to: &mut [f32],
-) where
-    S: Lanes,
-    F: Format<H>,
-    P: Rho,
-{
+) {
     let [own, others] = halves.map(|half| F::vectors::<S>(half).as_chunks::<R>().0);
     let to = S::as_mut_simd_f32s(to).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
     let [unit, _] = P::units(F::ONE);

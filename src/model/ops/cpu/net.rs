@@ -181,11 +181,14 @@ impl Kernel {
         })
     }
 
-    /// The touched rows in the gradients of each array; none: all of it.
-    pub fn gradient_rows(&self, touched: Option<&RowSet>) -> Vec<Option<usize>> {
+    /// Numbers of each array's gradients, which may have touched rows only.
+    pub fn gradient_lens(&self, touched: Option<&RowSet>) -> Vec<usize> {
         let of = |array: Array| match array.part {
-            ArrayKind::Rows(set) => self.sets[set].touched(touched).map(<[u32]>::len),
-            _ => None,
+            ArrayKind::Rows(set) => match self.sets[set].touched(touched) {
+                None => array.len(),
+                Some(rows) => rows.len() * self.net.hidden,
+            },
+            _ => array.len(),
         };
         self.net.arrays().into_iter().map(of).collect()
     }
