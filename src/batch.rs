@@ -137,7 +137,6 @@ impl Indices {
 #[derive(Clone, Copy, Debug)]
 pub enum OneHot<'a> {
     Lists(&'a ActiveRows),
-    /// Chunk after chunk.
     Plans(&'a [Arc<ChunkPlan>]),
     First(&'a FirstViews),
 }
@@ -361,7 +360,6 @@ impl Terms {
         }
     }
 
-    /// Copies of rows of other blocks.
     pub fn gather<'a>(rows: impl Iterator<Item = (&'a Terms, usize)>) -> Self {
         fn frozen<T: Copy + Default>(to: &mut Vec<T>, from: &[T], row: usize, len: usize) {
             if !(from.is_empty() && to.is_empty()) {
@@ -420,6 +418,17 @@ impl Batch {
         // Without any weight nothing is learnt.
         let unit = if sum > 0.0 { self.weights.len() as f64 / sum } else { 0.0 };
         self.weights.iter().map(|weight| (f64::from(*weight) * unit) as f32).collect()
+    }
+
+    /// Values at some places; empty if there are none.
+    pub(crate) fn pick<T: Copy>(
+        values: &Arc<[T]>,
+        places: impl Iterator<Item = usize>,
+    ) -> Arc<[T]> {
+        match values.is_empty() {
+            true => values.clone(),
+            false => places.map(|place| values[place]).collect(),
+        }
     }
 
     pub fn len(&self) -> usize {

@@ -56,7 +56,6 @@ impl Choices {
         begin as usize..self.ends[position] as usize
     }
 
-    /// The last row of each position.
     pub fn roots(&self) -> impl Iterator<Item = usize> {
         self.ends.iter().map(|end| *end as usize - 1)
     }

@@ -23,7 +23,6 @@ pub struct Column {
     pub places: Vec<u16>,
 }
 
-/// Term, count and number of entries of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Head {
     pub size: u32,

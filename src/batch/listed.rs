@@ -7,7 +7,6 @@ use rayon::prelude::*;
 use super::ChunkPlan;
 use super::plan::{ABREAST, Entries, FOUR, UNITS, Word};
 
-/// Shape of the lists of plans.
 #[derive(Debug)]
 pub struct ListShape {
     /// Rows of inputs and pairs.

@@ -41,7 +41,6 @@ const FREQUENT: usize = 512;
 /// The lists that contain a row, as bits.
 pub type Bits = [u64; WORDS];
 
-/// The pairs of a net's inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
     /// Rows without pairs.
@@ -301,7 +300,6 @@ impl Pairs {
     }
 }
 
-/// Images of a pair, including itself.
 fn images(net: &Architecture) -> usize {
     if net.inputs.kings().mirror { 4 } else { 2 }
 }

@@ -130,14 +130,12 @@ impl Word for u32 {
     }
 }
 
-/// A range of neighbours of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Span {
     pub of: usize,
     pub range: Range<usize>,
 }
 
-/// The occurrences of one input.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Run {
     pub input: u32,
@@ -519,7 +517,6 @@ fn write_entries<'a, I: Word + 'a, E: Word, L: Iterator<Item = &'a [I]>>(
     }
 }
 
-/// Splits into ranges of one kind.
 #[inline(always)]
 pub(super) fn spans(kinds: impl Iterator<Item = usize>, spans: &mut Vec<Span>) {
     spans.clear();

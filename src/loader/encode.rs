@@ -47,7 +47,6 @@ pub(super) struct Records {
     pub plans: Option<Arc<Plans>>,
 }
 
-/// Some records in their order in a batch.
 #[derive(Clone, Copy)]
 pub(super) struct RecordSlice<'a> {
     pub of: &'a Records,
@@ -61,7 +60,6 @@ impl RecordSlice<'_> {
     }
 }
 
-/// Positions as terms.
 #[derive(Debug, Default)]
 pub(super) struct EncodedTerms {
     pub pieces: Vec<Arc<Terms>>,
@@ -189,7 +187,6 @@ impl Encoder {
         self.encode_parts(&[RecordSlice { of, order: &order }])
     }
 
-    /// Encodes the parts, one after the other.
     pub(super) fn encode_parts(&self, parts: &[RecordSlice]) -> Batch {
         let plans = parts.first().and_then(RecordSlice::plans);
         if let (Encoder::Net(net, _), Some(plans)) = (self, plans)
@@ -231,7 +228,6 @@ impl Encoder {
 }
 
 impl TermsEncoder {
-    /// The terms of positions as a batch, in blocks.
     pub(super) fn batch<R: AsRef<[Packed]>>(
         &self,
         records: impl IndexedParallelIterator<Item = R>,
@@ -269,14 +265,12 @@ impl TermsEncoder {
         pieces.into_iter().fold(EncodedTerms::default(), EncodedTerms::join)
     }
 
-    /// Converts terms to a block in memory.
     pub(super) fn piece(&self, terms: Terms, labels: Vec<Label>) -> EncodedTerms {
         let mut counts = vec![0; self.weights.len()];
         terms.count(&mut counts);
         EncodedTerms { pieces: vec![Arc::new(self.freeze(terms))], labels, counts }
     }
 
-    /// Replaces the entries of frozen terms by sums.
     pub(super) fn freeze(&self, mut terms: Terms) -> Terms {
         if self.chosen.terms.iter().any(|chosen| !chosen) {
             terms = hce::freeze(terms, &self.chosen, &self.weights);
@@ -502,7 +496,6 @@ const KINGS: usize = 4;
 #[derive(Debug)]
 pub struct Plans {
     chunk: usize,
-    /// The pairs that the lists name.
     pairs: Arc<Pairs>,
     /// The plan of each chunk; empty for streamed data.
     plans: Vec<OnceLock<Planned>>,
@@ -510,7 +503,6 @@ pub struct Plans {
     budget: AtomicUsize,
 }
 
-/// Plan of some positions, and their labels.
 type Planned = (Arc<ChunkPlan>, Arc<[Label]>);
 
 impl Plans {

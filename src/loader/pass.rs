@@ -95,7 +95,6 @@ impl Passes {
     }
 }
 
-/// The part of a file that is being read.
 struct Open {
     part: usize,
     blocks: u64,

@@ -154,16 +154,10 @@ impl PreparedRows {
             }
         };
         let Some(choices) = choices else { return batch };
-        fn of_roots<T: Copy>(choices: &Choices, values: &[T]) -> Arc<[T]> {
-            match values.is_empty() {
-                true => Arc::new([]),
-                false => choices.roots().map(|row| values[row]).collect(),
-            }
-        }
         Batch {
-            results: of_roots(choices, &batch.results),
-            scores: of_roots(choices, &batch.scores),
-            sources: of_roots(choices, &batch.sources),
+            results: Batch::pick(&batch.results, choices.roots()),
+            scores: Batch::pick(&batch.scores, choices.roots()),
+            sources: Batch::pick(&batch.sources, choices.roots()),
             choices: Some(Arc::new(choices.clone())),
             ..batch
         }

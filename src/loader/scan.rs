@@ -31,7 +31,6 @@ pub struct Scan {
     pub validating: ValidationFacts,
     /// Smallest hashes of the games.
     pub sketch: Sketch,
-    /// Games in the files; 0 if unknown.
     pub games: u64,
     /// About [`SOME`] of the training positions, spread evenly.
     pub some: Vec<Sample>,
@@ -134,7 +133,6 @@ fn skipped(scan: &Scan) -> String {
     format!("of {} positions {skipped} were skipped", scan.read)
 }
 
-/// Records read from a part of a file.
 #[derive(Default)]
 struct PartRecords {
     found: PartPositions,

@@ -13,7 +13,6 @@ use crate::input::regular;
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
-/// Format, point of view and filter of files.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// None: detected by the content of each file.
@@ -27,7 +26,6 @@ pub struct ReadOptions {
     pub limit: Option<u64>,
 }
 
-/// One of several sources: some of the files of a plan.
 #[derive(Clone, Debug)]
 pub struct DataSource {
     pub files: Vec<PathBuf>,
@@ -111,7 +109,6 @@ impl PlanFile {
         self.pieces.as_ref().map_or(1, FileBlocks::count)
     }
 
-    /// Whether several threads may read it.
     pub fn is_cut(&self) -> bool {
         self.pieces.is_some()
     }
@@ -200,7 +197,6 @@ impl Facts {
     }
 }
 
-/// Positions by purpose.
 #[derive(Default)]
 pub(super) struct PartPositions {
     pub facts: Facts,

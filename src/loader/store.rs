@@ -82,15 +82,9 @@ impl Store {
 
     /// A batch with the labels of the positions at these places.
     fn labelled<I: Iterator<Item = usize>>(&self, inputs: Inputs, places: impl Fn() -> I) -> Batch {
-        fn pick<T: Copy>(values: &Arc<[T]>, places: impl Iterator<Item = usize>) -> Arc<[T]> {
-            match values.is_empty() {
-                true => values.clone(),
-                false => places.map(|place| values[place]).collect(),
-            }
-        }
         let Batch { results, scores, weights, sources, .. } = &self.labels;
-        let floats = |values: &Arc<[f32]>| pick(values, places());
-        let (weights, sources) = (floats(weights), pick(sources, places()));
+        let floats = |values: &Arc<[f32]>| Batch::pick(values, places());
+        let (weights, sources) = (floats(weights), Batch::pick(sources, places()));
         Batch { weights, sources, ..Batch::new(inputs, floats(results), floats(scores)) }
     }
 

@@ -169,7 +169,12 @@ fn keep(
     windows: &Windows,
 ) -> Result<(), LoadError> {
     let mut records = kept.map_or_else(|| KeptRecords::read(plan), Ok)?.into_records();
-    check_count(plan, records.len() as u64)?;
+    let found = records.len() as u64;
+    match plan.expected {
+        Some(expected) if found != expected => return Err(LoadError::Changed { found, expected }),
+        _ if found == 0 => return Err(LoadError::Empty("in the files".into())),
+        _ => {}
+    }
     let chunks = plan.has_fixed_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
     let bases = encoder.bases(&records);
     let plans = match encoder {
@@ -225,14 +230,5 @@ fn read_on(
             }
         }
         taken = 0;
-    }
-}
-
-/// Checks that data are not empty and do not change during a run.
-fn check_count(plan: &Plan, found: u64) -> Result<(), LoadError> {
-    match plan.expected {
-        Some(expected) if found != expected => Err(LoadError::Changed { found, expected }),
-        _ if found == 0 => Err(LoadError::Empty("in the files".into())),
-        _ => Ok(()),
     }
 }

@@ -54,7 +54,6 @@ pub struct DeviceChoice {
     pub index: usize,
 }
 
-/// Reason why there is no device.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
     #[error(

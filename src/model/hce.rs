@@ -100,7 +100,6 @@ impl HceModel {
         self.terms.arrays("terms").into_iter().chain(self.tempo.arrays("tempo")).collect()
     }
 
-    /// Weights and tempo for the fused operations.
     fn values(&self) -> (Vec<f32>, f32) {
         (to_host(inner(self.terms.value())), to_host(inner(self.tempo.value()))[0])
     }

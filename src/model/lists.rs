@@ -11,7 +11,6 @@ use super::grouped::Grouped;
 use crate::architecture::Architecture;
 use crate::batch::ActiveRows;
 
-/// The active rows of a batch, by list and by row.
 pub struct RowLists<'a> {
     net: &'a Architecture,
     places: usize,

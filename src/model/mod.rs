@@ -32,7 +32,6 @@ use crate::architecture::{Architecture, Array};
 use crate::batch::{ActiveRows, Batch, Inputs, RowSet, Terms};
 use crate::weights::{Weights, WeightsError};
 
-/// Gradients by each trained parameter.
 pub struct LossGradients {
     /// `[1]`, the mean loss; undefined for forces.
     pub loss: Tensor<1>,
@@ -67,7 +66,6 @@ impl LossGradients {
     }
 }
 
-/// Every model that can be trained.
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a run has one model")]
 pub enum Model {

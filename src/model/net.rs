@@ -60,7 +60,6 @@ pub struct SetRows {
     pub psqt: Option<Param<Tensor<2>>>,
 }
 
-/// Data of the fused operations: the net, and their buffers.
 #[derive(Clone)]
 struct Fused {
     kernel: Kernel,

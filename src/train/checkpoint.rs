@@ -46,7 +46,6 @@ pub struct BestLoss {
     pub loss: f64,
 }
 
-/// Weights, optimiser and state after a step.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
     pub weights: Weights,
@@ -57,7 +56,6 @@ pub struct Checkpoint {
     pub facts: BTreeMap<String, String>,
 }
 
-/// Reason why a checkpoint cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
     #[error("cannot read {path}: {error}")]
@@ -156,7 +154,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns the error of a finished write.
     pub fn poll(&mut self) -> Result<(), TrainError> {
         match &self.under_way {
             Some(thread) if thread.is_finished() => self.finish_write().map(drop),

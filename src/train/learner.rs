@@ -22,7 +22,6 @@ pub struct Learner<'a> {
     rule: Rule,
 }
 
-/// An optimiser that follows gradients, or a direct method.
 enum Rule {
     Gradient(Box<Optimizer>),
     Direct(Box<Direct>),

@@ -37,7 +37,6 @@ use target::{losses, targets};
 /// Folder of permanent checkpoints in that of a run.
 pub const KEPT: &str = "checkpoints";
 
-/// A run: model, device, settings and folder.
 pub struct Training<'a> {
     pub kind: Kind,
     pub compute: Compute,
@@ -53,7 +52,6 @@ pub struct Training<'a> {
     pub ranks: &'a dyn Ranks,
 }
 
-/// Reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Finished,

@@ -250,13 +250,6 @@ impl Optimizer {
         })
     }
 
-    /// The instructions by which rows take missed steps with gradient 0, if allowed.
-    fn can_wait(&self, device: &Device) -> Option<Level> {
-        let Settings { name, average_decay, .. } = &self.settings;
-        let waits = *name != OptimizerName::Ranger && average_decay.is_none() && !is_gpu(device);
-        self.level.filter(|_| waits)
-    }
-
     /// Serialises the state as a file of arrays.
     ///
     /// # Errors
@@ -310,7 +303,11 @@ impl Optimizer {
     ) -> Tensor<1> {
         let mut state = self.states.remove(&id).unwrap_or_default();
         let is_ranger = self.settings.name == OptimizerName::Ranger;
-        let waits = self.can_wait(&parameter.device());
+        // Rows may take missed steps with gradient 0 by these instructions.
+        let waits = self.level.filter(|_| {
+            let averages = self.settings.average_decay.is_some();
+            !is_ranger && !averages && !is_gpu(&parameter.device())
+        });
         if let (Some(rows), None) = (touched, waits) {
             gradient = dense_rows(gradient, rows, shape);
             touched = None;

@@ -142,7 +142,6 @@ pub struct Stage {
     pub length: Option<Length>,
 }
 
-/// The curve of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {

@@ -106,7 +106,6 @@ pub fn targets<'a>(batch: &'a Batch, wdl: f64, source_targets: &[SourceTarget]) 
     targets.into()
 }
 
-/// Means in f64.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Losses {
     /// The loss against the target at the end of the run, weighted as in training; if moves are

@@ -90,7 +90,6 @@ fn exactly<T, const N: usize>(states: Vec<T>) -> [T; N] {
     states.try_into().unwrap_or_else(|_| panic!("{N} states, not {found}"))
 }
 
-/// Converts steps to formulas of one type.
 fn of_kind<F: Copy + 'static>(_: &F, steps: &[Step]) -> Vec<F> {
     let formula = |step: &Step| {
         let formula = with_formula!(step, formula => (formula as &dyn Any).downcast_ref().copied());
@@ -101,7 +100,6 @@ fn of_kind<F: Copy + 'static>(_: &F, steps: &[Step]) -> Vec<F> {
 
 /// The update of a parameter `p` with gradient `g`.
 trait Formula<const STATES: usize>: Copy + Sync + 'static {
-    /// Returns the new parameters and states.
     fn apply<A: Arithmetic>(
         &self,
         a: A,

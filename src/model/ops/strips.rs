@@ -49,7 +49,6 @@ impl Strips {
         Self { length, order, starts }
     }
 
-    /// Strips of `lists` lists of one king bucket.
     pub fn of_one_king(lists: usize) -> Self {
         let length = length(lists);
         let starts = vec![0, lists.div_ceil(length) as u32];
@@ -61,7 +60,6 @@ impl Strips {
     }
 }
 
-/// Places per strip for `lists` lists.
 fn length(lists: usize) -> usize {
     lists.div_ceil(MOST).next_multiple_of(ROUND).max(ROUND)
 }

@@ -59,7 +59,6 @@ const CONVERGED: f64 = 1e-7;
 const DAMPING_THAT_SHORTENS: f64 = 1e-1;
 
 impl Newton {
-    /// No prior, the usual damping.
     pub fn new(movable: Vec<bool>) -> Self {
         Self { damping: FIRST_DAMPING, movable, prior: None }
     }
@@ -92,7 +91,11 @@ impl Newton {
         self.damping = first_damping;
         while self.damping <= MOST_DAMPING {
             if let Some(step) = system.solve(self.damping, &downhill) {
-                let there = add_step(point, &step, &self.movable);
+                let mut there = point.clone();
+                let moves = there.0.iter_mut().zip(&step).zip(&self.movable);
+                for ((weight, step), _) in moves.filter(|(_, movable)| **movable) {
+                    *weight += step;
+                }
                 let loss = problem.loss(&there);
                 let fell = before - (loss + self.priced(penalty, &there));
                 if fell > 0.0 || is_taken {
@@ -161,15 +164,6 @@ fn penalty(equations: &Equations, problem: &Problem, prior: Option<&Prior>) -> f
         let witnesses = equations.positions as f64 * problem.evenness();
         noise(equations, problem.goal) / (witnesses * prior.centipawns.powi(2))
     })
-}
-
-/// A point a step away; fixed weights keep their bits.
-fn add_step(point: &Point, step: &[f64], movable: &[bool]) -> Point {
-    let mut there = point.clone();
-    for ((weight, step), _) in there.0.iter_mut().zip(step).zip(movable).filter(|it| *it.1) {
-        *weight += step;
-    }
-    there
 }
 
 /// The matrix `hessian + penalty` of the trained weights, scaled so that its diagonal is 1. Weights

@@ -48,7 +48,6 @@ impl Triangle {
     }
 }
 
-/// Start of a term's row of blocks.
 fn row(term: usize) -> usize {
     term * (term + 1) / 2
 }
@@ -188,16 +187,13 @@ struct Jacobian {
     rows: (Vec<Entry>, Vec<usize>),
 }
 
-/// A term and the derivatives by its weights.
 type Entry = (u32, [f64; 2]);
 
 #[derive(Clone, Copy, Debug)]
 struct Row<'a> {
     terms: &'a [u32],
     slopes: &'a [[f64; 2]],
-    /// First derivative of the cost by the value.
     slope: f64,
-    /// Second derivative of the cost by the value.
     curvature: f64,
 }
 

@@ -9,7 +9,6 @@ use crate::loss::{Loss, sigmoid};
 use crate::sums::SumDerivatives;
 use crate::train::TrainError;
 
-/// Targets of the values of positions.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal<'a> {
     /// Expected results for White, 0 to 1; `scale` are centipawns per logit. Losses are multiplied
@@ -32,7 +31,6 @@ pub struct Problem<'a> {
     pub count: f64,
 }
 
-/// Consecutive positions of one block.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     pub piece: usize,
@@ -52,7 +50,6 @@ pub struct Cost {
     pub curvature: f64,
 }
 
-/// Reason why weights cannot be found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     #[error("there are no positions to tune on")]
@@ -165,7 +162,6 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The mean loss of all positions.
     pub fn loss(&self, point: &Point) -> f64 {
         let of_chunk = |chunk: &Chunk| {
             let terms = self.piece(chunk);
@@ -218,7 +214,6 @@ impl Point {
         self.with_tempo(terms, row, terms.sums(row, self.pairs()).white(shares(terms, row)))
     }
 
-    /// The value and its derivatives by the sums.
     pub fn value_and_slopes(&self, terms: &Terms, row: usize) -> (f64, SumDerivatives) {
         let (sums, shares) = (terms.sums(row, self.pairs()), shares(terms, row));
         (self.with_tempo(terms, row, sums.white(shares)), sums.derivatives(shares))

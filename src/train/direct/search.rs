@@ -37,7 +37,6 @@ struct Column {
 struct State {
     /// Sums of the trained weights. They are integers, so exact, and depend on the weights alone.
     sums: Sums,
-    /// Tempo for White.
     tempo: f64,
     shares: [f32; 2],
     target: f32,

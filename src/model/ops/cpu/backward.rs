@@ -16,7 +16,6 @@ use crate::batch::{ChunkPlan, Pairs, RowSet};
 use crate::model::grouped::Grouped;
 use crate::prefetch::prefetch;
 
-/// Gradients of a block, accumulated over chunks.
 #[derive(Default)]
 pub(super) struct BlockSums {
     /// `[rows, columns]`, of inputs, then of pairs, or those that a batch touches
@@ -46,7 +45,6 @@ impl BlockSums {
     }
 }
 
-/// Buffers for the gradients of a chunk's accumulators.
 #[derive(Default)]
 pub(super) struct BackwardBuffers<F> {
     /// `[lists + 1, columns]` of each half, the last row zero.
@@ -68,7 +66,6 @@ pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub rho: PhantomData<P>,
 }
 
-/// A row of columns, of each half.
 type Halves<V, const R: usize, const H: usize> = [[[V; H]; R]; 2];
 
 impl<F, P, const H: usize, const TOGETHER: usize> Task for Backward<'_, F, P, H, TOGETHER>
@@ -545,7 +542,6 @@ fn first_map<F>(
     }
 }
 
-/// Adds the terms to the sums, or replaces these.
 fn add(sums: &mut [f32], terms: &[f32], first: bool) {
     for (sum, &term) in sums.iter_mut().zip(terms) {
         *sum = if first { term } else { *sum + term };

@@ -35,7 +35,6 @@ pub struct Scratch {
 #[derive(Default)]
 struct Buffers<F> {
     packed: PackedWeights<F>,
-    /// Chunks in progress of a shard.
     chunks: Pool<Vec<Chunk<F>>>,
     backward: Pool<BackwardBuffers<F>>,
 }

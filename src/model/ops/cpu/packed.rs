@@ -42,7 +42,6 @@ pub(super) struct PackedWeights<F> {
     pub columns: Columns,
 }
 
-/// The neurons of each block.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Columns {
     pub each: usize,
@@ -187,7 +186,6 @@ impl<F: Number> PackedWeights<F> {
         }
     }
 
-    /// Ratios and factors of a block.
     #[inline(always)]
     pub fn output_slopes(&self, net: &Architecture, block: usize) -> [&[f32]; 2] {
         let each = self.columns.each;

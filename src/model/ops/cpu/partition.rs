@@ -52,8 +52,15 @@ impl Partition {
                 Some(*end)
             })),
         }
-        if let OneHot::Lists(lists) = positions {
-            self.sort(kernel.net.inputs.kings().count(), lists);
+        let kings = kernel.net.inputs.kings().count() as u16;
+        if let OneHot::Lists(ActiveRows { groups, views, .. }) = positions
+            && kings > 1
+        {
+            let key = |groups: &[u8]| groups.iter().fold(0, |key, it| key * kings + u16::from(*it));
+            self.keys.clear();
+            self.keys.extend(groups.chunks_exact(*views).map(key));
+            // Those of equal buckets in the order of the batch.
+            self.order.sort_by_key(|position| self.keys[*position as usize]);
         }
         if let Some(last) = self.ends.last_mut() {
             *last = batch;
@@ -81,17 +88,5 @@ impl Partition {
 
     pub fn chunk(&self, chunk: usize) -> &[u32] {
         &self.order[self.range(chunk)]
-    }
-
-    /// Sorts positions by king buckets, those of equal buckets in the order of the batch.
-    fn sort(&mut self, kings: usize, lists: &ActiveRows) {
-        if kings == 1 {
-            return;
-        }
-        let key =
-            |groups: &[u8]| groups.iter().fold(0, |key, it| key * kings as u16 + u16::from(*it));
-        self.keys.clear();
-        self.keys.extend(lists.groups.chunks_exact(lists.views).map(key));
-        self.order.sort_by_key(|position| self.keys[*position as usize]);
     }
 }

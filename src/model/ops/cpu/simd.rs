@@ -9,9 +9,7 @@ pub enum Level {
     Avx512,
     /// x86-64 with AVX2 and FMA.
     Avx2,
-    /// AArch64.
     Neon,
-    /// Plain loops for any machine.
     Portable,
 }
 

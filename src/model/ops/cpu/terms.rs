@@ -19,7 +19,6 @@ use super::simd::{Lanes, Task};
 use crate::batch::{COLUMN, Column, FrozenSums, Rows, SUMS, Terms};
 use crate::model::Aim;
 
-/// Inputs of the loss of handcrafted terms.
 #[derive(Clone, Copy, Debug)]
 pub struct TermsJob<'a> {
     pub pieces: &'a [Arc<Terms>],
@@ -32,7 +31,6 @@ pub struct TermsJob<'a> {
     pub level: Level,
 }
 
-/// A mean loss and its derivatives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermsGradients {
     pub loss: f64,
@@ -111,7 +109,6 @@ impl TermsJob<'_> {
     }
 }
 
-/// A middlegame and an endgame number.
 type Pair = [f32; 2];
 
 struct Unit<'a> {
@@ -140,7 +137,6 @@ struct Workspace {
     gradients: Vec<Pair>,
 }
 
-/// Forward and backward pass of one unit.
 struct Pass<'a> {
     job: &'a TermsJob<'a>,
     unit: &'a Unit<'a>,

@@ -266,78 +266,63 @@ impl<'a> Pass<'a> {
     /// Gradients of the accumulators' weights, `[rows, N]`, from those of the accumulators of each
     /// part, `[positions, views, N]`, which `slopes` computes.
     pub fn rows(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
-        let Self { gpu, form, .. } = self;
+        let Self { gpu, form, batch, .. } = self;
         let Form { rows, places, spread, .. } = *form;
         let gradients = gpu.empty(rows * spread.hidden);
         let parts = self.tiles.parts.iter().zip(&self.strips);
         for (i, (part, (strips, place))) in parts.enumerate() {
             let slopes = slopes(part);
             self.done(Stage::Forward);
-            let batch = (&self.batch, self.lists);
-            let index = Index::new(gpu, batch, *place, strips, [places, rows]);
+            let words = (batch, self.lists);
+            let Index { shape, strips: count, bits } =
+                Index::new(gpu, words, *place, strips, [places, rows]);
             self.done(Stage::Index);
-            self.weight_gradients(&index, place.order, strips, &slopes, &gradients, i > 0);
+            let (order, adding) = (place.order, i > 0);
+            // A single strip has all sums.
+            let alone = count == 1 && shape.rows == shape.inputs && !adding;
+            let sums = match alone {
+                true => gradients.clone(),
+                false => gpu.empty(count * shape.inputs * spread.hidden),
+            };
+            // SAFETY: the bits name no list beyond the slopes, and the tables no strip beyond the
+            // sums.
+            unsafe {
+                if count > 0 {
+                    sums::strips::launch_unchecked(
+                        &gpu.client,
+                        grid(count * shape.inputs * spread.columns),
+                        spread.cube(),
+                        slopes.arg(),
+                        bits.arg(),
+                        batch.arg(),
+                        sums.arg(),
+                        order as u32,
+                        count as u32,
+                        shape,
+                        spread,
+                    );
+                }
+                if !alone {
+                    sums::rows_of_strips::launch_unchecked(
+                        &gpu.client,
+                        grid(rows),
+                        spread.cube(),
+                        sums.arg(),
+                        batch.arg(),
+                        gradients.arg(),
+                        (order + strips.order.len()) as u32,
+                        count as u32,
+                        shape,
+                        spread,
+                        adding,
+                    );
+                }
+            }
             self.done(Stage::Backward);
         }
         match &self.pairs {
             None => gradients,
-            Some(tables) => {
-                pairs::add_up(gpu, &self.batch, gradients.arg(), tables.inverse, spread)
-            }
-        }
-    }
-
-    /// Gradients of the accumulators' weights from those of a part's accumulators.
-    fn weight_gradients(
-        &self,
-        index: &Index,
-        order: usize,
-        strips: &Strips,
-        slopes: &Buffer,
-        gradients: &Buffer,
-        adding: bool,
-    ) {
-        let Self { gpu, form, batch, .. } = self;
-        let Index { shape, strips: count, bits } = index;
-        let spread = form.spread;
-        // A single strip has all sums.
-        let alone = *count == 1 && shape.rows == shape.inputs && !adding;
-        let sums = match alone {
-            true => gradients.clone(),
-            false => gpu.empty(count * shape.inputs * spread.hidden),
-        };
-        // SAFETY: the bits name no list beyond the slopes, and the tables no strip beyond the sums.
-        unsafe {
-            if *count > 0 {
-                sums::strips::launch_unchecked(
-                    &gpu.client,
-                    grid(count * shape.inputs * spread.columns),
-                    spread.cube(),
-                    slopes.arg(),
-                    bits.arg(),
-                    batch.arg(),
-                    sums.arg(),
-                    order as u32,
-                    *count as u32,
-                    *shape,
-                    spread,
-                );
-            }
-            if !alone {
-                sums::rows_of_strips::launch_unchecked(
-                    &gpu.client,
-                    grid(form.rows),
-                    spread.cube(),
-                    sums.arg(),
-                    batch.arg(),
-                    gradients.arg(),
-                    (order + strips.order.len()) as u32,
-                    *count as u32,
-                    *shape,
-                    spread,
-                    adding,
-                );
-            }
+            Some(tables) => pairs::add_up(gpu, batch, gradients.arg(), tables.inverse, spread),
         }
     }
 

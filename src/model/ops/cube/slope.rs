@@ -308,7 +308,6 @@ pub(super) fn cost(
     }
 }
 
-/// Derivative of the loss by the logit.
 #[cube]
 pub(super) fn by_logit(
     expected: f32,
@@ -327,7 +326,6 @@ pub(super) fn by_logit(
     }
 }
 
-/// A number of a row; 0 for blank rows.
 #[cube]
 fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32 {
     let Form { rows, spread, .. } = comptime!(form);
