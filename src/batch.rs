@@ -209,9 +209,7 @@ impl ActiveRows {
     }
 }
 
-/// Sparse coefficients of handcrafted terms, and their tapering.
-///
-/// A term may occur more than once in a row: its counts add up.
+/// Sparse coefficients of handcrafted terms, and their tapering. Counts of a repeated term add up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
     /// NORMAL terms: White's count minus Black's, zeros left out.

@@ -36,10 +36,8 @@ impl Sums {
         [self.normal[0] + mg(white_mg) - mg(black_mg), self.normal[1] + eg(white_eg) - eg(black_eg)]
     }
 
-    /// Centipawns for White, without the tempo. `shares` are those of the middlegame and of the
-    /// endgame, the latter times the scale factor.
-    ///
-    /// COMPLEXITY moves the endgame value towards zero or away from it, never across.
+    /// Centipawns for White, without the tempo, by middlegame and scaled endgame share. COMPLEXITY
+    /// moves the endgame value towards zero or away from it, never across.
     pub fn white(&self, shares: [f64; 2]) -> f64 {
         let [mg, eg] = self.tapered();
         let eg = match self.crossed(eg) {

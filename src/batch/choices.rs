@@ -82,8 +82,8 @@ impl Choices {
         outputs.iter().zip(&self.signs[rows]).map(value).collect()
     }
 
-    /// Loss of a position whose moves teach something. `outputs` are those of its rows, in units of
-    /// `scale` centipawns; derivatives are by values for the side that moved.
+    /// Loss of a position from outputs of its rows, and derivatives by values for the side that
+    /// moved.
     pub fn position_loss<T: Copy + Into<f64>>(
         &self,
         position: usize,

@@ -20,8 +20,7 @@ use super::plan::{UNITS, Word};
 use super::{ActiveRows, Indices};
 use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flipped};
 
-/// Most pairs of a king bucket if chunks are planned once: the rows of more would exceed the
-/// first-level cache. Lists of several sets are longer and may have twice as many.
+/// Most pairs of a king bucket if chunks are planned once, whose rows fit the first-level cache.
 pub fn most_pairs(net: &Architecture) -> usize {
     if net.inputs.is_pieces() { 256 } else { 512 }
 }
@@ -66,8 +65,7 @@ struct Group {
 const OUTSIDE: u16 = u16::MAX;
 
 impl Pairs {
-    /// Learns the `most` pairs of each king bucket that shorten lists most, and occurring
-    /// multiples.
+    /// Learns `most` pairs of each king bucket that shorten lists most, and multiples that occur.
     pub fn learn(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         Self::learn_with(net, lists, most, 1)
     }
@@ -176,8 +174,7 @@ impl Pairs {
         self.inputs + self.parents.len()
     }
 
-    /// Replaces inputs by pairs in lists of pieces, in the order of their rows, behind the inputs
-    /// without pairs. Blank places, which come last, then have the number of all rows.
+    /// Replaces inputs by pairs in lists of pieces, behind the others. Blanks come last.
     #[inline(always)]
     pub fn shorten(&self, lists: &mut ActiveRows, bits: &mut Vec<Bits>) {
         if !self.any() {

@@ -11,8 +11,7 @@ use crate::architecture::Architecture;
 /// Bytes of a cache line, and of a row of a block of columns.
 pub(crate) const LINE: usize = 64;
 
-/// Unit of row offsets, the largest that x86 addressing can scale. With row numbers instead, a
-/// fifth of all instructions would be shifts.
+/// Unit of row offsets, which x86 addressing can scale; to shift row numbers takes a fifth more.
 pub(crate) const STEP: usize = 8;
 
 pub(super) const UNITS: usize = LINE / STEP;
@@ -26,13 +25,9 @@ pub(crate) const FOUR: usize = 4;
 /// Most positions in a plan.
 pub const MOST: usize = 2048;
 
-/// The lists of a chunk, in working order.
-///
-/// A slot is a place in that order, and holds the [`ChunkPlan::together`] views of a position that
-/// are processed together: all of them, or one. The lists of slot `s` have the numbers `s *
-/// together..`.
-///
-/// Offsets are never checked again: only [`Planner`] writes them.
+/// The lists of a chunk, in working order. A slot is a place in that order, and holds the
+/// [`ChunkPlan::parallel_views`] of a position, whose lists are neighbours. Only [`Planner`] writes
+/// offsets, which are never checked again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChunkPlan {
     /// Item of each slot, `position * groups + group`; empty slots behind pad to [`ABREAST`] lists.
@@ -48,8 +43,8 @@ pub struct ChunkPlan {
     /// Span of places of each output bucket that occurs.
     pub(crate) buckets: Vec<Span>,
     pub(crate) entries: Entries,
-    /// Rows that occur, in order, in nets of many rows: offsets and runs count by places here, so
-    /// that the rows of a block are contiguous. Else empty.
+    /// Rows that occur, in order, in nets of many rows, else empty: offsets and runs count by
+    /// these.
     pub(crate) named: Vec<u32>,
     /// Rows of inputs and pairs, or those that occur.
     pub(crate) rows: usize,

@@ -101,8 +101,7 @@ impl Label {
     }
 }
 
-/// A batch with labels, without sources if all are 0, without weights if all are 1, and without
-/// scores unless every position has one or there are sources.
+/// A batch with labels, without those that are all alike; scores are whole or of several sources.
 pub(super) fn labelled(inputs: Inputs, labels: &[Label]) -> Batch {
     fn all<T>(wanted: bool, labels: &[Label], of: impl Fn(&Label) -> T) -> Arc<[T]> {
         labels[..if wanted { labels.len() } else { 0 }].iter().map(of).collect()

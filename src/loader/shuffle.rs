@@ -30,11 +30,9 @@ pub(super) fn shuffled((seed, shuffle): (u64, bool), epoch: u64, positions: usiz
 pub(super) struct Chunks(usize);
 
 impl Chunks {
-    /// Shuffles records for the first pass. The remainder of less than a chunk comes last.
-    ///
-    /// With king buckets, the positions of each batch are sorted by bucket and split into chunks,
-    /// again and again. A chunk then touches hardly more rows than without king buckets, and one
-    /// chunk of each sort is a fair sample.
+    /// Shuffles records for the first pass, the remainder of less than a chunk last. With king
+    /// buckets, each batch is sorted by bucket and split into chunks: a chunk then touches hardly
+    /// more rows than without king buckets, and one chunk of each sort is a fair sample.
     pub fn arrange(plan: &Plan, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
         let mut order = shuffled((plan.seed, plan.shuffle), 0, records.len());
         let mut sorts = 1;
@@ -53,11 +51,9 @@ impl Chunks {
         Self(sorts)
     }
 
-    /// The order of a pass: unchanged in the first, and then the chunks of each sort in a new
-    /// order. Incomplete groups of sorts come last, then the incomplete chunk.
-    ///
-    /// If a pass begins within a batch, behind a part of a chunk, one chunk is split: its beginning
-    /// completes that part, and its end comes last. So all other chunks stay whole.
+    /// The order of a pass: unchanged in the first, then the chunks of each sort in a new order,
+    /// and last incomplete groups of sorts and the incomplete chunk. If a pass begins behind a part
+    /// of a chunk, one chunk is split: its beginning completes that part, and its end comes last.
     pub fn order(&self, plan: &Plan, epoch: u64, positions: usize) -> Vec<u32> {
         let (chunk, chunks) = (plan.chunk, positions / plan.chunk);
         let mut order: Vec<usize> = (0..chunks).collect();
@@ -114,8 +110,7 @@ impl Walk {
         Self { cut, length: positions as u64, passed, epoch: None, order: Vec::new() }
     }
 
-    /// Advances by at most `most` positions, not beyond the end of the epoch or of a window:
-    /// returns the epoch, and the places in its `order`.
+    /// Advances within the epoch and a window: returns the epoch, and the places in its `order`.
     pub fn on(&mut self, most: usize, window: usize) -> (u64, Range<usize>) {
         let (epoch, begin) = (self.passed / self.length, (self.passed % self.length) as usize);
         let positions = self.length as usize;

@@ -20,10 +20,9 @@ impl Split {
     }
 }
 
-/// The share of the held-out games that is kept for the test, 0 to 1; the others validate.
-///
-/// The choice follows from a game's content alone and is independent of [`Split`] and
-/// [`TrainingShare`]; a smaller share is a part of every larger one.
+/// The share of the held-out games that is kept for the test, 0 to 1; the others validate. It
+/// depends on a game's content alone, not on other shares; a smaller share is a part of larger
+/// ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TestShare(pub f64);
 
@@ -37,10 +36,8 @@ impl TestShare {
     }
 }
 
-/// The share of the games that training uses of those that are not held out, above 0, up to 1.
-///
-/// The choice follows from a game's content alone and is independent of [`Split`], so the held-out
-/// games are the same whatever the share; a smaller share is a part of every larger one.
+/// The share of the games that are not held out that training uses, above 0, up to 1. It depends on
+/// a game's content alone, not on other shares; a smaller share is a part of larger ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrainingShare(pub f64);
 

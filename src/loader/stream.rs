@@ -17,18 +17,14 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Starts the threads that read ahead: by a bin of positions, and by a few batches. The stream
-    /// begins behind the first `from` positions.
-    ///
-    /// Data that fit the window (by `plan.expected`) are read once and stay in memory; each epoch
-    /// only has a new order, of positions or of chunks. Otherwise each pass reads the files again,
-    /// in a seeded order.
+    /// Starts the threads that read ahead, behind the first `from` positions. Data that fit the
+    /// window (by `plan.expected`) are read once; each epoch has a new order. Otherwise each pass
+    /// reads the files again, in a seeded order.
     pub fn new(plan: Plan, encoder: Encoder, from: u64) -> Self {
         Self::of(plan, encoder, from, None, None)
     }
 
-    /// Starts a stream of data that a scan has `kept`, which are not read again, or behind a place
-    /// in streamed data, which is found without the data before.
+    /// Starts a stream of data that a scan has `kept`, or behind a place in streamed data.
     pub fn of(
         plan: Plan,
         encoder: Encoder,
@@ -59,8 +55,7 @@ impl Stream {
         })
     }
 
-    /// Starts a thread that makes batches, `ahead` of them ahead, until the end, an error, or the
-    /// drop.
+    /// Starts a thread that makes batches, `ahead` of them ahead, until the end or the drop.
     pub(super) fn spawn(
         ahead: usize,
         mut next: impl FnMut() -> Result<Option<Batch>, LoadError> + Send + 'static,

@@ -66,11 +66,9 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// Computes the objective by Burn's operations, `[1]`, for `[batch]` logits from number `first`
-    /// on. A part of the batch has its part of it.
-    ///
-    /// It is a product of matrices, so that the order of summation is fixed: Burn's `sum` of a
-    /// large tensor adds in the order in which threads finish.
+    /// Computes the objective, or the part of some logits from number `first` on, by Burn's
+    /// operations. It is a product of matrices, as Burn's `sum` adds in the order in which threads
+    /// finish.
     pub(super) fn of(self, logits: Tensor<1>, first: usize) -> Tensor<1> {
         let (positions, device) = (logits.dims()[0], logits.device());
         let of = |all: &[f32]| Tensor::<1>::from_data(&all[first..first + positions], &device);

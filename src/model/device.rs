@@ -14,8 +14,8 @@ pub enum Compute {
     Fused { level: Level, precision: Precision },
     /// Our fused operations, on a GPU.
     Gpu {
-        /// Most bytes for the gradients of accumulators and all that is computed behind them, and
-        /// most bytes for cached lists; a larger batch is split.
+        /// Most bytes for all from accumulators' gradients on, and for cached lists; batches are
+        /// split.
         room: usize,
     },
 }

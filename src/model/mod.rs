@@ -308,10 +308,7 @@ fn constant<const D: usize>(
     Param::initialized(id.into(), Tensor::from_data(TensorData::new(values, shape), device))
 }
 
-/// Counts of the active rows of a perspective, as a dense matrix.
-///
-/// # Shapes
-/// Output: `[batch, rows]`, or `[batch, touched]`
+/// Counts of the active rows of a perspective, `[batch, rows]`, or `[batch, touched]`.
 fn dense(active: &ActiveRows, view: usize, touched: Option<&RowSet>, device: &Device) -> Tensor<2> {
     let ActiveRows { rows, views, places, indices, .. } = active;
     let columns = touched.map_or(*rows, |touched| touched.rows().len());

@@ -51,7 +51,7 @@ pub struct Affine {
     pub bias: Param<Tensor<1>>,
 }
 
-/// Arrays of a feature set: weights `[rows, N]`, factor `[factor rows, N]`, values `[rows,
+/// Weights `[rows, N]` of a feature set, its factor `[factor rows, N]` and values `[rows,
 /// buckets]`.
 #[derive(Module, Debug)]
 pub struct SetRows {
@@ -274,8 +274,7 @@ impl NetModel {
         Arrays(self.net.arrays().into_iter().map(of).collect())
     }
 
-    /// The accumulators' weights with their shared factor, and behind them the piece-square values:
-    /// `[rows, columns]`, or of touched rows `[touched, columns]`.
+    /// The accumulators' weights with their factor, and piece-square values: `[rows, columns]`.
     fn rows(&self, touched: Option<&RowSet>) -> Tensor<2> {
         let inputs = &self.net.inputs;
         let of_set = |(place, (rows, set)): (usize, (&SetRows, &Set))| {
@@ -332,9 +331,8 @@ fn on_host(matrix: &Option<DispatchTensor>) -> Cow<'_, [f32]> {
     borrow(matrix).map_or_else(|| Cow::Owned(copied()), Cow::Borrowed)
 }
 
-/// Starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors zero.
-///
-/// Drawn array by array and row by row, as in other trainers, so that seeds agree.
+/// Starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors zero. Drawn array
+/// by array and row by row, as in other trainers, so that seeds agree.
 pub fn initial(net: &Architecture, seed: u64) -> Weights {
     let mut random = Xoroshiro128Plus::seed_from_u64(seed);
     let mut weights = Weights::default();

@@ -102,8 +102,7 @@ impl Checkpoint {
     }
 }
 
-/// Writer of a run's checkpoints on a separate thread, as a disk takes as long as several steps. At
-/// most one is in progress; dropping the writer waits for it.
+/// Writer of checkpoints on a thread, as disks are slow: one at a time. Dropping it waits.
 pub(super) struct Writer {
     folder: PathBuf,
     under_way: Option<JoinHandle<Result<Checkpoint, OutputError>>>,

@@ -462,8 +462,7 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Most steps of `batch` positions that the CPU is ahead of a GPU: then it reads their losses, and
-/// the GPU idles briefly. Their lists are in memory that the GPU reads.
+/// Most steps of `batch` positions that the CPU is ahead of a GPU, whose lists stay in memory.
 fn steps_ahead(batch: usize) -> usize {
     ((1 << 19) / batch.max(1)).clamp(1, 64)
 }

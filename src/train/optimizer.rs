@@ -344,8 +344,8 @@ impl Optimizer {
     }
 }
 
-/// Clips, factors of the learning rate and weight decays by the names of arrays in checkpoints. A
-/// name includes everything below it: `head` for `head.0`, and `head.0` for `head.0.weight`.
+/// Settings by names of arrays in checkpoints; a name includes everything below it: `head` for
+/// `head.0`, and `head.0` for `head.0.weight`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layers(pub BTreeMap<String, Layer>);
 

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A share of a whole, or a number of units.
-///
-/// In a config: a number is a share, text is a number with its unit, such as `"8 superbatches"`.
+/// A share of a whole (a number in a config), or a number of units (`"8 superbatches"`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "toml::Value", into = "toml::Value")]
 pub enum Length {
@@ -118,9 +116,7 @@ impl From<Length> for toml::Value {
     }
 }
 
-/// Consecutive stages.
-///
-/// In a config: a number (constant), one stage, or a list of stages.
+/// Consecutive stages; in a config a number (constant), one stage, or a list of stages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "toml::Value", into = "toml::Value")]
 pub struct Stages(Vec<Stage>);

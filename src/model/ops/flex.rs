@@ -53,8 +53,7 @@ fn memory(memory: &GradientMemory) -> MutexGuard<'_, Option<Box<dyn Any + Send>>
     memory.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tensors of these lengths with arbitrary values: those of the step before unless they are still
-/// shared, as new ones would have to be cleared.
+/// Tensors with arbitrary values, if possible those of the last step, which need no clearing.
 fn room(of: &GradientMemory, lens: Vec<usize>) -> Vec<FlexTensor> {
     let before = memory(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
     let mut before = before.into_iter().flat_map(|it| *it);

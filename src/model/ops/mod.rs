@@ -41,8 +41,7 @@ pub struct Job<'a> {
     pub aim: Aim<'a>,
     pub scratch: Arc<Mutex<Scratch>>,
     pub kept: GradientMemory,
-    /// Most bytes of a GPU for the gradients of accumulators and all that is computed behind them,
-    /// and most bytes for cached lists; a larger batch is split.
+    /// Most bytes for all from accumulators' gradients on, and for cached lists; batches are split.
     pub room: usize,
     pub done: Option<Done<'a>>,
 }
@@ -117,8 +116,7 @@ pub trait FusedOps: Backend {
     fn take_step(#[extension_type] arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self>;
 }
 
-/// One step for one parameter with its states, as many as the step has: in one pass at a `level`,
-/// where there is a kernel for it, else by tensor operations.
+/// One step for one parameter with its states, in one pass at a `level` if there is a kernel.
 pub fn take_step(
     parameter: Tensor<1>,
     gradient: Tensor<1>,

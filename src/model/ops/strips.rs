@@ -9,8 +9,7 @@
 pub struct Strips {
     /// Places per strip, a multiple of [`ROUND`].
     pub length: usize,
-    /// The list at each place of each strip, [`NONE`] at unused places of a king bucket; empty for
-    /// one king bucket: lists then stay in their order.
+    /// The list at each place of each strip, or [`NONE`]; empty for one king bucket, in order.
     pub order: Vec<u32>,
     /// The first strip of each king bucket, and behind the last one their number.
     pub starts: Vec<u32>,

@@ -30,8 +30,8 @@ pub struct Prior {
 /// `s^2` put in; so steps cannot go round in circles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Newton {
-    /// Share of the matrix's diagonal that is added to it; the only state between steps. Raised
-    /// tenfold when a step fails to lower the objective, lowered tenfold when it succeeds.
+    /// Share of the diagonal that is added to it; tenfold after a failed step, a tenth after
+    /// others.
     pub damping: f64,
     /// Trained weights by number. The others keep their bits.
     pub movable: Vec<bool>,
@@ -145,7 +145,7 @@ pub fn standard_errors(
     prior: Option<&Prior>,
 ) -> Vec<Option<f64>> {
     let system = System::new(equations, movable, penalty(equations, problem, prior));
-    let variance = noise(equations, problem.goal) / equations.positions as f64;
+    let variance = noise(equations, problem.goal) / problem.count;
     let inverse = system.inverse_diagonal(movable.len());
     inverse.into_iter().map(|it| it.map(|element| (variance * element).sqrt())).collect()
 }
@@ -161,7 +161,7 @@ fn noise(equations: &Equations, goal: Goal) -> f64 {
 
 fn penalty(equations: &Equations, problem: &Problem, prior: Option<&Prior>) -> f64 {
     prior.map_or(0.0, |prior| {
-        let witnesses = equations.positions as f64 * problem.evenness();
+        let witnesses = problem.count * problem.evenness();
         noise(equations, problem.goal) / (witnesses * prior.centipawns.powi(2))
     })
 }

@@ -8,22 +8,16 @@ use rayon::prelude::*;
 use super::problem::{Chunk, Cost, Goal, Point, Problem, ProblemError};
 use crate::batch::{ChoiceLoss, Choices, Terms};
 
-/// The mean loss around a point, as a quadratic function of the step:
-/// `loss + gradient * step + step * hessian * step / 2`.
-///
-/// Weights go by their numbers, see [`Point`].
+/// The mean loss around a [`Point`]: `loss + gradient * step + step * hessian * step / 2`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Equations {
     pub loss: f64,
     pub gradient: Vec<f64>,
     /// Second derivatives without those of the value (Gauss-Newton), so positive semidefinite.
     pub hessian: Triangle,
-    /// The number of positions, or for moves their count.
-    pub positions: usize,
 }
 
-/// The lower triangle of a symmetric matrix of the weights, in blocks of a pair of terms. The tempo
-/// counts as one more term, whose endgame weight is 0.
+/// The lower triangle of a symmetric matrix, in blocks of two terms. The tempo is the last term.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangle {
     /// Row `i` has the blocks of the terms `0..=i`.
@@ -85,9 +79,8 @@ impl Equations {
         hessian.blocks.par_iter_mut().for_each(|Block(block)| *block = block.map(|it| it * mean));
         let mut gradient: Vec<f64> = gradient.into_iter().flatten().map(|sum| sum * mean).collect();
         gradient.truncate(problem.weights());
-        let positions = problem.count as usize;
         match loss.is_finite() && gradient.iter().all(|element| element.is_finite()) {
-            true => Ok(Equations { loss, gradient, hessian, positions }),
+            true => Ok(Equations { loss, gradient, hessian }),
             false => Err(ProblemError::NotFinite),
         }
     }

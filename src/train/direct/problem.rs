@@ -18,8 +18,7 @@ pub enum Goal<'a> {
     Moves(&'a Choices),
 }
 
-/// Positions with a goal. Sums over them have an order that depends on the blocks alone, so any
-/// number of threads gives the same bits.
+/// Positions with a goal. Sums over them have an order that depends on the blocks alone.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
     pieces: &'a [Arc<Terms>],

@@ -7,10 +7,8 @@ use crate::loss::Loss;
 use crate::sums::Sums;
 use crate::terms::Kind;
 
-/// Local search over whole centipawns, after P. Österlund's tuning of Texel.
-///
-/// A trial evaluates only the positions that have the weight's term. The weights are the only state
-/// between sweeps: a new search continues from them with the same bits.
+/// Local search over whole centipawns, after P. Österlund's tuning of Texel. A trial evaluates only
+/// positions with the weight's term. A new search continues from weights with the same bits.
 #[derive(Debug)]
 pub struct Search {
     point: Point,

@@ -53,8 +53,7 @@ pub(super) struct BackwardBuffers<F> {
     above: Aligned<f32>,
 }
 
-/// The backward pass through some chunks, for one block; in deep nets from the first map's outputs,
-/// together with the block by which its neurons are multiplied if the net is pairwise.
+/// The backward pass through some chunks, for one block, or both blocks of a pairwise product.
 pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a PackedWeights<F>,
@@ -206,9 +205,8 @@ fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     }
 }
 
-/// Writes the gradients of the accumulators of two halves, `[lists, columns]` each, to `rows`, from
-/// those of the first map's inputs. Returns their sums over the lists, and the units of each column.
-/// Without `PAIRS` there is only the first half.
+/// Writes the gradients of accumulators of two halves, `[lists, columns]` each, from those of the
+/// first map's inputs; returns their sums, and units. Without `PAIRS` there is only the first half.
 #[inline(always)]
 fn deep_slopes<
     S: Lanes,
@@ -378,8 +376,7 @@ fn gather<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: b
     }
 }
 
-/// Sums of a block, one a shard. Shards are consecutive; in each the sums of a block and of the
-/// block by which its neurons are multiplied are neighbours.
+/// Sums of a block in each shard, where both blocks of a pairwise product are neighbours.
 fn of_block(
     sums: &[BlockSums],
     columns: Columns,

@@ -101,8 +101,8 @@ impl<F: Copy + Default> Chunk<F> {
         backward
     }
 
-    /// Computes losses and their gradients from logits, or collects the logits of the selection.
-    /// The unit of gradients makes the largest `top`, unless that is 0.
+    /// Computes losses and gradients, whose unit makes the largest `top` unless 0; or collects
+    /// logits.
     #[inline(always)]
     pub fn losses(&mut self, selection: Selection, top: f32, buckets: usize) {
         let Chunk { plan, sums, logits: requested, logit_gradients, loss, output_bias, .. } = self;
@@ -383,8 +383,8 @@ unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Word>(
     sums
 }
 
-/// The inputs of the first layer, `[views, rows, columns]`, from the accumulators of a block, and
-/// of the one by which its neurons are multiplied if the net is pairwise.
+/// The inputs of the first layer, `[views, rows, columns]`, from a block's accumulators or
+/// products.
 #[inline(always)]
 fn features<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho>(
     simd: S,

@@ -149,8 +149,7 @@ fn dispatch(
             .run(job, sums)
         }};
     }
-    // On a thread of the pool: from outside, each of the many parallel loops would suspend and wake
-    // the caller, which takes as long as the shortest of them.
+    // On a thread of the pool: from outside, each parallel loop would suspend and wake the caller.
     rayon::scope(|_| match kernel.precision {
         Precision::F32 => run!(1, single),
         Precision::Mixed => run!(2, mixed),

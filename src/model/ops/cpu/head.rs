@@ -261,8 +261,7 @@ impl Task for FirstMapBackward<'_> {
 #[derive(Default)]
 pub(super) struct Head {
     pub rows: usize,
-    /// Inputs of the first map, in panels of a block's columns of one perspective:
-    /// `[blocks of a view, views, rows, columns]`.
+    /// Inputs of the first map, `[blocks of a view, views, rows, columns]`.
     pub features: Aligned<f32>,
     /// The row of each list among those of a block, `view * rows + row`.
     pub list_rows: Vec<u32>,

@@ -86,8 +86,8 @@ pub struct Slices<T> {
     pub factors: Vec<T>,
     /// `[N]`
     pub bias: T,
-    /// Weights `[buckets, outputs, inputs]` and biases `[buckets, outputs]` of each affine map
-    /// behind the accumulators, the output's last.
+    /// Weights `[buckets, outputs, inputs]` and biases of the maps behind the accumulators, in
+    /// order.
     pub maps: Vec<[T; 2]>,
 }
 
@@ -163,14 +163,10 @@ impl Kernel {
         self
     }
 
-    /// Whether it computes with the rows that a batch touches only.
-    pub fn is_sparse(&self) -> bool {
-        self.sets.iter().any(|set| set.is_sparse)
-    }
-
     /// The rows that positions touch, if the kernel is sparse.
     pub fn touched(&self, positions: OneHot) -> Option<RowSet> {
-        self.is_sparse().then(|| RowSet::of(positions, &pairs_of(positions, &self.net)))
+        let is_sparse = self.sets.iter().any(|set| set.is_sparse);
+        is_sparse.then(|| RowSet::of(positions, &pairs_of(positions, &self.net)))
     }
 
     /// The touched rows of each sparse set, by its place and numbered from its first row.

@@ -117,8 +117,7 @@ impl<F: Number> PackedWeights<F> {
             }
         }
         let diverged = pieces.into_par_iter().map(|piece| kernel.level.run(piece));
-        // Integers cannot be NaN, so a divergence must be found here; and not all machines pass NaN
-        // through a clamp. All blocks are packed even after one is found.
+        // Integers cannot be NaN, so a divergence must be found here, after all blocks are packed.
         let diverged = diverged.reduce(|| false, |one, other| one | other)
             || weights.bias.iter().any(|bias| !bias.is_finite());
         self.rows.get_mut().par_chunks_exact_mut(self.block).for_each(|rows| {

@@ -10,8 +10,7 @@ use super::net::Kernel;
 use crate::architecture::Architecture;
 use crate::batch::{ActiveRows, OneHot};
 
-/// Bytes of accumulators that fit a thread's share of the caches. They are written and read once;
-/// from memory that would cost as much as all the rest.
+/// Bytes of accumulators that fit a thread's caches; memory would cost as much as all the rest.
 const CACHE: usize = 2 << 20;
 
 /// Most positions of a chunk.
@@ -20,8 +19,7 @@ const MOST: usize = 512;
 /// Most chunks of a group: a block's weights and gradients are loaded once for all of them.
 const CHUNKS_PER_GROUP: usize = 2;
 
-/// The same in nets of many rows, whose groups have as many times the memory: a block's gradients
-/// exceed the accumulators of a chunk, and each chunk adds to most of them.
+/// The same in nets of many rows: a block's gradients exceed the accumulators of a chunk.
 const CHUNKS_OF_LARGE: usize = 4;
 
 /// The positions of a batch, chunk after chunk.

@@ -173,7 +173,11 @@ impl Task for Pass<'_> {
                 add_rows(&piece.complexity, &here, weights, |count| [count], [complexity]);
             }
             add_held(&piece.frozen, &here, &mut sums);
-            block.load(piece, &here);
+            block.middlegame[..size].copy_from_slice(&piece.middlegame[here.clone()]);
+            block.endgame[..size].copy_from_slice(&piece.endgame[here.clone()]);
+            for (float, turn) in block.turn.iter_mut().zip(&piece.turn[here.clone()]) {
+                *float = f32::from(*turn);
+            }
             block.evaluate(sums.each_ref().map(|sums| &**sums), job.scale, tempo);
             if !slopes {
                 shard.logits.extend_from_slice(&block.logits[..size]);
@@ -202,17 +206,6 @@ impl Task for Pass<'_> {
             for (sum, gradient) in sums.iter_mut().zip(gradient) {
                 *sum += f64::from(std::mem::take(gradient));
             }
-        }
-    }
-}
-
-impl Block {
-    #[inline(always)]
-    fn load(&mut self, piece: &Terms, rows: &Range<usize>) {
-        self.middlegame[..rows.len()].copy_from_slice(&piece.middlegame[rows.clone()]);
-        self.endgame[..rows.len()].copy_from_slice(&piece.endgame[rows.clone()]);
-        for (float, turn) in self.turn.iter_mut().zip(&piece.turn[rows.clone()]) {
-            *float = f32::from(*turn);
         }
     }
 }

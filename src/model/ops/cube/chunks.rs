@@ -57,16 +57,15 @@ impl Chunks {
         self.pair_sums.insert(there.unwrap_or_else(|| PairSums::new(pairs)))
     }
 
-    /// Makes sure that all chunks are on the device, and returns the place of each of their
-    /// positions. Cached ones take at most `most` bytes there.
+    /// Returns the place of each position on the device. Cached ones take at most `most` bytes.
     pub fn places(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> impl Iterator<Item = u32> {
         let firsts = self.firsts(plans, self.positions(most)).into_iter();
         let all = plans.iter().zip(firsts).flat_map(|(plan, first)| first..first + plan.len());
         all.map(|place| place as u32)
     }
 
-    /// Writes the lists of positions into a batch, from the word `lists` on, `[positions, views,
-    /// places]`. From the word `table` on it has the place of each position.
+    /// Writes lists `[positions, views, places]` to a batch from `lists` on, by the places at
+    /// `table`.
     pub fn gather(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &ListShape) {
         let ListShape { views, places, positions, .. } = *listed;
         // SAFETY: the table names no position that is not there, and no list is longer than those.

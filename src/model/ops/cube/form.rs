@@ -64,8 +64,8 @@ impl Form {
         self.places.next_multiple_of(ABREAST)
     }
 
-    /// Numbers that a tile adds up: gradients of the output weights, `[views, hidden]`, of the
-    /// biases, `[hidden]`, and of the output's bias, and the loss.
+    /// Gradients that a tile adds up, of output weights, biases and the output's bias, and the
+    /// loss.
     pub fn sums(&self) -> usize {
         (self.views + 1) * self.spread.hidden + 2
     }
@@ -89,9 +89,7 @@ pub(super) fn is_nan(a: f32) -> bool {
     u32::reinterpret(a) & 2147483647u32 > 2139095040u32
 }
 
-/// The positions of a batch in tiles of one output bucket each, part by part.
-///
-/// With several buckets the tiles of a part are sorted, and a table has their positions.
+/// The positions of a batch in tiles of one output bucket each, part by part, in a table if sorted.
 pub(super) struct Tiles {
     /// `[tiles, 1 + TILE]`: bucket and positions, padded with [`NONE`]; empty for one bucket.
     pub table: Vec<u32>,

@@ -78,8 +78,7 @@ impl Index {
     }
 }
 
-/// A cube reads the lists of [`WORDS`] words of a strip, and writes these words of all inputs. The
-/// lists begin at the word `begin` of the batch.
+/// A cube reads the lists, from `begin` on, of [`WORDS`] words of a strip, for all inputs.
 #[cube(launch_unchecked)]
 fn set(
     batch: &[u32],
@@ -152,8 +151,7 @@ impl Round {
         }
     }
 
-    /// Finds the lists whose bits begin at a word; the order of the places begins at `order`. All
-    /// units of a cube take part, at least 32.
+    /// Finds the lists whose bits begin at a word. All units of a cube take part, at least 32.
     pub fn find(
         &mut self,
         bits: &[u32],

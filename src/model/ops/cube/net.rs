@@ -71,11 +71,8 @@ fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
     (room / position / TILE).max(1) * TILE
 }
 
-/// Floats of each position on the GPU at a time.
-///
-/// With one output layer, these are the gradients of the accumulators. Else they are the tensors
-/// that Burn's operations keep for the backward pass, and their gradients, counted from
-/// `head::logits`.
+/// Floats of each position on the GPU at a time: gradients of the accumulators, or in deep nets all
+/// tensors that Burn keeps for the backward pass, counted from `head::logits`.
 fn floats_of_position(net: &Architecture) -> usize {
     let accumulators = net.views() * net.hidden;
     if !net.is_deep() {
