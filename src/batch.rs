@@ -319,12 +319,8 @@ impl Terms {
         self.add_entries(self.frozen.sums(row), row, weights)
     }
 
-    /// Sums of a row without frozen terms.
-    pub fn sums_of_entries(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
-        self.add_entries(Sums::default(), row, weights)
-    }
-
-    fn add_entries(&self, mut sums: Sums, row: usize, weights: &[[f64; 2]]) -> Sums {
+    /// Adds the entries of a row, without frozen terms.
+    pub fn add_entries(&self, mut sums: Sums, row: usize, weights: &[[f64; 2]]) -> Sums {
         fn add(sums: &mut [f64; 2], weight: [f64; 2], count: i8) {
             for (sum, weight) in sums.iter_mut().zip(weight) {
                 *sum += f64::from(count) * weight;

@@ -47,10 +47,6 @@ impl Choices {
         Self { ends, signs, before, variance_factor: 1.0, force, scale }
     }
 
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
-        (0..self.ends.len()).map(|position| self.rows(position))
-    }
-
     pub fn rows(&self, position: usize) -> Range<usize> {
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         begin as usize..self.ends[position] as usize
@@ -68,7 +64,8 @@ impl Choices {
 
     /// The positions whose moves teach something, and their rows.
     fn with_alternatives(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
-        self.iter().enumerate().filter(|(_, rows)| rows.len() > 2)
+        let positions = (0..self.ends.len()).map(|position| (position, self.rows(position)));
+        positions.filter(|(_, rows)| rows.len() > 2)
     }
 
     /// Values for the side that moved, from model outputs in units of `scale` centipawns.

@@ -153,7 +153,8 @@ impl Encoder {
 
     /// Logits of the base for the side to move, one a record; empty without one.
     pub(super) fn bases(&self, records: &[Packed]) -> Vec<f32> {
-        self.base().map_or(Vec::new(), |base| base.logits(records))
+        let Some(base) = self.base() else { return Vec::new() };
+        records.par_iter().with_min_len(64).map(|it| base.logit(&it.position())).collect()
     }
 
     pub fn point_of_view(&self) -> PointOfView {
@@ -447,14 +448,10 @@ pub enum BaseEvaluation {
 pub struct Base {
     pub below: BaseEvaluation,
     /// Centipawns per logit of the net.
-    scale: f64,
+    pub scale: f64,
 }
 
 impl Base {
-    pub fn new(below: BaseEvaluation, scale: f64) -> Self {
-        Self { below, scale }
-    }
-
     /// Whether it needs the colours of the pieces: boards flipped to the side to move will not do.
     pub fn needs_colours(&self) -> bool {
         match &self.below {
@@ -475,10 +472,6 @@ impl Base {
 
     pub fn logit(&self, position: &Position) -> f32 {
         (f64::from(self.value(position)) / self.scale) as f32
-    }
-
-    pub(super) fn logits(&self, records: &[Packed]) -> Vec<f32> {
-        records.par_iter().with_min_len(64).map(|it| self.logit(&it.position())).collect()
     }
 }
 

@@ -69,11 +69,8 @@ const SAMPLE_OF_WHOLE: u64 = 1 << 19;
 /// Factor by which an early estimate is surely too large.
 const SURELY: u64 = 2;
 
-/// Fewest parts of a sample, if there are as many.
-const PARTS: u64 = 16;
-
-/// Parts that are read before positions are counted.
-const WAVE: usize = PARTS as usize;
+/// Parts that are read before positions are counted, the fewest of a sample.
+const WAVE: usize = 16;
 
 /// Most parts of a sample, besides one of each file.
 const MOST_PARTS: u64 = 1 << 12;

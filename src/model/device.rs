@@ -175,7 +175,6 @@ pub struct Adapter {
 pub enum AdapterKind {
     Card,
     Integrated,
-    /// Software emulation on the CPU.
     Software,
     Other,
 }

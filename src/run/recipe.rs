@@ -283,7 +283,8 @@ pub fn open_base(base: &export::Base) -> Result<Base> {
             export::BaseContent::Net(net) => BaseEvaluation::Net(Arc::new(net.read()?)),
         })
     };
-    Ok(Base::new(read().with_context(|| format!("base {}", base.name))?, base.scale))
+    let below = read().with_context(|| format!("base {}", base.name))?;
+    Ok(Base { below, scale: base.scale })
 }
 
 /// Reads positions.

@@ -111,7 +111,6 @@ impl Settings {
         Optimizer { settings: self.clone(), level: compute.level(), states: BTreeMap::new() }
     }
 
-    /// Number of state arrays per parameter.
     fn states(&self) -> usize {
         match self.name {
             OptimizerName::Ranger => 3,

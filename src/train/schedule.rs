@@ -336,7 +336,6 @@ impl Schedule {
         now.at(within.clamp(0.0, 1.0))
     }
 
-    /// The smallest and the largest value.
     pub fn range(&self) -> (f64, f64) {
         range(self.0.iter().flat_map(StageInRun::ends))
     }

@@ -252,7 +252,8 @@ fn killed_and_resumed_with_a_base() {
 #[test]
 fn bases_stay_with_their_records() {
     let folder = tempfile::tempdir().unwrap();
-    let base = Base::new(BaseEvaluation::Terms(HceEvaluator::new(&uneven())), 170.0);
+    let below = BaseEvaluation::Terms(HceEvaluator::new(&uneven()));
+    let base = Base { below, scale: 170.0 };
     let text = config(&terms_in(&folder), "wdl = 0.3", 1).replace("limit", "window = 700\nlimit");
     let config = Config::parse(&text, "it", &[]).unwrap();
     let plan = recipe::plan(&config);

@@ -145,7 +145,7 @@ fn row_signs_follow_the_mover() {
         let by_turn = matches!(&encoder, Encoder::Net(net, _) if net.views() == 2);
         let batch = batch(&encoder, None);
         let choices = batch.choices.clone().unwrap();
-        assert_eq!((choices.iter().len(), batch.len()), (samples.len(), samples.len()));
+        assert_eq!((choices.ends.len(), batch.len()), (samples.len(), samples.len()));
         for (i, (sample, rows)) in samples.iter().zip(&searched).enumerate() {
             assert_eq!(choices.rows(i).len(), rows.len());
             let eyes = |end: &Position| {

@@ -83,8 +83,12 @@ impl Direct {
         let shape = *shape;
         let [start, mut point] = points(&weights, shape)?;
         let reported = choices.map(|choices| {
-            let values = values(pieces, &point).map(|value| value as f32 / shape.scale);
-            choices.sum_losses(&values.collect::<Vec<f32>>())
+            let (point, scale) = (&point, shape.scale);
+            let logit = move |terms, row| point.value(terms, row) as f32 / scale;
+            let logits = pieces
+                .par_iter()
+                .flat_map_iter(|terms| (0..terms.len()).map(move |row| logit(terms, row)));
+            choices.sum_losses(&logits.collect::<Vec<f32>>())
         });
         let goal = match choices {
             Some(choices) => Goal::Moves(choices),
@@ -118,13 +122,6 @@ impl Direct {
         };
         Ok(DirectStep { weights: changed(weights, &start, &point), loss, converged })
     }
-}
-
-/// The values of all rows, in centipawns for White.
-fn values(pieces: &[Arc<Terms>], point: &Point) -> impl ParallelIterator<Item = f64> {
-    pieces
-        .par_iter()
-        .flat_map_iter(move |terms| (0..terms.len()).map(move |row| point.value(terms, row)))
 }
 
 /// Standard errors of the weights of a run by number, if these have an effect and are determined;

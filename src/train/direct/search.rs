@@ -94,7 +94,7 @@ impl Search {
             let terms = problem.piece(chunk);
             let state = |(position, row): (usize, usize)| {
                 let state = State {
-                    sums: terms.sums_of_entries(row, moving.pairs()),
+                    sums: terms.add_entries(Sums::default(), row, moving.pairs()),
                     tempo: point.tempo() * f64::from(terms.turn[row]),
                     shares: shares(terms, row).map(|share| share as f32),
                     target: targets[position],

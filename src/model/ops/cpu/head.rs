@@ -16,7 +16,6 @@ use crate::architecture::{Architecture, Curve};
 use crate::batch::ChunkPlan;
 use crate::batch::plan::Span;
 
-/// Affine maps of a net in the layout of the kernels.
 #[derive(Default)]
 pub(super) struct Maps {
     pub maps: Vec<Map>,
@@ -32,7 +31,6 @@ pub(super) struct Maps {
     zeros: Vec<f32>,
 }
 
-/// One affine map, by output bucket.
 #[derive(Default)]
 pub(super) struct Map {
     /// Inputs, padded as in a chunk.
@@ -100,7 +98,6 @@ impl Map {
         &self.transposed[bucket * self.rows() * self.depth + panel * size..][..size]
     }
 
-    /// Rows of the transposed weights of a bucket.
     fn rows(&self) -> usize {
         self.panels() * self.outputs
     }
@@ -120,7 +117,6 @@ impl Map {
 }
 
 impl Maps {
-    /// Packs the maps for vectors of `lanes` lanes.
     pub fn pack(&mut self, kernel: &Kernel, weights: &Weights, columns: Columns, lanes: usize) {
         let net = &kernel.net;
         self.skip = net.skip;
@@ -171,7 +167,6 @@ impl Maps {
         }
     }
 
-    /// Sets all outputs to NaN.
     pub fn propagate_nan(&mut self) {
         self.maps.last_mut().expect("a net has an output").bias.fill(f32::NAN);
     }
@@ -276,7 +271,6 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Resizes the buffers for the positions of a plan.
     pub fn resize(&mut self, net: &Architecture, maps: &Maps, plan: &ChunkPlan) {
         let rows = plan.positions.len() + 1;
         self.rows = rows;
