@@ -9,7 +9,6 @@ use super::plan::{ABREAST, Entries, FOUR, UNITS, Word};
 
 #[derive(Debug)]
 pub struct ListShape {
-    /// Rows of inputs and pairs.
     pub rows: usize,
     pub views: usize,
     /// Places per list: as many as the longest needs.

@@ -139,7 +139,6 @@ impl Kind for CustomWeight {
 }
 
 impl PositionWeights {
-    /// Whether all weights are 1.
     pub fn is_level(&self) -> bool {
         *self == Self::default()
     }

@@ -37,7 +37,6 @@ pub use stream::Stream;
 
 use crate::format::ReadError;
 
-/// Positions to read, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub files: Vec<PathBuf>,
@@ -106,12 +105,10 @@ impl Plan {
         self.expected.is_some_and(|all| all <= self.window as u64)
     }
 
-    /// Whether positions stay together from pass to pass.
     pub fn has_fixed_chunks(&self) -> bool {
         self.is_kept() && self.shuffle && self.chunk > 0
     }
 
-    /// Whether chunks are planned once for all passes.
     pub fn plans_once(&self) -> bool {
         self.has_fixed_chunks() && self.plans > 0
     }

@@ -96,7 +96,6 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     Ok(scan)
 }
 
-/// Checks that positions are left for each purpose.
 fn check(plan: &Plan, scan: &Scan) -> Result<(), String> {
     let (validation, test) = (scan.validation.groups(), scan.test.groups());
     let (share, left_out) = (plan.split.share, scan.left_out);

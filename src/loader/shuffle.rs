@@ -12,7 +12,6 @@ use super::packed::Packed;
 use crate::batch::RankShare;
 use crate::sample::mix;
 
-/// A generator for one subset in one epoch.
 pub(super) fn random(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, seed), epoch), subset))
 }
@@ -81,7 +80,6 @@ impl Chunks {
     }
 }
 
-/// Order and batches of positions in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOrder {
     /// Positions per batch; None: all of them, in the order of the files.

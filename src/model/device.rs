@@ -167,7 +167,6 @@ pub fn is_gpu(device: &Device) -> bool {
 pub struct Adapter {
     pub name: String,
     pub kind: AdapterKind,
-    /// Shader language.
     pub language: &'static str,
 }
 

@@ -78,7 +78,6 @@ pub enum Model {
 pub enum Kind {
     Net(Architecture),
     Hce(HceShape),
-    /// A net and the terms that it is added to.
     Sum(Architecture, HceShape),
 }
 

@@ -38,7 +38,6 @@ impl Settings {
     }
 }
 
-/// Distance and names of permanent checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeepRule {
     /// Steps between two of them; may have a fraction.

@@ -24,7 +24,6 @@ const MOST: usize = 64;
 const NONE: u32 = u32::MAX;
 
 impl Strips {
-    /// Strips of `lists` lists, with the king bucket of each.
     pub fn new(lists: usize, groups: &[u8], kings: usize) -> Self {
         let length = length(lists);
         if kings == 1 {

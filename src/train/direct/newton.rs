@@ -8,7 +8,6 @@ use crate::linear::{Cholesky, Matrix};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
     pub start: Point,
-    /// Standard deviation.
     pub centipawns: f64,
 }
 

@@ -89,7 +89,6 @@ impl Equations {
 struct Band<'a> {
     first: usize,
     blocks: &'a mut [Block],
-    /// One number per term of the band.
     gradient: &'a mut [[f64; 2]],
 }
 

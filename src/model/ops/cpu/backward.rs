@@ -60,7 +60,6 @@ pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub block: usize,
     pub chunks: &'a [Chunk<F>],
     pub buffers: &'a mut BackwardBuffers<F>,
-    /// One for each half.
     pub sums: &'a mut [BlockSums],
     pub rho: PhantomData<P>,
 }

@@ -161,7 +161,6 @@ struct Pass<'a, F, P, const H: usize, const TOGETHER: usize> {
     packed: &'a PackedWeights<F>,
     positions: OneHot<'a>,
     pairs: &'a Arc<Pairs>,
-    /// None: all rows.
     touched: Option<&'a RowSet>,
     partition: &'a Partition,
     chunks: &'a Pool<Vec<Chunk<F>>>,

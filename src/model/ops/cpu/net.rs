@@ -77,7 +77,6 @@ impl Precision {
     }
 }
 
-/// Slices of the arrays of a net.
 #[derive(Debug)]
 pub struct Slices<T> {
     /// `[rows, N]` of each feature set.
@@ -129,7 +128,6 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
     }
 }
 
-/// The pairs of the lists.
 pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<Pairs> {
     match inputs {
         OneHot::Plans([plan, ..]) => plan.pairs.clone(),

@@ -261,7 +261,6 @@ struct Derived<'a, F> {
     rows: &'a mut [F],
     each: usize,
     pairs: &'a Pairs,
-    /// None: all rows.
     touched: Option<&'a RowSet>,
 }
 

@@ -12,7 +12,6 @@ use crate::architecture::Curve;
 pub(super) struct Form {
     pub rows: usize,
     pub views: usize,
-    /// Places per list of active inputs.
     pub places: usize,
     pub curve: Curve,
     pub buckets: usize,
