@@ -151,7 +151,8 @@ struct Pass {
 
 impl Pass {
     fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &ResumePoint) -> Self {
-        let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } = place.clone();
+        let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } =
+            place.clone();
         let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
             (0..it.parts() as u32).map(move |part| (file as u32, part))
         };

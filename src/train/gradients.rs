@@ -29,9 +29,9 @@ pub fn combine(
     let BatchGradients { loss, mut gradients, weight, positions, stop } = own;
     values.clear();
     model.visit_arrays(|id, _| {
-        let gradient = gradients.get(&id).cloned().into_iter();
-        gradient
-            .for_each(|it| on_host(it, |it| values.extend(it.iter().map(|it| it * weight as f32))));
+        if let Some(gradient) = gradients.get(&id) {
+            on_host(gradient.clone(), |it| values.extend(it.iter().map(|it| it * weight as f32)));
+        }
     });
     // A share without weight has no loss.
     let loss = if weight > 0.0 { weight * loss } else { 0.0 };
