@@ -38,7 +38,7 @@ pub fn read(path: &Path) -> Result<Vec<Position>, BookError> {
 
 fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
     let (mut text, mut book) = (Text::new(input, LONGEST), Vec::new());
-    while text.next()? {
+    while text.advance()? {
         let position = text.line().and_then(|line| match line {
             "" => Ok(None),
             line if line.starts_with('#') => Ok(None),

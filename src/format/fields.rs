@@ -100,7 +100,7 @@ pub fn fen_of_line(line: &str) -> String {
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     let (board, rest) = words.split_at(words.len().min(4));
     let is_number = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let mut counters = rest.iter().take_while(is_number).take(2).map(|word| *word);
+    let mut counters = rest.iter().take_while(is_number).take(2).copied();
     let operand = |name| {
         let operands = line.split(';').map(|it| it.split_whitespace().skip_while(|it| *it != name));
         operands.filter_map(|mut it| it.nth(1)).next()

@@ -27,7 +27,7 @@ impl Text {
     }
 
     /// Reads the next line, of which at most one byte more than the longest is stored.
-    pub fn next(&mut self) -> io::Result<bool> {
+    pub fn advance(&mut self) -> io::Result<bool> {
         self.line.clear();
         self.number += 1;
         let mut input = (&mut self.input).take(self.longest as u64 + 1);
@@ -70,7 +70,7 @@ impl Lines {
 
 impl Reader for Lines {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        if !self.text.next()? {
+        if !self.text.advance()? {
             return Ok(false);
         }
         let read = self.text.line().and_then(|line| match line {

@@ -51,7 +51,7 @@ impl Reader for PlainReader {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         let mut entry = Entry::default();
         let (mut begun, mut wrong) = (false, None::<BadRecord>);
-        while self.text.next()? {
+        while self.text.advance()? {
             let line = self.text.line();
             if line == Ok("") {
                 continue;

@@ -158,7 +158,7 @@ impl Traces {
     /// The next position; none at the end.
     pub fn read(&mut self) -> Result<Option<TracedPosition>, Fault> {
         loop {
-            if !self.text.next()? {
+            if !self.text.advance()? {
                 return Ok(None);
             }
             let line = self.text.line();

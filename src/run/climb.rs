@@ -214,7 +214,7 @@ impl<'a> Climb<'a> {
         let played = play(&players, &rules, parts, None, None, self.context.listener)?;
         // An incomplete match is not used: stopping it when it looks good would bias the result.
         let played = played.meetings[0].pairs;
-        Ok((played.len() == pairs).then(|| played.0))
+        Ok((played.len() == pairs).then_some(played.0))
     }
 
     /// One row per generation; all are rated together, the start at 0.
