@@ -5,11 +5,10 @@ use std::path::Path;
 
 use nnuance::batch::Inputs;
 use nnuance::config::Config;
-use nnuance::export::{self, Manifest};
+use nnuance::export::{BaseContent, Manifest, load};
 use nnuance::features::DirtyPieces;
 use nnuance::hce::{HceEvaluator, HceWeights, terms};
 use nnuance::loader::{Base, BaseEvaluation, Encoder, Plan, PositionSet, Stream, collect};
-use nnuance::loss::sigmoid;
 use nnuance::model::{Compute, Device};
 use nnuance::progress::SilentProgress;
 use nnuance::run::objective::Searcher;
@@ -21,8 +20,9 @@ use tempfile::TempDir;
 
 use crate::listed::near;
 use crate::program::{
-    column, complaint, killed_and_resumed, nnuance, refused, said, train, written,
+    column, complaint, export, killed_and_resumed, nnuance, refused, said, train, written,
 };
+use crate::together::loss;
 
 /// Games with scores.
 const GAMES: &str = "data/selfplay-sf15.vf";
@@ -61,7 +61,7 @@ fn cp(evaluator: &Evaluator, samples: &[Sample]) -> Vec<f64> {
 }
 
 fn manifest(net: &Path) -> Manifest {
-    export::load(net).unwrap().manifest.unwrap()
+    load(net).unwrap().manifest.unwrap()
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn sum_learns_evaluates_and_plays() {
     let terms = terms_in(&folder);
     let evaluator = HceEvaluator::new(&uneven());
     let of_terms = |position: &Position| evaluator.evaluate(position).round();
-    let base = export::load(Path::new(NET)).unwrap();
+    let base = load(Path::new(NET)).unwrap();
     let of_net = |position: &Position| f64::from(base.net.evaluate_slowly(position));
     let scale = f64::from(base.net.scales().scale);
     let [with_terms, with_net] = ["terms", "net"].map(|name| folder.path().join(name));
@@ -79,14 +79,13 @@ fn sum_learns_evaluates_and_plays() {
         [(&terms, &with_terms, 170.0, &of_terms), (NET, &with_net, scale, &of_net)];
     for (path, out, scale, below) in cases {
         said(&mut train(&written(&folder, &config(path, "wdl = 0.3", 6)), out));
-        let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
-        assert_eq!((recipe.config.scale, recipe.config.win_rate.scale), (scale, 126.0));
-        let samples =
-            collect(&nnuance::run::recipe::plan(&recipe.config), PositionSet::Validation, &|_| ())
-                .unwrap();
+        let (best, found) = recipe::open(&out.join("best.safetensors")).unwrap();
+        assert_eq!((found.config.scale, found.config.win_rate.scale), (scale, 126.0));
+        let plan = recipe::plan(&found.config);
+        let samples = collect(&plan, PositionSet::Validation, &|_| ()).unwrap();
 
         // As in engines: the net's integers plus the base, also along a search.
-        let upper = export::load(&out.join("net.bin")).unwrap().net;
+        let upper = load(&out.join("net.bin")).unwrap().net;
         let sum = |it: &Position| f64::from(upper.evaluate_slowly(it)) + below(it);
         let net = open(&out.join("net.bin"));
         let (sums, floats) = (cp(&net, &samples), cp(&open(out), &samples));
@@ -105,7 +104,7 @@ fn sum_learns_evaluates_and_plays() {
             }
             assert_eq!(f64::from(search.value()), *value);
         }
-        let ends = Searcher::of(&recipe, &best.weights).unwrap();
+        let ends = Searcher::of(&found, &best.weights).unwrap();
         let mut of_run = ends.evaluation();
         of_run.refresh(&samples[7].position);
         assert_eq!(f64::from(of_run.value()), sums[7]);
@@ -115,13 +114,7 @@ fn sum_learns_evaluates_and_plays() {
         let apart: Vec<f64> = floats.iter().zip(&sums).map(apart).collect();
         assert!(path == NET || apart.iter().all(|apart| *apart < 25.0));
         assert!(path != NET || apart.iter().sum::<f64>() / (samples.len() as f64) < 3.0);
-        let loss = |values: &[f64]| {
-            let error = |(cp, it): (&f64, &Sample)| {
-                let score = sigmoid(f64::from(it.score.unwrap()) / 126.0);
-                (sigmoid(cp / scale) - 0.3 * f64::from(it.result) - 0.7 * score).powi(2)
-            };
-            values.iter().zip(&samples).map(error).sum::<f64>() / samples.len() as f64
-        };
+        let loss = |values: &[f64]| loss(values.iter().copied(), &samples, scale);
         let alone: Vec<f64> = samples.iter().map(|it| below(&it.position)).collect();
         let first = column(out, "validation_loss")[0];
         assert!((loss(&alone) / first - 1.0).abs() < 1e-5, "{} {first}", loss(&alone));
@@ -132,13 +125,8 @@ fn sum_learns_evaluates_and_plays() {
 
     // Exported again from the net alone it is still a part of the sum; another scale is refused.
     let (net, again) = (with_terms.join("net.bin"), folder.path().join("again.bin"));
-    let export = || {
-        let mut command = nnuance();
-        command.arg("export").arg(&net).arg("-o").arg(&again);
-        command
-    };
-    assert!(complaint(export().args(["--scale", "400"])).contains("400"));
-    said(&mut export());
+    assert!(complaint(export(&net, &again).args(["--scale", "400"])).contains("400"));
+    said(&mut export(&net, &again));
     let of = |net: &Path| manifest(net).provenance.base;
     assert!(of(&net).is_some() && of(&again) == of(&net));
     said(nnuance().arg("verify").arg(&again));
@@ -146,7 +134,7 @@ fn sum_learns_evaluates_and_plays() {
     let net = with_net.join("net.bin");
     let recorded = of(&net).unwrap();
     assert_eq!(recorded.sha256, Some(base.manifest.unwrap().sha256));
-    let export::BaseContent::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
+    let BaseContent::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
     assert_eq!(whole.read().unwrap().to_bytes(), std::fs::read(NET).unwrap());
     let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path().join(name));
     said(nnuance().arg("inspect").arg(&net).args(["--data", GAMES, "-o"]).arg(page));

@@ -1,31 +1,21 @@
 //! `nnuance climb`: the loop, its end, and what a kill leaves of it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
-use crate::program::{complaint, nnuance, said};
+use crate::program::{complaint, kill_at, nnuance, said};
 
 /// The example with small sizes.
 fn climb(out: &Path, more: &[&str]) -> Command {
     let mut command = nnuance();
-    command.args(["climb", "configs/climb.toml", "--out"]).arg(out);
-    for (option, value) in [
-        ("--games", "40"),
-        ("--soft-nodes", "40"),
-        ("--pairs", "4"),
-        ("--nodes", "40"),
-        ("--set", "data.held_out=0.3"),
-        ("--set", "net.hidden=8"),
-        ("--set", "schedule.epochs=2"),
-        ("--set", "schedule.batch=256"),
-        ("--set", "schedule.learning_rate=0.01"),
-    ] {
-        command.args([option, value]);
-    }
-    command.args(more);
+    command.args(["climb", "configs/climb.toml", "--out"]).arg(out).args(SMALL.split(' '));
+    let sets = ["data.held_out=0.3", "net.hidden=8", "schedule.epochs=2", "schedule.batch=256"];
+    let sets = sets.into_iter().chain(["schedule.learning_rate=0.01"]);
+    command.args(sets.flat_map(|set| ["--set", set])).args(more);
     command
 }
+
+const SMALL: &str = "--games 40 --soft-nodes 40 --pairs 4 --nodes 40";
 
 fn two(out: &Path, threads: &str) -> Command {
     climb(out, &["--generations", "2", "--threads", threads])
@@ -38,18 +28,6 @@ fn made(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     };
     let files = (1..=2).flat_map(of);
     files.map(|file| (file.clone(), std::fs::read(out.join(file)).expect("a file"))).collect()
-}
-
-/// Kills a climb as soon as a file is there.
-fn kill_at(mut command: Command, file: &Path) {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
-    while !file.exists() {
-        let ended = child.try_wait().expect("a state");
-        assert!(ended.is_none() || file.exists(), "it ended before {}", file.display());
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().expect("SIGKILL, or it has ended");
-    child.wait().expect("its end");
 }
 
 #[test]
@@ -89,8 +67,7 @@ fn terms_climb_too() {
     let out = folder.path().join("terms");
     let mut command = nnuance();
     command.arg("climb").arg(&config).arg("--out").arg(&out);
-    command.args(["--generations", "1", "--games", "40", "--soft-nodes", "40"]);
-    said(command.args(["--pairs", "4", "--nodes", "40"]));
+    said(command.args(["--generations", "1"]).args(SMALL.split(' ')));
     assert!(out.join("001/run/terms.json").exists() && out.join("001/match.json").exists());
 }
 

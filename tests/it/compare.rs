@@ -1,6 +1,5 @@
 //! `nnuance compare` against figures of an independent program.
 
-use assert_cmd::Command;
 use nnuance::loader::{Plan, PositionSet, collect};
 use nnuance::model::{Compute, Device};
 use nnuance::progress::SilentProgress;
@@ -9,6 +8,7 @@ use nnuance::run::Evaluator;
 use serde_json::Value;
 
 use crate::need;
+use crate::program::{json, nnuance};
 
 const RECORDS: &str = "../shared/data/formats/bullet_batch.bf";
 
@@ -60,10 +60,8 @@ fn figures_of_known_evaluations() {
             assert!((found - scale).abs() <= 1.01, "{name}: {found}, published {scale}");
         }
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.arg("compare").args(names).args(["--data", RECORDS, "--json"]);
-    let output = command.assert().success().get_output().stdout.clone();
-    let comparison: Value = serde_json::from_slice(&output).expect("JSON");
+    let arguments = ["--data", RECORDS, "--json"];
+    let comparison = json(nnuance().arg("compare").args(names).args(arguments));
     // One neuron beats PeSTO at 400 cp, and loses at fitted scales. Games are unknown.
     let pairs = comparison["pairs"].as_array().expect("a list");
     let mut all = pairs.iter();
@@ -80,13 +78,9 @@ fn ladder_of_nets_on_games() {
     if !need::shared(GAMES) {
         return;
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.arg("compare");
-    command
-        .args(["16", "32", "128", "256"].map(|n| format!("../shared/data/nets/leorik-{n}HL.bin")));
-    command.args(["--data", GAMES, "--min-ply", "16", "--skip-in-check", "--skip-captures"]);
-    let output = command.arg("--json").assert().success().get_output().stdout.clone();
-    let comparison: Value = serde_json::from_slice(&output).expect("JSON");
+    let nets = [16, 32, 128, 256].map(|n| format!("../shared/data/nets/leorik-{n}HL.bin"));
+    let rest = ["--json", "--min-ply", "16", "--skip-in-check", "--skip-captures", "--data", GAMES];
+    let comparison = json(nnuance().arg("compare").args(nets).args(rest));
     assert_eq!(comparison["games_known"], true);
     let names = comparison["evaluations"].as_array().expect("a list").iter();
     let names: Vec<&Value> = names.map(|one| &one["name"]).collect();

@@ -1,68 +1,34 @@
 //! The tools of `nnuance data`, and the parts below them.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
 use nnuance::data::Record;
 use nnuance::data::shuffle::{Shuffle, ShuffleError};
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{Filter, Split};
 use nnuance::sample::{Position, Sample};
-use tempfile::TempDir;
 
 use crate::formats::read;
+use crate::program::{Workdir, failure, json, nnuance, said};
 
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 const TEXT: &str = "data/selfplay_sf151_scored.txt";
 
-pub fn data(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.arg("data").args(args).output().unwrap()
+pub fn data(args: &[&str]) -> Command {
+    let mut command = nnuance();
+    command.arg("data").args(args);
+    command
 }
 
-/// Standard output of a command that succeeds.
 pub fn fine(args: &[&str]) -> String {
-    let output = data(args);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{args:?}: {errors}");
-    String::from_utf8(output.stdout).unwrap()
+    let [out, _] = said(&mut data(args));
+    out
 }
 
-/// Standard error of a command that fails, with the exit code of an error.
 pub fn fails(args: &[&str]) -> String {
-    let output = data(args);
-    assert_eq!(output.status.code(), Some(1), "{args:?}");
-    String::from_utf8(output.stderr).unwrap()
-}
-
-pub struct Folder(TempDir);
-
-impl Folder {
-    pub fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    pub fn name(&self, name: &str) -> String {
-        self.path(name).to_string_lossy().into_owned()
-    }
-
-    pub fn bytes(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.path(name)).unwrap()
-    }
-
-    pub fn samples(&self, name: &str) -> Vec<Sample> {
-        read(self.path(name)).unwrap()
-    }
-
-    fn names(&self) -> HashSet<String> {
-        let entries = std::fs::read_dir(self.0.path()).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
-    }
+    failure(&mut data(args))
 }
 
 fn write(path: &Path, format: &str, samples: &[Sample]) {
@@ -154,7 +120,7 @@ fn orders_in_buckets_are_equally_likely() {
 
 #[test]
 fn shuffles_of_files() {
-    let folder = Folder::new();
+    let folder = Workdir::empty();
     let samples = numbered(30_000);
     write(&folder.path("a.bf"), "bulletformat", &samples);
     write(&folder.path("a.bf.gz"), "bulletformat", &samples);
@@ -177,7 +143,7 @@ fn shuffles_of_files() {
 
 #[test]
 fn shuffle_refuses_cut_files_and_inputs() {
-    let folder = Folder::new();
+    let folder = Workdir::empty();
     write(&folder.path("a.bf"), "bulletformat", &numbered(100));
     let bytes = folder.bytes("a.bf");
     std::fs::write(folder.path("cut.bf"), &bytes[..100 * 32 - 5]).unwrap();
@@ -204,9 +170,9 @@ fn temporary_records_drop_the_game_alone() {
 
 #[test]
 fn unfit_samples_of_convert() {
-    let folder = Folder::new();
-    let told = data(&["convert", TEXT, "-o", &folder.name("a.bf")]).stderr;
-    assert!(String::from_utf8_lossy(&told).contains("castling rights"));
+    let folder = Workdir::empty();
+    let [_, told] = said(&mut data(&["convert", TEXT, "-o", &folder.name("a.bf")]));
+    assert!(told.contains("castling rights"));
     assert_eq!(folder.bytes("a.bf").len(), 30_000 * 32);
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5]\n\
@@ -231,7 +197,7 @@ fn unfit_samples_of_convert() {
 
 #[test]
 fn filters_equal_those_of_training() {
-    let folder = Folder::new();
+    let folder = Workdir::empty();
     let out = folder.name("quiet.epd");
     let filters = "--min-ply 16 --min-pieces 4 --max-score 1000 --skip-in-check --skip-captures \
                    --skip-promotions";
@@ -275,7 +241,7 @@ fn borders_of_filters() {
 }
 #[test]
 fn samples_equal_splits_of_training() {
-    let folder = Folder::new();
+    let folder = Workdir::empty();
     let (drawn, rest) = (folder.name("drawn.pgn"), folder.name("rest.pgn"));
     let sample = ["sample", GAMES, "-o", &drawn, "--rest", &rest, "--share", "0.3"];
     fine(&[&sample[..], &["--seed", "5"]].concat());
@@ -303,7 +269,7 @@ fn samples_equal_splits_of_training() {
 
 #[test]
 fn dedup_keeps_the_first() {
-    let folder = Folder::new();
+    let folder = Workdir::empty();
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5] 9\n\
                  4k3/8/8/8/8/8/4P3/4K3 w - - 7 9 [0.0] 101\n\
@@ -330,7 +296,7 @@ fn dedup_keeps_the_first() {
 
 #[test]
 fn stats_count() {
-    let json: serde_json::Value = serde_json::from_str(&fine(&["stats", GAMES, "--json"])).unwrap();
+    let json = json(&mut data(&["stats", GAMES, "--json"]));
     let games = read(GAMES).unwrap();
     let count = |holds: &dyn Fn(&Sample) -> bool| games.iter().filter(|it| holds(it)).count();
     assert_eq!(json["positions"], games.len());

@@ -1,6 +1,6 @@
 //! `nnuance data doctor`: real files are fit, and every kind of damage is found.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use nnuance::data::doctor::Keys;
 use nnuance::format::{Format, write_all};
@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::formats::{BULLET, GAMES, QUIET, SCORED, read};
 use crate::need;
+use crate::program::nnuance;
 
 /// Files with their format and point of view, as the README has them.
 const FILES: [(&str, &str, &str); 12] = [
@@ -29,8 +30,7 @@ const FILES: [(&str, &str, &str); 12] = [
 ];
 
 fn doctor(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.args(["data", "doctor"]).args(arguments).output().expect("it runs")
+    nnuance().args(["data", "doctor"]).args(arguments).output().expect("it runs")
 }
 
 /// The diagnosis of a file, and whether the exit status is success.

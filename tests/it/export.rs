@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
-use assert_cmd::Command;
-use assert_cmd::assert::Assert;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::{
     self, Manifest, Provenance, dequantise, facts, import, largest_scales, prove, quantise, verify,
@@ -19,6 +18,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::games;
 use crate::net::{engine_net, integers, random as random_net};
+use crate::program::{complaint, nnuance, said};
 
 fn perspective(hidden: usize) -> Architecture {
     Architecture::simple(Views::Perspective, hidden, Activation::SCReLU)
@@ -378,8 +378,10 @@ fn run_folder() -> tempfile::TempDir {
     folder
 }
 
-fn run_in(folder: &Path, args: &[&str]) -> Assert {
-    Command::new(env!("CARGO_BIN_EXE_nnuance")).current_dir(folder).args(args).assert()
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = nnuance();
+    command.current_dir(folder).args(args);
+    command
 }
 
 #[test]
@@ -387,11 +389,8 @@ fn export_keeps_its_provenance() {
     let folder = run_folder();
     let fens = export::GOLDEN_FENS.map(|fen| format!("{fen} [0.5]\n")).concat();
     std::fs::write(folder.path().join("other.epd"), fens).unwrap();
-    run_in(
-        folder.path(),
-        &["export", ".", "-o", "out/net-0.5", "--data", "other.epd", "--scale", "300", "--force"],
-    )
-    .success();
+    let more = ["--data", "other.epd", "--scale", "300", "--force"];
+    said(command(folder.path(), &["export", ".", "-o", "out/net-0.5"]).args(more));
     let text = std::fs::read_to_string(folder.path().join("out/net-0.5.json")).unwrap();
     let manifest: Manifest = serde_json::from_str(&text).unwrap();
     assert_eq!(manifest.float_error.unwrap().positions, 16);
@@ -412,13 +411,14 @@ fn export_overwrites_no_source() {
     let path = folder.path();
     let before = std::fs::read(path.join("best.safetensors")).unwrap();
     for args in [&["best.bin"][..], &["./best"]] {
-        run_in(path, &[&["export", "best.safetensors", "-o"], args].concat()).failure();
+        complaint(command(path, &["export", "best.safetensors", "-o"]).args(args));
     }
     assert_eq!(std::fs::read(path.join("best.safetensors")).unwrap(), before);
     assert_eq!(std::fs::read_dir(path).unwrap().count(), 1);
-    run_in(path, &["export", ".", "-o", "x.bin", "--force"]).success();
-    run_in(path, &["export", "x.bin", "-o", "x.bin"]).failure();
-    let verified = run_in(path, &["verify", "absent.bin", "x.bin"]).failure();
-    let lines = String::from_utf8(verified.get_output().stdout.clone()).unwrap();
+    said(&mut command(path, &["export", ".", "-o", "x.bin", "--force"]));
+    complaint(&mut command(path, &["export", "x.bin", "-o", "x.bin"]));
+    let verified = command(path, &["verify", "absent.bin", "x.bin"]).output().unwrap();
+    assert_eq!(verified.status.code(), Some(1));
+    let lines = String::from_utf8(verified.stdout).unwrap();
     assert!(lines.starts_with("absent.bin\nFAIL") && lines.contains("ok  no overflow"));
 }

@@ -3,9 +3,10 @@
 use nnuance::data::extract::Extract;
 use nnuance::sample::Sample;
 
-use crate::data::{Folder, fails, fine};
+use crate::data::{fails, fine};
 use crate::formats::read;
 use crate::need;
+use crate::program::Workdir;
 
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 
@@ -24,7 +25,7 @@ fn counts_of_python_chess() {
     if !need::shared(path) {
         return;
     }
-    let folder = Folder::new();
+    let folder = Workdir::empty();
     let rules = "--min-ply 16 --per-game 8 --skip-in-check --skip-captures --skip-promotions \
                  --max-score 30999 --min-pieces 6";
     let rules: Vec<&str> = rules.split_whitespace().collect();

@@ -1,9 +1,7 @@
 //! A net of too few games: every command that it passes through calls it worthless.
 
-use std::path::Path;
-
 use crate::held_out::games;
-use crate::program::{complaint, json, nnuance, said, train, written};
+use crate::program::{complaint, export, json, nnuance, said, train, written};
 
 const CONFIG: &str = r#"
 version = 3
@@ -48,19 +46,14 @@ fn few_games_are_called_too_few() {
         let (_, body) = page.split_once("</h1>").unwrap();
         assert_eq!(body.split("<table").next().unwrap().contains(WARNING), is_few);
 
-        let export = |out: &Path, force: &[&str]| {
-            let mut command = nnuance();
-            command.arg("export").arg(&run).arg("-o").arg(out).args(force);
-            command
-        };
         let [net, forced] = ["net.bin", "forced.bin"].map(|name| folder.path().join(name));
         if is_few {
-            assert!(complaint(&mut export(&net, &[])).contains("--force"));
+            assert!(complaint(&mut export(&run, &net)).contains("--force"));
             assert!(!net.exists());
         } else {
-            said(&mut export(&net, &[]));
+            said(&mut export(&run, &net));
         }
-        said(&mut export(&forced, &["--force"]));
+        said(export(&run, &forced).arg("--force"));
         let compared = json(nnuance().args(["compare", "material", "--json"]).arg(&forced));
         assert_eq!(compared["evaluations"].to_string().contains(WARNING), is_few, "{compared}");
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use nnuance::export::import;
 use nnuance::format::Source;
@@ -11,18 +11,10 @@ use nnuance::input;
 use nnuance::terms::EngineTerms;
 use nnuance::weights::Weights;
 
-fn nnuance(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.args(args).stdin(Stdio::null());
-    command
-}
+use crate::program::{failure, nnuance};
 
-/// The error of a command.
 fn fails(args: &[&str]) -> String {
-    let Output { status, stderr, .. } = nnuance(args).output().unwrap();
-    let said = String::from_utf8(stderr).unwrap();
-    assert_eq!(status.code(), Some(1), "{args:?}: {said}");
-    said
+    failure(nnuance().args(args).stdin(Stdio::null()))
 }
 
 const NET: &str = "nets/quickstart-32.bin";

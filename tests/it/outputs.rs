@@ -2,11 +2,11 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output as Ended, Stdio};
+use std::process::{Command, Stdio};
 
 use nnuance::output::is_same;
 
-use crate::program::{self, names};
+use crate::program::{self, failure, names, said};
 
 /// A command in a folder, whose arguments stand between blanks.
 fn nnuance(folder: &Path, words: &str) -> Command {
@@ -15,21 +15,12 @@ fn nnuance(folder: &Path, words: &str) -> Command {
     command
 }
 
-fn run(folder: &Path, words: &str) -> Ended {
-    nnuance(folder, words).output().unwrap()
+fn fine(folder: &Path, words: &str) {
+    said(&mut nnuance(folder, words));
 }
 
-fn fine(folder: &Path, words: &str) -> String {
-    let ended = run(folder, words);
-    assert!(ended.status.success(), "{words}: {}", String::from_utf8_lossy(&ended.stderr));
-    String::from_utf8(ended.stdout).unwrap()
-}
-
-/// Standard error of a command that fails.
 fn fails(folder: &Path, words: &str) -> String {
-    let ended = run(folder, words);
-    assert_eq!(ended.status.code(), Some(1), "{words}");
-    String::from_utf8(ended.stderr).unwrap()
+    failure(&mut nnuance(folder, words))
 }
 
 /// A folder with some positions in `a.txt`.
@@ -174,10 +165,10 @@ fn dash_is_standard_output() {
     let folder = folder();
     let at = folder.path();
     fine(at, "data convert a.txt -o plain.epd");
-    let ended = run(at, "data convert a.txt --to epd -o -");
+    let ended = nnuance(at, "data convert a.txt --to epd -o -").output().unwrap();
     assert!(ended.status.success() && ended.stdout == fs::read(at.join("plain.epd")).unwrap());
     fine(at, "data shuffle a.txt -o plain.bf");
-    let ended = run(at, "data shuffle plain.bf --to bulletformat -o -");
+    let ended = nnuance(at, "data shuffle plain.bf --to bulletformat -o -").output().unwrap();
     assert_eq!(ended.stdout.len() as u64, fs::metadata(at.join("plain.bf")).unwrap().len());
     assert!(fails(at, "data convert a.txt -o -").contains("--to"));
     let net = absolute("nets/quickstart-32.bin");
@@ -198,11 +189,7 @@ fn full_disks_leave_nothing_behind() {
     let at = folder.path();
     fails(at, "data convert a.txt --to epd -o /dev/full");
     let program = env!("CARGO_BIN_EXE_nnuance");
-    let ended = Command::new("sh")
-        .args(["-c", &format!("ulimit -f 8; exec {program} data convert a.txt -o b.epd")])
-        .current_dir(at)
-        .output()
-        .unwrap();
-    assert_eq!(ended.status.code(), Some(1));
+    let script = format!("ulimit -f 8; exec {program} data convert a.txt -o b.epd");
+    failure(Command::new("sh").args(["-c", &script]).current_dir(at));
     assert_eq!(names(at), ["a.txt"]);
 }

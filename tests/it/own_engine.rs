@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use nnuance::format;
 use nnuance::format::trace::{self, Entry};
-use nnuance::format::{self, Source};
 use nnuance::terms::{EngineTerms, Kind};
 
+use crate::formats::{read, scratch};
 use crate::{games, need};
 
 const LIST: &str = "\
@@ -24,18 +25,10 @@ bishop.pair      normal      2.5e1 40
 /// The engine of the guide.
 pub const ENGINE: &str = "docs/own-engine/engine.c";
 
-/// A file with this name and content, in a temporary folder.
-pub fn scratch(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(name);
-    std::fs::write(&path, bytes).unwrap();
-    (folder, path)
-}
-
 fn list(text: &str) -> Result<EngineTerms, String> {
-    let (_folder, path) = scratch("terms.txt", text.as_bytes());
-    let folder = format!("{}/", path.parent().unwrap().display());
-    EngineTerms::read(&path).map_err(|error| error.to_string().replace(&folder, ""))
+    let file = scratch("terms.txt", text.as_bytes());
+    let folder = format!("{}/", file.path.parent().unwrap().display());
+    EngineTerms::read(&file.path).map_err(|error| error.to_string().replace(&folder, ""))
 }
 
 /// Four terms: normal, safety, complexity, normal.
@@ -91,6 +84,14 @@ pub fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> 
     Some(program)
 }
 
+/// Standard output of an engine, which reads lines from a file.
+pub fn printed(engine: &Path, what: &str, lines: &Path) -> Vec<u8> {
+    let lines = Stdio::from(std::fs::File::open(lines).unwrap());
+    let output = Command::new(engine).arg(what).stdin(lines).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
 /// The blocks of C in the guide are parts of its engine.
 #[test]
 fn guide_shows_its_engine() {
@@ -107,12 +108,7 @@ fn guide_engine_traces_its_evaluation() {
     let (source, flags) = (std::fs::read_to_string(ENGINE).unwrap(), "-Wall -Wextra -Werror");
     let flags: Vec<&str> = flags.split(' ').chain(["-pedantic"]).collect();
     let Some(program) = compiled(folder.path(), &source, &flags) else { return };
-    let run = |what: &str, lines: &Path| {
-        let file = std::fs::File::open(lines).unwrap();
-        let output = Command::new(&program).arg(what).stdin(Stdio::from(file)).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        output.stdout
-    };
+    let run = |what: &str, lines: &Path| printed(&program, what, lines);
     let random = folder.path().join("random.epd");
     let samples = games::samples(2000, 5);
     format::write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
@@ -128,8 +124,7 @@ fn guide_engine_traces_its_evaluation() {
         let values = String::from_utf8(run("--eval", lines)).unwrap();
         let mut traces = Vec::new();
         trace::read(&trace, &own, 0, |traced| traces.push(traced.clone())).unwrap();
-        let (mut records, mut samples) = (Source::open(lines, None, 0).unwrap(), Vec::new());
-        while records.next_block(&mut samples).unwrap() {}
+        let samples = read(lines).unwrap();
         assert_eq!([values.lines().count(), traces.len()], [samples.len(); 2]);
         for ((value_text, sample), traced) in values.lines().zip(samples).zip(traces) {
             let theirs = value_text.parse::<f64>().unwrap();

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use assert_cmd::assert::OutputAssertExt;
+use nnuance::sample::Sample;
 use nnuance::train::checkpoint::Checkpoint;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -33,12 +34,27 @@ pub fn json(command: &mut Command) -> serde_json::Value {
     serde_json::from_str(&said(command)[0]).expect("JSON")
 }
 
-/// Standard error of a command that fails.
+/// Standard error of a command that ends with one of these codes.
+fn ended(command: &mut Command, codes: &'static [i32]) -> String {
+    let assert = command.assert().code(codes);
+    String::from_utf8_lossy(&assert.get_output().stderr).into_owned()
+}
+
+/// Standard error of a command that fails, or that is used wrongly.
 pub fn complaint(command: &mut Command) -> String {
-    let assert = command.assert().failure();
-    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
-    assert!(!said.contains("panicked"), "{said}");
-    said
+    ended(command, &[1, 2])
+}
+
+/// Standard error of a command that fails.
+pub fn failure(command: &mut Command) -> String {
+    ended(command, &[1])
+}
+
+/// `nnuance export` of a net or run to a file.
+pub fn export(from: &Path, to: &Path) -> Command {
+    let mut command = nnuance();
+    command.arg("export").arg(from).arg("-o").arg(to);
+    command
 }
 
 pub fn train(config: &str, out: &Path) -> Command {
@@ -84,14 +100,26 @@ impl Run {
     }
 }
 
-/// A folder with a config, for several runs of it.
+/// A folder, which may have a config for several runs.
 pub struct Workdir(TempDir);
 
 impl Workdir {
+    pub fn empty() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
     pub fn new(config: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        written(&folder, config);
-        Self(folder)
+        let work = Self::empty();
+        written(&work.0, config);
+        work
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        names(self.0.path())
+    }
+
+    pub fn samples(&self, name: &str) -> Vec<Sample> {
+        crate::formats::read(self.path(name)).unwrap()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -221,13 +249,12 @@ pub fn same_for_any_threads(text: &str) {
     }
 }
 
-/// Starts a command, and kills it when the run in this folder has its first checkpoint.
-pub fn kill_at_checkpoint(mut command: Command, run: &Path) {
+/// Starts a command, and kills it as soon as a file is there.
+pub fn kill_at(mut command: Command, file: &Path) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
-    let begun = || run.join("last.safetensors").exists();
-    while !begun() {
+    while !file.exists() {
         let ended = child.try_wait().expect("a state");
-        assert!(ended.is_none() || begun(), "it ended before {run:?}");
+        assert!(ended.is_none() || file.exists(), "it ended before {}", file.display());
         std::thread::sleep(Duration::from_millis(1));
     }
     child.kill().expect("SIGKILL, or it has ended");

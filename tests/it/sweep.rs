@@ -8,7 +8,7 @@ use nnuance::report::{PositionFacts, Predictions, sums};
 use nnuance::run::sweep::Axis;
 use serde_json::Value;
 
-use crate::program::{complaint, json, kill_at_checkpoint, nnuance, said, train, written};
+use crate::program::{complaint, json, kill_at, nnuance, said, train, written};
 
 const CONFIG: &str = r#"
 version = 3
@@ -183,7 +183,8 @@ fn killed_and_resumed() {
     assert!(bits(&alone) == bits(&untouched.join(run)));
 
     for name in ["hidden-4-learning_rate.from-0.01-seed-6", run] {
-        kill_at_checkpoint(sweep(&config, &killed, &SMALL), &killed.join(name));
+        let checkpoint = killed.join(name).join("last.safetensors");
+        kill_at(sweep(&config, &killed, &SMALL), &checkpoint);
     }
     assert_eq!(json(&mut sweep(&config, &killed, &SMALL)), found);
     for member in members {

@@ -11,7 +11,7 @@ use nnuance::sample::Sample;
 use tempfile::TempDir;
 
 use crate::largest::smallest;
-use crate::program::{column, killed_and_resumed, nnuance, said, train, written};
+use crate::program::{self, column, killed_and_resumed, said, train, written};
 
 /// A file of terms, some with zero weight.
 fn terms_in(folder: &TempDir) -> (String, HceWeights) {
@@ -34,10 +34,11 @@ fn config(base: &str, inputs: &str, epochs: usize) -> String {
     )
 }
 
-fn loss(values: impl Iterator<Item = f64>, samples: &[Sample]) -> f64 {
+/// The loss of centipawns, against targets of 30 % the result and 70 % the score.
+pub fn loss(values: impl Iterator<Item = f64>, samples: &[Sample], scale: f64) -> f64 {
     let error = |(cp, it): (f64, &Sample)| {
         let score = sigmoid(f64::from(it.score.unwrap()) / 126.0);
-        (sigmoid(cp / 150.0) - 0.3 * f64::from(it.result) - 0.7 * score).powi(2)
+        (sigmoid(cp / scale) - 0.3 * f64::from(it.result) - 0.7 * score).powi(2)
     };
     values.zip(samples).map(error).sum::<f64>() / samples.len() as f64
 }
@@ -62,12 +63,12 @@ fn both_parts_learn_and_are_exported() {
         assert_eq!((after.scale, after.scale_factor), (before.scale, before.scale_factor));
 
         // The run began with the original terms, and its loss is that of the sum.
-        let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
-        let samples =
-            collect(&nnuance::run::recipe::plan(&recipe.config), PositionSet::Validation, &|_| ())
-                .unwrap();
+        let (best, found) = recipe::open(&out.join("best.safetensors")).unwrap();
+        let plan = recipe::plan(&found.config);
+        let samples = collect(&plan, PositionSet::Validation, &|_| ()).unwrap();
         let evaluator = HceEvaluator::new(&before);
-        let alone = loss(samples.iter().map(|it| evaluator.evaluate(&it.position)), &samples);
+        let values = samples.iter().map(|it| evaluator.evaluate(&it.position));
+        let alone = loss(values, &samples, 150.0);
         let first = column(&out, "validation_loss")[0];
         assert!((alone / first - 1.0).abs() < 1e-5, "{alone} {first}");
         let net = export::load(&out.join("net.bin")).unwrap();
@@ -75,17 +76,16 @@ fn both_parts_learn_and_are_exported() {
         let sum = |it: &Sample| {
             f64::from(net.net.evaluate(&it.position)) + evaluator.evaluate(&it.position).round()
         };
-        let (sum, told) = (loss(samples.iter().map(sum), &samples), best.state.best.unwrap().loss);
+        let sum = loss(samples.iter().map(sum), &samples, 150.0);
+        let told = best.state.best.unwrap().loss;
         assert!((sum / told - 1.0).abs() < 0.01 && told < 0.98 * alone, "{sum} {told} {alone}");
 
         // The manifest has the trained terms.
         let base = net.manifest.unwrap().provenance.base.unwrap();
         assert_eq!((&base.below, &base.sha256), (&BaseContent::Terms(text), &None));
-        assert_eq!(recipe.base.unwrap(), base);
+        assert_eq!(found.base.unwrap(), base);
         let again = folder.path().join("again.bin");
-        let mut export = nnuance();
-        export.arg("export").arg(&out).arg("-o").arg(&again).arg("--overwrite");
-        said(&mut export);
+        said(program::export(&out, &again).arg("--overwrite"));
         let bytes = |path: &Path| std::fs::read(path).unwrap();
         assert_eq!(bytes(&again), bytes(&out.join("net.bin")));
         let manifest = export::load(&again).unwrap().manifest.unwrap();

@@ -16,8 +16,9 @@ use nnuance::terms::{EngineTerms, Kind, TermSelection};
 use proptest::prelude::*;
 use shakmaty::Color;
 
+use crate::formats::scratch;
 use crate::games;
-use crate::own_engine::{own, scratch};
+use crate::own_engine::own;
 
 /// All positions, and the faults with their places.
 pub fn read(bytes: &[u8], own: Option<&EngineTerms>) -> (Vec<TracedPosition>, Vec<String>) {
@@ -233,22 +234,22 @@ fn rows_follow_the_split() {
         let lines = positions.iter().enumerate().map(|(i, it)| line((from + i, it)));
         lines.fold(format!("{HEADER}\n"), |text, line| text + &line)
     };
-    let (_folder, path) = scratch("games.trace", lines(&positions[..1200], 0).as_bytes());
-    let (_other, validation) = scratch("more.trace", lines(&positions[1200..], 1200).as_bytes());
+    let file = scratch("games.trace", lines(&positions[..1200], 0).as_bytes());
+    let more = scratch("more.trace", lines(&positions[1200..], 1200).as_bytes());
     let (split, test) = (Split { share: 0.3, seed: 0 }, TestShare(0.5));
     let base = Plan {
         split,
         test,
         share: TrainingShare(0.5),
         check_view: false,
-        ..Plan::reading(vec![path])
+        ..Plan::reading(vec![file.path.clone()])
     };
     let encoder = TermsEncoder {
         coding: Coding::new(&[true; TERMS], true),
         chosen: TermSelection::all(own.list.len()),
         weights: vec![[0.0; 2]; own.list.len()],
     };
-    for plan in [base.clone(), Plan { validation: vec![validation], ..base }] {
+    for plan in [base.clone(), Plan { validation: vec![more.path.clone()], ..base }] {
         let ([train, held], tally) = read_traces(&plan, &own, &encoder).unwrap();
         let found = scan(&plan, 0, &|_| ()).unwrap();
         assert!(found.train > 100 && found.validation.total > 50);

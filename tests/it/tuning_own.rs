@@ -1,7 +1,6 @@
 //! An engine from its traces to its tuned weights, as in the guide.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use nnuance::hce::HceWeights;
@@ -13,7 +12,7 @@ use nnuance::train::checkpoint::Checkpoint;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::own_engine::{ENGINE, compiled};
+use crate::own_engine::{ENGINE, compiled, printed};
 use crate::program::{Run, json, killed_and_resumed, nnuance, refused};
 
 const LINES: &str = "data/selfplay_sf151_quiet.epd";
@@ -31,8 +30,8 @@ impl Engine {
         let folder = tempfile::tempdir().unwrap();
         let program = compiled(folder.path(), &std::fs::read_to_string(ENGINE).unwrap(), &[])?;
         let [list, trace] = ["terms.txt", "positions.trace"].map(|name| folder.path().join(name));
-        std::fs::write(&list, printed(&program, "--terms")).unwrap();
-        std::fs::write(&trace, printed(&program, "--trace")).unwrap();
+        std::fs::write(&list, printed(&program, "--terms", LINES.as_ref())).unwrap();
+        std::fs::write(&trace, printed(&program, "--trace", LINES.as_ref())).unwrap();
         Some(Self { folder, list, trace })
     }
 
@@ -63,13 +62,6 @@ impl Engine {
     }
 }
 
-fn printed(program: &Path, what: &str) -> Vec<u8> {
-    let lines = Stdio::from(std::fs::File::open(LINES).unwrap());
-    let output = Command::new(program).arg(what).stdin(lines).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
-}
-
 const GAUSS_NEWTON: &str = "name = \"gauss-newton\"";
 const ADAM: &str = "name = \"adam\"";
 
@@ -86,7 +78,7 @@ fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> V
         source.replace("#define TEMPO 12\n", &format!("#define TEMPO ({:?})\n", weights.tempo));
     let folder = engine.folder.path().join("tuned");
     std::fs::create_dir(&folder).unwrap();
-    let values = printed(&compiled(&folder, &source, &[]).unwrap(), "--eval");
+    let values = printed(&compiled(&folder, &source, &[]).unwrap(), "--eval", LINES.as_ref());
     let values = String::from_utf8(values).unwrap();
     let values: Vec<f64> = values.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(values.len(), samples.len());
