@@ -24,10 +24,8 @@ use crate::program::{
 };
 use crate::together::loss;
 
-/// Games with scores.
 const GAMES: &str = "data/selfplay-sf15.vf";
 
-/// A net on terms at this path.
 fn config(base: &str, target: &str, epochs: usize) -> String {
     format!(
         "version = 3\nseed = 3\n\
@@ -144,7 +142,6 @@ fn sum_learns_evaluates_and_plays() {
     said(nnuance().arg("compare").arg(&net).args(["material", "--data", GAMES]));
 }
 
-/// Writes a net of zeros with a description; returns its path.
 fn of_zeros(folder: &TempDir, name: &str, inputs: &str, hidden: usize) -> String {
     let path = folder.path().join(format!("{name}.bin"));
     let views = if inputs == "perspective" { 2 } else { 1 };
@@ -155,7 +152,6 @@ fn of_zeros(folder: &TempDir, name: &str, inputs: &str, hidden: usize) -> String
     path.to_string_lossy().into_owned()
 }
 
-/// The net of the quickstart, which stands beside the program.
 const NET: &str = "nets/quickstart-32.bin";
 
 /// A run, its best checkpoint and its net are one base. A run continues with it and the sum itself.
@@ -200,7 +196,6 @@ fn base_needs_its_inputs() {
     assert!(refused(&on("plain")).contains("White"));
 }
 
-/// A base of zeros changes nothing, whatever is learnt.
 #[test]
 fn zeros_as_a_base() {
     let folder = tempfile::tempdir().unwrap();

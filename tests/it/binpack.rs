@@ -14,7 +14,6 @@ use crate::need;
 
 const SMALL: &str = "../shared/data/formats/nnue-pytorch_small.binpack";
 
-/// The first samples of the quickstart games.
 fn games() -> Vec<Sample> {
     let mut source = open(Path::new(GAMES)).unwrap();
     let mut games = Vec::new();

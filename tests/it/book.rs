@@ -8,7 +8,6 @@ use clap::Parser as _;
 use nnuance::cli::Cli;
 use nnuance::config::Config;
 
-/// The pages of the book, by name.
 fn pages() -> Vec<PathBuf> {
     let entries = std::fs::read_dir("docs").expect("the book");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -142,7 +141,6 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Every part of a command line that calls the program.
 fn calls(line: &str) -> Vec<Vec<String>> {
     let starts = ["nnuance ", "cargo run --release -- "];
     let mut calls = Vec::new();
@@ -251,7 +249,6 @@ fn run_page(name: &str, folder: &Path) -> (usize, usize) {
     (configs, scripts)
 }
 
-/// On fewer games and lines.
 #[test]
 fn guides_run() {
     let net =

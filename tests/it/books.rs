@@ -15,7 +15,6 @@ const GAMES: &str = "[Event \"?\"]\n[Result \"1/2-1/2\"]\n\n1. e4 {best} e5 (1..
     [Event \"?\"]\n\n1. d4\n\n\
     [Event \"?\"]\n[FEN \"8/8/4k3/8/8/4K3/4P3/8 w - - 0 1\"]\n[Result \"*\"]\n\n*\n";
 
-/// The fields of the FENs without the counters, which a game does not have.
 fn boards(book: &[Position]) -> Vec<String> {
     let board = |position: &Position| -> String {
         position.fen().split(' ').take(4).collect::<Vec<_>>().join(" ")

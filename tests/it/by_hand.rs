@@ -68,7 +68,6 @@ fn evaluate(bytes: &[u8], hidden: usize, scale: i64, board: &Board) -> i64 {
     (sum / 255 + number(output + 2 * hidden)) * scale / (255 * 64)
 }
 
-/// A net's file as in an engine.
 fn file_of_a_net(hidden: usize, seed: u64) -> Vec<u8> {
     let numbers = 771 * hidden + 1;
     let number = |at: usize| {

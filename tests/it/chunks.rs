@@ -15,7 +15,6 @@ use crate::listed::near;
 const POSITIONS: usize = 1000;
 const BATCH: usize = 350;
 
-/// Batches of three passes.
 const BATCHES: usize = 3 * POSITIONS / BATCH;
 
 fn plan(chunk: usize, plans: usize) -> Plan {
@@ -45,7 +44,6 @@ fn assert_alike(model: &Model, [found, listed]: [&Batch; 2], share: f64) {
     assert!(error <= share * size, "{error:.1e} of {size:.1e}");
 }
 
-/// A drawn net that the fused kernels serve.
 fn net(seed: u64) -> Architecture {
     let mut nets = (0..).map(|turn| drawn::net(seed + 1000 * turn, 40));
     nets.find(Architecture::has_kernels).expect("most are")
@@ -205,7 +203,6 @@ fn kings_are_grouped_and_spread_evenly() {
     }
 }
 
-/// Each epoch has its own order of chunks, positions, files and windows.
 #[test]
 fn orders_differ_from_epoch_to_epoch() {
     let net = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);

@@ -5,7 +5,6 @@ use std::process::Command;
 
 use crate::program::{complaint, kill_at, nnuance, said};
 
-/// The example with small sizes.
 fn climb(out: &Path, more: &[&str]) -> Command {
     let mut command = nnuance();
     command.args(["climb", "configs/climb.toml", "--out"]).arg(out).args(SMALL.split(' '));

@@ -24,7 +24,6 @@ fn set(overrides: &[&str]) -> Result<Config, String> {
     parse(CONFIG, overrides)
 }
 
-/// Overrides of a key that are refused by name.
 fn refuses(key: &str, values: &[&str]) {
     for value in values {
         let text = format!("{key}={value}");
@@ -33,7 +32,6 @@ fn refuses(key: &str, values: &[&str]) {
     }
 }
 
-/// A learning rate that falls in steps.
 fn steps(factor: &str, every: &str) -> String {
     format!("{{ shape = \"step\", from = 0.001, factor = {factor}, every = {every} }}")
 }

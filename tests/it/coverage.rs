@@ -12,7 +12,6 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-/// Real games, taken as the population.
 struct Population {
     names: Vec<&'static str>,
     /// By game and position: the result, then the value of each evaluation.

@@ -43,7 +43,6 @@ fn numbered(count: i16) -> Vec<Sample> {
     (0..count).map(sample).collect()
 }
 
-/// The shuffled records, bucket by bucket.
 fn buckets<const N: usize>(records: &[[u8; N]], seed: u64, memory: u64) -> Vec<Vec<[u8; N]>> {
     let folder = tempfile::tempdir().unwrap();
     let mut shuffle = Shuffle::new(seed, memory, folder.path());
@@ -76,7 +75,6 @@ fn shuffle_depends_on_the_seed_alone() {
     assert!(shuffled(&records, 2, 1 << 30) != first);
 }
 
-/// Chi square of counts that should be equal.
 fn chi_square(counts: &[f64]) -> f64 {
     let mean = counts.iter().sum::<f64>() / counts.len() as f64;
     counts.iter().map(|count| (count - mean).powi(2) / mean).sum()
@@ -98,7 +96,6 @@ fn places_are_equally_likely() {
     }
 }
 
-/// All orders of a bucket's records are equally likely, including those in which a record stays.
 #[test]
 fn orders_in_buckets_are_equally_likely() {
     let records: Vec<[u8; 2]> = (0..768u16).map(u16::to_le_bytes).collect();

@@ -20,7 +20,6 @@ use crate::largest::{assert_close, distance, largest};
 use crate::listed;
 use crate::{drawn, games};
 
-/// Seeds of the drawn nets.
 const NETS: std::ops::Range<u64> = 0..24;
 
 #[test]
@@ -225,7 +224,6 @@ fn same_bits_for_any_threads() {
     }
 }
 
-/// Boards with 0 to 32 pieces.
 #[test]
 fn any_number_of_pieces() {
     let (views, places) = (2, 32);

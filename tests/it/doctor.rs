@@ -44,7 +44,6 @@ fn json(arguments: &[&str]) -> (Value, bool) {
     (value[0].clone(), fit)
 }
 
-/// Grade of a finding.
 fn finding(file: &Value, about: &str) -> String {
     let findings = file["diagnosis"]["findings"].as_array().expect("findings");
     let found = findings.iter().find(|finding| finding["about"] == about);

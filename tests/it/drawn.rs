@@ -13,7 +13,6 @@ use rand::RngExt;
 use rand::seq::{IndexedRandom, IteratorRandom};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
-/// A net of up to `most` neurons.
 pub fn net(seed: u64, most: usize) -> Architecture {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let views = *[Views::Perspective, Views::SideToMove, Views::Plain]
@@ -72,7 +71,6 @@ pub fn weights(net: &Architecture, seed: u64) -> Weights {
     weights
 }
 
-/// Moves each number by up to `size`.
 pub fn shake(weights: &mut Weights, size: f32, seed: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     for array in weights.0.values_mut() {
@@ -123,7 +121,6 @@ impl Drawn {
 pub static TWENTY: LazyLock<Vec<Drawn>> =
     LazyLock::new(|| (8..).map(Drawn::new).filter(Drawn::has_code).take(20).collect());
 
-/// All nets of the 20.
 pub fn nets() -> impl Iterator<Item = &'static Net> {
     TWENTY.iter().flat_map(|drawn| &drawn.nets)
 }

@@ -8,7 +8,6 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-/// Two players whose expected score is that of a difference in Elo.
 ///
 /// Openings favour one side, and players change sides: so a pair has less variance than two games.
 struct World {
@@ -117,7 +116,6 @@ fn degrees_of_freedom_of_p() {
     assert!((two - 0.5).abs() < 1e-12, "{two}");
 }
 
-/// For all counts the output is a number or nothing, and in order.
 #[test]
 fn every_match_has_numbers() {
     let test = Sprt::new(0.0, 5.0).expect("a test");

@@ -134,7 +134,6 @@ pub fn crew(engine: EngineSettings, engines: usize) -> ParallelPlayers {
     ParallelPlayers { entrant: Arc::new(engine), players: engines }
 }
 
-/// Stockfish, if it is there.
 #[track_caller]
 pub fn stockfish() -> Option<EngineSettings> {
     need::engine("stockfish").map(EngineSettings::new)
@@ -146,7 +145,6 @@ pub fn read(path: &Path) -> Vec<Sample> {
     formats::read(path).unwrap()
 }
 
-/// Positions of random games, written as text.
 pub fn positions_in(folder: &Path, count: usize) -> (PathBuf, Vec<Sample>) {
     let path = folder.join("in.txt");
     let samples = games::samples(count, 5);
@@ -154,7 +152,6 @@ pub fn positions_in(folder: &Path, count: usize) -> (PathBuf, Vec<Sample>) {
     (path, samples)
 }
 
-/// Whole games in viriformat, from the quickstart data.
 pub fn games_in(folder: &Path, bytes: usize) -> (PathBuf, Vec<Sample>) {
     let all = fs::read("data/selfplay-sf15.vf").unwrap();
     let mut whole = 0;
@@ -204,7 +201,6 @@ pub fn selfplay_job(
     }
 }
 
-/// Stops after a number of items of this run.
 pub struct StopAfter {
     count: u64,
     done: AtomicU64,
@@ -231,7 +227,6 @@ pub fn games_of(path: &Path) -> Vec<Vec<Sample>> {
     samples.chunk_by(|a, b| a.game == b.game).map(<[Sample]>::to_vec).collect()
 }
 
-/// A sample with the score of the fake engine.
 pub fn labelled(sample: &Sample) -> Sample {
     let chess = sample.position.to_chess().unwrap();
     let score = if !chess.legal_moves().is_empty() {

@@ -14,7 +14,6 @@ use nnuance::sample::mix;
 use crate::engine::*;
 use crate::program::{complaint, nnuance, said};
 
-/// A command in a folder, with the fake engine.
 fn data(folder: &Path, words: &str) -> Command {
     let mut command = command(folder, words);
     command.arg("--engine").arg(env::current_exe().unwrap()).args(["--engines", "2"]);

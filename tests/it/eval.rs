@@ -9,7 +9,6 @@ use nnuance::sample::Position;
 
 use crate::net::random;
 
-/// Standard output and standard error of a command.
 fn output(command: &mut Command, success: bool) -> [String; 2] {
     let output = command.output().unwrap();
     let text = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
@@ -92,13 +91,11 @@ fn closed_pipe_and_full_disk() {
     }
 }
 
-/// The lines that `eval` prints, as numbers.
 fn centipawns(evaluation: &str, fens: &str) -> Vec<i64> {
     let [out, _] = output(nnuance(&["eval", evaluation, "--fens", "-"]).write_stdin(fens), true);
     out.lines().map(|line| line.rsplit_once(';').unwrap().1.parse().unwrap()).collect()
 }
 
-/// `eval` prints the values that `compare` measures, for all kinds of evaluations.
 #[test]
 fn eval_and_compare_have_same_values() {
     let folder = tempfile::tempdir().unwrap();

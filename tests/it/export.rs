@@ -35,7 +35,6 @@ fn random_weights(architecture: &Architecture, most: f32) -> Weights {
     weights
 }
 
-/// The error for a net with one changed weight.
 fn refusal(name: &str, place: usize, value: f32) -> String {
     let mut weights = random_weights(&perspective(4), 1.0);
     weights.0.get_mut(name).unwrap().values[place] = value;

@@ -102,7 +102,6 @@ fn unfit_options_are_refused() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// The manifest gives the scales of its net.
 #[test]
 fn manifest_is_read_with_its_net() {
     let folder = tempfile::tempdir().unwrap();

@@ -23,7 +23,6 @@ pub fn set(name: &str) -> Set {
     features::named(name, Kings::NONE).unwrap_or_else(|_| panic!("no set {name}"))
 }
 
-/// The active rows of one perspective, sorted.
 pub fn rows(set: &Set, position: &Position, perspective: Color) -> Vec<u32> {
     let mut rows = Rows::default();
     set.active(&Board::new(position), perspective, &mut rows);
@@ -250,7 +249,6 @@ fn lists_are_those_of_definitions() {
     }
 }
 
-/// With colours swapped and the board flipped, the sides exchange their rows.
 #[test]
 fn perspectives_are_alike() {
     for position in positions() {
@@ -301,7 +299,6 @@ fn rows_have_distinct_words() {
     }
 }
 
-/// The descriptions of a position's rows are true.
 #[test]
 fn words_of_rows() {
     let position = Position::from_fen("4k3/8/8/3p4/8/2N5/2PP4/6K1 w - - 0 1").unwrap();

@@ -11,7 +11,6 @@ use shakmaty::fen::Fen;
 
 use crate::games;
 
-/// The result of the slow path.
 fn slow(fen: &str) -> Option<Position> {
     Position::from_setup(fen.parse::<Fen>().ok()?.into_setup()).ok()
 }
@@ -20,7 +19,6 @@ fn assert_same(fen: &str) {
     assert_eq!(Position::from_fen(fen).ok(), slow(fen), "{fen}");
 }
 
-/// The FENs of a file of the project.
 static FENS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let lines = fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
     lines.lines().map(|line| line.split('|').next().unwrap().trim().to_string()).collect()
@@ -123,7 +121,6 @@ fn boards() -> impl Strategy<Value = String> {
     })
 }
 
-/// The position of a line, if it is one.
 fn read(format: &Format, line: &str) -> Option<Position> {
     let mut samples = Vec::new();
     let more = (format.reader)(Box::new(Cursor::new(line.to_string()))).read(&mut samples);

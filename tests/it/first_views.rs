@@ -20,7 +20,6 @@ fn net(views: Views, mirror: bool, buckets: usize) -> Architecture {
     Architecture { buckets, inputs: Inputs::of_pieces(views, kings, false), ..simple }
 }
 
-/// All views, mirrored or not.
 fn all_views() -> impl Iterator<Item = (Views, bool)> {
     Views::ALL.into_iter().flat_map(|views| [(views, false), (views, true)])
 }

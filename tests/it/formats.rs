@@ -36,7 +36,6 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, ReadError> {
     read_source(open(path.as_ref())?)
 }
 
-/// A file in a temporary folder.
 pub struct Scratch {
     _folder: tempfile::TempDir,
     pub path: PathBuf,
@@ -57,7 +56,6 @@ pub fn read_as(format: &'static Format, bytes: &[u8]) -> Result<Vec<Sample>, Rea
     read_source(Source::open(&scratch("positions", bytes).path, Some(format), 0)?)
 }
 
-/// The formats that samples can be written in.
 pub fn writable() -> impl Iterator<Item = &'static Format> {
     format::ALL.into_iter().filter(|format| format.writer.is_some())
 }
@@ -126,7 +124,6 @@ pub fn kept(format: &Format, sample: &Sample) -> Sample {
     kept
 }
 
-/// The position with another move number.
 fn numbered(position: &Position, fullmove: u16) -> Position {
     let (occupied, pieces, turn) = (position.occupied(), position.nibbles(), position.turn());
     let (ep, halfmove) = (position.ep_square(), position.halfmove());
@@ -624,7 +621,6 @@ proptest! {
     }
 }
 
-/// A zip archive of files that are not compressed.
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);

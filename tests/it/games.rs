@@ -49,7 +49,6 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()
 }
 
-/// An encoder for nets with these views.
 pub fn lists(views: Views) -> Encoder {
     Encoder::net(&Architecture::simple(views, 1, Activation::SCReLU))
 }
@@ -63,7 +62,6 @@ pub fn all_terms() -> Encoder {
     }))
 }
 
-/// The first positions of the games that come with the project.
 pub fn recorded(count: u64) -> Vec<Sample> {
     let plan = Plan::reading(vec!["data/selfplay-sf15.vf".into()]).limited(count);
     collect(&plan, PositionSet::All, &|_| ()).unwrap()
@@ -94,7 +92,6 @@ pub fn weights(positions: usize) -> Vec<f32> {
     (0..positions).map(|i| [1.0, 0.25, 0.0, 2.5, 0.75, 1.5][i % 6]).collect()
 }
 
-/// Aims besides plain targets: losses alone, with a base, weighted, and both; and forces.
 pub fn aims<'a>(
     targets: &'a [f32],
     bases: &'a [f32],
@@ -115,7 +112,6 @@ pub fn aims<'a>(
     all.chain(LOSSES.into_iter().enumerate().map(of)).collect()
 }
 
-/// Logits of a base.
 pub fn bases(positions: usize) -> Vec<f32> {
     forces(positions).iter().map(|force| force / 4.0).collect()
 }

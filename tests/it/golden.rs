@@ -21,7 +21,6 @@ use crate::need;
 
 pub const DATA: &str = "../shared/data/formats/bullet_batch.bf";
 
-/// Seed of the starting weights.
 pub const SEED: u64 = 198_273_612;
 
 pub const LOSSES_32: [f64; 10] = [
@@ -63,7 +62,6 @@ pub fn losses_on(
     losses_of(plan, (&net, weights), 10, backend, compute, bias_correction)
 }
 
-/// Settings of the regression test.
 pub fn settings(steps: u64, bias_correction: bool) -> Settings {
     Settings {
         steps,

@@ -21,7 +21,6 @@ use crate::kit::{fastest, flex};
 use crate::largest::assert_close;
 use crate::{need, program};
 
-/// A run on a device, with its folder.
 struct Run<'a> {
     kind: Kind,
     device: &'a Device,
@@ -118,7 +117,6 @@ fn diverged_run_leaves_the_checkpoint() {
     assert_eq!((kept.state.step, kept.weights.non_finite()), (2, None));
 }
 
-/// Removes the device after some steps.
 struct Thief(burn_cubecl::cubecl::wgpu::WgpuSetup);
 
 impl Progress for Thief {

@@ -14,7 +14,6 @@ use crate::games;
 
 pub const PESTO: &str = include_str!("fixtures/pesto.json");
 
-/// Positions of self-play and of random games.
 fn positions() -> Vec<Position> {
     let text = std::fs::read_to_string("data/selfplay_sf151_quiet.epd").unwrap();
     let quiet = text.lines().step_by(3);
@@ -22,7 +21,6 @@ fn positions() -> Vec<Position> {
     quiet.chain(games::positions(3000, 1)).collect()
 }
 
-/// Weights that are all different.
 pub fn odd_weights() -> HceWeights {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     let mut weights = HceWeights { scale_factor: true, ..HceWeights::zero(173.5) };
@@ -39,7 +37,6 @@ fn traced(position: &Position) -> Trace {
     trace
 }
 
-/// The sums, one term after the other.
 fn by_hand(trace: &Trace, weights: &[[f64; 2]]) -> Sums {
     let mut sums = Sums::default();
     for term in Term::all() {

@@ -76,7 +76,6 @@ rr2k3/8/8/8/8/1p6/1P6/K7 w: king.safety.attackers.rook 2 0, king.safety.attacks 
     king.safety.queenless 1 0, king.safety.shelter.b.2 1 0, king.safety.storm.blocked.3 1 0,
     king.safety.storm.free.3 0 0, king.storm.blocked.b.3 1 0
 ";
-/// The place of a term's group in the table.
 fn group(term: Term) -> usize {
     GROUPS.iter().position(|group| group.name == term.group().name).unwrap()
 }

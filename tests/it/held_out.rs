@@ -65,7 +65,6 @@ fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-/// Purpose of each game, in the order of the file.
 fn subsets(path: &Path, plan: &Plan) -> Vec<Subset> {
     let samples = collect(&Plan::reading(vec![path.to_path_buf()]), PositionSet::All, &|_| {});
     let samples = samples.expect("games");
@@ -348,7 +347,6 @@ fn some_held_out_games_are_kept() {
     assert!(found.samples == wanted);
 }
 
-/// The config's list of files that validate, for `--set`.
 fn validated_by(path: &Path) -> String {
     format!("data.validation=[\"{}\"]", path.display())
 }

@@ -109,7 +109,6 @@ fn nested_names_of_terms() {
     assert!(error.starts_with("terms.txt: line 2") && error.len() < 300, "{error}");
 }
 
-/// The floats of a net with a change.
 fn floats(folder: &Path, change: impl FnOnce(&mut Weights)) -> PathBuf {
     let bytes = fs::read("nets/quickstart-32.safetensors").unwrap();
     let mut packed = Weights::from_bytes(&bytes).unwrap();

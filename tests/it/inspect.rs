@@ -17,7 +17,6 @@ use crate::program::{nnuance, said};
 use crate::set_nets::net_of;
 use crate::{drawn, games};
 
-/// Seeds of the drawn nets.
 const NETS: std::ops::Range<u64> = 0..16;
 
 fn look(weights: &Weights, net: &Architecture, samples: &[Sample]) -> Inspection {
@@ -50,7 +49,6 @@ fn in_games(count: usize, seed: u64) -> Vec<Sample> {
     samples
 }
 
-/// Mean and standard deviation.
 fn moments(values: &[f64]) -> [f64; 2] {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -47,7 +47,6 @@ struct Case {
     targets: Vec<f32>,
 }
 
-/// Expected results in 64 bits.
 struct Right {
     logits: Vec<f64>,
     loss: f64,
@@ -131,7 +130,6 @@ impl Case {
         out
     }
 
-    /// Loss and gradients, with used buffers.
     fn run(&self, scratch: &mut Scratch) -> (f64, Tensors<f32>) {
         self.run_on(self.positions(), scratch)
     }

@@ -35,7 +35,6 @@ fn page() -> String {
     std::fs::read_to_string("docs/config.md").expect("the page")
 }
 
-/// The odd parts between backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -47,7 +46,6 @@ fn value(config: &Config, path: &str) -> Option<toml::Value> {
     path.split('.').try_fold(&root, |value, part| value.get(part)).cloned()
 }
 
-/// A value in a table of its own.
 fn parsed(text: &str) -> toml::Value {
     let table: toml::Table = format!("value = {text}").parse().expect("a value of TOML");
     table["value"].clone()
@@ -109,7 +107,6 @@ fn keys_take_defaults_and_examples() {
     }
 }
 
-/// Whether a source may have a key with this value.
 fn in_source(name: &str, text: &str) -> bool {
     let files = if name == "files" { "" } else { "files = ['b']" };
     let config = format!(

@@ -43,7 +43,6 @@ head = { clip = 0.11, rate = 3.0 }
 "output.weight" = { clip = 0 }
 "#;
 
-/// The decay of arrays that have their own.
 const DECAYS: [(&str, f64); 2] = [("accumulator.weight", 0.0), ("factoriser.weight", 2.5)];
 
 /// The clip and the rate of each array, where all others have 0.15.
@@ -104,7 +103,6 @@ impl Walk<'_> {
     }
 }
 
-/// Keys of every optimiser that follows gradients.
 pub const OPTIMIZERS: [&str; 8] = [
     "name = \"adamw\"",
     "name = \"adamw\"\nbias_correction = false",

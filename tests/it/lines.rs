@@ -8,7 +8,6 @@ use proptest::prelude::*;
 const LINE: &str = "7k/8/8/8/8/8/8/K7 w - - 0 1 | 5 | 0.5";
 const LONGEST: usize = 4096;
 
-/// The samples and the places of the faults.
 fn read(bytes: &[u8], piece: usize) -> (usize, Vec<String>) {
     let input = BufReader::with_capacity(piece, Cursor::new(bytes.to_vec()));
     let mut reader: Box<dyn Reader> = (text::FORMAT.reader)(Box::new(input));

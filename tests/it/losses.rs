@@ -62,7 +62,6 @@ fn weighing() -> PositionWeights {
     }
 }
 
-/// By hand: straight lines between points, constant beyond, over the largest of each.
 fn by_hand(sample: &Sample) -> f64 {
     let line = |x: f64, points: &[[f64; 2]]| {
         let (first, last) = (points[0], points[points.len() - 1]);
@@ -104,7 +103,6 @@ fn weights_are_interpolated() {
     assert_eq!(weighing().of(&bare), pieces.of(&samples[0]));
 }
 
-/// Batches have the weights of positions, from all sources.
 #[test]
 fn batches_carry_weights() {
     let samples = collect(&plan(), PositionSet::All, &|_| {}).expect("games");

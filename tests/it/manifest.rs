@@ -8,7 +8,6 @@ use nnuance::sample::Position;
 
 use crate::games;
 
-/// The table in the book names every field of a manifest, and no other.
 #[test]
 fn book_lists_all_fields() {
     let net = export::load(Path::new("nets/quickstart-32.bin")).unwrap();

@@ -187,7 +187,6 @@ fn told(arguments: &[&str]) -> Value {
     json(nnuance().arg("match").args(arguments))
 }
 
-/// How many pairs were played.
 fn pairs(told: &Value) -> u64 {
     let counts = told["meetings"][0]["pairs"].as_array().unwrap();
     counts.iter().map(|it| it.as_u64().unwrap()).sum()

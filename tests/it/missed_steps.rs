@@ -14,7 +14,6 @@ use crate::layers::OPTIMIZERS;
 use crate::steps::{RULES, Rule};
 use crate::{drawn, games, layers};
 
-/// Parameters and two states.
 #[derive(Clone)]
 struct Numbers([Vec<f32>; 3]);
 
@@ -144,7 +143,6 @@ impl Walk {
         Self { start: model(net, &drawn::weights(net, 5), compute), device: flex(), compute }
     }
 
-    /// The gradients of a small batch.
     fn slope(&self, seed: u64) -> LossGradients {
         let Model::Net(net) = &self.start else { panic!("it is a net") };
         let batch = Encoder::net(net.architecture()).encode(&games::samples(2, seed));

@@ -19,7 +19,6 @@ use crate::largest::largest;
 use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values};
 use crate::program::{Run, column, json, killed_and_resumed, nnuance, same_for_any_threads};
 
-/// Whole games, with their moves.
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 
 /// One position with these earlier values, seen by the side that moved.
@@ -29,7 +28,6 @@ fn choice(before: &[f64], force: Option<f64>) -> Choices {
     Choices { ends, signs, before, variance_factor: 1.3, ..Choices::new(force, 160.0) }
 }
 
-/// Least squares and softmax.
 const FORCES: [Option<f64>; 2] = [Some(10.0), None];
 
 #[test]

@@ -17,7 +17,6 @@ fn nnuance() -> Command {
     Command::new(env!("CARGO_BIN_EXE_nnuance"))
 }
 
-/// Starts the program several times; as root too, and with more ranks than processors.
 fn mpirun(ranks: usize, arguments: &[&str]) -> Command {
     let mut command = Command::new("mpirun");
     command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n"]);
@@ -121,7 +120,6 @@ fn processes(mpirun: &Child) -> Vec<(usize, i32)> {
     found
 }
 
-/// The end of a process, which comes in time.
 fn ends(mut child: Child, within: Duration) -> Output {
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -153,7 +151,6 @@ fn rows(out: &Path, more: usize) {
     }
 }
 
-/// Long enough to be killed in.
 fn long() -> Run {
     let steps = "positions = 600000\nbatch = 512\nlearning_rate = 0.003\ncheckpoints = 60";
     Run::new(&config("", NET, steps))

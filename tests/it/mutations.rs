@@ -21,7 +21,6 @@ fn seeds() -> Vec<(&'static Format, Vec<u8>)> {
         .collect()
 }
 
-/// A change of a file.
 #[derive(Clone, Debug)]
 enum Change {
     Flip(usize, u8),

@@ -11,7 +11,6 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, Once};
 use std::{env, thread};
 
-/// Names of requirements.
 const NAMES: [&str; 11] = [
     "shared",
     "cc",
@@ -26,7 +25,6 @@ const NAMES: [&str; 11] = [
     "mpirun",
 ];
 
-/// Skipped tests by requirement.
 static SKIPPED: Mutex<BTreeMap<&str, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
 /// Whether a file or folder of `../shared` exists; files of the repository must exist.
@@ -84,7 +82,6 @@ pub fn found(name: &'static str, what: &str, there: bool) -> bool {
     false
 }
 
-/// The list of skipped tests at the end of a run.
 fn report(skipped: &BTreeMap<&str, BTreeSet<String>>) -> String {
     let tests: BTreeSet<&String> = skipped.values().flatten().collect();
     let gpus = match cfg!(feature = "wgpu") {

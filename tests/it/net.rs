@@ -22,7 +22,6 @@ const LEORIK: [(usize, [i32; 7]); 5] = [
     (256, [59, 59, -256, 145, -2831, 443, -365]),
 ];
 
-/// The file's bytes; None if the nets of engines are not available.
 #[track_caller]
 pub fn engine_net(name: &str) -> Option<Vec<u8>> {
     let path = format!("{NETS}/{name}");

@@ -20,7 +20,6 @@ use crate::playouts::{GAMES, Game};
 use crate::program::{complaint, nnuance, said};
 use crate::{drawn, games, need};
 
-/// Seeds of the nets drawn in floats.
 const NETS: std::ops::Range<u64> = 0..24;
 
 /// Largest difference of a net from the definition with the same numbers, in units of its output:
@@ -109,7 +108,6 @@ fn accumulators_follow_games() {
     }
 }
 
-/// Along a game and back.
 fn follow(net: &Net, game: &Game) {
     let right = game.positions.iter().map(|position| net.evaluate_slowly(position));
     let right: Vec<i32> = right.collect();
@@ -291,7 +289,6 @@ fn wrong_descriptions_name_the_key() {
     assert!((doubled - 2 * usual).abs() <= 1, "{usual} {doubled}");
 }
 
-/// Weights as the trainer bullet stores them.
 pub fn stored_by_bullet(net: &Architecture, weights: &Weights) -> Vec<u8> {
     let layers = net.head.len();
     let mut bytes = Vec::new();
@@ -333,7 +330,6 @@ fn bullet_weights_round_trip() {
     }
 }
 
-/// The nets of bullet's regression tests.
 pub fn parity(test: u32) -> Architecture {
     let layer = |size, activation| Layer { size, activation };
     let simple = |hidden| Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
@@ -373,7 +369,6 @@ fn factorised_and_merged_nets_are_equal() {
     assert!(float[0] == float[1] && float[1] == float[2]);
 }
 
-/// A run of a net with all features, from the config to `compare`.
 #[test]
 fn deep_run_from_config_to_comparison() {
     let folder = tempfile::tempdir().unwrap();

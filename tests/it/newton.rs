@@ -137,7 +137,6 @@ fn weights_equal_repeated_positions() {
     }
 }
 
-/// Steps until there is no gain.
 fn converge(newton: &mut Newton, problem: &Problem, point: &mut Point) -> NewtonStep {
     for _ in 0..200 {
         let stepped = newton.step(problem, point).unwrap();

@@ -10,7 +10,6 @@ use nnuance::model::{Compute, Device, Gradients, Kind, Model, TouchedRows};
 use crate::drawn;
 use crate::kit::{computes, flex, model_of};
 
-/// The array whose numbers are compared.
 const ARRAY: &str = "accumulator.bias";
 
 const START: [f32; 5] = [0.5, -0.25, 0.75, -1.0, 0.125];
@@ -53,7 +52,6 @@ fn model(device: &Device, compute: Compute) -> Model {
     model_of(&Kind::Net(net()), &weights, device, compute)
 }
 
-/// Each optimiser takes the steps that others took, fused and plainly.
 pub fn check(device: &Device, compute: Compute) {
     for (name, right) in GOLDEN {
         let settings = config(&format!("name = \"{name}\"\nweight_decay = 0.1")).optimizer.clone();

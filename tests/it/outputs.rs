@@ -23,7 +23,6 @@ fn fails(folder: &Path, words: &str) -> String {
     failure(&mut nnuance(folder, words))
 }
 
-/// A folder with some positions in `a.txt`.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
@@ -36,7 +35,6 @@ fn absolute(path: &str) -> String {
     fs::canonicalize(path).unwrap().to_string_lossy().into_owned()
 }
 
-/// A pipe whose reader is gone.
 fn unread() -> Stdio {
     std::io::pipe().unwrap().1.into()
 }

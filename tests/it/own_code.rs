@@ -14,7 +14,6 @@ use nnuance::shakmaty::Color;
 
 use crate::program::{Workdir, assert_same_bits, complaint, json, nnuance, said};
 
-/// An example, as `cargo test` builds it.
 fn example(name: &str, words: &[&str]) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_nnuance"));
     let program = program.parent().expect("a folder").join("examples").join(name);

@@ -22,7 +22,6 @@ complexity.all   complexity  0     -0.125  # 1, always
 bishop.pair      normal      2.5e1 40
 ";
 
-/// The engine of the guide.
 pub const ENGINE: &str = "docs/own-engine/engine.c";
 
 fn list(text: &str) -> Result<EngineTerms, String> {

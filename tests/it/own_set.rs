@@ -38,7 +38,6 @@ impl FeatureSet for AttackKinds {
     }
 }
 
-/// The lines of a text without their indentation.
 fn flat(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim())).collect()
 }

@@ -16,7 +16,6 @@ use crate::listed::{self, near};
 
 const ROWS: u32 = 768;
 
-/// Positions of many games.
 fn samples(count: u64) -> Vec<Sample> {
     games::recorded(12 * count).into_iter().step_by(12).collect()
 }
@@ -32,7 +31,6 @@ fn net(views: Views, hidden: usize) -> Architecture {
     Architecture::simple(views, hidden, Activation::SCReLU)
 }
 
-/// The same pairs by counting all of them again each time.
 fn slowly(lists: &ActiveRows, most: usize) -> Vec<[u32; 2]> {
     let there =
         |list: &[u16]| list.iter().copied().map(u32::from).filter(|it| *it < ROWS).collect();
@@ -108,7 +106,6 @@ fn pairs_live_inside_a_king_bucket() {
     assert_eq!(none, Pairs::none(64 * 768));
 }
 
-/// A net of so many king buckets.
 fn of_kings(kings: u8) -> Architecture {
     let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % kings);
     let kings = Kings::new(false, &table).expect("every bucket has a square");

@@ -13,10 +13,8 @@ use crate::kit::computes;
 use crate::need;
 use crate::nets::parity;
 
-/// Records of the file.
 const POSITIONS: usize = 16_273;
 
-/// By the number of the test.
 pub const LOSSES: [(u32, [f64; 10]); 3] = [
     (
         2,

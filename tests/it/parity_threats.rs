@@ -12,7 +12,6 @@ use crate::golden::{DATA, losses_of};
 use crate::kit::{computes, fused};
 use crate::need;
 
-/// Neurons.
 const N: usize = 16;
 
 /// Losses of an independent program, in f64.

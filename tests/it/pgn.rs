@@ -69,7 +69,6 @@ fn counts_of_another_program() {
     }
 }
 
-/// A game of these moves that White won.
 pub fn game(moves: &str) -> String {
     format!("[Event \"?\"]\n[Result \"1-0\"]\n\n{moves} 1-0\n\n")
 }

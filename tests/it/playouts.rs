@@ -12,7 +12,6 @@ use shakmaty::{Board, CastlingMode, Chess, EnPassantMode, FromSetup, Move, Posit
 /// A thousand games, shared by all tests along games.
 pub static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| games(1000, 4));
 
-/// A game in UCI's terms: a start, and moves.
 #[derive(Default)]
 pub struct Game {
     pub start: String,
@@ -35,7 +34,6 @@ impl Game {
     }
 }
 
-/// One of 20 parts of [`GAMES`], of 50 games.
 pub fn part(i: usize) -> impl Iterator<Item = &'static Game> {
     GAMES.iter().skip(i).step_by(20)
 }
@@ -51,7 +49,6 @@ fn games(count: usize, seed: u64) -> Vec<Game> {
         .collect()
 }
 
-/// Positions of such games, as FENs.
 pub fn positions(count: usize, seed: u64) -> Vec<Position> {
     let mut positions: Vec<Position> =
         games(count / 40 + 10, seed).into_iter().flat_map(|game| game.positions).collect();

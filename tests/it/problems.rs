@@ -31,7 +31,6 @@ impl Shape {
     }
 }
 
-/// Random numbers.
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
@@ -43,7 +42,6 @@ impl Dice {
         (self.0.next_u64() % behind as u64) as usize
     }
 
-    /// 0 to 1.
     pub fn share(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -111,7 +109,6 @@ pub fn point(shape: Shape, most: f64, seed: u64) -> Point {
     Point((0..2 * shape.terms() + 1).map(|_| dice.about(most)).collect())
 }
 
-/// The value of every position.
 pub fn values(pieces: &[Arc<Terms>], point: &Point) -> Vec<f64> {
     let of_piece = |piece: &Arc<Terms>| -> Vec<f64> {
         (0..piece.len()).map(|row| point.value(piece, row)).collect()

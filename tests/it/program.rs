@@ -15,7 +15,6 @@ pub fn nnuance() -> Command {
     Command::new(env!("CARGO_BIN_EXE_nnuance"))
 }
 
-/// Writes a config into a folder; its path.
 pub fn written(folder: &TempDir, text: &str) -> String {
     let path = folder.path().join("run.toml");
     std::fs::write(&path, text).unwrap();
@@ -29,7 +28,6 @@ pub fn said(command: &mut Command) -> [String; 2] {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Standard output of a command that succeeds, as JSON.
 pub fn json(command: &mut Command) -> serde_json::Value {
     serde_json::from_str(&said(command)[0]).expect("JSON")
 }
@@ -74,7 +72,6 @@ pub fn refused(text: &str) -> String {
 
 /// A finished run in a folder of its own.
 pub struct Run {
-    /// Deleted with the run.
     _folder: TempDir,
     pub out: PathBuf,
 }
@@ -138,7 +135,6 @@ impl Workdir {
         String::from_utf8(self.bytes(name)).unwrap()
     }
 
-    /// Trains the config in a folder.
     pub fn train(&self, out: &str, sets: &[&str]) -> Command {
         let mut command = train(&self.name("run.toml"), &self.path(out));
         command.args(sets.iter().flat_map(|set| ["--set", set]));
@@ -167,7 +163,6 @@ pub fn log(folder: &Path) -> Vec<String> {
     text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_string()).collect()
 }
 
-/// A column of the log.
 pub fn column(folder: &Path, name: &str) -> Vec<f64> {
     let rows = log(folder);
     let place = rows[0].split(',').position(|column| column == name).unwrap();

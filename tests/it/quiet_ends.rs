@@ -16,7 +16,6 @@ use shakmaty::{Chess, Position as _};
 use crate::playouts;
 use crate::program::{killed_and_resumed, said, same_for_any_threads, train, written};
 
-/// Above every score.
 const INFINITE: i32 = 40_000;
 
 /// The definition: the better of standing pat and the best capture or promotion that loses nothing
@@ -91,7 +90,6 @@ fn capture_explosion_is_bounded() {
 
 /// Whole games, with a score of every move.
 const POSITIONS: &str = "data/selfplay-sf15.vf";
-/// Fewer games.
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 
 /// A run on the first positions of a file, which are not quiet.

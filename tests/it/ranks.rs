@@ -21,7 +21,6 @@ use rayon::ThreadPoolBuilder;
 
 use crate::largest::largest;
 
-/// One of several ranks, which are threads.
 struct Thread<'a> {
     rank: usize,
     mesh: &'a Mesh,
@@ -39,7 +38,6 @@ struct Mesh {
 }
 
 impl Mesh {
-    /// Waits until all are here.
     fn meet(&self) {
         let mut met = self.met.lock().unwrap();
         *met += 1;
@@ -153,7 +151,6 @@ fn shares_make_up_the_batch() {
     }
 }
 
-/// Stops a run behind a step.
 struct Stopper {
     now: AtomicU64,
     stop: u64,
@@ -192,7 +189,6 @@ fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
     if size == 1 { work(&SingleRank) } else { drop(each(size, work)) }
 }
 
-/// Training and validation losses of all rows.
 fn losses(out: &Path) -> Vec<[f64; 2]> {
     let rows = log::read(&out.join("log.csv")).unwrap();
     let loss = |row: &Row| [row.train_loss.unwrap_or(0.0), row.held_out_loss.unwrap_or(0.0)];
@@ -276,7 +272,6 @@ fn ranks_equal_one_process() {
     }
 }
 
-/// Any rank stops a run, which other numbers of ranks resume to the same end.
 #[test]
 fn resumed_with_other_ranks() {
     for (name, text) in kinds().into_iter().filter(|(name, _)| !name.contains("terms")) {

@@ -7,7 +7,6 @@ use crate::features_sets::{LISTED, LISTS};
 use crate::need;
 use crate::program::{complaint, nnuance, said, written};
 
-/// Printed lists, by position and by set and perspective.
 fn printed(text: &str) -> Vec<BTreeMap<String, Vec<u32>>> {
     let mut positions = Vec::new();
     let text = text.replace("\n  ", " ");
@@ -75,7 +74,6 @@ fn nets_and_configs_alike() {
     assert!(words.contains("own pawn on e2"), "{words}");
 }
 
-/// The output in the book.
 #[test]
 fn page_shows_output() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,14 +5,12 @@ use std::path::Path;
 use crate::draw::stands_alone;
 use crate::program::{self, complaint, nnuance, said};
 
-/// A short run in a folder, with enough held-out games to separate material from the search.
 fn train(config: &str, folder: &Path, sets: &[&str]) {
     let few = ["data.limit=20000", "data.held_out=0.4", "schedule.epochs=1"];
     let sets = few.iter().chain(sets).flat_map(|set| ["--set", set]);
     said(program::train(config, folder).args(sets));
 }
 
-/// The heading of each part.
 fn headings(html: &str) -> Vec<String> {
     let parts = html.split("<h2>").skip(1);
     parts.map(|part| part.split("</h2>").next().unwrap().to_string()).collect()

@@ -29,7 +29,6 @@ batch = 256
 learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
 "#;
 
-/// The files by which runs are compared.
 const RESULTS: [&str; 4] = ["last.safetensors", "best.safetensors", "net.bin", "config.toml"];
 
 fn packed(work: &Workdir, name: &str) -> WeightsFile {

@@ -32,7 +32,6 @@ fn ask(game: &Game, limits: Limits) -> (SearchResult, usize) {
     ask_for_mate(game, limits, None)
 }
 
-/// The same with a check of the mate's length.
 fn ask_for_mate(game: &Game, limits: Limits, moves: Option<i32>) -> (SearchResult, usize) {
     let (mut iterations, stop) = (0, AtomicBool::new(false));
     let question = SearchSettings { limits, scale: SCALE };

@@ -15,7 +15,6 @@ fn quickstart() -> Net {
     load("nets/quickstart-32.bin".as_ref()).unwrap().net
 }
 
-/// Every move of a variation is legal.
 fn follow(chess: &Chess, pv: &[shakmaty::Move]) {
     let mut chess = chess.clone();
     for played in pv {

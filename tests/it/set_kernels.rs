@@ -18,7 +18,6 @@ use crate::kit::{fused, model, same_for_threads};
 use crate::largest::{assert_near, error_and_size};
 use crate::pairs::assert_same_inputs;
 
-/// Positions of many games.
 fn samples() -> Vec<Sample> {
     games::recorded(12 * 500).into_iter().step_by(12).collect()
 }
@@ -66,7 +65,6 @@ fn some(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
     ActiveRows { indices, groups: groups.unwrap_or_default().to_vec(), buckets, ..lists.clone() }
 }
 
-/// Lists that name multiples and pairs.
 fn shortened(pairs: &Pairs, lists: &ActiveRows) -> ActiveRows {
     let (mut rows, mut ends) = (Vec::new(), Vec::new());
     let all: Vec<usize> = lists.indices.iter().collect();

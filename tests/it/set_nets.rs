@@ -18,7 +18,6 @@ use shakmaty::Color;
 use crate::playouts::{GAMES, Game};
 use crate::{drawn, games};
 
-/// All sets, including those of tests.
 fn sets() -> Vec<Set> {
     let mirrored = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();
     let names = features::names();
@@ -63,7 +62,6 @@ fn updates_equal_refreshes() {
     }
 }
 
-/// Along a game and back, with null moves.
 fn follow(net: &Net, game: &Game) {
     let name = || format!("{}: {}", net.architecture(), game.line());
     let right: Vec<i32> = game.positions.iter().map(|it| net.evaluate(it)).collect();
@@ -87,7 +85,6 @@ fn follow(net: &Net, game: &Game) {
     }
 }
 
-/// The same board, the other side to move.
 fn passed(position: &Position) -> Position {
     let turn = position.turn_and_ep() & 128 ^ 128 | 64;
     Position::of_board_and_turn(position.occupied(), position.nibbles(), turn)
@@ -124,7 +121,6 @@ fn files_round_trip() {
     }
 }
 
-/// Row by row, without the merging code.
 #[test]
 fn merged_factors_add_the_same() {
     for set in sets().into_iter().filter(|set| set.factor_rows() > 0) {

@@ -23,10 +23,8 @@ use crate::own_set::AttackKinds;
 use crate::playouts::{GAMES, Game};
 use crate::{drawn, need, playouts};
 
-/// A program made of engine code.
 struct Program {
     folder: TempDir,
-    /// Language and architecture.
     about: String,
 }
 
@@ -60,7 +58,6 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// The same, behind the code of a net.
 const HARNESS_RUST: &str = r#"
 pub fn harness() {
     use Piece::*;
@@ -87,7 +84,6 @@ pub fn harness() {
 }
 "#;
 
-/// The harness of a net.
 fn harness(language: Language, net: &Architecture) -> String {
     let (harness, finish) = match language {
         Language::C => (HARNESS_C, "nnue_finish(&acc, piece, colour);"),
@@ -113,7 +109,6 @@ fn harness(language: Language, net: &Architecture) -> String {
 }
 
 impl Program {
-    /// The code alone, with the net in it.
     fn alone(language: Language, net: &Net, net_file: &str, golden: &[Golden]) -> Self {
         let program = Self::new(language, net);
         let code = snippet(language, net, [net_file, language.file_name()], golden).unwrap();
@@ -204,7 +199,6 @@ impl Program {
         assert_eq!(text(&output.stdout).trim_end(), "ok, 16 positions", "{}", self.about);
     }
 
-    /// The one line of stderr when it fails with exit code 1.
     fn failure(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments, "");
         let said = text(&output.stderr);
@@ -234,7 +228,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// All checks of a language's code.
 fn check(language: Language) {
     let together = if language == Language::C { 1 } else { 12 };
     for cases in [&EXTREMES, &DRAWN] {
@@ -371,11 +364,9 @@ struct Case {
     lines: Vec<(String, i32)>,
 }
 
-/// Nets whose outputs exceed the numbers of engines.
 static EXTREMES: LazyLock<Vec<Case>> =
     LazyLock::new(|| cases([[0, 0, 10], [30, 9, 0]].map(extreme).into(), (10_000, 3), 100));
 
-/// Nets of 20 drawn architectures.
 static DRAWN: LazyLock<Vec<Case>> = LazyLock::new(drawn);
 
 /// Nets of several feature sets, and of each that has code.
@@ -411,7 +402,6 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     cases
 });
 
-/// The repository's net.
 static QUICKSTART: LazyLock<Case> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("nets/quickstart-32.bin");
     let net = load(&path).unwrap().net;

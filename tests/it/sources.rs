@@ -18,7 +18,6 @@ fn source(file: &str, limit: u64) -> DataSource {
     DataSource { files: vec![file.into()], reading }
 }
 
-/// Two files, of 900 and 300 positions.
 fn plan() -> Plan {
     let sources = vec![source(GAMES, 900), source(SCORED, 300)];
     let files = vec![GAMES.into(), SCORED.into()];
@@ -92,7 +91,6 @@ fn results_stand_beside_sources() {
     }
 }
 
-/// The formula, written again.
 #[test]
 fn sources_have_their_own_targets() {
     let mut samples = games::samples(40, 5);
@@ -129,7 +127,6 @@ fn sources_have_their_own_targets() {
     }
 }
 
-/// Sources without settings of their own give the bits of files.
 #[test]
 fn plain_sources_equal_files() {
     let files = format!("files = [\"{GAMES}\", \"{SCORED}\"]");
@@ -185,7 +182,6 @@ fn killed_and_resumed_on_several_sources() {
     killed_and_resumed(&longer.replace("held_out = 0.2", "held_out = 0.2\nwindow = 500"), 1);
 }
 
-/// Direct methods take all positions, each against the target of its source.
 #[test]
 fn terms_learn_from_several_sources() {
     let text = TWO.replace("[target]", "[terms]\ntune = [\"material\"]\n[target]");

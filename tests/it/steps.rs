@@ -21,11 +21,8 @@ const ADAM: Adam = Adam {
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
     Adam(Adam),
-    /// Value: its clip.
     AdaGrad(f64),
-    /// Value: its momentum.
     Sgd(f64),
-    /// Value: the share that joins.
     Mean(f64),
 }
 

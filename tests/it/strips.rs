@@ -2,7 +2,6 @@
 
 use nnuance::model::ops::strips::{ROUND, Strips};
 
-/// Lists at the places of each strip.
 fn places(strips: &Strips, lists: usize) -> Vec<Vec<usize>> {
     let order: Vec<usize> = match strips.order.is_empty() {
         true => (0..lists).collect(),

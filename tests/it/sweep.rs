@@ -83,7 +83,6 @@ impl World {
         PositionFacts::of_games(&self.results, &self.groups, "test games")
     }
 
-    /// Centipawns of the result with some noise.
     fn evaluation(&self, name: &str, noise: f64, seed: u64) -> Predictions {
         let say = |(place, result): (usize, &f64)| {
             let chance = (0..4).map(|it| draw(place as u64, 100 * seed + it) - 0.5).sum::<f64>();
@@ -153,7 +152,6 @@ fn interval_over_seeds_is_welch() {
     assert_eq!(same.less(&same).expect("an interval").p, 1.0);
 }
 
-/// Four members, two seeds each.
 const SMALL: [&str; 4] = [
     "--over=net.hidden=4,8",
     "--over=schedule.learning_rate.from=0.01,0.0005",

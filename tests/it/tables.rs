@@ -138,7 +138,6 @@ fn expected(list: &TermList, weights: &[[f64; 2]]) -> String {
     out
 }
 
-/// None where the compiler is missing.
 fn compiled_and_run(folder: &Path, compiler: &'static str, arguments: &[&str]) -> Option<String> {
     if !need::tool(compiler, "--version") {
         return None;

@@ -27,7 +27,6 @@ struct Case {
     counts: Vec<f32>,
 }
 
-/// Expected results in 64 bits.
 struct Right {
     logits: Vec<f64>,
     loss: f64,
@@ -166,7 +165,6 @@ impl Case {
         Right { logits, loss: loss / positions, terms, tempo: tempo_gradient / positions, size }
     }
 
-    /// The same case with its entries by term.
     fn by_term(&self) -> Self {
         let by_term = |piece: &Arc<Terms>| {
             let columns = Column::of(piece);

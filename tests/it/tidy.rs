@@ -41,7 +41,6 @@ cli: architecture batch config data data_file digits draw engine export features
 app: architecture cli features format loader registry sample
 ";
 
-/// The Rust files in a folder and below it.
 fn files(folder: &str) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
@@ -59,7 +58,6 @@ fn files(folder: &str) -> Vec<(PathBuf, String)> {
     files
 }
 
-/// A text without the lines that are comments.
 fn without_comments(text: &str) -> String {
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     code.collect::<Vec<_>>().join("\n")
@@ -134,7 +132,6 @@ fn parts_name_only_parts_above() {
     assert!(idle.is_empty(), "these arrows are unused: {idle:?}");
 }
 
-/// Code that is only allowed in some parts or files.
 #[test]
 fn words_stand_where_they_may() {
     let commands = ["cli", "main"];
@@ -199,7 +196,6 @@ fn comments_are_plain() {
     }
 }
 
-/// Every dependency has a reason beside it.
 #[test]
 fn dependencies_have_reasons() {
     let manifest = std::fs::read_to_string("Cargo.toml").expect("the manifest");

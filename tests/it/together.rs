@@ -13,7 +13,6 @@ use tempfile::TempDir;
 use crate::largest::smallest;
 use crate::program::{self, column, killed_and_resumed, said, train, written};
 
-/// A file of terms, some with zero weight.
 fn terms_in(folder: &TempDir) -> (String, HceWeights) {
     let mut weights = HceWeights { scale: 150.0, ..HceWeights::default() };
     let pairs = weights.list.terms.iter().zip(&mut weights.values);

@@ -38,7 +38,6 @@ pub fn read(bytes: &[u8], own: Option<&EngineTerms>) -> (Vec<TracedPosition>, Ve
 
 const FEN: &str = "8/5k2/p2p4/1p1P4/1P6/P2B4/5K2/2b5 b - - 3 41";
 
-/// A line of text.
 fn line(traced: &TracedPosition) -> String {
     let TracedPosition { sample, phase, scale, eval, entries } = traced;
     let Sample { position, result, score, game, .. } = sample;

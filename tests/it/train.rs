@@ -33,7 +33,6 @@ checkpoints = 20
 keep_every = "15k positions"
 "#;
 
-/// Best weights that are damaged or missing are found before training.
 #[test]
 fn resuming_needs_the_best_weights() {
     let work = Workdir::new(&short());
@@ -90,7 +89,6 @@ fn killed_and_resumed_with_every_option() {
     killed_and_resumed(&threats(&short()), 4);
 }
 
-/// A net whose batches touch some of its rows.
 fn threats(text: &str) -> String {
     text.replace("mirror = false\n", "sets = [\"pieces\", \"threats\"]\n")
 }
@@ -118,7 +116,6 @@ fn ends(text: &str, lines: &str) -> [Weights; 2] {
     ["best.safetensors", "last.safetensors"].map(read)
 }
 
-/// A mean that forgets all but the last step equals the step. A longer mean is near.
 #[test]
 fn means_of_weights() {
     let plain = ends(&short(), "");
@@ -129,7 +126,6 @@ fn means_of_weights() {
     assert!(moved > 0.0 && moved < 0.5, "{moved}");
 }
 
-/// With a mean each row takes every step at once.
 #[test]
 fn missed_steps_change_nothing() {
     for lines in ["", "name = \"radam\""] {
@@ -185,7 +181,6 @@ fn with(from: &str, to: &str) -> String {
     CONFIG.replace(from, to)
 }
 
-/// Mistakes are named before anything is written.
 #[test]
 fn mistakes_are_refused() {
     let data = "data/selfplay_sf151_scored.txt";

@@ -14,7 +14,6 @@ use crate::program::{Run, killed_and_resumed, same_for_any_threads};
 const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
 const SCALE: f64 = 160.0;
 
-/// A run on the first positions of a file.
 fn config(limit: u64, model: &str, optimizer: &str, schedule: &str) -> String {
     format!(
         "version = 3\nseed = 3\n\
@@ -41,7 +40,6 @@ fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     samples
 }
 
-/// Positions as rows of terms, and their results for White.
 struct Encoded {
     terms: Terms,
     results: Vec<f64>,
@@ -59,7 +57,6 @@ impl Encoded {
         Self { terms, results: samples.iter().map(white).collect() }
     }
 
-    /// In how many positions each term has an entry.
     fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0; hce::terms::list().len()];
         for row in 0..self.results.len() {
@@ -169,7 +166,6 @@ fn rare_terms_keep_their_start() {
     assert!((5..200).contains(&rare), "{rare} are rare");
 }
 
-/// Terms row by row, whatever the pieces.
 type Row = (Vec<(usize, i32, i32)>, [f32; 2], i8);
 
 fn rows(inputs: &Inputs) -> Vec<Row> {

@@ -17,7 +17,6 @@ use crate::program::{Run, json, killed_and_resumed, nnuance, refused};
 
 const LINES: &str = "data/selfplay_sf151_quiet.epd";
 
-/// The engine of the guide, with its output.
 struct Engine {
     folder: TempDir,
     list: PathBuf,
@@ -25,7 +24,6 @@ struct Engine {
 }
 
 impl Engine {
-    /// None where there is no compiler.
     fn new() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let program = compiled(folder.path(), &std::fs::read_to_string(ENGINE).unwrap(), &[])?;

@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 
 use nnuance::interface::{Budget, Clock};
 
-/// Output for these lines, then the end of input.
 fn talk(evaluation: &str, lines: &[&str]) -> Vec<String> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_nnuance"))
         .args(["uci", evaluation])

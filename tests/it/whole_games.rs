@@ -25,7 +25,6 @@ pub fn games() -> Vec<Sample> {
 
 type Games = HashMap<Option<NonZeroU64>, Vec<u64>>;
 
-/// The positions of each game, in order.
 fn by_game(samples: &[Sample]) -> Games {
     let mut games = Games::new();
     samples.iter().for_each(|it| games.entry(it.game).or_default().push(it.position.key()));
