@@ -2,23 +2,19 @@
 
 use std::fs::{self, File};
 use std::io::Cursor;
-use std::path::Path;
 
 use nnuance::format::{Presence, binpack, viriformat};
 use nnuance::sample::Sample;
 use sfbinpack::chess::r#move::MoveType;
 use sfbinpack::{CompressedTrainingDataEntryReader, TrainingDataEntry};
 
-use crate::formats::{GAMES, exhaust, open, read, read_as, read_bytes, samples, write};
+use crate::formats::{GAMES, exhaust, first, read, read_as, read_bytes, samples, write};
 use crate::need;
 
 const SMALL: &str = "../shared/data/formats/nnue-pytorch_small.binpack";
 
 fn games() -> Vec<Sample> {
-    let mut source = open(Path::new(GAMES)).unwrap();
-    let mut games = Vec::new();
-    while games.len() < 30_000 && source.next_block(&mut games).unwrap() {}
-    games
+    first(GAMES, 30_000)
 }
 
 #[test]

@@ -18,7 +18,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::games;
 use crate::net::{engine_net, integers, random as random_net};
-use crate::program::{complaint, nnuance, said};
+use crate::nets::{proved, stored_by_bullet};
+use crate::program::{complaint, names, nnuance, said};
 
 fn perspective(hidden: usize) -> Architecture {
     Architecture::simple(Views::Perspective, hidden, Activation::SCReLU)
@@ -35,23 +36,13 @@ fn random_weights(architecture: &Architecture, most: f32) -> Weights {
     weights
 }
 
-fn refusal(name: &str, place: usize, value: f32) -> String {
-    let mut weights = random_weights(&perspective(4), 1.0);
-    weights.0.get_mut(name).unwrap().values[place] = value;
-    quantise(&weights, &perspective(4), Scales::default()).unwrap_err().to_string()
-}
-
 #[test]
 fn rounding_is_half_away_from_zero() {
     let architecture = perspective(1);
     let mut weights = random_weights(&architecture, 0.0);
     // Halves are exact in f32 when the scale is a power of two.
-    weights.0.get_mut("accumulator.weight").unwrap().values[..4].copy_from_slice(&[
-        0.5 / 64.0,
-        -0.5 / 64.0,
-        1.5 / 64.0,
-        0.49 / 64.0,
-    ]);
+    let numbers = [0.5, -0.5, 1.5, 0.49].map(|it| it / 64.0);
+    weights.0.get_mut("accumulator.weight").unwrap().values[..4].copy_from_slice(&numbers);
     let scales = Scales { qa: 64, ..Scales::default() };
     let net = quantise(&weights, &architecture, scales).unwrap();
     assert_eq!([0, 1, 2, 3].map(|row| net.numbers()[0].get(row)), [1.0, -1.0, 2.0, 0.0]);
@@ -67,7 +58,10 @@ fn weights_that_do_not_fit() {
         ("accumulator.bias", 2, f32::NAN, "accumulator.bias[2]"),
         ("accumulator.bias", 2, f32::INFINITY, "accumulator.bias[2]"),
     ] {
-        let error = refusal(name, place, value);
+        let mut weights = random_weights(&perspective(4), 1.0);
+        weights.0.get_mut(name).unwrap().values[place] = value;
+        let refused = quantise(&weights, &perspective(4), Scales::default());
+        let error = refused.unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }
 }
@@ -78,14 +72,7 @@ fn legal_positions_stay_within_the_bounds() {
     positions.extend(export::GOLDEN_FENS.map(|fen| Position::from_fen(fen).unwrap()));
     for views in Views::ALL {
         let net = random_net(views, 16, Activation::SCReLU);
-        let proof = prove(&net).unwrap();
-        for position in &positions {
-            for view in 0..views.count() {
-                for a in net.accumulators(position, view) {
-                    assert!((proof.accumulator.least..=proof.accumulator.most).contains(&a));
-                }
-            }
-        }
+        let proof = proved(&net, &positions);
         assert!(proof.intermediate.least <= proof.accumulator.least);
         assert!(proof.intermediate.most >= proof.accumulator.most);
         // At most 32 times the largest weight is trivial.
@@ -148,16 +135,8 @@ fn nets_of_engines_export_alike() {
         if name == "leorik-256HL" {
             continue;
         }
-        let proof = prove(&net).unwrap();
+        let proof = proved(&net, &games::positions(300, 2));
         assert!(proof.intermediate.most < 16_632 + 504, "{name}: {}", proof.intermediate);
-        // Positions from play are within the bounds.
-        for position in games::positions(300, 2) {
-            for view in 0..2 {
-                for a in net.accumulators(&position, view) {
-                    assert!((proof.accumulator.least..=proof.accumulator.most).contains(&a));
-                }
-            }
-        }
     }
 }
 
@@ -186,18 +165,9 @@ fn checkpoints_of_bullet_are_imported() {
             let architecture = Architecture::simple(views, hidden, Activation::SCReLU);
             let weights = random_weights(&architecture, 1.5);
             let names = ["accumulator.weight", "accumulator.bias", "output.weight", "output.bias"];
-            let bytes = |name: &str| -> Vec<u8> {
-                weights.0[name].values.iter().flat_map(|value| value.to_le_bytes()).collect()
-            };
-            let raw: Vec<u8> = names.iter().flat_map(|name| bytes(name)).collect();
-            let mut map = Vec::new();
-            for (id, name) in [("l0b", 1), ("l0w", 0), ("l1b", 3), ("l1w", 2)] {
-                let bytes = bytes(names[name]);
-                map.extend(
-                    [id.as_bytes(), b"\n", &(bytes.len() as u64 / 4).to_le_bytes()].concat(),
-                );
-                map.extend(bytes);
-            }
+            let numbers = names.iter().flat_map(|name| &weights.0[*name].values);
+            let raw: Vec<u8> = numbers.flat_map(|value| value.to_le_bytes()).collect();
+            let map = stored_by_bullet(&architecture, &weights);
             let hints = Hints { net: architecture, ..Hints::default() };
             for bytes in [&raw, &map] {
                 let source = import(bytes, &hints).unwrap();
@@ -234,8 +204,7 @@ fn floats_and_integers_agree() {
             let architecture = Architecture::simple(views, 32, activation);
             let weights = random_weights(&architecture, 0.25);
             let positions = games::positions(500, 5);
-            let exported =
-                export_with(&weights, &architecture, Provenance::default(), positions.clone());
+            let exported = export_with(&weights, &architecture, Provenance::default(), &positions);
             let error = exported.manifest.float_error.unwrap();
             assert_eq!(error.positions, positions.len() as u64);
             let curve = activation.curve();
@@ -251,10 +220,10 @@ fn export_with(
     weights: &Weights,
     architecture: &Architecture,
     provenance: Provenance,
-    positions: Vec<Position>,
+    positions: &[Position],
 ) -> export::ExportedNet {
     let net = quantise(weights, architecture, Scales::default()).unwrap();
-    export::ExportedNet::of(net, weights, architecture, provenance, &positions).unwrap()
+    export::ExportedNet::of(net, weights, architecture, provenance, positions).unwrap()
 }
 
 #[test]
@@ -280,7 +249,7 @@ fn export_verifies_until_changed() {
     let path = folder.path().join("first.bin");
     let weights = random_weights(&perspective(4), 0.5);
     let provenance = Provenance { licence: Some("CC0-1.0".to_string()), ..Provenance::default() };
-    let exported = export_with(&weights, &perspective(4), provenance, games::positions(50, 1));
+    let exported = export_with(&weights, &perspective(4), provenance, &games::positions(50, 1));
     let [floats, net, manifest] = exported.write(&path, &weights, &BTreeMap::new()).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
     let failures = || -> Vec<_> {
@@ -324,7 +293,7 @@ fn export_verifies_until_changed() {
 fn refused_export_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let weights = random_weights(&perspective(4), 0.5);
-    let exported = export_with(&weights, &perspective(4), Provenance::default(), Vec::new());
+    let exported = export_with(&weights, &perspective(4), Provenance::default(), &[]);
     for name in ["net.json", "net.safetensors"] {
         exported.write(&folder.path().join(name), &weights, &BTreeMap::new()).unwrap_err();
     }
@@ -336,31 +305,21 @@ fn refused_export_leaves_nothing_behind() {
 
 #[test]
 fn nets_in_the_repository_verify() {
-    let mut nets = 0;
-    for entry in std::fs::read_dir("nets").expect("the folder of nets") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "bin") {
-            let checks = verify(&path).expect("a net with its manifest");
-            let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
-            assert!(failed.is_empty(), "{}: {failed:?}", path.display());
-            nets += 1;
-        }
+    let nets: Vec<String> =
+        names(Path::new("nets")).into_iter().filter(|name| name.ends_with(".bin")).collect();
+    assert!(!nets.is_empty());
+    for net in nets {
+        let checks = verify(&Path::new("nets").join(&net)).expect("a net with its manifest");
+        let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+        assert!(failed.is_empty(), "{net}: {failed:?}");
     }
-    assert!(nets > 0, "no net was checked");
 }
 
 const CONFIG: &str = "\
 version = 3
-[data]
-files = [\"gone.vf\"]
-[net]
-inputs = \"perspective\"
-mirror = false
-start_size = 1.0
-hidden = 4
-[schedule]
-epochs = 1
-learning_rate = 0.001
+data.files = ['gone.vf']
+net = { inputs = 'perspective', mirror = false, start_size = 1.0, hidden = 4 }
+schedule = { epochs = 1, learning_rate = 0.001 }
 ";
 
 /// A run folder with `best.safetensors`, as training leaves it.

@@ -5,17 +5,9 @@ use crate::program::{complaint, export, json, nnuance, said, train, written};
 
 const CONFIG: &str = r#"
 version = 3
-[data]
-files = ["GAMES"]
-[data.filter]
-min_ply = 16
-[net]
-inputs = "perspective"
-hidden = 32
-mirror = false
-[target]
-score_scale = 136.0
-wdl = 0.2
+data = { files = ["GAMES"], filter.min_ply = 16 }
+net = { inputs = "perspective", hidden = 32, mirror = false }
+target = { score_scale = 136.0, wdl = 0.2 }
 [schedule]
 epochs = 8
 batch = 4096

@@ -1,6 +1,6 @@
 //! Held-out games: some validate, the others are the test that training never reads.
 
-use nnuance::format::{Format, write_all};
+use nnuance::format::{plain, write_all};
 use nnuance::loader::{
     HeldOut, Plan, PositionSet, Split, Subset, TestShare, TrainingShare, collect, scan,
 };
@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-use crate::program::{self, log, nnuance, said, written};
+use crate::formats::{first, read};
+use crate::program::{self, json, log, nnuance, said, written};
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };
@@ -20,22 +21,10 @@ const SPLIT: Split = Split { share: 0.25, seed: 0 };
 const CONFIG: &str = r#"
 version = 3
 seed = 5
-[data]
-files = ["GAMES"]
-held_out = 0.25
-[net]
-inputs = "perspective"
-mirror = false
-start_size = 1.0
-hidden = 4
-[target]
-wdl = 0.5
-score_scale = 130.0
-[schedule]
-positions = 300000
-batch = 256
-learning_rate = 0.01
-checkpoints = 200
+data = { files = ["GAMES"], held_out = 0.25 }
+net = { inputs = "perspective", mirror = false, start_size = 1.0, hidden = 4 }
+target = { wdl = 0.5, score_scale = 130.0 }
+schedule = { positions = 300000, batch = 256, learning_rate = 0.01, checkpoints = 200 }
 "#;
 
 fn plan(path: &Path) -> Plan {
@@ -66,18 +55,9 @@ fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
 }
 
 fn subsets(path: &Path, plan: &Plan) -> Vec<Subset> {
-    let samples = collect(&Plan::reading(vec![path.to_path_buf()]), PositionSet::All, &|_| {});
-    let samples = samples.expect("games");
-    let mut subsets: Vec<Subset> = Vec::new();
-    for pair in
-        std::iter::once(None).chain(samples.iter().map(Some)).zip(&samples).collect::<Vec<_>>()
-    {
-        let (before, sample): (Option<&Sample>, &Sample) = pair;
-        if before.is_none_or(|before| before.game != sample.game) {
-            subsets.push(plan.subset(sample.group()));
-        }
-    }
-    subsets
+    let samples = read(path).expect("games");
+    let games = samples.chunk_by(|a, b| a.game == b.game);
+    games.map(|game| plan.subset(game[0].group())).collect()
 }
 
 /// Reverses the result of a game; a draw becomes a win.
@@ -100,8 +80,7 @@ fn checkpoint(out: &Path, name: &str) -> Checkpoint {
 }
 
 fn compared(args: &[&str], out: &Path) -> Value {
-    let [found, _] = said(nnuance().args(["compare", "material", "--json"]).arg(out).args(args));
-    serde_json::from_str(&found).expect("JSON")
+    json(nnuance().args(["compare", "material", "--json"]).arg(out).args(args))
 }
 
 #[test]
@@ -134,11 +113,7 @@ fn validation_and_test_are_disjoint() {
 
 #[test]
 fn test_is_independent_of_other_draws() {
-    let mut samples =
-        collect(&Plan::reading(vec![GAMES.into()]).limited(1), PositionSet::All, &|_| {})
-            .expect("a position");
-    let sample = &mut samples[0];
-    let mut smaller = 0;
+    let (sample, mut smaller) = (&mut first(GAMES, 1)[0], 0);
     // Test games among those drawn by others, and among the rest.
     let (mut counts, mut of) = ([[0u32; 2]; 2], [[0u32; 2]; 2]);
     for number in 1..=200_000 {
@@ -170,13 +145,9 @@ fn training_ignores_the_test() {
     let subsets = subsets(&path, &plan);
     assert_eq!(subsets.len(), games.len());
     let changed = |name: &str, of: Subset, every: usize| {
-        let changed =
-            games.iter().zip(&subsets).enumerate().map(|(i, (game, subset))| {
-                match *subset == of && i % every == 0 {
-                    true => turned(game),
-                    false => game.clone(),
-                }
-            });
+        let changed = games.iter().zip(&subsets).enumerate().map(|(i, (game, subset))| {
+            if *subset == of && i % every == 0 { turned(game) } else { game.clone() }
+        });
         write(&folder, name, &changed.collect::<Vec<_>>())
     };
     let other_test = changed("test.vf", Subset::Test, 1);
@@ -207,11 +178,7 @@ fn training_ignores_the_test() {
 fn no_game_to_validate() {
     let folder = tempfile::tempdir().expect("a folder");
     let games = games(40);
-    let path = write(&folder, "games.vf", &games);
-    let subsets = subsets(&path, &plan(&path));
-    let rest = games.iter().zip(subsets).filter(|(_, subset)| *subset != Subset::Validation);
-    let rest: Vec<Vec<u8>> = rest.map(|(game, _)| game.clone()).collect();
-    let path = write(&folder, "few.vf", &rest);
+    let [_, path] = cut(&folder, &games, &write(&folder, "games.vf", &games));
     let error = scan(&plan(&path), 0, &|_| {}).expect_err("none validates").to_string();
     assert!(error.contains("data.test"), "{error}");
     let all = scan(&Plan { test: TestShare(1.0), ..plan(&path) }, 0, &|_| {}).expect("good data");
@@ -220,8 +187,7 @@ fn no_game_to_validate() {
 
 #[test]
 fn split_depends_on_its_seed() {
-    let samples =
-        collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| {}).expect("games");
+    let samples = read(GAMES).expect("games");
     let held = |seed| -> BTreeSet<u64> {
         let split = Split { seed, ..SPLIT };
         samples.iter().filter(|it| split.holds_out(it.group())).map(Sample::group).collect()
@@ -236,8 +202,7 @@ fn split_depends_on_its_seed() {
 
 #[test]
 fn sketch_has_the_smallest_hashes() {
-    let samples =
-        collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| {}).expect("games");
+    let samples = read(GAMES).expect("games");
     let smallest: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
     let smallest: BTreeSet<u64> = smallest.into_iter().take(2048).collect();
     let mut sketch = Sketch::default();
@@ -254,26 +219,20 @@ fn sketch_has_the_smallest_hashes() {
 
 const UNSCORED: &str = r#"
 version = 3
+target = { wdl = WDL, scale = 400 }
+schedule = { epochs = 2, batch = 256, learning_rate = 0.01 }
 [data]
 files = ["GAMES"]
 held_out = 0.2
 WINDOW
 MODEL
-[target]
-wdl = WDL
-scale = 400
-[schedule]
-epochs = 2
-batch = 256
-learning_rate = 0.01
 "#;
 
 #[test]
 fn unscored_positions_are_skipped() {
     let folder = tempfile::tempdir().expect("a folder");
-    let source = Plan::reading(vec![GAMES.into()]).limited(6000);
-    let samples = collect(&source, PositionSet::All, &|_| {}).expect("games");
-    let mut sparse = samples.clone();
+    let samples = &first(GAMES, 6000)[..6000];
+    let mut sparse = samples.to_vec();
     sparse.iter_mut().step_by(3).for_each(|sample| sample.score = None);
     let scored: Vec<Sample> = sparse.iter().filter(|it| it.score.is_some()).copied().collect();
     let none: Vec<Sample> =
@@ -281,8 +240,7 @@ fn unscored_positions_are_skipped() {
     let [sparse, scored, none] =
         [("sparse", sparse), ("scored", scored), ("none", none)].map(|(name, samples)| {
             let path = folder.path().join(format!("{name}.plain"));
-            write_all(&path, Format::named("plain").expect("registered"), &samples)
-                .expect("a file");
+            write_all(&path, &plain::FORMAT, &samples).expect("a file");
             path
         });
     let run = |path: &Path, model: &str, window: &str, wdl: &str, out: &str| {
@@ -351,14 +309,14 @@ fn validated_by(path: &Path) -> String {
     format!("data.validation=[\"{}\"]", path.display())
 }
 
-/// Games by purpose, as files: those for validation, and the others, in their order.
-fn cut(folder: &TempDir, games: &[Vec<u8>], subsets: &[Subset]) -> [PathBuf; 2] {
-    let of = |validate: bool| -> Vec<Vec<u8>> {
-        let pairs = games.iter().zip(subsets);
-        let chosen = pairs.filter(|(_, it)| (**it == Subset::Validation) == validate);
-        chosen.map(|(game, _)| game.clone()).collect()
-    };
-    [write(folder, "validation.vf", &of(true)), write(folder, "rest.vf", &of(false))]
+/// Games as files: those for validation, and the others, in their order.
+fn cut(folder: &TempDir, games: &[Vec<u8>], path: &Path) -> [PathBuf; 2] {
+    let pairs = games.iter().cloned().zip(subsets(path, &plan(path)));
+    let (validation, rest): (Vec<_>, Vec<_>) = pairs.partition(|it| it.1 == Subset::Validation);
+    [("validation.vf", validation), ("rest.vf", rest)].map(|(name, games)| {
+        let games: Vec<Vec<u8>> = games.into_iter().map(|(game, _)| game).collect();
+        write(folder, name, &games)
+    })
 }
 
 #[test]
@@ -366,9 +324,7 @@ fn own_files_validate_like_drawn_games() {
     let folder = tempfile::tempdir().expect("a folder");
     let games = games(400);
     let whole = write(&folder, "games.vf", &games);
-    let subsets = subsets(&whole, &plan(&whole));
-    let [validation, rest] = cut(&folder, &games, &subsets);
-
+    let [validation, rest] = cut(&folder, &games, &whole);
     let plans = Plan { validation: vec![validation.clone()], ..plan(&rest) };
     let [found, drawn] = [&plans, &plan(&whole)].map(|it| scan(it, 0, &|_| {}).expect("good data"));
     assert_eq!((&found.validation, &found.test), (&drawn.validation, &drawn.test));

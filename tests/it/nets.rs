@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use nnuance::architecture::{
     Activation, Architecture, ArrayKind, Form, Inputs, Kings, Layer, LayerForm, Views,
 };
-use nnuance::export::{self, Manifest, dequantise, factorised_as, import, prove, quantise};
+use nnuance::export::{self, Manifest, Proof, dequantise, factorised_as, import, prove, quantise};
 use nnuance::floats::Float;
 use nnuance::net::{Accumulator, Evaluate as _, Hints, Net, Numbers};
 use nnuance::sample::Position;
@@ -15,10 +15,11 @@ use nnuance::scales::{HeadFormat, Scales};
 use nnuance::weights::Weights;
 
 use crate::largest::largest;
-use crate::net::integers;
+
+use crate::net::{engine_net, integers};
 use crate::playouts::{GAMES, Game};
 use crate::program::{complaint, nnuance, said};
-use crate::{drawn, games, need};
+use crate::{drawn, games, set_nets};
 
 const NETS: std::ops::Range<u64> = 0..24;
 
@@ -74,21 +75,15 @@ fn piece_square_values_alone() {
     };
     let mut weights = Weights::default();
     for array in net.arrays() {
-        let values = match array.part {
-            ArrayKind::Psqt(0) => (0..array.len())
-                .map(|i| (i / 4 / 64, i % 4))
-                .map(
-                    |(kind, bucket)| {
-                        if kind < 6 { value(kind, bucket) } else { -value(kind - 6, bucket) }
-                    },
-                )
-                .collect(),
-            _ => vec![0.0; array.len()],
+        let number = |i: usize| match (array.part, i / 4 / 64) {
+            (ArrayKind::Psqt(0), kind @ 0..6) => value(kind, i % 4),
+            (ArrayKind::Psqt(0), kind) => -value(kind - 6, i % 4),
+            _ => 0.0,
         };
-        weights.insert(&array.name, &array.shape, values);
+        weights.insert(&array.name, &array.shape, (0..array.len()).map(number).collect());
     }
-    let (float, integers) =
-        (Float::new(&weights, &net).unwrap(), quantise(&weights, &net, Scales::default()).unwrap());
+    let float = Float::new(&weights, &net).unwrap();
+    let integers = quantise(&weights, &net, Scales::default()).unwrap();
     for position in games::positions(200, 4) {
         let bucket = (position.count() - 2) / 8;
         let worths = position.pieces().map(|piece| {
@@ -104,32 +99,49 @@ fn piece_square_values_alone() {
 #[test]
 fn accumulators_follow_games() {
     for net in drawn::nets() {
-        GAMES.iter().for_each(|game| follow(net, game));
+        GAMES.iter().for_each(|game| follow(net, game, |_| true));
     }
 }
 
-fn follow(net: &Net, game: &Game) {
+/// Along a game and back, with null moves. `is_needed` selects moves after which a value is taken.
+pub fn follow(net: &Net, game: &Game, is_needed: impl Fn(usize) -> bool) {
+    let name = || format!("{}: {}", net.architecture(), game.line());
     let right = game.positions.iter().map(|position| net.evaluate_slowly(position));
     let right: Vec<i32> = right.collect();
     let mut accumulator = Accumulator::new(net, &game.positions[0]);
-    assert_eq!(accumulator.value(), right[0]);
+    if is_needed(0) {
+        assert_eq!(accumulator.value(), right[0]);
+    }
     for (i, moved) in game.moved.iter().enumerate() {
         accumulator.play(Some(moved), &game.positions[i + 1]);
-        let value = accumulator.value();
-        assert_eq!(value, right[i + 1], "{}, move {i} of {}", net.architecture(), game.line());
+        if i % 7 == 0 {
+            let passed = passed(&game.positions[i + 1]);
+            accumulator.play(None, &passed);
+            assert_eq!(accumulator.value(), net.evaluate(&passed), "{}", name());
+            accumulator.undo();
+        }
+        if is_needed(i) {
+            assert_eq!(accumulator.value(), right[i + 1], "{}", name());
+        }
     }
     for value in right[..right.len() - 1].iter().rev() {
         accumulator.undo();
-        assert_eq!(accumulator.value(), *value);
+        assert_eq!(accumulator.value(), *value, "{}", name());
     }
     // And from any position on.
     accumulator.refresh(game.last());
     assert_eq!(accumulator.value(), net.evaluate(game.last()));
 }
 
+/// The same board, the other side to move.
+fn passed(position: &Position) -> Position {
+    let turn = position.turn_and_ep() & 128 ^ 128 | 64;
+    Position::of_board_and_turn(position.occupied(), position.nibbles(), turn)
+}
+
 #[test]
 fn files_round_trip() {
-    for net in drawn::nets() {
+    for net in drawn::nets().chain(set_nets::NETS.iter()) {
         let name = net.architecture().to_string();
         let bytes = net.to_bytes();
         assert_eq!(bytes.len(), net.payload().next_multiple_of(64));
@@ -149,21 +161,24 @@ fn files_round_trip() {
     }
 }
 
+/// The proof of a net, which holds in these positions.
+pub fn proved(net: &Net, positions: &[Position]) -> Proof {
+    let proof = prove(net).unwrap_or_else(|error| panic!("{}: {error}", net.architecture()));
+    for position in positions {
+        for view in 0..net.architecture().views() {
+            for a in net.accumulators(position, view) {
+                assert!((proof.accumulator.least..=proof.accumulator.most).contains(&a));
+            }
+        }
+    }
+    proof
+}
+
 #[test]
 fn proofs_hold_in_games() {
     for net in drawn::nets() {
         let name = net.architecture().to_string();
-        let proof = match prove(net) {
-            Ok(proof) => proof,
-            Err(error) => panic!("{name}: {error}"),
-        };
-        for position in games::positions(300, 8) {
-            for view in 0..net.architecture().views() {
-                for a in net.accumulators(&position, view) {
-                    assert!((proof.accumulator.least..=proof.accumulator.most).contains(&a));
-                }
-            }
-        }
+        let proof = proved(net, &games::positions(300, 8));
         let Architecture { inputs, buckets, psqt, .. } = net.architecture();
         for position in games::positions(300, 9).iter().filter(|_| *psqt) {
             let (mut sums, bucket) = ([0, 0], net.architecture().bucket_of(position));
@@ -238,9 +253,7 @@ fn foreign_nets_match_their_goldens() {
 #[test]
 fn akimbo_agrees() {
     let path = Path::new("../shared/data/nets/akimbo-512x8.bin");
-    if !need::shared("../shared/data/nets/akimbo-512x8.bin") {
-        return;
-    }
+    let Some(_) = engine_net("akimbo-512x8.bin") else { return };
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("akimbo.bin");
     fs::copy(path, &copy).unwrap();
@@ -267,24 +280,20 @@ fn wrong_descriptions_name_the_key() {
     fs::copy("tests/it/fixtures/nets/buckets.bin", &net).unwrap();
     let right = fs::read_to_string("tests/it/fixtures/nets/buckets.toml").unwrap();
     let position = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
-    let eval = || {
-        let mut command = nnuance();
-        command.arg("eval").arg(&net).arg(position);
-        command
-    };
     for (from, to, expected) in [
         ("hidden = 6", "hidden = 5", "`hidden`"),
         ("buckets = 8", "buckets = 33", "`output_buckets`"),
         ("hidden = 6", "hidden = = 6", "line 3"),
     ] {
         fs::write(net.with_extension("toml"), right.replace(from, to)).unwrap();
-        let said = complaint(&mut eval());
+        let said = complaint(nnuance().arg("eval").arg(&net).arg(position));
         assert!(said.contains(expected) && said.trim_end().lines().count() == 1, "{said}");
     }
     let scale = right.clone() + "scale = 800\n";
     let [usual, doubled] = [right, scale].map(|description| {
         fs::write(net.with_extension("toml"), description).unwrap();
-        said(&mut eval())[0].trim().rsplit(';').next().unwrap().parse::<i32>().unwrap()
+        let [line, _] = said(nnuance().arg("eval").arg(&net).arg(position));
+        line.trim().rsplit(';').next().unwrap().parse::<i32>().unwrap()
     });
     assert!((doubled - 2 * usual).abs() <= 1, "{usual} {doubled}");
 }
@@ -297,10 +306,7 @@ pub fn stored_by_bullet(net: &Architecture, weights: &Weights) -> Vec<u8> {
         let affine = |values: &[f32]| -> Vec<f32> {
             let outputs = values.len() / array.fan_in;
             let at = |i: usize, o: usize| values[o * array.fan_in + i];
-            (0..array.fan_in)
-                .flat_map(|i| (0..outputs).map(move |o| (i, o)))
-                .map(|(i, o)| at(i, o))
-                .collect()
+            (0..values.len()).map(|it| at(it / outputs, it % outputs)).collect()
         };
         let (id, values) = match array.part {
             ArrayKind::Rows(_) => ("l0w".to_string(), values.clone()),
@@ -364,9 +370,9 @@ fn factorised_and_merged_nets_are_equal() {
     assert!(!merged.0.contains_key("factoriser.weight"));
     let back = factorised_as(&merged, &net.merged(), &net).unwrap();
     assert!(back.0["factoriser.weight"].values.iter().all(|it| *it == 0.0));
-    let float = [(&weights, &net), (&merged, &net.merged()), (&back, &net)]
+    let bytes = [(&weights, &net), (&merged, &net.merged()), (&back, &net)]
         .map(|(weights, net)| quantise(weights, net, Scales::default()).unwrap().to_bytes());
-    assert!(float[0] == float[1] && float[1] == float[2]);
+    assert!(bytes[0] == bytes[1] && bytes[1] == bytes[2]);
 }
 
 #[test]
@@ -375,24 +381,19 @@ fn deep_run_from_config_to_comparison() {
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let config = "\
 version = 3
-[data]
-files = [\"data/selfplay-sf15.vf\"]
-limit = 30000
+data = { files = ['data/selfplay-sf15.vf'], limit = 30000 }
+schedule = { epochs = 1, learning_rate = 0.001 }
 [net]
-inputs = \"perspective\"
+inputs = 'perspective'
 start_size = 1.0
-mirror = true
 king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
 factorised = true
 hidden = 16
-activation = \"crelu\"
+activation = 'crelu'
 pairwise = true
 output_buckets = 4
 skip = true
-head = [{ size = 4, activation = \"dual\" }, { size = 1 }]
-[schedule]
-epochs = 1
-learning_rate = 0.001
+head = [{ size = 4, activation = 'dual' }, { size = 1 }]
 ";
     fs::write(at("deep.toml"), config).unwrap();
     let nnuance = |args: &[&str]| said(nnuance().args(args))[0].clone();

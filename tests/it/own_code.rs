@@ -12,6 +12,7 @@ use nnuance::loader::{Plan, PositionWeights, Scan};
 use nnuance::sample::Position;
 use nnuance::shakmaty::Color;
 
+use crate::formats::read;
 use crate::program::{Workdir, assert_same_bits, complaint, json, nnuance, said};
 
 fn example(name: &str, words: &[&str]) -> Command {
@@ -24,22 +25,10 @@ fn example(name: &str, words: &[&str]) -> Command {
 }
 
 const RUN: &str = "version = 3
-[data]
-files = ['data/selfplay-sf15.vf']
-limit = 20_000
-[data.filter]
-own = ['no-early-draws']
-[net]
-inputs = 'perspective'
-hidden = 8
-output_buckets = 'by-queens'
-[target]
-scale = 130.0
-weights.own = 'late-games'
-[schedule]
-epochs = 1
-batch = 1024
-learning_rate = 0.005
+data = { files = ['data/selfplay-sf15.vf'], limit = 20_000, filter.own = ['no-early-draws'] }
+net = { inputs = 'perspective', hidden = 8, output_buckets = 'by-queens' }
+target = { scale = 130.0, weights.own = 'late-games' }
+schedule = { epochs = 1, batch = 1024, learning_rate = 0.005 }
 ";
 
 #[test]
@@ -79,9 +68,9 @@ fn every_command_has_additions() {
 #[test]
 fn nets_have_own_inputs() {
     let folder = Workdir::new(
-        &RUN.replace("own = ['no-early-draws']", "")
+        &RUN.replace(", filter.own = ['no-early-draws']", "")
             .replace("output_buckets = 'by-queens'", "sets = ['pieces', 'king-distance']")
-            .replace("weights.own = 'late-games'", ""),
+            .replace(", weights.own = 'late-games'", ""),
     );
     let own = |words: &[&str]| example("own_inputs", words);
     let (config, run) = (folder.name("run.toml"), folder.name("run"));
@@ -101,9 +90,7 @@ fn filters_leave_positions_out() {
     let some = folder.name("some.epd");
     let words = ["data", "filter", data, "--own", "no-early-draws", "-o", &some];
     said(&mut example("own_filter", &words));
-    let mut all = Source::open(Path::new(data), None, 0).expect("a file");
-    let mut samples = Vec::new();
-    while all.next_block(&mut samples).expect("samples") {}
+    let samples = read(data).expect("samples");
     let early = samples.iter().filter(|it| it.result == 0.5 && it.ply.is_some_and(|ply| ply < 40));
     let (early, all) = (early.count(), samples.len());
     let left = json(nnuance().args(["data", "stats", "--json", &some]));

@@ -5,7 +5,7 @@ use std::path::Path;
 use nnuance::format::{self, Format, Source};
 use nnuance::sample::Sample;
 
-use crate::formats::write;
+use crate::formats::{first, write};
 
 fn source(path: &Path, format: &'static Format, limit: u64) -> Source {
     Source::open(path, Some(format), limit).expect("a file of this format")
@@ -27,9 +27,7 @@ fn in_pieces(path: &Path, format: &'static Format) -> (Vec<Sample>, Vec<String>,
 #[test]
 fn all_pieces_are_the_file() {
     let folder = tempfile::tempdir().unwrap();
-    let mut games = Vec::new();
-    let mut data = source(Path::new("data/selfplay-sf15.vf"), &format::viriformat::FORMAT, 0);
-    while games.len() < 60_000 && data.next_block(&mut games).unwrap() {}
+    let games = first("data/selfplay-sf15.vf", 60_000);
     let cut = format::ALL.into_iter().filter(|format| format.cut.is_some());
     for format in cut {
         let once = write(format, &games).unwrap();

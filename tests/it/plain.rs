@@ -1,10 +1,10 @@
 //! Text formats of other tools: Stockfish's plain text, lines of tuners.
 
-use nnuance::format::{Format, Source, epd, plain, text};
+use nnuance::format::{Format, Source, bulletformat, epd, plain, text};
 use nnuance::point_of_view::PointOfView;
 use nnuance::sample::Sample;
 
-use crate::formats::{START, exhaust, read_as, read_bytes, samples, scratch, write};
+use crate::formats::{START, exhaust, read_as, read_bytes, read_source, samples, scratch, write};
 
 const RECORD: &str = "fen rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n\
                       move c7c5\nscore -27\nply 1\nresult -1\ne\n";
@@ -97,11 +97,9 @@ fn read_seen_by(
 ) -> Result<Vec<Sample>, String> {
     let file = scratch("positions", bytes);
     let source = Source::open(&file.path, Some(format), 0).unwrap().seen_by(view);
-    let mut source = source.map_err(|error| error.to_string())?;
+    let source = source.map_err(|error| error.to_string())?;
     assert_eq!(source.view(), view);
-    let mut samples = Vec::new();
-    while source.next_block(&mut samples).unwrap() {}
-    Ok(samples)
+    Ok(read_source(source).unwrap())
 }
 
 #[test]
@@ -122,8 +120,8 @@ fn view_can_be_given() {
     assert_eq!((given.score, given.result), (Some(-27), 0.0));
     assert_eq!((turned.score, turned.result), (Some(27), 1.0));
     // Formats with a point of view of their own keep it.
-    let bullet = write(&nnuance::format::bulletformat::FORMAT, &white).unwrap();
-    let format = &nnuance::format::bulletformat::FORMAT;
+    let format = &bulletformat::FORMAT;
+    let bullet = write(format, &white).unwrap();
     assert!(read_seen_by(format, PointOfView::SideToMove, &bullet).is_ok());
     let error = read_seen_by(format, PointOfView::White, &bullet).unwrap_err();
     assert!(error.contains("point of view is always the side to move"), "{error}");

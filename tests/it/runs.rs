@@ -11,18 +11,10 @@ use crate::nets::stored_by_bullet;
 use crate::program::{Workdir, assert_same, column, complaint, log, names, nnuance, said, train};
 
 /// Some 36 steps an epoch.
-pub const CONFIG: &str = r#"version = 3
-[data]
-files = ["data/selfplay_sf151_scored.txt"]
-limit = 10000
-[net]
-inputs = "perspective"
-mirror = false
-start_size = 1.0
-hidden = 8
-[target]
-score_scale = 126.0
-wdl = 0.2
+const CONFIG: &str = r#"version = 3
+data = { files = ["data/selfplay_sf151_scored.txt"], limit = 10000 }
+net = { inputs = "perspective", mirror = false, start_size = 1.0, hidden = 8 }
+target = { score_scale = 126.0, wdl = 0.2 }
 [schedule]
 epochs = 2
 batch = 256

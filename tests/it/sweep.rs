@@ -13,15 +13,9 @@ use crate::program::{complaint, json, kill_at, nnuance, said, train, written};
 const CONFIG: &str = r#"
 version = 3
 seed = 5
-[data]
-files = ["data/selfplay-sf15.vf"]
-limit = 20000
-held_out = 0.4
-[net]
-inputs = "perspective"
-hidden = 4
-[target]
-score_scale = 132.0
+data = { files = ["data/selfplay-sf15.vf"], limit = 20000, held_out = 0.4 }
+net = { inputs = "perspective", hidden = 4 }
+target.score_scale = 132.0
 [schedule]
 epochs = 2
 batch = 512

@@ -1,16 +1,13 @@
 //! When a winner is named, and when not.
 
-use std::path::Path;
-
 use nnuance::format::{binpack, viriformat};
 use nnuance::report::{Comparison, PositionFacts, Predictions, compare};
 use nnuance::sample::Sample;
 use nnuance::sketch::Sketch;
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
-use crate::formats::{open, scratch, write};
+use crate::formats::{read, scratch, write};
+use crate::problems::Dice;
 use crate::program::{json, nnuance};
 use crate::whole_games::games;
 
@@ -22,8 +19,8 @@ struct World {
 }
 
 fn world(games: u64, noises: &[f64]) -> World {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(21);
-    let mut uniform = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    let mut dice = Dice::new(21);
+    let mut uniform = || dice.share();
     let (mut results, mut groups) = (Vec::new(), Vec::new());
     let mut cp = vec![Vec::new(); noises.len()];
     for game in 0..games {
@@ -63,10 +60,8 @@ fn doubts_leave_pairs_undecided() {
     assert!(!decided(&good, &unknown));
     let json = serde_json::to_value(good.compare(&unknown)).unwrap();
     assert_eq!(json["evaluations"][0]["loss"]["interval_is_lower_bound"], true);
-    assert!(!decided(
-        &good,
-        &PositionFacts { doubt: Some("of the results".into()), ..good.truth() }
-    ));
+    let doubtful = PositionFacts { doubt: Some("of the results".into()), ..good.truth() };
+    assert!(!decided(&good, &doubtful));
     for games in [3, 29] {
         let few = world(games, &[0.0, 6.0]);
         assert!(!decided(&few, &few.truth()), "{games}");
@@ -140,9 +135,7 @@ fn few_games_of_training_are_left_out() {
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     let sketch = manifest["sketch"].as_str().expect("a sketch").to_string();
     let sketch = Sketch::try_from(sketch).expect("hashes");
-    let mut samples = Vec::new();
-    let mut source = open(Path::new("data/selfplay-sf15.vf")).expect("games");
-    while source.next_block(&mut samples).expect("games") {}
+    let samples = read("data/selfplay-sf15.vf").expect("games");
     let games: Vec<&[Sample]> = samples.chunk_by(|a, b| a.game == b.game).collect();
     let (known, others): (Vec<&[Sample]>, Vec<&[Sample]>) =
         games.into_iter().partition(|game| sketch.contains(game[0].group()));

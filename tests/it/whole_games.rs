@@ -2,21 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
-use std::path::Path;
 
 use nnuance::format::{Presence, binpack, pgn, plain, viriformat};
 use nnuance::sample::Sample;
 
 use crate::data::{data, fails, fine};
-use crate::formats::{open, read_bytes, writable, write};
+use crate::formats::{first, read_bytes, writable, write};
 use crate::program::{Workdir, complaint};
-
-const GAMES: &str = "data/selfplay-sf15.vf";
 
 /// Whole games of self-play, whose scores all formats can store.
 pub fn games() -> Vec<Sample> {
-    let mut samples = Vec::new();
-    open(Path::new(GAMES)).unwrap().next_block(&mut samples).unwrap();
+    let mut samples = first("data/selfplay-sf15.vf", 1);
     let far = |sample: &Sample| sample.score.is_some_and(|score| score.unsigned_abs() > 31_000);
     let far: HashSet<_> = samples.iter().filter(|it| far(it)).map(|it| it.game).collect();
     samples.retain(|sample| !far.contains(&sample.game));
