@@ -7,6 +7,9 @@ use std::process::Command;
 use clap::Parser as _;
 use nnuance::cli::Cli;
 use nnuance::config::Config;
+use nnuance::format::Format;
+
+use crate::formats::exhaust;
 
 fn pages() -> Vec<PathBuf> {
     let entries = std::fs::read_dir("docs").expect("the book");
@@ -271,4 +274,20 @@ fn guides_run() {
             assert!(folder.path().join(made).exists(), "{made}");
         }
     }
+}
+
+#[test]
+fn examples_of_formats_are_read() {
+    let page = text(Path::new("docs/formats.md"));
+    let mut shown = Vec::new();
+    for section in page.split("\n## ").skip(1) {
+        let Ok(format) = Format::named(section.lines().next().unwrap()) else { continue };
+        let Some((_, rest)) = section.split_once("```text\n") else { continue };
+        let example = rest.split("```").next().unwrap();
+
+        let (samples, faults) = exhaust(format, example.as_bytes());
+        assert!(faults == 0 && !samples.is_empty(), "{}: {example}", format.name);
+        shown.push(format.name);
+    }
+    assert_eq!(shown, ["text", "epd", "plain"]);
 }

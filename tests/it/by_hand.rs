@@ -192,7 +192,7 @@ fn losses_of_ten_steps() {
         let right = train(hidden, 200, bias_correction);
         let plan = || Plan { batch: 200, window: 2000, ..Plan::reading(vec![SCORED.into()]) };
         for compute in computes() {
-            let got = losses_on(plan(), hidden, Backend::Flex, compute, bias_correction);
+            let got = losses_on(plan(), hidden, (Backend::Flex, compute), bias_correction);
             let apart = largest(got.iter().zip(&right).map(|(got, right)| (got - right).abs()));
             assert!(got.len() == 10 && apart < 1e-6, "{compute:?}: {apart:e}: {got:?}, {right:?}");
         }

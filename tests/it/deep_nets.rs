@@ -62,14 +62,12 @@ fn fused_operations_equal_plain_ones() {
                 let apart = distance(&found.0[name].values, &array.values);
                 assert!(apart < 1e-4, "{what}: gradients of {name} differ by {apart:.1e}");
             }
-            let (forces, bases) = (games::forces(batch.len()), games::bases(batch.len()));
-            let weighed = games::weights(batch.len());
-            for aim in games::aims(&targets, &bases, &weighed, &forces) {
+            games::for_each_aim(&targets, |aim| {
                 let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
                 let apart = (got.0 - right.0).abs();
                 assert!(aim.loss_inputs().is_none() || apart < 1e-5 * right.0, "{what} {aim:?}");
                 assert_close(&format!("{what} {aim:?}"), &got.1, &right.1, 1e-4);
-            }
+            });
             // Earlier contents of a model's buffers have no effect.
             let again = fused.gradients(&batch.inputs, Aim::Targets(&targets));
             assert!(again == (fused_loss, found), "{what}: the second time is another");

@@ -104,19 +104,13 @@ fn games_depend_on_seed_and_number() {
     }
 
     // Fewer games, more engines: the same ones. Another seed: others.
-    let crew2 = crew(fake(&[]), 3);
-    let fewer = SelfplayJob {
-        output: folder.path().join("b.vf"),
-        games: 5,
-        range: 0..5,
-        crew: crew2,
-        ..job
-    };
+    let (output, crew) = (folder.path().join("b.vf"), crew(fake(&[]), 3));
+    let fewer = SelfplayJob { output, games: 5, range: 0..5, crew, ..job };
     selfplay(&fewer, &Quiet).unwrap();
     let bytes = fs::read(&fewer.output).unwrap();
     assert!(fs::read(folder.path().join("a.vf")).unwrap().starts_with(&bytes));
-    let rest =
-        SelfplayJob { output: folder.path().join("r.vf"), games: 8, range: 5..8, ..fewer.clone() };
+    let output = folder.path().join("r.vf");
+    let rest = SelfplayJob { output, games: 8, range: 5..8, ..fewer.clone() };
     selfplay(&rest, &Quiet).unwrap();
     let parts = [bytes, fs::read(&rest.output).unwrap()].concat();
     assert!(fs::read(folder.path().join("a.vf")).unwrap() == parts);

@@ -92,24 +92,18 @@ pub fn weights(positions: usize) -> Vec<f32> {
     (0..positions).map(|i| [1.0, 0.25, 0.0, 2.5, 0.75, 1.5][i % 6]).collect()
 }
 
-pub fn aims<'a>(
-    targets: &'a [f32],
-    bases: &'a [f32],
-    weights: &'a [f32],
-    forces: &'a [f32],
-) -> Vec<Aim<'a>> {
-    let of = |(i, loss): (usize, Loss)| {
-        let base = if i % 2 == 0 { bases } else { &[] };
-        let weights = if i % 3 == 1 { weights } else { &[] };
-        Aim::Losses(LossInputs { targets, base, weights, loss })
-    };
-    let all = [
-        Aim::Forces(forces),
-        Aim::Losses(LossInputs { base: bases, ..LossInputs::squared(targets) }),
-    ];
-    let weighed = LossInputs { targets, base: bases, weights, loss: Loss::CROSS_ENTROPY };
-    let all = all.into_iter().chain([Aim::Losses(weighed)]);
-    all.chain(LOSSES.into_iter().enumerate().map(of)).collect()
+pub fn for_each_aim(targets: &[f32], mut act: impl FnMut(Aim)) {
+    let count = targets.len();
+    let (forces, bases, weights) = (forces(count), bases(count), weights(count));
+    act(Aim::Forces(&forces));
+    act(Aim::Losses(LossInputs { base: &bases, ..LossInputs::squared(targets) }));
+    let loss = Loss::CROSS_ENTROPY;
+    act(Aim::Losses(LossInputs { targets, base: &bases, weights: &weights, loss }));
+    for (i, loss) in LOSSES.into_iter().enumerate() {
+        let base = if i % 2 == 0 { &bases[..] } else { &[] };
+        let weights = if i % 3 == 1 { &weights[..] } else { &[] };
+        act(Aim::Losses(LossInputs { targets, base, weights, loss }));
+    }
 }
 
 pub fn bases(positions: usize) -> Vec<f32> {

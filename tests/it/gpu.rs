@@ -90,9 +90,7 @@ fn gradients_and_logits_equal_plain_ones() {
                     check(&what, &(1.0, of(&fused)), &(1.0, of(&plain)));
                     // The error of a single decided position is all rounding.
                     if positions > 1 {
-                        let bases = games::bases(positions);
-                        let weighed = games::weights(positions);
-                        for aim in games::aims(&batch.results, &bases, &weighed, &forces) {
+                        games::for_each_aim(&batch.results, |aim| {
                             let of = |model: &Model| model.gradients(&batch.inputs, aim);
                             let [mut got, mut right] = [&fused, &plain].map(of);
                             if aim.loss_inputs().is_none() {
@@ -100,7 +98,7 @@ fn gradients_and_logits_equal_plain_ones() {
                             }
                             let what = format!("{what} {:?}", aim.loss_inputs());
                             check_within(&what, &got, &right, room(aim));
-                        }
+                        });
                     }
                     let [got, right] =
                         [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));

@@ -60,15 +60,13 @@ fn gradients_equal_the_plain_ones() {
             check_within(&format!("{net} {compute:?}"), &got, &right, 1.0);
             let [got, right] = [&fused, &plain].map(|it| to_host(it.logits(&batch.inputs)));
             assert!(distance(&got, &right) < 1e-5, "{net}");
-            let (forces, bases) = (games::forces(batch.len()), games::bases(batch.len()));
-            let weighed = games::weights(batch.len());
-            for aim in games::aims(&batch.results, &bases, &weighed, &forces) {
+            games::for_each_aim(&batch.results, |aim| {
                 let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
                 let (apart, room) = (f64::from((got.0 / right.0 - 1.0).abs()), room(aim));
                 let what = format!("{net} {compute:?} {aim:?}");
                 assert!(aim.loss_inputs().is_none() || apart < room * 1e-5, "{what}");
                 assert_close(&what, &got.1, &right.1, room * 1e-4);
-            }
+            });
         }
     }
 }

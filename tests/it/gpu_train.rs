@@ -9,13 +9,13 @@ use nnuance::batch::Batch;
 use nnuance::loader::Plan;
 use nnuance::log::TrainStep;
 use nnuance::model::{Backend, Compute, Device, Kind};
-use nnuance::progress::Progress;
+use nnuance::progress::{Progress, SilentProgress};
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::SingleRank;
 use nnuance::train::{self, End, Settings, TrainError, Training};
 use nnuance::weights::Weights;
 
-use crate::golden::{DATA, LOSSES_32, Losses, losses_on, settings};
+use crate::golden::{DATA, LOSSES_32, losses_on, settings};
 use crate::gpu::{GPU, batch, gpu, net};
 use crate::kit::{fastest, flex};
 use crate::largest::assert_close;
@@ -30,19 +30,16 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Continues a run; returns the losses of its steps and the last checkpoint.
-    fn from<E>(
+    /// Continues a run; returns the last checkpoint.
+    fn from(
         &self,
         start: Checkpoint,
-        batches: impl IntoIterator<Item = Result<Batch, E>>,
-    ) -> Result<(Vec<f64>, Checkpoint), TrainError>
-    where
-        E: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
+        batches: impl IntoIterator<Item = Batch>,
+        progress: &dyn Progress,
+    ) -> Result<Checkpoint, TrainError> {
         let Run { ref kind, device, compute, ref settings, folder } = *self;
-        let kind = kind.clone();
         let job = Training {
-            kind,
+            kind: kind.clone(),
             compute,
             device,
             settings,
@@ -51,10 +48,10 @@ impl Run<'_> {
             until: u64::MAX,
             ranks: &SingleRank,
         };
-        let losses = Losses::default();
-        let (end, checkpoint) = train::run(&job, start, batches, &losses)?;
+        let batches = batches.into_iter().map(Ok::<_, TrainError>);
+        let (end, checkpoint) = train::run(&job, start, batches, progress)?;
         assert_eq!(end, End::Finished);
-        Ok((losses.0.into_inner().unwrap(), checkpoint))
+        Ok(checkpoint)
     }
 }
 
@@ -69,7 +66,7 @@ fn losses_equal_bullet() {
         return;
     }
     let plan = Plan { window: 10_000, ..Plan::reading(vec![DATA.into()]) };
-    let losses = losses_on(plan, 32, Backend::Wgpu, GPU, false);
+    let losses = losses_on(plan, 32, (Backend::Wgpu, GPU), false);
     assert_eq!(losses.len(), 10);
     for (loss, right) in losses.iter().zip(LOSSES_32) {
         assert!((loss - right).abs() < 1e-5, "{losses:?}");
@@ -82,11 +79,10 @@ fn runs_continue_on_another_device() {
     let folder = tempfile::tempdir().expect("a folder");
     let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
     let run = |device, compute, steps, start, skip| {
-        let batches =
-            (0..8_u64).map(|seed| Ok::<_, TrainError>(batch(Views::Perspective, 150, seed)));
+        let batches = (0..8_u64).map(|seed| batch(Views::Perspective, 150, seed));
         let settings = settings(steps, true);
         let run = Run { kind: kind.clone(), device, compute, settings, folder: folder.path() };
-        run.from(start, batches.skip(skip)).expect("a run").1
+        run.from(start, batches.skip(skip), &SilentProgress).expect("a run")
     };
     let cpu = flex();
     let whole = run(&cpu, fastest(), 8, fresh(weights.clone()), 0);
@@ -110,7 +106,7 @@ fn diverged_run_leaves_the_checkpoint() {
     let mut batches: Vec<Batch> =
         (0..6).map(|seed| batch(Views::Perspective, 150, seed % 3)).collect();
     batches[2].results = Arc::from(vec![f32::NAN; batches[2].len()]);
-    let run = run.from(fresh(weights), batches.into_iter().map(Ok::<_, TrainError>));
+    let run = run.from(fresh(weights), batches, &SilentProgress);
     let Err(error) = run else { panic!("it must fail") };
     assert!(matches!(error, TrainError::Diverged { step: 3, good: 2, .. }), "{error}");
     let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");
@@ -155,20 +151,9 @@ fn the_device_is_lost() {
     let folder = tempfile::tempdir().expect("a folder");
     let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
     let settings = Settings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
-    let job = Training {
-        kind,
-        compute: GPU,
-        device: &device,
-        settings: &settings,
-        folder: folder.path(),
-        held_out: &[],
-        until: u64::MAX,
-        ranks: &SingleRank,
-    };
-    let batch = batch(Views::Perspective, 150, 1);
-    let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));
-    let ended = train::run(&job, fresh(weights), batches, &thief);
-    let Err(error) = ended else { panic!("it must fail") };
+    let run = Run { kind, device: &device, compute: GPU, settings, folder: folder.path() };
+    let batches = std::iter::repeat(batch(Views::Perspective, 150, 1));
+    let Err(error) = run.from(fresh(weights), batches, &thief) else { panic!("it must fail") };
     println!("{error}");
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
     let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");

@@ -8,12 +8,11 @@ use nnuance::inspect::{Inspection, ROLES, inspect};
 use nnuance::sample::{Position, Sample, mix};
 use nnuance::scales::Scales;
 use nnuance::weights::Weights;
-use serde_json::Value;
 use shakmaty::{Color, Role};
 
 use crate::draw::stands_alone;
 use crate::kit::same_for_threads;
-use crate::program::{nnuance, said};
+use crate::program::{json, nnuance, said};
 use crate::set_nets::net_of;
 use crate::{drawn, games};
 
@@ -144,28 +143,23 @@ fn use_is_the_spread_of_contributions() {
         for neuron in last.neurons.iter().filter(|it| it.neuron < net.outputs_of_view()).take(3) {
             let mut without = weights.clone();
             let output = &mut without.0.get_mut("output.weight").expect("an array").values;
-            let (width, each) = (
-                output.len() / net.buckets,
-                match net.head.last() {
-                    Some(layer) => layer.size,
-                    None => net.outputs_of_view(),
-                },
-            );
+            let width = output.len() / net.buckets;
+            let each = net.head.last().map_or(net.outputs_of_view(), |layer| layer.size);
             for (place, weight) in output.iter_mut().enumerate() {
                 if place % width % each == neuron.neuron {
                     *weight = 0.0;
                 }
             }
             let less = Float::new(&without, &net).expect("the weights fit");
-            let of_bucket = samples
-                .iter()
-                .filter(|it| !net.has_layers() || net.bucket_of(&it.position) == neuron.bucket);
-            let lost: Vec<f64> = of_bucket
-                .map(|Sample { position, .. }| {
-                    let sign = 400.0 * f64::from(net.inputs.sign(position));
-                    sign * (float.logit(position) - less.logit(position))
-                })
-                .collect();
+            let is_in_bucket = |position: &&Position| {
+                !net.has_layers() || net.bucket_of(position) == neuron.bucket
+            };
+            let positions = samples.iter().map(|it| &it.position).filter(is_in_bucket);
+            let lost = positions.map(|position| {
+                let sign = 400.0 * f64::from(net.inputs.sign(position));
+                sign * (float.logit(position) - less.logit(position))
+            });
+            let lost: Vec<f64> = lost.collect();
             close(neuron.usage, moments(&lost)[1], &format!("{net}, neuron {}", neuron.neuron));
         }
     }
@@ -248,17 +242,18 @@ fn bad_weights_are_named() {
 fn quickstart_net_values_pieces_in_order() {
     let folder = tempfile::tempdir().expect("a folder");
     let page = folder.path().join("net.html");
-    let run = |extra: &[&str]| {
-        let args = ["inspect", "nets/quickstart-32.bin", "--data", "data/selfplay-sf15.vf"];
-        let [text, _] = said(nnuance().args(args).args(["--positions", "4000"]).args(extra));
-        text
+    let command = || {
+        let mut command = nnuance();
+        command.args(["inspect", "nets/quickstart-32.bin", "--positions", "4000"]);
+        command.args(["--data", "data/selfplay-sf15.vf"]);
+        command
     };
-    let text = run(&["-o", page.to_str().expect("UTF-8")]);
+    let [text, _] = said(command().arg("-o").arg(&page));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let html = std::fs::read_to_string(&page).expect("a page");
     stands_alone(&html);
     assert_eq!(html.matches("data:image/png").count(), 10);
-    let found: Value = serde_json::from_str(&run(&["--json"])).expect("JSON");
+    let found = json(command().arg("--json"));
     let value = |role: usize, band: usize| found["values"][role][band]["mean"].as_f64();
     for band in 0..3 {
         let values: Vec<f64> = (0..5).map(|role| value(role, band).expect("a value")).collect();

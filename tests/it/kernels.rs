@@ -20,15 +20,9 @@ const ROWS: usize = 768;
 const USED: u16 = 40;
 const PLACES: usize = 32;
 
-fn kernel(
-    views: usize,
-    hidden: usize,
-    activation: Activation,
-    precision: Precision,
-    level: Level,
-) -> Kernel {
+fn net(views: usize, hidden: usize, activation: Activation) -> Architecture {
     let views = if views == 1 { Views::SideToMove } else { Views::Perspective };
-    Kernel::new(&Architecture::simple(views, hidden, activation), precision, level)
+    Architecture::simple(views, hidden, activation)
 }
 
 /// A net's weights, or their gradients, in the order of its arrays.
@@ -229,10 +223,10 @@ fn nets(precision: Precision) -> impl Iterator<Item = Kernel> {
     let sizes = [1, 3, 8, 16, 31, 32, 64, 100, 128, 256, 257, 512];
     Level::available().into_iter().flat_map(move |level| {
         sizes.into_iter().flat_map(move |hidden| {
-            let kernels = Activation::of_accumulators().flat_map(move |activation| {
-                [1, 2].map(|views| kernel(views, hidden, activation, precision, level))
-            });
-            kernels.filter(|kernel| kernel.net.has_kernels())
+            let nets = Activation::of_accumulators()
+                .flat_map(move |activation| [1, 2].map(|views| net(views, hidden, activation)));
+            let nets = nets.filter(Architecture::has_kernels);
+            nets.map(move |net| Kernel::new(&net, precision, level))
         })
     })
 }
@@ -289,8 +283,7 @@ fn mixed_matches_the_reference() {
 #[test]
 fn mixed_saturates_at_8() {
     for level in Level::available() {
-        let (activation, precision) = (Activation::ReLU, Precision::Mixed);
-        let kernel = kernel(1, 1, activation, precision, level);
+        let kernel = Kernel::new(&net(1, 1, Activation::ReLU), Precision::Mixed, level);
         let weights = Tensors {
             accumulator: [100.0, -100.0].repeat(ROWS / 2),
             bias: vec![0.0],
@@ -315,8 +308,7 @@ fn same_bits_for_any_threads() {
     for precision in [Precision::F32, Precision::Mixed] {
         for (hidden, batch) in [(3, 5000), (64, 5000), (512, 3000)] {
             for level in Level::available() {
-                let activation = Activation::SCReLU;
-                let kernel = kernel(2, hidden, activation, precision, level);
+                let kernel = Kernel::new(&net(2, hidden, Activation::SCReLU), precision, level);
                 let case = Case::random(&kernel, batch, 7);
                 same_for_threads(&[2, 3, 8], &format!("{kernel:?}"), || {
                     let (loss, gradients) = case.run(&mut Scratch::default());
@@ -338,7 +330,7 @@ fn derivatives_at_kinks() {
     ] {
         for precision in [Precision::F32, Precision::Mixed] {
             for level in Level::available() {
-                let kernel = kernel(1, 1, activation, precision, level);
+                let kernel = Kernel::new(&net(1, 1, activation), precision, level);
                 let weights = Tensors {
                     accumulator: [0.25, -0.25].repeat(ROWS / 2),
                     bias: vec![bias],
@@ -364,11 +356,10 @@ fn nets_of_many_rows() {
     for level in Level::available() {
         for (precision, tolerance) in [(Precision::F32, 1e-5), (Precision::Mixed, 3e-3)] {
             for buckets in [10, 11, 64] {
-                let kernel = kernel(2, 5, Activation::SCReLU, precision, level);
                 let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % buckets);
                 let kings = Kings::new(false, &table).expect("every bucket has a square");
-                let inputs = Inputs::of_pieces(kernel.net.inputs.views, kings, false);
-                let net = Architecture { inputs, ..kernel.net };
+                let inputs = Inputs::of_pieces(Views::Perspective, kings, false);
+                let net = Architecture { inputs, ..net(2, 5, Activation::SCReLU) };
                 let kernel = Kernel::new(&net, precision, level);
                 let rows = kernel.net.rows() as u16;
                 let mut case = Case::random(&kernel, 40, 9);
@@ -428,8 +419,8 @@ fn plans_made_before() {
 fn no_pieces_and_no_positions() {
     for level in Level::available() {
         for precision in [Precision::F32, Precision::Mixed] {
-            let activation = Activation::CReLU;
-            let mut case = Case::random(&kernel(2, 20, activation, precision, level), 3, 5);
+            let kernel = Kernel::new(&net(2, 20, Activation::CReLU), precision, level);
+            let mut case = Case::random(&kernel, 3, 5);
             near_mut(&mut case.lists).fill(ROWS as u16);
             let (_, got) = case.run(&mut Scratch::default());
             assert!(got.accumulator.iter().all(|&g| g == 0.0));
@@ -448,12 +439,11 @@ fn no_pieces_and_no_positions() {
 fn nan_shows_in_the_loss() {
     let nets = nets(Precision::F32).chain(nets(Precision::Mixed));
     for kernel in nets.filter(|kernel| kernel.net.hidden == 31) {
-        for of_bias in [false, true] {
-            let mut case = Case::random(&kernel, 100, 3);
-            match of_bias {
-                false => case.weights.accumulator[31 * 7 + 5] = f32::NAN,
-                true => case.weights.bias[30] = f32::NAN,
-            }
+        let cases = [(); 2].map(|()| Case::random(&kernel, 100, 3));
+        let [mut of_row, mut of_bias] = cases;
+        of_row.weights.accumulator[31 * 7 + 5] = f32::NAN;
+        of_bias.weights.bias[30] = f32::NAN;
+        for case in [of_row, of_bias] {
             let (loss, _) = case.run(&mut Scratch::default());
             assert!(loss.is_nan(), "{kernel:?}");
         }

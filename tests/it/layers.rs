@@ -17,18 +17,13 @@ schedule = { epochs = 1, learning_rate = 0.01 }
 [net]
 inputs = "perspective"
 start_size = 1.0
-mirror = true
 king_buckets = [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
 factorised = true
 hidden = 12
 activation = "crelu"
 pairwise = true
-head = [
-    { size = 5, activation = "dual" },
-    { size = 3, activation = "screlu" },
-    { size = 1 },
-]
+head = [{ size = 5, activation = "dual" }, { size = 3, activation = "screlu" }, { size = 1 }]
 skip = true
 output_buckets = 4
 "#;

@@ -43,7 +43,6 @@ mod gpu;
 #[cfg(feature = "wgpu")]
 mod gpu_chunks;
 #[cfg(feature = "wgpu")]
-#[cfg(feature = "wgpu")]
 mod gpu_nets;
 #[cfg(feature = "wgpu")]
 mod gpu_pairs;
@@ -71,7 +70,6 @@ mod manifest;
 mod marlin;
 mod match_games;
 mod match_scale;
-mod mirrored;
 mod missed_steps;
 mod model;
 mod moves_learnt;
@@ -119,7 +117,6 @@ mod search_walks;
 mod set_kernels;
 mod set_nets;
 mod share;
-mod shown;
 mod snippets;
 mod sources;
 mod steps;

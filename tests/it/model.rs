@@ -3,17 +3,18 @@
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Inputs, Terms};
 use nnuance::features::index;
+use nnuance::floats::Float;
 use nnuance::hce::{HceWeights, terms::TERMS};
 use nnuance::loader::Encoder;
 use nnuance::loss::{Loss, LossShape, sigmoid};
 use nnuance::model::{Aim, Compute, HceShape, Kind, LossInputs, initial, to_host};
 use nnuance::point_of_view::PointOfView;
+use nnuance::sample::Sample;
 use nnuance::train::target::{WinRateModel, targets};
 use nnuance::weights::Weights;
 use shakmaty::Color;
 
 use crate::kit::{fastest, flex, model_of};
-use crate::listed::near;
 use crate::{drawn, games};
 
 const HIDDEN: usize = 5;
@@ -53,32 +54,17 @@ fn sums() -> Vec<(Encoder, Kind, Weights)> {
     vec![joined(Views::Perspective), joined(Views::Plain)]
 }
 
-/// The logits, straight from the definitions, in f64.
-fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
+/// The logits of positions, straight from the definitions, in f64.
+fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs, samples: &[Sample]) -> Vec<f64> {
     let values = |name: &str| -> Vec<f64> {
         weights.0[name].values.iter().map(|value| f64::from(*value)).collect()
     };
     match (kind, inputs) {
-        (Kind::Net(net), Inputs::Active(active)) => {
-            let hidden = net.hidden;
-            let (rows, bias) = (values("accumulator.weight"), values("accumulator.bias"));
-            let (out, last) = (values("output.weight"), values("output.bias")[0]);
-            let mut logits = Vec::new();
-            for views in near(active).chunks_exact(active.views * active.places) {
-                let mut logit = last;
-                for (view, list) in views.chunks_exact(active.places).enumerate() {
-                    for neuron in 0..hidden {
-                        let mut a = bias[neuron];
-                        for &input in list.iter().filter(|input| usize::from(**input) < active.rows)
-                        {
-                            a += rows[usize::from(input) * hidden + neuron];
-                        }
-                        logit += net.activation.curve().value(a) * out[view * hidden + neuron];
-                    }
-                }
-                logits.push(logit);
-            }
-            logits
+        (Kind::Net(net), _) => {
+            let float = Float::new(weights, net).expect("the weights fit");
+            let logit =
+                |it: &Sample| f64::from(net.inputs.sign(&it.position)) * float.logit(&it.position);
+            samples.iter().map(logit).collect()
         }
         (Kind::Hce(HceShape { scale, .. }), Inputs::Terms(pieces)) => {
             let sum = |name: &str| -> Vec<f64> {
@@ -98,10 +84,10 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
                 pieces.iter().flat_map(|piece| (0..piece.len()).map(move |row| (piece, row)));
             rows.map(|(piece, row)| position(piece, row)).collect()
         }
-        (Kind::Sum(net, shape), Inputs::Both(active, pieces)) => {
-            let of_net = Inputs::Active(active.clone());
-            let above = reference(&Kind::Net(net.clone()), weights, &of_net);
-            let below = reference(&Kind::Hce(*shape), weights, &Inputs::Terms(pieces.clone()));
+        (Kind::Sum(net, shape), Inputs::Both(_, pieces)) => {
+            let above = reference(&Kind::Net(net.clone()), weights, inputs, samples);
+            let terms = Inputs::Terms(pieces.clone());
+            let below = reference(&Kind::Hce(*shape), weights, &terms, samples);
             let turns = pieces.iter().flat_map(|piece| &piece.turn);
             let sign = |turn: &i8| match net.inputs.views.point_of_view() {
                 PointOfView::White => 1.0,
@@ -114,7 +100,7 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
     }
 }
 
-fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: LossInputs) -> f64 {
+fn reference_loss(judged: LossInputs, logits: Vec<f64>) -> f64 {
     let LossInputs { targets, base, weights: counts, loss } = judged;
     let of = |(i, logit): (usize, f64)| {
         let (t, base) = (f64::from(targets[i]), base.get(i).map_or(0.0, |base| f64::from(*base)));
@@ -130,17 +116,18 @@ fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: LossI
         let count = counts.get(i).map_or(1.0, |count| f64::from(*count));
         cost * count * if error > 0.0 { 1.0 + loss.asymmetry } else { 1.0 }
     };
-    let logits = reference(kind, weights, inputs).into_iter().enumerate();
-    logits.map(of).sum::<f64>() / targets.len() as f64
+    logits.into_iter().enumerate().map(of).sum::<f64>() / targets.len() as f64
 }
 
 #[test]
 fn logits_equal_the_definition() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
-        let batch = encoder.encode(&games::samples(300, 1));
+        let samples = games::samples(300, 1);
+        let batch = encoder.encode(&samples);
         let model = model_of(&kind, &weights, &flex(), Compute::Plain);
         let logits = to_host(model.logits(&batch.inputs));
-        for (logit, expected) in logits.iter().zip(reference(&kind, &weights, &batch.inputs)) {
+        let right = reference(&kind, &weights, &batch.inputs, &samples);
+        for (logit, expected) in logits.iter().zip(right) {
             let error = (f64::from(*logit) - expected).abs();
             assert!(error < 2e-5 * (1.0 + expected.abs()), "{kind:?}: {logit} {expected}");
         }
@@ -160,7 +147,8 @@ fn gradients_equal_central_differences() {
 }
 
 fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute, loss: Loss) {
-    let batch = encoder.encode(&games::samples(24, 2));
+    let samples = games::samples(24, 2);
+    let batch = encoder.encode(&samples);
     let targets = targets(&batch, 0.3, &[WinRateModel::scale(400.0).into()]);
     let base = match kind {
         Kind::Net(_) | Kind::Sum(..) => games::bases(batch.len()),
@@ -171,7 +159,10 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
     let judged = LossInputs { targets: &targets, base: &base, weights: weighed, loss };
     let model = model_of(&kind, &weights, &flex(), compute);
     let (found, gradients) = model.gradients(&batch.inputs, Aim::Losses(judged));
-    let expected = reference_loss(&kind, &weights, &batch.inputs, judged);
+    let loss_of = |weights: &Weights| {
+        reference_loss(judged, reference(&kind, weights, &batch.inputs, &samples))
+    };
+    let expected = loss_of(&weights);
     assert!((f64::from(found) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {found} {expected}");
 
     // The weights are f32, so the step is the actual difference of the two neighbours.
@@ -185,7 +176,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
             let at = |moved: f32| {
                 let mut weights = weights.clone();
                 weights.0.get_mut(name).expect("it stands there").values[place] = moved;
-                reference_loss(&kind, &weights, &batch.inputs, judged)
+                loss_of(&weights)
             };
             let derivative = gradients.0[name].values[place];
             if derivative == 0.0 && place % 7 != 0 {

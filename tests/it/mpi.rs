@@ -1,6 +1,6 @@
 //! `mpirun nnuance`: on several ranks, with some that exit, hang or differ.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,14 +8,10 @@ use std::time::{Duration, Instant};
 use nnuance::train::checkpoint::Checkpoint;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use tempfile::TempDir;
 
 use crate::need;
+use crate::program::{self, Workdir};
 use crate::ranks::{NET, STEPS, apart, config};
-
-fn nnuance() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_nnuance"))
-}
 
 fn mpirun(ranks: usize, arguments: &[&str]) -> Command {
     let mut command = Command::new("mpirun");
@@ -32,38 +28,17 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
     need::tool("mpirun", "--version").then(turn)
 }
 
-struct Run {
-    folder: TempDir,
-    config: String,
+/// Starts or resumes the run of a folder.
+fn command(work: &Workdir, ranks: usize, name: &str) -> Command {
+    let (out, config) = (work.name(name), work.name("run.toml"));
+    match work.path(name).join("last.safetensors").exists() {
+        true => mpirun(ranks, &["train", "--resume", &out]),
+        false => mpirun(ranks, &["train", &config, "--overwrite", "--out", &out]),
+    }
 }
 
-impl Run {
-    fn new(text: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run.toml");
-        std::fs::write(&path, text).unwrap();
-        let config = path.to_string_lossy().into_owned();
-        Self { folder, config }
-    }
-
-    fn out(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn command(&self, ranks: usize, name: &str) -> Command {
-        let out = self.out(name).to_string_lossy().into_owned();
-        match self.out(name).join("last.safetensors").exists() {
-            true => mpirun(ranks, &["train", "--resume", &out]),
-            false => mpirun(ranks, &["train", &self.config, "--overwrite", "--out", &out]),
-        }
-    }
-
-    fn train(&self, ranks: usize, name: &str) -> [String; 2] {
-        let output = self.command(ranks, name).output().unwrap();
-        let said = said(&output);
-        assert!(output.status.success(), "{said:?}");
-        said
-    }
+fn train(work: &Workdir, ranks: usize, name: &str) -> [String; 2] {
+    program::said(&mut command(work, ranks, name))
 }
 
 fn said(output: &Output) -> [String; 2] {
@@ -77,13 +52,11 @@ fn last(out: &Path) -> Vec<u8> {
 #[test]
 fn ranks_print_once() {
     let Some(_turn) = turn() else { return };
-    let run = Run::new(&config("", NET, STEPS));
-    let mut alone = nnuance();
-    alone.args(["train", &run.config, "--out"]).arg(run.out("alone"));
-    assert!(alone.output().unwrap().status.success());
+    let run = Workdir::new(&config("", NET, STEPS));
+    program::said(&mut run.train("alone", &[]));
     for ranks in 1..5 {
         let name = ranks.to_string();
-        let [stdout, stderr] = run.train(ranks, &name);
+        let [stdout, stderr] = train(&run, ranks, &name);
         // What is said once stands there once.
         for line in ["validation loss", "report  "] {
             assert_eq!(stdout.matches(line).count(), 1, "{ranks} ranks: {stdout}");
@@ -92,13 +65,13 @@ fn ranks_print_once() {
             assert_eq!(stderr.matches(line).count(), 1, "{ranks} ranks: {stderr}");
         }
         assert!(!stderr.contains("MPI_") && !stderr.contains("---"), "{stderr}");
-        let apart = apart(&run.out("alone"), &run.out(&name));
+        let apart = apart(&run.path("alone"), &run.path(&name));
         assert!(apart < 1e-6, "{ranks} ranks: losses are {apart} apart");
-        run.train(ranks, "again");
-        assert!(last(&run.out("again")) == last(&run.out(&name)), "{ranks} ranks: other bits");
-        std::fs::remove_dir_all(run.out("again")).unwrap();
+        train(&run, ranks, "again");
+        assert!(last(&run.path("again")) == last(&run.path(&name)), "{ranks} ranks: other bits");
+        std::fs::remove_dir_all(run.path("again")).unwrap();
     }
-    assert!(last(&run.out("alone")) == last(&run.out("1")), "one rank has the bits of none");
+    assert!(last(&run.path("alone")) == last(&run.path("1")), "one rank has the bits of none");
 }
 
 /// The processes of the ranks that an mpirun has started, by rank.
@@ -151,9 +124,9 @@ fn rows(out: &Path, more: usize) {
     }
 }
 
-fn long() -> Run {
+fn long() -> Workdir {
     let steps = "positions = 600000\nbatch = 512\nlearning_rate = 0.003\ncheckpoints = 60";
-    Run::new(&config("", NET, steps))
+    Workdir::new(&config("", NET, steps))
 }
 
 /// In ten places, any rank: the others end, the last checkpoint is whole, and the run goes on:
@@ -166,7 +139,7 @@ fn killed_rank_leaves_a_checkpoint() {
     }
     let run = long();
     let begun = Instant::now();
-    run.train(2, "untouched");
+    train(&run, 2, "untouched");
     let length = begun.elapsed();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(17);
     let (mut kills, mut ends_with_others) = (0, 0);
@@ -175,7 +148,7 @@ fn killed_rank_leaves_a_checkpoint() {
         let mut size = 2;
         // Several of them in one run.
         for _ in 0..3 {
-            let child = started(&mut run.command(size, "killed"));
+            let child = started(&mut command(&run, size, "killed"));
             std::thread::sleep(length.mul_f64(random.random_range(0.1..0.7)));
             let all = processes(&child);
             let (mut rank, mut pid) = (0, 0);
@@ -190,15 +163,15 @@ fn killed_rank_leaves_a_checkpoint() {
             kills += 1;
             let [_, stderr] = said(&output);
             assert!(pid != 0 && stderr.contains(&format!("process rank {rank} ")), "{stderr}");
-            let last = run.out("killed").join("last.safetensors");
+            let last = run.path("killed").join("last.safetensors");
             assert!(!last.exists() || Checkpoint::read(&last).is_ok());
             size = if changes { 1 + size % 4 } else { size };
         }
         ends_with_others += u32::from(changes);
-        if !run.out("killed").join("net.bin").exists() {
-            run.train(size, "killed");
+        if !run.path("killed").join("net.bin").exists() {
+            train(&run, size, "killed");
         }
-        let [killed, untouched] = ["killed", "untouched"].map(|name| run.out(name));
+        let [killed, untouched] = ["killed", "untouched"].map(|name| run.path(name));
         match changes {
             false => assert!(last(&killed) == last(&untouched), "other bits"),
             // After a thousand steps differences in the last digits have grown.
@@ -217,9 +190,9 @@ fn hanging_rank_is_named() {
     }
     for stopped in [0, 2] {
         let run = long();
-        let mut command = run.command(3, "run");
+        let mut command = command(&run, 3, "run");
         let child = started(command.args(["--silence", "4"]));
-        rows(&run.out("run"), 3);
+        rows(&run.path("run"), 3);
         let all = processes(&child);
         let (_, pid) = all.iter().find(|(rank, _)| *rank == stopped).expect("it runs");
         signal(*pid, libc::SIGSTOP);
@@ -230,7 +203,7 @@ fn hanging_rank_is_named() {
         assert!(stderr.contains("silent for") && stderr.contains("--resume"), "{stderr}");
         let errors = stderr.lines().filter(|line| line.starts_with("error: "));
         assert_eq!(errors.count(), 1, "{stderr}");
-        run.train(2, "run");
+        train(&run, 2, "run");
     }
 }
 
@@ -244,9 +217,9 @@ fn signal_stops_all_ranks() {
     // mpirun takes up to a second to forward a signal.
     let steps = "positions = 12000000\nbatch = 512\nlearning_rate = 0.003\ncheckpoints = 60";
     for who in ["mpirun", "rank 1"] {
-        let run = Run::new(&config("", NET, steps));
-        let child = started(&mut run.command(3, "run"));
-        rows(&run.out("run"), 3);
+        let run = Workdir::new(&config("", NET, steps));
+        let child = started(&mut command(&run, 3, "run"));
+        rows(&run.path("run"), 3);
         match who {
             "mpirun" => signal(child.id() as i32, libc::SIGINT),
             _ => signal(processes(&child).iter().find(|it| it.0 == 1).unwrap().1, libc::SIGTERM),
@@ -254,19 +227,19 @@ fn signal_stops_all_ranks() {
         let output = ends(child, Duration::from_secs(60));
         let [_, stderr] = said(&output);
         assert!(!output.status.success(), "{who}: {stderr}");
-        let last = Checkpoint::read(&run.out("run").join("last.safetensors")).unwrap();
+        let last = Checkpoint::read(&run.path("run").join("last.safetensors")).unwrap();
         assert!(last.state.step > 0, "{who}: {stderr}");
         assert_eq!(stderr.matches("stopped at step").count(), 1, "{who}: {stderr}");
-        run.train(1, "run");
+        train(&run, 1, "run");
     }
 }
 
 #[test]
 fn differing_rank_is_named() {
     let Some(_turn) = turn() else { return };
-    let run = Run::new(&config("", NET, STEPS));
-    let out = run.out("run").to_string_lossy().into_owned();
-    let train = ["train", &run.config, "--overwrite", "--out", &out];
+    let run = Workdir::new(&config("", NET, STEPS));
+    let (out, config_path) = (run.name("run"), run.name("run.toml"));
+    let train = ["train", &config_path, "--overwrite", "--out", &out];
     let mut command = mpirun(1, &train);
     command.args([":", "-n", "1", env!("CARGO_BIN_EXE_nnuance")]).args(train).arg("--plain");
     let output = command.output().unwrap();

@@ -14,9 +14,7 @@ use nnuance::{
 
 use crate::kit::same_for_threads;
 use crate::largest::largest;
-use crate::problems::{ALL, LINEAR, Shape, pieces, point, targets, values};
-
-const SCALE: f64 = 120.0;
+use crate::problems::{ALL, LINEAR, SCALE, Shape, pieces, point, targets, values};
 
 fn results(targets: &[f32]) -> Goal<'_> {
     Goal::Results { targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] }
@@ -69,7 +67,7 @@ fn assert_close(one: f64, other: f64, tolerance: f64) {
 fn equations_equal_a_dense_jacobian() {
     let pieces = pieces(ALL, 1500, 1);
     let (truth, here) = (point(ALL, 40.0, 2), point(ALL, 30.0, 3));
-    let targets = targets(&pieces, &truth, SCALE, 0.2, 4);
+    let targets = targets(&pieces, &truth, 0.2, 4);
     let problem = problem(&pieces, ALL, results(&targets));
     let equations = Equations::of(&problem, &here).unwrap();
     let rows = dense_rows(&pieces, &here);
@@ -102,7 +100,7 @@ fn equations_equal_a_dense_jacobian() {
 fn weights_equal_repeated_positions() {
     let (once, shape) = (pieces(ALL, 900, 31), ALL);
     let (truth, here) = (point(ALL, 40.0, 32), point(ALL, 30.0, 33));
-    let wanted = targets(&once, &truth, SCALE, 0.2, 34);
+    let wanted = targets(&once, &truth, 0.2, 34);
     let rows = |piece: usize| (0..once[piece].len()).map(move |row| (piece, row));
     let places: Vec<(usize, usize)> = (0..once.len()).flat_map(rows).collect();
     for (pattern, centipawns) in [([3, 1, 0], None), ([0, 1, 0], Some(20.0))] {
@@ -151,7 +149,7 @@ fn converge(newton: &mut Newton, problem: &Problem, point: &mut Point) -> Newton
 fn no_step_raises_the_loss() {
     for seed in 0..4 {
         let pieces = pieces(ALL, 1200, 20 + seed);
-        let targets = targets(&pieces, &point(ALL, 60.0, 30 + seed), SCALE, 0.05, 40 + seed);
+        let targets = targets(&pieces, &point(ALL, 60.0, 30 + seed), 0.05, 40 + seed);
         let problem = problem(&pieces, ALL, results(&targets));
         let mut here = point(ALL, 60.0, 50 + seed);
         let mut newton = Newton::new(all(ALL));
@@ -170,7 +168,7 @@ fn no_step_raises_the_loss() {
 #[test]
 fn same_bits_for_any_threads() {
     let pieces = pieces(ALL, 9000, 110);
-    let targets = targets(&pieces, &point(ALL, 60.0, 111), SCALE, 0.1, 112);
+    let targets = targets(&pieces, &point(ALL, 60.0, 111), 0.1, 112);
     same_for_threads(&[2, 3, 8], "steps", || {
         let problem = problem(&pieces, ALL, results(&targets));
         let mut here = point(ALL, 60.0, 113);
@@ -192,7 +190,7 @@ fn standard_errors_equal_the_spread() {
     let mut squares = vec![0.0; truth.0.len()];
     let mut expected = vec![0.0; truth.0.len()];
     for draw in 0..draws {
-        let targets = targets(&pieces, &truth, SCALE, 0.1, 1000 + draw);
+        let targets = targets(&pieces, &truth, 0.1, 1000 + draw);
         let problem = problem(&pieces, shape, results(&targets));
         let mut here = truth.clone();
         converge(&mut Newton::new(movable.clone()), &problem, &mut here);

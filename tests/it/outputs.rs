@@ -62,10 +62,15 @@ fn closed_and_full_streams() {
         }
     }
     // Results that cannot be written are an error, except to a closed pipe.
-    for words in ["--help", "keys", "data stats a.txt"] {
+    fs::write(at.join("fen.epd"), "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").unwrap();
+    let net = absolute("nets/quickstart-32.bin");
+    let (verify, eval) = (format!("verify {net}"), format!("eval {net} --fens fen.epd"));
+    for words in ["--help", "keys", "data stats a.txt", &verify, &eval] {
         for (stdout, code) in [(full(), 1), (unread(), 0)] {
             let ended = nnuance(at, words).stdout(stdout).output().unwrap();
-            assert_eq!(ended.status.code(), Some(code), "{words}");
+            let said = String::from_utf8(ended.stderr).unwrap();
+            assert_eq!(ended.status.code(), Some(code), "{words}: {said}");
+            assert_eq!(said.contains("standard output"), code == 1, "{words}: {said}");
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn check((test, right): (u32, [f64; 10]), (backend, compute): (Backend, Comp
     let source = import(&bytes, &Hints { net: net.clone(), ..Hints::default() });
     let weights = source.expect("bullet's weights are read").weights;
     let plan = Plan { window: POSITIONS, batch: POSITIONS, ..Plan::reading(vec![DATA.into()]) };
-    let found = losses_of(plan, (&net, weights), right.len() as u64, backend, compute, false);
+    let found = losses_of(plan, (&net, weights), (backend, compute), false);
     assert_eq!(found.len(), right.len());
     for (found, right) in found.iter().zip(right) {
         let error = (found - right).abs();

@@ -32,16 +32,13 @@ fn hash(i: usize) -> f64 {
     f64::from((i as u32).wrapping_mul(2_654_435_761)) / f64::from(1u32 << 31) / 2.0 - 0.5
 }
 
-fn rounded(value: f64) -> f64 {
-    f64::from(value as f32)
-}
-
 /// Start weights of the rows `[rows, N]`, the bias `[N]` and the output `[2 N + 1]`, in one list.
 pub fn start(rows: usize) -> Vec<f64> {
     let of_row = |i: usize| if i < 768 * N { 0.1 * hash(i) } else { 0.05 * hash(i) };
     let weights = (0..rows * N).map(of_row);
     let bias = (0..N).map(|j| 0.1 + 0.1 * hash(j + 7));
     let output = (0..2 * N).map(|k| 0.4 * hash(k + 1));
+    let rounded = |value: f64| f64::from(value as f32);
     weights.chain(bias).chain(output).map(rounded).chain([0.0]).collect()
 }
 
@@ -153,7 +150,7 @@ pub fn check(backend: Backend, compute: Compute, apart: f64) {
     }
     let window = 16_273;
     let plan = Plan { window, batch: window, ..Plan::reading(vec![DATA.into()]) };
-    let found = losses_of(plan, (&net, weights), 10, backend, compute, false);
+    let found = losses_of(plan, (&net, weights), (backend, compute), false);
     assert_eq!(found.len(), LOSSES.len());
     for (found, right) in found.iter().zip(LOSSES) {
         assert!((found - right).abs() < apart, "{compute:?}: {found:.7}, expected {right:.7}");

@@ -116,15 +116,12 @@ pub fn values(pieces: &[Arc<Terms>], point: &Point) -> Vec<f64> {
     pieces.iter().flat_map(of_piece).collect()
 }
 
+/// Centipawns per logit.
+pub const SCALE: f64 = 120.0;
+
 /// Expected results with normal noise of a standard deviation.
-pub fn targets(
-    pieces: &[Arc<Terms>],
-    truth: &Point,
-    scale: f64,
-    noise: f64,
-    seed: u64,
-) -> Vec<f32> {
+pub fn targets(pieces: &[Arc<Terms>], truth: &Point, noise: f64, seed: u64) -> Vec<f32> {
     let mut dice = Dice::new(seed);
-    let mut target = |value: f64| (sigmoid(value / scale) + noise * dice.normal()) as f32;
+    let mut target = |value: f64| (sigmoid(value / SCALE) + noise * dice.normal()) as f32;
     values(pieces, truth).into_iter().map(&mut target).collect()
 }

@@ -7,9 +7,7 @@ use nnuance::{
 };
 
 use crate::kit::same_for_threads;
-use crate::problems::{ALL, Shape, pieces, point, targets};
-
-const SCALE: f64 = 120.0;
+use crate::problems::{ALL, SCALE, Shape, pieces, point, targets};
 
 /// The search that evaluates all positions for every trial.
 fn sweep_slowly(problem: &Problem, here: &mut Point, movable: &[bool], step: f64) -> usize {
@@ -39,7 +37,7 @@ fn rounded(mut point: Point, movable: &[bool]) -> Point {
 /// Ends of searches and what they were searched on.
 fn checked(shape: Shape, loss: Loss, seed: u64) {
     let pieces = pieces(shape, 600, seed);
-    let targets = targets(&pieces, &point(shape, 40.0, seed + 1), SCALE, 0.1, seed + 2);
+    let targets = targets(&pieces, &point(shape, 40.0, seed + 1), 0.1, seed + 2);
     // In some of them positions have rising weights.
     let shares: Vec<f32> = match seed.is_multiple_of(20) {
         true => (0..600).map(|position| (2 * position + 1) as f32 / 600.0).collect(),
@@ -93,7 +91,7 @@ fn incremental_search_equals_full_evaluation() {
 #[test]
 fn search_resumes_from_weights() {
     let pieces = pieces(ALL, 3000, 300);
-    let targets = targets(&pieces, &point(ALL, 40.0, 301), SCALE, 0.1, 302);
+    let targets = targets(&pieces, &point(ALL, 40.0, 301), 0.1, 302);
     let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
     let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
     let movable: Vec<bool> = (0..2 * ALL.terms() + 1).map(|number| number % 5 != 3).collect();
@@ -109,7 +107,7 @@ fn search_resumes_from_weights() {
 #[test]
 fn same_search_for_any_threads() {
     let pieces = pieces(ALL, 20_000, 310);
-    let targets = targets(&pieces, &point(ALL, 40.0, 311), SCALE, 0.1, 312);
+    let targets = targets(&pieces, &point(ALL, 40.0, 311), 0.1, 312);
     let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
     let (swept, _) = same_for_threads(&[2, 3, 8], "search", || {
         let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();

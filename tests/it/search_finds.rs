@@ -53,10 +53,8 @@ fn nodes(nodes: u64) -> Limits {
 }
 
 fn best(found: &SearchResult) -> String {
-    found
-        .pv
-        .first()
-        .map_or_else(String::new, |best| best.to_uci(CastlingMode::Standard).to_string())
+    let best = found.pv.first().map(|best| best.to_uci(CastlingMode::Standard).to_string());
+    best.unwrap_or_default()
 }
 
 #[test]

@@ -6,6 +6,7 @@ use nnuance::architecture::Views;
 use nnuance::loader::{Plan, PositionSet, Scan, Split, Stream, TrainingShare, collect, scan};
 use nnuance::sample::Sample;
 
+use crate::formats::read;
 use crate::games;
 use crate::program::same_for_any_threads;
 
@@ -23,8 +24,7 @@ fn scanned(plan: &Plan) -> Scan {
 
 #[test]
 fn smaller_shares_are_parts_of_larger() {
-    let samples =
-        collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| {}).expect("games");
+    let samples = read(GAMES).expect("games");
     let games = |keep: &dyn Fn(&Sample) -> bool| -> BTreeSet<u64> {
         samples.iter().filter(|sample| keep(sample)).map(Sample::group).collect()
     };
@@ -90,14 +90,8 @@ fn training_sees_its_share_alone() {
 
 #[test]
 fn same_bits_for_any_threads() {
-    for (data, model) in [
-        ("", "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 8"),
-        (
-            "window = 8192",
-            "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 8",
-        ),
-        ("", "[terms]"),
-    ] {
+    let net = "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 8";
+    for (data, model) in [("", net), ("window = 8192", net), ("", "[terms]")] {
         same_for_any_threads(&format!(
             "version = 3\nseed = 5\n[data]\nfiles = [\"{GAMES}\"]\nlimit = 300000\nshare = 0.125\n\
              {data}\n{model}\n[schedule]\npositions = 200000\nbatch = 1024\n\

@@ -1,5 +1,6 @@
 //! `nnuance train` on handcrafted terms: every method, and which weights it changes.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,13 +60,8 @@ impl Encoded {
 
     fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0; hce::terms::list().len()];
-        for row in 0..self.results.len() {
-            let Terms { normal, safety, complexity, .. } = &self.terms;
-            let mut there: Vec<usize> = normal.row(row).map(|(term, _)| term).collect();
-            there.extend(safety.row(row).map(|(term, _)| term));
-            there.extend(complexity.row(row).map(|(term, _)| term));
-            there.sort_unstable();
-            there.dedup();
+        for (entries, ..) in rows(&Inputs::Terms(vec![Arc::new(self.terms.clone())])) {
+            let there: BTreeSet<usize> = entries.iter().map(|entry| entry.0).collect();
             there.into_iter().for_each(|term| counts[term] += 1);
         }
         counts
