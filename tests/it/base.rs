@@ -1,27 +1,15 @@
 //! Nets that are added to handcrafted terms, or to nets.
 
-use std::collections::HashMap;
-use std::path::Path;
-
 use nnuance::batch::Inputs;
-use nnuance::config::Config;
 use nnuance::export::{BaseContent, Manifest, load};
 use nnuance::features::DirtyPieces;
-use nnuance::hce::{HceEvaluator, HceWeights, terms};
-use nnuance::loader::{Base, BaseEvaluation, Encoder, Plan, PositionSet, Stream, collect};
-use nnuance::model::{Compute, Device};
+use nnuance::hce::terms;
+use nnuance::loader::{Base, BaseEvaluation};
 use nnuance::progress::SilentProgress;
 use nnuance::run::objective::Searcher;
 use nnuance::run::{Evaluator, recipe};
-use nnuance::sample::{Position, Sample};
-use nnuance::train::checkpoint::Checkpoint;
-use shakmaty::Position as _;
-use tempfile::TempDir;
 
-use crate::listed::near;
-use crate::program::{
-    column, complaint, export, killed_and_resumed, nnuance, refused, said, train, written,
-};
+use crate::kit::*;
 use crate::together::loss;
 
 const GAMES: &str = "data/selfplay-sf15.vf";

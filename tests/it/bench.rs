@@ -1,6 +1,6 @@
 //! `nnuance bench` as a program sees it.
 
-use crate::program::{json, nnuance};
+use crate::kit::*;
 
 #[test]
 fn figures_are_positive() {

@@ -1,15 +1,14 @@
 //! Stockfish's binpack: golden figures, an independent reader, malformed files.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Cursor;
 
 use nnuance::format::{Presence, binpack, viriformat};
-use nnuance::sample::Sample;
 use sfbinpack::chess::r#move::MoveType;
 use sfbinpack::{CompressedTrainingDataEntryReader, TrainingDataEntry};
 
 use crate::formats::{GAMES, exhaust, first, read, read_as, read_bytes, samples, write};
-use crate::need;
+use crate::kit::*;
 
 const SMALL: &str = "../shared/data/formats/nnue-pytorch_small.binpack";
 

@@ -1,15 +1,10 @@
 //! The pages of the book: the summary lists them, links and commands are valid, and the guides run.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use clap::Parser as _;
 use nnuance::cli::Cli;
-use nnuance::config::Config;
-use nnuance::format::Format;
 
 use crate::formats::exhaust;
+use crate::kit::*;
 
 fn pages() -> Vec<PathBuf> {
     let entries = std::fs::read_dir("docs").expect("the book");

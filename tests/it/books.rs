@@ -3,7 +3,8 @@
 use std::io::Write as _;
 
 use nnuance::format::book::read;
-use nnuance::sample::Position;
+
+use crate::kit::*;
 
 const LINES: &str = "# openings\n\
     rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n\n\

@@ -1,19 +1,10 @@
 //! Independent slow evaluation, training and comparison, from FENs and the bytes of files alone.
 
-use std::fs;
-
-use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::import;
-use nnuance::loader::Plan;
-use nnuance::model::{Backend, initial};
-use nnuance::net::{Hints, Net};
-use nnuance::sample::mix;
 
 use crate::formats::SCORED;
-use crate::games;
 use crate::golden::{SEED, losses_on};
-use crate::kit::computes;
-use crate::largest::largest;
+use crate::kit::*;
 
 /// A position from its FEN: pieces as square (a1 = 0), whether white, kind (pawn = 0).
 struct Board {

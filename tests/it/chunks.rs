@@ -1,16 +1,11 @@
 //! Positions that stay together from pass to pass, and plans that are made once.
 
-use std::sync::Arc;
+use nnuance::architecture::Inputs as ArchitectureInputs;
+use nnuance::batch::{Inputs, RankShare};
+use nnuance::loader::{PLANS, pairs_of};
+use nnuance::model::outputs;
 
-use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
-use nnuance::batch::{Batch, Inputs, RankShare};
-use nnuance::loader::{Encoder, PLANS, Plan, Stream, pairs_of, scan};
-use nnuance::model::{Model, outputs};
-
-use crate::drawn;
-use crate::kit::{fastest, model};
-use crate::largest::error_and_size;
-use crate::listed::near;
+use crate::kit::*;
 
 const POSITIONS: usize = 1000;
 const BATCH: usize = 350;

@@ -1,9 +1,6 @@
 //! `nnuance climb`: the loop, its end, and what a kill leaves of it.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use crate::program::{complaint, kill_at, nnuance, said};
+use crate::kit::*;
 
 fn climb(out: &Path, more: &[&str]) -> Command {
     let mut command = nnuance();

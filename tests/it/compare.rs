@@ -1,14 +1,10 @@
 //! `nnuance compare` against figures of an independent program.
 
-use nnuance::loader::{Plan, PositionSet, collect};
-use nnuance::model::{Compute, Device};
 use nnuance::progress::SilentProgress;
 use nnuance::report::fit::{fit, loss};
 use nnuance::run::Evaluator;
-use serde_json::Value;
 
-use crate::need;
-use crate::program::{json, nnuance};
+use crate::kit::*;
 
 const RECORDS: &str = "../shared/data/formats/bullet_batch.bf";
 

@@ -1,8 +1,9 @@
 //! Configs: what is refused, defaults, schedules in every unit, and overrides.
 
-use nnuance::config::Config;
 use nnuance::train::optimizer::Layer;
 use nnuance::train::schedule::{Length, Schedule, Shape, Span, Stage, Stages};
+
+use crate::kit::*;
 
 const CONFIG: &str = r#"version = 3
 [data]

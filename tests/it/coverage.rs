@@ -2,15 +2,14 @@
 //! from real ones, whose mean is the truth. Scales are fitted in each draw, as in `compare`.
 
 use nnuance::export;
-use nnuance::hce::{self, HceWeights};
-use nnuance::loader::{Plan, PositionSet, collect};
+use nnuance::hce;
 use nnuance::report::estimate::Estimate;
 use nnuance::report::fit::fit;
 use nnuance::report::{Comparison, PositionFacts, Predictions, chance, compare};
-use nnuance::sample::Sample;
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand::Rng;
 use rayon::prelude::*;
+
+use crate::kit::*;
 
 struct Population {
     names: Vec<&'static str>,

@@ -1,17 +1,12 @@
 //! The tools of `nnuance data`, and the parts below them.
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
-use std::process::Command;
-
 use nnuance::data::Record;
 use nnuance::data::shuffle::{Shuffle, ShuffleError};
-use nnuance::format::{Format, write_all};
-use nnuance::loader::{Filter, Split};
-use nnuance::sample::{Position, Sample};
+use nnuance::format::write_all;
+use nnuance::loader::Filter;
 
 use crate::formats::read;
-use crate::program::{Workdir, failure, json, nnuance, said};
+use crate::kit::*;
 
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 const TEXT: &str = "data/selfplay_sf151_scored.txt";

@@ -2,7 +2,6 @@
 
 use nnuance::draw::page;
 use nnuance::log::Row;
-use nnuance::loss::sigmoid;
 use nnuance::report::deep::{Calibration, Quantising, quantising};
 use nnuance::report::estimate::Groups;
 use nnuance::report::fit::{fit, near};
@@ -10,7 +9,7 @@ use nnuance::report::html::{self, Run};
 use nnuance::report::{DeepComparison, PositionFacts, Predictions, compare, deep, part};
 
 use crate::draw::stands_alone;
-use crate::kit::same_for_threads;
+use crate::kit::*;
 use crate::problems::Dice;
 
 /// Positions of games with three evaluations: good, noisy in endgames, and good but rounded.

@@ -1,24 +1,15 @@
 //! Nets of every kind in training: the plain modules against the definition, the fused operations
 //! against the plain ones, gradients against differences, bits against the number of threads.
 
-use std::sync::Arc;
-
 use burn::tensor::{Tensor, TensorData};
-use nnuance::architecture::{Activation, Architecture, PIECES, Views};
-use nnuance::batch::{Batch, Inputs};
-use nnuance::floats::Float;
-use nnuance::loader::Encoder;
-use nnuance::loss::sigmoid;
-use nnuance::model::{Aim, Compute, Level, Model, Precision, SetRows, to_host};
-use nnuance::sample::Sample;
+use nnuance::architecture::PIECES;
+use nnuance::batch::Inputs;
+use nnuance::model::SetRows;
 use nnuance::train::optimizer::{OptimizerName, Settings};
 use nnuance::train::target::{WinRateModel, targets};
-use nnuance::weights::Weights;
 
-use crate::kit::{bits, fastest, fused, model, same_for_threads};
-use crate::largest::{assert_close, distance, largest};
+use crate::kit::*;
 use crate::listed;
-use crate::{drawn, games};
 
 const NETS: std::ops::Range<u64> = 0..24;
 

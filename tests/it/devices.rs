@@ -1,8 +1,8 @@
 //! Devices: their names, and the list of them.
 
-use nnuance::model::{Backend, DeviceChoice, DeviceError, is_gpu};
+use nnuance::model::{DeviceChoice, DeviceError, is_gpu};
 
-use crate::program::{complaint, nnuance, said};
+use crate::kit::*;
 
 #[test]
 fn names_have_numbers() {

@@ -3,15 +3,10 @@
 use std::process::Output;
 
 use nnuance::data::doctor::Keys;
-use nnuance::format::{Format, write_all};
-use nnuance::loss::sigmoid;
-use nnuance::sample::{Sample, mix};
-use serde_json::Value;
-use tempfile::TempDir;
+use nnuance::format::write_all;
 
 use crate::formats::{BULLET, GAMES, QUIET, SCORED, read};
-use crate::need;
-use crate::program::nnuance;
+use crate::kit::*;
 
 /// Files with their format and point of view, as the README has them.
 const FILES: [(&str, &str, &str); 12] = [

@@ -4,9 +4,10 @@ use nnuance::report::elo::{
     Decision, Elo, FEW_PAIRS, PairedGames, Pairs, PlayerDifference, Ratings, Sprt, expected,
     ratings,
 };
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand::Rng;
 use rayon::prelude::*;
+
+use crate::kit::*;
 
 ///
 /// Openings favour one side, and players change sides: so a pair has less variance than two games.

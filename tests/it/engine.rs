@@ -1,23 +1,19 @@
 //! A fake engine, which is this test program, and helpers for tests of engines.
 
 use std::env;
-use std::fs;
 use std::io::{BufRead as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{EngineSettings, Limit, ParallelPlayers, PositionsJob, SelfplayJob};
-use nnuance::format::{self, Format, text};
+use nnuance::format::{self, text};
 use nnuance::progress::Progress;
-use nnuance::sample::{Sample, mix};
-use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen, uci::UciMove};
+use shakmaty::{CastlingMode, EnPassantMode, Move, fen::Fen, uci::UciMove};
 
-use crate::{formats, games, need};
+use crate::formats;
+use crate::kit::*;
 
 /// A hash of a position without its counters.
 pub fn hash_of(chess: &Chess) -> u64 {

@@ -1,18 +1,13 @@
 //! `nnuance data label` and `selfplay`.
 
-use std::collections::HashSet;
 use std::env;
-use std::fs;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::thread;
-use std::time::Duration;
 
 use nnuance::engine::journal::path_of;
-use nnuance::sample::mix;
 
 use crate::engine::*;
-use crate::program::{complaint, nnuance, said};
+use crate::kit::*;
 
 fn data(folder: &Path, words: &str) -> Command {
     let mut command = command(folder, words);

@@ -1,16 +1,13 @@
 //! Games of engines against themselves.
 
-use std::collections::HashSet;
-use std::fs;
-
 use nnuance::engine::game::{Adjudication, Ending, Referee};
 use nnuance::engine::opening::{Openings, StartPosition, chess960};
 use nnuance::engine::{EngineError, Score, SelfplayJob, selfplay};
 use nnuance::format::{binpack, bulletformat, pgn, viriformat};
-use nnuance::sample::{Position, Sample};
-use shakmaty::{Board, Chess, Color, EnPassantMode, Position as _, fen::Fen, uci::UciMove};
+use shakmaty::{Board, EnPassantMode, fen::Fen, uci::UciMove};
 
 use crate::engine::*;
+use crate::kit::*;
 
 #[test]
 fn every_array_of_chess960() {

@@ -1,17 +1,15 @@
 //! Jobs with engines that are stopped, killed and resumed.
 
 use std::cell::Cell;
-use std::fs;
 use std::io::Write as _;
-use std::path::Path;
 
 use nnuance::engine::journal::{Journal, Progress, path_of};
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{JobReport, PositionsJob, SelfplayJob, SkippedItem, positions, selfplay};
-use nnuance::format::{Format, binpack, bulletformat, epd, pgn, viriformat};
-use nnuance::sample::mix;
+use nnuance::format::{binpack, bulletformat, epd, pgn, viriformat};
 
 use crate::engine::*;
+use crate::kit::*;
 
 const GAMES: [&Format; 3] = [&viriformat::FORMAT, &pgn::FORMAT, &binpack::FORMAT];
 

@@ -1,14 +1,11 @@
 //! Positions scored by engines, and engines that fail.
 
-use std::fs;
-
 use nnuance::engine::journal::path_of;
 use nnuance::engine::{EngineError, EngineSettings, JobPart, PositionsJob, positions};
 use nnuance::format::{binpack, text, viriformat};
-use nnuance::sample::{Position, Sample};
-use shakmaty::Position as _;
 
 use crate::engine::*;
+use crate::kit::*;
 
 #[test]
 fn labels_for_any_number_of_engines() {

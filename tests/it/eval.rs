@@ -1,10 +1,9 @@
 //! `nnuance eval`.
 
 use assert_cmd::Command;
-use nnuance::architecture::{Activation, Views};
 use nnuance::export::GOLDEN_FENS;
-use nnuance::sample::Position;
 
+use crate::kit::*;
 use crate::net::random;
 
 fn output(command: &mut Command, success: bool) -> [String; 2] {

@@ -1,25 +1,13 @@
 //! Quantising, proving, manifests, imports.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
-
-use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::{
     self, Manifest, Provenance, dequantise, facts, import, largest_scales, prove, quantise, verify,
 };
-use nnuance::floats::Float;
-use nnuance::net::{Hints, Net};
-use nnuance::sample::Position;
-use nnuance::scales::Scales;
-use nnuance::weights::{Weights, WeightsFile};
-use rand::{RngExt as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use nnuance::weights::WeightsFile;
 
-use crate::games;
+use crate::kit::*;
 use crate::net::{engine_net, integers, random as random_net};
 use crate::nets::{proved, stored_by_bullet};
-use crate::program::{complaint, names, nnuance, said};
 
 fn perspective(hidden: usize) -> Architecture {
     Architecture::simple(Views::Perspective, hidden, Activation::SCReLU)

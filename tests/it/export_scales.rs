@@ -1,15 +1,8 @@
 //! `nnuance export` with scales that are chosen or matched, and with code.
 
-use std::path::Path;
-use std::process::Command;
-
-use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::{largest_scales, prove, quantise};
-use nnuance::scales::Scales;
-use nnuance::weights::Weights;
-use serde_json::Value;
 
-use crate::program::{complaint, nnuance, said};
+use crate::kit::*;
 
 const NET: &str = "nets/quickstart-32.safetensors";
 const DATA: &str = "data/selfplay-sf15.vf";

@@ -1,12 +1,10 @@
 //! Positions drawn from games.
 
 use nnuance::data::extract::Extract;
-use nnuance::sample::Sample;
 
 use crate::data::{fails, fine};
 use crate::formats::read;
-use crate::need;
-use crate::program::Workdir;
+use crate::kit::*;
 
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 

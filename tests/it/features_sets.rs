@@ -1,16 +1,9 @@
 //! Feature sets against lists that Stockfish's trainer made, and against slow definitions of their own.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
-use std::sync::LazyLock;
+use nnuance::features::{self, Board, Rows, Set};
+use shakmaty::{Board as Pieces, Piece, Role, Square};
 
-use nnuance::features::{self, Board, Kings, Rows, Set};
-use nnuance::sample::Position;
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use shakmaty::{Board as Pieces, Color, Piece, Role, Square};
-
-use crate::{games, need};
+use crate::kit::*;
 
 /// Per line a FEN, then the rows of three sets, White's perspective and Black's.
 pub const LISTS: &str = "../shared/data/features/stockfish-2026-07.txt";

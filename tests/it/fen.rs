@@ -1,15 +1,12 @@
 //! The fast path of reading FENs against shakmaty's reader and rules.
 
-use std::fs;
 use std::io::Cursor;
-use std::sync::LazyLock;
 
-use nnuance::format::{Format, epd, text};
-use nnuance::sample::Position;
+use nnuance::format::{epd, text};
 use proptest::prelude::*;
 use shakmaty::fen::Fen;
 
-use crate::games;
+use crate::kit::*;
 
 fn slow(fen: &str) -> Option<Position> {
     Position::from_setup(fen.parse::<Fen>().ok()?.into_setup()).ok()

@@ -1,7 +1,7 @@
 //! A net of too few games: every command that it passes through calls it worthless.
 
 use crate::held_out::games;
-use crate::program::{complaint, export, json, nnuance, said, train, written};
+use crate::kit::*;
 
 const CONFIG: &str = r#"
 version = 3

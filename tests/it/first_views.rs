@@ -1,17 +1,12 @@
 //! Plans from the lists of first views.
 
-use std::sync::Arc;
-
-use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
+use nnuance::architecture::Inputs;
 use nnuance::batch::{self, ChunkPlan, FirstPlanner, FirstViews, MOST_IN_CHUNK, Pairs, lists};
-use nnuance::loader::{Encoder, pairs_of};
-use nnuance::model::{Aim, initial};
-use nnuance::sample::Sample;
+use nnuance::loader::pairs_of;
 
-use crate::games::{self, eighths};
-use crate::kit::{fastest, model};
-use crate::largest::assert_near;
-use crate::listed::{self, near};
+use crate::games::eighths;
+use crate::kit::*;
+use crate::listed;
 use crate::pairs::assert_same_inputs;
 
 fn net(views: Views, mirror: bool, buckets: usize) -> Architecture {

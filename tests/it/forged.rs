@@ -1,12 +1,8 @@
 //! Forged pages, manifests and checkpoints are only trusted where they can be checked.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use nnuance::export::{self, Check};
-use nnuance::weights::Weights;
 
-use crate::program::{complaint, nnuance, said, train};
+use crate::kit::*;
 
 /// The net of the repository with its floats and a manifest that was changed.
 fn forged(folder: &Path, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf {

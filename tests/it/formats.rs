@@ -1,21 +1,19 @@
 //! Bytes to samples and back, over every format of the registry.
 
-use std::fs;
 use std::io::{BufRead as _, Cursor, Write as _};
-use std::path::{Path, PathBuf};
 
 use nnuance::format::{
-    self, Format, Presence, ReadError, Sink, Source, WriteError, bulletformat, epd, text, unpack,
-    viriformat,
+    self, Presence, ReadError, Sink, WriteError, bulletformat, epd, text, unpack, viriformat,
 };
-use nnuance::sample::{GameHash, Piece, PlayedMove, Position, Sample, mix};
+use nnuance::sample::{GameHash, Piece, PlayedMove};
 use proptest::prelude::*;
-use shakmaty::{Board, CastlingMode, Chess, Color, FromSetup as _, Position as _, Setup};
+use shakmaty::{Board, CastlingMode, FromSetup as _, Setup};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
+use crate::kit::*;
+
 pub use crate::fuzz::targets::read as exhaust;
-use crate::need;
 
 pub const GAMES: &str = "data/selfplay-sf15.vf";
 pub const SCORED: &str = "data/selfplay_sf151_scored.txt";

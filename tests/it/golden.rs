@@ -2,22 +2,15 @@
 
 use std::sync::Mutex;
 
-use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::loader::{Encoder, Plan, Stream};
 use nnuance::log::Row;
-use nnuance::loss::Loss;
-use nnuance::model::{Backend, Compute, Kind, initial};
 use nnuance::progress::Progress;
-use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::optimizer::{self, OptimizerName};
 use nnuance::train::ranks::SingleRank;
 use nnuance::train::schedule::Schedule;
 use nnuance::train::target::WinRateModel;
 use nnuance::train::{self, Settings, Training};
-use nnuance::weights::Weights;
 
-use crate::kit::computes;
-use crate::need;
+use crate::kit::*;
 
 pub const DATA: &str = "../shared/data/formats/bullet_batch.bf";
 

@@ -1,19 +1,13 @@
 //! The fused operations of GPUs against the plain ones of the CPU: values, gradients, training,
 //! bits. On a machine without a GPU, a software emulation will do.
 
-use nnuance::architecture::{self, Activation, Architecture, Kings, Views};
-use nnuance::batch::{ActiveRows, Batch, Indices, Inputs};
+use nnuance::architecture;
+use nnuance::batch::{ActiveRows, Indices, Inputs};
 use nnuance::loss::LossShape;
-use nnuance::model::{Aim, Backend, Compute, Device, Kind, Model, ROOM, initial, to_host};
-use nnuance::weights::Weights;
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use nnuance::model::ROOM;
 
-use crate::kit::{fastest, flex, model_of};
-use crate::largest::distance;
-use crate::listed::{self, near};
-use crate::program::{json, nnuance};
-use crate::{drawn, games, need};
+use crate::kit::*;
+use crate::listed;
 
 pub const GPU: Compute = Compute::Gpu { room: ROOM };
 

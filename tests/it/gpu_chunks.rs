@@ -1,14 +1,11 @@
 //! Chunks that stay on a GPU equal those that are sent in each pass.
 
-use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::batch::{Batch, Inputs};
-use nnuance::loader::{Encoder, PLANS, Plan, Stream};
-use nnuance::model::{Aim, Kind, Model, initial};
+use nnuance::batch::Inputs;
+use nnuance::loader::PLANS;
 
-use crate::drawn;
 use crate::gpu::{GPU, gpu, with_room};
 use crate::gpu_pairs::unplanned;
-use crate::kit::{bits, model_of};
+use crate::kit::*;
 
 const CHUNK: usize = 64;
 const BATCH: usize = 4 * CHUNK;

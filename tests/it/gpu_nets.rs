@@ -1,18 +1,12 @@
 //! Nets of every kind on a GPU against plain modules on the CPU: gradients, losses, bits.
 
-use std::collections::BTreeSet;
-
-use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
-use nnuance::batch::Batch;
-use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Compute, Device, Kind, LossGradients, Model, to_host};
+use nnuance::architecture::Inputs;
+use nnuance::model::LossGradients;
 use nnuance::train::optimizer::{OptimizerName, Settings};
-use nnuance::weights::Weights;
 
 use crate::gpu::{GPU, check_within, gpu, room, with_room};
-use crate::kit::{bits, flex, model_of};
-use crate::largest::{assert_close, distance};
-use crate::{drawn, games, layers, optimizers};
+use crate::kit::*;
+use crate::{layers, optimizers};
 
 /// A net with the number of its draw: with and without buckets, a factoriser, and a head.
 fn nets() -> Vec<(Architecture, u64)> {

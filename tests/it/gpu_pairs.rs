@@ -1,19 +1,11 @@
 //! Lists that name pairs of inputs, on a GPU: against those of inputs alone, and against the CPU.
 
-use std::sync::Arc;
-
-use nnuance::architecture::{Activation, Architecture, Layer, Views};
 use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, ListShape, Pairs, Planner, lists};
-use nnuance::config::Config;
-use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Device, Kind, initial};
 use nnuance::run::recipe;
 
 use crate::gpu::{GPU, gpu, with_room};
-use crate::kit::{bits, fastest, flex, model_of};
-use crate::largest::assert_close;
-use crate::listed::{self, near};
-use crate::{drawn, games};
+use crate::kit::*;
+use crate::listed;
 
 const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 

@@ -1,8 +1,7 @@
 //! Ten losses of bullet's deeper nets, and of a net with threats, on a GPU.
 
-use nnuance::model::Backend;
-
 use crate::gpu::{GPU, gpu};
+use crate::kit::*;
 use crate::parity::{LOSSES, check};
 use crate::parity_threats;
 

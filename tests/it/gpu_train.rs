@@ -1,25 +1,14 @@
 //! Training on a GPU: losses, bits, resuming on another device, and failures.
 
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-
-use nnuance::architecture::{Activation, Views};
-use nnuance::batch::Batch;
-use nnuance::loader::Plan;
 use nnuance::log::TrainStep;
-use nnuance::model::{Backend, Compute, Device, Kind};
 use nnuance::progress::{Progress, SilentProgress};
-use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::SingleRank;
 use nnuance::train::{self, End, Settings, TrainError, Training};
-use nnuance::weights::Weights;
 
 use crate::golden::{DATA, LOSSES_32, losses_on, settings};
 use crate::gpu::{GPU, batch, gpu, net};
-use crate::kit::{fastest, flex};
-use crate::largest::assert_close;
-use crate::{need, program};
+use crate::kit::*;
+use crate::program;
 
 struct Run<'a> {
     kind: Kind,

@@ -1,18 +1,10 @@
 //! Nets that start from smaller ones.
 
-use std::path::Path;
-
-use nnuance::architecture::{Architecture, Form};
-use nnuance::floats::Float;
-use nnuance::loader::Encoder;
-use nnuance::model::{Compute, to_host};
+use nnuance::architecture::Form;
 use nnuance::run::train::grow::grow;
-use nnuance::weights::Weights;
 
-use crate::kit::model;
-use crate::largest::{largest, smallest};
-use crate::program::{self, column, said};
-use crate::{drawn, games};
+use crate::kit::*;
+use crate::program;
 
 fn net(text: &str) -> Architecture {
     let form: Form = toml::from_str(text).expect("the form of a net");

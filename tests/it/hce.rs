@@ -2,15 +2,11 @@
 
 use nnuance::batch::Terms;
 use nnuance::hce::terms::{TERMS, list};
-use nnuance::hce::{Coding, HceEvaluator, HceWeights, Phase, Term, Trace, evaluate, freeze};
-use nnuance::sample::Position;
+use nnuance::hce::{Coding, Phase, Term, Trace, evaluate, freeze};
 use nnuance::sums::Sums;
 use nnuance::terms::{Kind, TermSelection};
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use shakmaty::Color;
 
-use crate::games;
+use crate::kit::*;
 
 pub const PESTO: &str = include_str!("fixtures/pesto.json");
 

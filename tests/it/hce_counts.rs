@@ -2,8 +2,8 @@
 
 use nnuance::hce::terms::GROUPS;
 use nnuance::hce::{Phase, Term, Trace, evaluate};
-use nnuance::sample::Position;
-use shakmaty::Color;
+
+use crate::kit::*;
 
 /// FENs without their counters, and terms with White's count and Black's.
 const CASES: &str = "

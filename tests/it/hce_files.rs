@@ -1,11 +1,10 @@
 //! Handcrafted weights as files and tensors.
 
-use std::sync::Arc;
-
-use nnuance::hce::{HceWeights, Term, terms};
+use nnuance::hce::{Term, terms};
 use nnuance::terms::{Kind, TermEntry, TermList};
 
 use crate::hce::{PESTO, odd_weights};
+use crate::kit::*;
 
 #[test]
 fn files_and_tensors_keep_the_weights() {

@@ -1,19 +1,12 @@
 //! Held-out games: some validate, the others are the test that training never reads.
 
 use nnuance::format::{plain, write_all};
-use nnuance::loader::{
-    HeldOut, Plan, PositionSet, Split, Subset, TestShare, TrainingShare, collect, scan,
-};
-use nnuance::sample::{Sample, mix};
+use nnuance::loader::{HeldOut, Subset, TestShare, TrainingShare};
 use nnuance::sketch::Sketch;
-use nnuance::train::checkpoint::Checkpoint;
-use serde_json::Value;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 use crate::formats::{first, read};
-use crate::program::{self, json, log, nnuance, said, written};
+use crate::kit::*;
+use crate::program;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };

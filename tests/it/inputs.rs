@@ -1,17 +1,12 @@
 //! Invalid inputs: devices, pipes, huge files and weights that are NaN.
 
-use std::fs;
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use nnuance::export::import;
-use nnuance::format::Source;
 use nnuance::input;
 use nnuance::terms::EngineTerms;
-use nnuance::weights::Weights;
 
-use crate::program::{failure, nnuance};
+use crate::kit::*;
 
 fn fails(args: &[&str]) -> String {
     failure(nnuance().args(args).stdin(Stdio::null()))

@@ -1,20 +1,12 @@
 //! Inspection of nets: against the definition in f64, hand-made nets, and the quickstart's net.
 
-use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::features::{self, Kings};
-use nnuance::floats::Float;
-use nnuance::hce::{HceEvaluator, HceWeights};
+use nnuance::features;
 use nnuance::inspect::{Inspection, ROLES, inspect};
-use nnuance::sample::{Position, Sample, mix};
-use nnuance::scales::Scales;
-use nnuance::weights::Weights;
-use shakmaty::{Color, Role};
+use shakmaty::Role;
 
 use crate::draw::stands_alone;
-use crate::kit::same_for_threads;
-use crate::program::{json, nnuance, said};
+use crate::kit::*;
 use crate::set_nets::net_of;
-use crate::{drawn, games};
 
 const NETS: std::ops::Range<u64> = 0..16;
 

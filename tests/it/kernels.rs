@@ -1,19 +1,14 @@
 //! The kernels on plain slices against a slow and obvious reference in f64.
 
-use std::sync::Arc;
-
-use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
+use nnuance::architecture::Inputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, OneHot, Pairs, Planner};
-use nnuance::model::Aim;
 use nnuance::model::ops::cpu::{
     Gradients, Kernel, Level, Precision, Scratch, Weights, logits, loss,
 };
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::kit::same_for_threads;
-use crate::largest::largest;
-use crate::listed::{self, near, near_mut};
+use crate::kit::*;
+use crate::listed::{self, near_mut};
 
 /// Rows of these nets, and those that positions activate: they repeat.
 const ROWS: usize = 768;

@@ -1,8 +1,6 @@
 //! The reference of a config's keys, docs/config.md: whole, true, and shown by the program.
 
-use nnuance::config::Config;
-
-use crate::program::{complaint, nnuance, said};
+use crate::kit::*;
 
 /// Configs that each use some keys which the others refuse, besides common ones.
 const LEAST: [&str; 11] = [

@@ -1,8 +1,38 @@
-//! What many tests share: numbers of threads, and models.
+//! What most tests import, and helpers for numbers of threads and models.
 
-use nnuance::architecture::Architecture;
-use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision};
-use nnuance::weights::Weights;
+pub use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+pub use std::fs;
+pub use std::path::{Path, PathBuf};
+pub use std::process::{Command, Stdio};
+pub use std::sync::{Arc, LazyLock};
+pub use std::time::Duration;
+
+pub use nnuance::architecture::{Activation, Architecture, Kings, Layer, Views};
+pub use nnuance::batch::Batch;
+pub use nnuance::config::Config;
+pub use nnuance::floats::Float;
+pub use nnuance::format::{Format, Source};
+pub use nnuance::hce::{HceEvaluator, HceWeights};
+pub use nnuance::loader::{Encoder, Plan, PositionSet, Split, Stream, collect, scan};
+pub use nnuance::loss::{Loss, sigmoid};
+pub use nnuance::model::{
+    Aim, Backend, Compute, Device, Kind, Level, Model, Precision, initial, to_host,
+};
+pub use nnuance::net::{Hints, Net};
+pub use nnuance::sample::{Position, Sample, mix};
+pub use nnuance::scales::Scales;
+pub use nnuance::train::checkpoint::Checkpoint;
+pub use nnuance::weights::Weights;
+pub use rand::RngExt;
+pub use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+pub use serde_json::Value;
+pub use shakmaty::{Chess, Color, Position as _};
+pub use tempfile::TempDir;
+
+pub use crate::largest::{assert_close, assert_near, distance, error_and_size, largest, smallest};
+pub use crate::listed::near;
+pub use crate::program::*;
+pub(crate) use crate::{drawn, games, need};
 
 /// Runs in a pool of so many threads.
 pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {

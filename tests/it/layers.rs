@@ -1,15 +1,8 @@
 //! Clips, learning rates and weight decays of single arrays, on every path of an optimiser.
 
-use nnuance::architecture::Architecture;
-use nnuance::config::Config;
-use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Compute, Device, Kind, Level, Model, Precision};
 use nnuance::train::optimizer::{Optimizer, OptimizerName, Settings};
-use nnuance::weights::Weights;
 
-use crate::kit::{computes, flex, fused, model_of};
-use crate::largest::largest;
-use crate::{drawn, games};
+use crate::kit::*;
 
 const CONFIG: &str = r#"version = 3
 data.files = ["games.vf"]

@@ -2,7 +2,7 @@
 
 use nnuance::linear::{Cholesky, Matrix};
 
-use crate::kit::same_for_threads;
+use crate::kit::*;
 use crate::problems::Dice;
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix {

@@ -1,12 +1,9 @@
 //! Losses of errors, expected results of scores, and weights of positions.
 
-use nnuance::architecture::Views;
-use nnuance::loader::{Plan, PositionSet, PositionWeights, Store, Stream, collect, scan};
-use nnuance::loss::{Loss, sigmoid};
-use nnuance::sample::Sample;
+use nnuance::loader::{PositionWeights, Store};
 use nnuance::train::target::WinRateModel;
 
-use crate::games;
+use crate::kit::*;
 
 /// Derivatives equal differences, away from kinks; and each loss is least at its target.
 #[test]

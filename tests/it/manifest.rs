@@ -1,12 +1,9 @@
 //! The fields of a manifest, and the scale fitted to results.
 
-use std::path::Path;
-
 use nnuance::export;
 use nnuance::report::fit::loss;
-use nnuance::sample::Position;
 
-use crate::games;
+use crate::kit::*;
 
 #[test]
 fn book_lists_all_fields() {

@@ -1,22 +1,18 @@
 //! The file of a match: read back completely, and the same however often the match was killed.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
 
 use nnuance::digest;
 use nnuance::engine::journal::path_of;
 
 use nnuance::format::pgn::{AnnotatedGame, Ply, scoresheets};
 use nnuance::run::played;
-use nnuance::sample::{PlayedMove, Position, mix};
+use nnuance::sample::PlayedMove;
 use nnuance::score::Score;
-use serde_json::Value;
-use shakmaty::{Chess, Position as _, uci::UciMove};
+use shakmaty::uci::UciMove;
 
 use crate::formats;
-use crate::program::{complaint, json, nnuance, said};
+use crate::kit::*;
 
 const NET: &str = "nets/quickstart-32.bin";
 const TERMS: &str = "tests/it/fixtures/pesto.json";

@@ -1,10 +1,9 @@
 //! Factors between evaluations, on values whose factor is known.
 
-use nnuance::loss::sigmoid;
 use nnuance::report::fit::fit;
 use nnuance::report::{MatchedScale, PositionFacts, match_scale};
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+
+use crate::kit::*;
 
 struct Data {
     old: Vec<f64>,

@@ -1,18 +1,15 @@
 //! Rows that step when they are next touched have the bits of rows that step at once.
 
 use burn::tensor::Tensor;
-use nnuance::loader::Encoder;
+use nnuance::model::LossGradients;
 use nnuance::model::ops::steps::Step;
-use nnuance::model::{Aim, Compute, Device, Level, LossGradients, Model, Precision, to_host};
 use nnuance::train::optimizer::Settings;
-use nnuance::weights::Weights;
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::kit::{bits, fastest, flex, fused, model, with_threads};
+use crate::kit::*;
+use crate::layers;
 use crate::layers::OPTIMIZERS;
 use crate::steps::{RULES, Rule};
-use crate::{drawn, games, layers};
 
 #[derive(Clone)]
 struct Numbers([Vec<f32>; 3]);

@@ -1,21 +1,14 @@
 //! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
 
-use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Inputs, Terms};
 use nnuance::features::index;
-use nnuance::floats::Float;
-use nnuance::hce::{HceWeights, terms::TERMS};
-use nnuance::loader::Encoder;
-use nnuance::loss::{Loss, LossShape, sigmoid};
-use nnuance::model::{Aim, Compute, HceShape, Kind, LossInputs, initial, to_host};
+use nnuance::hce::terms::TERMS;
+use nnuance::loss::LossShape;
+use nnuance::model::{HceShape, LossInputs};
 use nnuance::point_of_view::PointOfView;
-use nnuance::sample::Sample;
 use nnuance::train::target::{WinRateModel, targets};
-use nnuance::weights::Weights;
-use shakmaty::Color;
 
-use crate::kit::{fastest, flex, model_of};
-use crate::{drawn, games};
+use crate::kit::*;
 
 const HIDDEN: usize = 5;
 

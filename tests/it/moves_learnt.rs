@@ -1,23 +1,16 @@
 //! Evaluations that learn which moves were played.
 
-use std::sync::Arc;
-
-use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::batch::{Batch, Choices, Terms as Rows, first};
-use nnuance::hce::{self, HceEvaluator, HceWeights};
-use nnuance::loader::{Encoder, Plan, PositionSet, PositionWeights, Preparation, Prepare, collect};
+use nnuance::batch::{Choices, Terms as Rows, first};
+use nnuance::hce;
+use nnuance::loader::{PositionWeights, Preparation, Prepare};
 use nnuance::run::objective::{Moves, Searcher};
-use nnuance::sample::{Position, Sample};
 use nnuance::search::{Quiescence, Terms};
 use nnuance::train::direct::newton::Newton;
 use nnuance::train::direct::normal::Equations;
 use nnuance::train::direct::problem::{Goal, Problem};
-use shakmaty::Position as _;
 
-use crate::kit::same_for_threads;
-use crate::largest::largest;
+use crate::kit::*;
 use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values};
-use crate::program::{Run, column, json, killed_and_resumed, nnuance, same_for_any_threads};
 
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 

@@ -1,16 +1,11 @@
 //! `mpirun nnuance`: on several ranks, with some that exit, hang or differ.
 
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use nnuance::train::checkpoint::Checkpoint;
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-
-use crate::need;
-use crate::program::{self, Workdir};
+use crate::kit::*;
+use crate::program;
 use crate::ranks::{NET, STEPS, apart, config};
 
 fn mpirun(ranks: usize, arguments: &[&str]) -> Command {

@@ -1,10 +1,10 @@
 //! Valid files of every format, changed at random: no panic, no hang, little memory.
 
-use nnuance::format::{self, Format};
-use nnuance::sample::Sample;
+use nnuance::format;
 use proptest::prelude::*;
 
 use crate::formats::{exhaust, real, write};
+use crate::kit::*;
 
 /// A small valid file of every format that can be written, and a trace.
 fn seeds() -> Vec<(&'static Format, Vec<u8>)> {

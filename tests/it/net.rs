@@ -1,15 +1,8 @@
 //! Nets on disk and in integers, against engines that load the same files.
 
-use std::path::Path;
+use nnuance::net::Numbers;
 
-use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::net::{Hints, Net, Numbers};
-use nnuance::sample::Position;
-use nnuance::scales::Scales;
-use rand::{RngExt as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-use crate::{games, need};
+use crate::kit::*;
 
 pub const NETS: &str = "../shared/data/nets";
 

@@ -1,25 +1,15 @@
 //! Nets of every kind in integers: the definition in floats, the reference, the fast evaluation and
 //! the accumulator along games; files, descriptions beside them, nets and weights of others.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use nnuance::architecture::{
-    Activation, Architecture, ArrayKind, Form, Inputs, Kings, Layer, LayerForm, Views,
-};
+use nnuance::architecture::{ArrayKind, Form, Inputs, LayerForm};
 use nnuance::export::{self, Manifest, Proof, dequantise, factorised_as, import, prove, quantise};
-use nnuance::floats::Float;
-use nnuance::net::{Accumulator, Evaluate as _, Hints, Net, Numbers};
-use nnuance::sample::Position;
-use nnuance::scales::{HeadFormat, Scales};
-use nnuance::weights::Weights;
+use nnuance::net::{Accumulator, Evaluate as _, Numbers};
+use nnuance::scales::HeadFormat;
 
-use crate::largest::largest;
-
+use crate::kit::*;
 use crate::net::{engine_net, integers};
 use crate::playouts::{GAMES, Game};
-use crate::program::{complaint, nnuance, said};
-use crate::{drawn, games, set_nets};
+use crate::set_nets;
 
 const NETS: std::ops::Range<u64> = 0..24;
 

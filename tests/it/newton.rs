@@ -1,10 +1,7 @@
 //! Gauss-Newton against dense matrices, differences of losses and repeated fits.
 
-use std::sync::Arc;
-
 use nnuance::{
     batch::Terms,
-    loss::Loss,
     train::direct::{
         newton::{Newton, NewtonStep, Prior, standard_errors},
         normal::Equations,
@@ -12,8 +9,7 @@ use nnuance::{
     },
 };
 
-use crate::kit::same_for_threads;
-use crate::largest::largest;
+use crate::kit::*;
 use crate::problems::{ALL, LINEAR, SCALE, Shape, pieces, point, targets, values};
 
 fn results(targets: &[f32]) -> Goal<'_> {

@@ -3,12 +3,9 @@
 //! Figures of PyTorch 2.15 in 64 bits; Ranger is its RAdam with the paper's Lookahead.
 
 use burn::tensor::Tensor;
-use nnuance::architecture::Architecture;
-use nnuance::config::Config;
-use nnuance::model::{Compute, Device, Gradients, Kind, Model, TouchedRows};
+use nnuance::model::TouchedRows;
 
-use crate::drawn;
-use crate::kit::{computes, flex, model_of};
+use crate::kit::*;
 
 const ARRAY: &str = "accumulator.bias";
 

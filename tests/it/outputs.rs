@@ -1,12 +1,11 @@
 //! Outputs: existing files, devices, pipes, full disks and standard output.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::fs::File;
 
 use nnuance::output::is_same;
 
-use crate::program::{self, failure, names, said};
+use crate::kit::*;
+use crate::program;
 
 /// A command in a folder, whose arguments stand between blanks.
 fn nnuance(folder: &Path, words: &str) -> Command {

@@ -1,19 +1,16 @@
 //! Custom programs: the examples, and the additions of `App`.
 
-use std::path::Path;
-use std::process::Command;
 use std::sync::Once;
 
 use nnuance::App;
-use nnuance::architecture::{Activation, Architecture, Form};
-use nnuance::features::{Board, FeatureSet, Inputs, Kings, Pieces, Rows, Set, Views};
-use nnuance::format::{self, Format, Source, epd};
-use nnuance::loader::{Plan, PositionWeights, Scan};
-use nnuance::sample::Position;
+use nnuance::architecture::Form;
+use nnuance::features::{Board, FeatureSet, Inputs, Pieces, Rows, Set, Views};
+use nnuance::format::{self, epd};
+use nnuance::loader::{PositionWeights, Scan};
 use nnuance::shakmaty::Color;
 
 use crate::formats::read;
-use crate::program::{Workdir, assert_same_bits, complaint, json, nnuance, said};
+use crate::kit::*;
 
 fn example(name: &str, words: &[&str]) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_nnuance"));

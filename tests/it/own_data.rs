@@ -1,13 +1,7 @@
 //! Data from a given evaluation: `data selfplay` and `label` with `--with`.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-use shakmaty::Position as _;
-
 use crate::engine::*;
-use crate::program::{nnuance, said};
+use crate::kit::*;
 
 const NET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/nets/quickstart-32.bin");
 

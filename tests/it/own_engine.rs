@@ -1,14 +1,11 @@
 //! An engine's term list, and the guide with its engine in C.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
 use nnuance::format;
 use nnuance::format::trace::{self, Entry};
 use nnuance::terms::{EngineTerms, Kind};
 
 use crate::formats::{read, scratch};
-use crate::{games, need};
+use crate::kit::*;
 
 const LIST: &str = "\
 # An engine of four terms.

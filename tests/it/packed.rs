@@ -1,11 +1,9 @@
 //! Packed files: by content, in bounded memory.
 
-use std::fs;
 use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use crate::formats::{QUIET, START, hex, read, read_bytes};
-use crate::need;
+use crate::kit::*;
 
 fn line() -> String {
     format!("{START} | 3 | 0.5\n")

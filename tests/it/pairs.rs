@@ -1,18 +1,10 @@
 //! Rows shared by two inputs.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
+use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, Inputs, Pairs, Planner};
-use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Level, Precision, initial};
-use nnuance::sample::Sample;
 
-use crate::games;
-use crate::kit::{fused, model};
-use crate::largest::assert_near;
-use crate::listed::{self, near};
+use crate::kit::*;
+use crate::listed;
 
 const ROWS: u32 = 768;
 

@@ -1,16 +1,10 @@
 //! Ten losses of deeper nets from the regression tests of the trainer bullet (at 4e9317ff): every
 //! batch is the whole file, and the starting weights are bullet's.
 
-use std::fs;
-
 use nnuance::export::import;
-use nnuance::loader::Plan;
-use nnuance::model::{Backend, Compute};
-use nnuance::net::Hints;
 
 use crate::golden::{DATA, losses_of};
-use crate::kit::computes;
-use crate::need;
+use crate::kit::*;
 use crate::nets::parity;
 
 const POSITIONS: usize = 16_273;

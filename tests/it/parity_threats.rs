@@ -1,16 +1,12 @@
 //! Ten losses of a net of pieces and threats, computed here in f64 from the rows of the sets alone.
 
-use nnuance::architecture::{Activation, Architecture, Array, Inputs, Views};
-use nnuance::features::{self, Kings};
-use nnuance::loader::{self, Plan, PositionSet};
-use nnuance::model::{Backend, Compute, Level, Precision};
-use nnuance::sample::Sample;
-use nnuance::weights::Weights;
+use nnuance::architecture::{Array, Inputs};
+use nnuance::features;
+use nnuance::loader;
 use rayon::prelude::*;
 
 use crate::golden::{DATA, losses_of};
-use crate::kit::{computes, fused};
-use crate::need;
+use crate::kit::*;
 
 const N: usize = 16;
 

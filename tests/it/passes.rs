@@ -1,15 +1,9 @@
 //! Passes over streamed data: each position once, well mixed, from any place on.
 
-use nnuance::architecture::Views;
-use nnuance::batch::Batch;
-use nnuance::format::{Format, bulletformat, text, viriformat, write_all};
-use nnuance::loader::{Plan, Stream};
+use nnuance::format::{bulletformat, text, viriformat, write_all};
 use nnuance::place::ResumePoint;
-use nnuance::sample::Sample;
-use tempfile::TempDir;
 
-use crate::games;
-use crate::program::refused;
+use crate::kit::*;
 
 const POSITIONS: usize = 60_000;
 const WINDOW: usize = 8_000;

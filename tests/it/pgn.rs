@@ -1,15 +1,12 @@
 //! PGN: real files against counts of another program, and errors.
 
-use std::fs;
-
 use nnuance::format::pgn::FORMAT;
-use nnuance::format::{self, Presence, Source, viriformat};
-use nnuance::sample::{PlayedMove, Position, Sample};
+use nnuance::format::{self, Presence, viriformat};
+use nnuance::sample::PlayedMove;
 use proptest::prelude::*;
-use shakmaty::Position as _;
 
 use crate::formats::{exhaust, read, read_as, read_bytes, scratch, write};
-use crate::need;
+use crate::kit::*;
 
 const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
 

@@ -1,11 +1,9 @@
 //! Blocks of a file, read separately, are the file.
 
-use std::path::Path;
-
-use nnuance::format::{self, Format, Source};
-use nnuance::sample::Sample;
+use nnuance::format;
 
 use crate::formats::{first, write};
+use crate::kit::*;
 
 fn source(path: &Path, format: &'static Format, limit: u64) -> Source {
     Source::open(path, Some(format), limit).expect("a file of this format")

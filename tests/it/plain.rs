@@ -1,10 +1,10 @@
 //! Text formats of other tools: Stockfish's plain text, lines of tuners.
 
-use nnuance::format::{Format, Source, bulletformat, epd, plain, text};
+use nnuance::format::{bulletformat, epd, plain, text};
 use nnuance::point_of_view::PointOfView;
-use nnuance::sample::Sample;
 
 use crate::formats::{START, exhaust, read_as, read_bytes, read_source, samples, scratch, write};
+use crate::kit::*;
 
 const RECORD: &str = "fen rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n\
                       move c7c5\nscore -27\nply 1\nresult -1\ne\n";

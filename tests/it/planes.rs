@@ -1,13 +1,12 @@
 //! Boards as bitboards, and legal moves: fast versions against slow ones.
 
-use std::collections::HashSet;
 use std::num::NonZeroU16;
 
 use nnuance::sample::planes::{gather, nth, spread};
-use nnuance::sample::{Planes, PlayedMove, Position, mix};
-use shakmaty::{Bitboard, Color, Position as _, Square};
+use nnuance::sample::{Planes, PlayedMove};
+use shakmaty::{Bitboard, Square};
 
-use crate::games;
+use crate::kit::*;
 
 #[test]
 fn instructions_equal_loops() {

@@ -1,13 +1,12 @@
 //! Matches read from their games: pairs, players, and what comparisons make of them.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
 use nnuance::digest;
 use nnuance::report::elo::Pairs;
 use nnuance::run::played::{self, Match};
 
-use crate::program::{json, nnuance};
+use crate::kit::*;
 
 const NET: &str = "nets/quickstart-32.bin";
 const TERMS: &str = "tests/it/fixtures/pesto.json";

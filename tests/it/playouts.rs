@@ -1,13 +1,10 @@
 //! Random games from a seed, with every kind of move.
 
-use std::sync::LazyLock;
-
 use nnuance::features::DirtyPieces;
-use nnuance::sample::Position;
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::fen::Fen;
-use shakmaty::{Board, CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position as _, Setup};
+use shakmaty::{Board, CastlingMode, EnPassantMode, FromSetup, Move, Setup};
+
+use crate::kit::*;
 
 /// A thousand games, shared by all tests along games.
 pub static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| games(1000, 4));

@@ -1,9 +1,7 @@
 //! Training refuses data in the wrong point of view.
 
-use std::fs;
-
 use crate::formats::scratch;
-use crate::program::Workdir;
+use crate::kit::*;
 
 const SCORED: &str = "data/selfplay_sf151_scored.txt";
 

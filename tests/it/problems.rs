@@ -1,16 +1,12 @@
 //! Synthetic positions of handcrafted terms, from a seed.
 
-use std::sync::Arc;
-
 use nnuance::{
     batch::{FrozenSums, Terms},
-    loss::sigmoid,
     train::direct::problem::Point,
 };
-use rand_xoshiro::{
-    Xoshiro256PlusPlus,
-    rand_core::{Rng, SeedableRng},
-};
+use rand_xoshiro::rand_core::Rng;
+
+use crate::kit::*;
 
 /// Terms by kind: NORMAL ones come first, then SAFETY, then COMPLEXITY.
 #[derive(Clone, Copy)]

@@ -1,14 +1,7 @@
 //! The quickstart, with the README's table, and where there is no repository; and each config of
 //! `configs/`, trained briefly.
 
-use std::fs;
-use std::path::Path;
-
-use nnuance::model::Level;
-use tempfile::TempDir;
-
-use crate::need;
-use crate::program::{column, complaint, nnuance, said};
+use crate::kit::*;
 
 /// A folder with the repository's configs and data, for runs of its own.
 fn beside() -> TempDir {

@@ -1,20 +1,14 @@
 //! Positions evaluated at the ends of their quiescence searches.
 
-use std::path::Path;
-
 use nnuance::export;
-use nnuance::hce::{HceEvaluator, HceWeights};
-use nnuance::loader::{Plan, PositionSet, Prepare as _, collect};
+use nnuance::loader::Prepare as _;
 use nnuance::net::Accumulator;
 use nnuance::run::objective::{QuietEnds, Searcher};
 use nnuance::run::recipe;
-use nnuance::sample::{Position, Sample};
 use nnuance::search::{Evaluate, Quiescence, Terms, exchange};
-use nnuance::train::checkpoint::Checkpoint;
-use shakmaty::{Chess, Position as _};
 
+use crate::kit::*;
 use crate::playouts;
-use crate::program::{killed_and_resumed, said, same_for_any_threads, train, written};
 
 const INFINITE: i32 = 40_000;
 

@@ -1,13 +1,10 @@
 //! Several ranks of one run as threads of this process: all but the transport of bytes.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
 
 use nnuance::batch::RankShare;
-use nnuance::config::Config;
-use nnuance::loader::{Encoder, PLANS, Plan, Stream};
+use nnuance::loader::PLANS;
 use nnuance::log;
 use nnuance::log::{Row, TrainStep};
 use nnuance::progress::Progress;
@@ -15,11 +12,10 @@ use nnuance::run::DeviceOptions;
 use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{RunContext, begin, join, resume};
 use nnuance::train::End;
-use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::{Ranks, SingleRank};
 use rayon::ThreadPoolBuilder;
 
-use crate::largest::largest;
+use crate::kit::*;
 
 struct Thread<'a> {
     rank: usize,

@@ -1,13 +1,11 @@
 //! Comparisons: published figures, scales, intervals and honest sentences.
 
-use nnuance::loss::sigmoid;
-
 use nnuance::report::estimate::{Groups, Means};
 use nnuance::report::fit::{fit, loss, near};
 
 use nnuance::report::{PositionFacts, Predictions, compare, part};
 
-use crate::kit::same_for_threads;
+use crate::kit::*;
 use crate::problems::Dice;
 
 #[test]

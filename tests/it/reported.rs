@@ -1,19 +1,16 @@
 //! Kinds of input that users of other programs reported as faults there.
 
-use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{SelfplayJob, selfplay};
 use nnuance::format::pgn::FORMAT as PGN;
-use nnuance::format::{ALL, Format, Source, binpack, book, epd, marlinformat, viriformat};
-use nnuance::sample::Sample;
+use nnuance::format::{ALL, binpack, book, epd, marlinformat, viriformat};
 
 use crate::engine::{FAKE, Quiet, crew, fake, selfplay_job};
 use crate::formats::{read, read_as, read_bytes, scratch, write};
+use crate::kit::*;
 use crate::pgn::game;
-use crate::program::{complaint, json, nnuance, said, written};
 
 const BISHOP: &str = "rnbqkb1r/pp2pppp/3p1n2/8/3NP3/8/PPP2PPP/RNBQKB1R w KQkq -";
 

@@ -1,11 +1,7 @@
 //! `nnuance rows`.
 
-use std::collections::BTreeMap;
-use std::fs;
-
 use crate::features_sets::{LISTED, LISTS};
-use crate::need;
-use crate::program::{complaint, nnuance, said, written};
+use crate::kit::*;
 
 fn printed(text: &str) -> Vec<BTreeMap<String, Vec<u32>>> {
     let mut positions = Vec::new();

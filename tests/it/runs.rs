@@ -1,14 +1,9 @@
 //! Unusual runs: permanent checkpoints, longer runs, other starts, failures.
 
-use std::path::Path;
+use nnuance::weights::WeightsFile;
 
-use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::train::checkpoint::Checkpoint;
-use nnuance::weights::{Weights, WeightsFile};
-
-use crate::largest::smallest;
+use crate::kit::*;
 use crate::nets::stored_by_bullet;
-use crate::program::{Workdir, assert_same, column, complaint, log, names, nnuance, said, train};
 
 /// Some 36 steps an epoch.
 const CONFIG: &str = r#"version = 3

@@ -1,12 +1,9 @@
-use nnuance::{
-    loss::Loss,
-    train::direct::{
-        problem::{Goal, Point, Problem},
-        search::Search,
-    },
+use nnuance::train::direct::{
+    problem::{Goal, Point, Problem},
+    search::Search,
 };
 
-use crate::kit::same_for_threads;
+use crate::kit::*;
 use crate::problems::{ALL, SCALE, Shape, pieces, point, targets};
 
 /// The search that evaluates all positions for every trial.

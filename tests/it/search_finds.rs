@@ -2,15 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nnuance::hce::{HceEvaluator, HceWeights};
-use nnuance::sample::Position;
 use nnuance::score::Score;
 use nnuance::search::{
     Game, Limits, MOST_DEPTH, SearchResult, SearchSettings, Searcher, Terms, exchange,
 };
+use shakmaty::CastlingMode;
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Position as _};
 
+use crate::kit::*;
 use crate::search_walks::KIWIPETE;
 
 const SCALE: f64 = 200.0;

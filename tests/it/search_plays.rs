@@ -4,12 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use nnuance::engine::opening::chess960;
 use nnuance::export::load;
-use nnuance::hce::{HceEvaluator, HceWeights};
-use nnuance::net::{Accumulator, Net};
-use nnuance::sample::Position;
+use nnuance::net::Accumulator;
 use nnuance::search::{Evaluate, Game, Limits, SearchResult, SearchSettings, Searcher, Terms};
 use rayon::prelude::*;
-use shakmaty::{Chess, Position as _};
+
+use crate::kit::*;
 
 fn quickstart() -> Net {
     load("nets/quickstart-32.bin".as_ref()).unwrap().net

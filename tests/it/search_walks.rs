@@ -3,13 +3,13 @@
 use std::sync::atomic::AtomicBool;
 
 use nnuance::features::DirtyPieces;
-use nnuance::net::{Accumulator, Net};
-use nnuance::sample::Position;
+use nnuance::net::Accumulator;
 use nnuance::search::{Evaluate, Game, Limits, SearchSettings, Searcher};
 use rayon::prelude::*;
 use shakmaty::Role;
 
-use crate::{drawn, playouts};
+use crate::kit::*;
+use crate::playouts;
 
 pub const KIWIPETE: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
 const EN_PASSANT: &str = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1";

@@ -1,21 +1,12 @@
 //! Kernels of nets of several feature sets: rows that repeat, factors, rows beyond 16 bits.
 
-use std::sync::Arc;
-
-use nnuance::architecture::{
-    Activation, Architecture, Inputs as ArchitectureInputs, Kings, Layer, Views,
-};
+use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, OneHot, Pairs, Planner, RowSet};
 use nnuance::features::{Row, named};
-use nnuance::loader::Encoder;
 use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, loss};
-use nnuance::model::{Aim, Compute, Level, Precision};
-use nnuance::sample::Sample;
 
-use crate::drawn;
-use crate::games::{self, eighths};
-use crate::kit::{fused, model, same_for_threads};
-use crate::largest::{assert_near, error_and_size};
+use crate::games::eighths;
+use crate::kit::*;
 use crate::pairs::assert_same_inputs;
 
 fn samples() -> Vec<Sample> {

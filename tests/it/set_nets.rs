@@ -1,23 +1,13 @@
 //! Nets of every feature set in integers: files, factors, proofs, clips, and accumulators along games.
 
-use std::sync::LazyLock;
-
-use nnuance::architecture::{
-    Activation, Architecture, ArrayKind, Inputs, Integer, Kings, Set, Views,
-};
-use nnuance::config::Config;
+use nnuance::architecture::{ArrayKind, Inputs, Integer, Set};
 use nnuance::export::{Proof, dequantise, quantise};
 use nnuance::features::{self, Board, Rows};
-use nnuance::floats::Float;
-use nnuance::net::{Net, Number};
-use nnuance::sample::Position;
-use nnuance::scales::Scales;
-use nnuance::weights::Weights;
-use shakmaty::Color;
+use nnuance::net::Number;
 
+use crate::kit::*;
 use crate::nets::{follow, proved};
 use crate::playouts::GAMES;
-use crate::{drawn, games};
 
 fn sets() -> Vec<Set> {
     let mirrored = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();

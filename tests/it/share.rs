@@ -1,14 +1,9 @@
 //! `data.share`: the share of the training games that a run takes.
 
-use std::collections::BTreeSet;
-
-use nnuance::architecture::Views;
-use nnuance::loader::{Plan, PositionSet, Scan, Split, Stream, TrainingShare, collect, scan};
-use nnuance::sample::Sample;
+use nnuance::loader::{Scan, TrainingShare};
 
 use crate::formats::read;
-use crate::games;
-use crate::program::same_for_any_threads;
+use crate::kit::*;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.1, seed: 0 };

@@ -1,27 +1,23 @@
 //! Engine code, compiled and compared with this program's own evaluation.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::path::Path;
-use std::process::{Command, Output};
-use std::sync::LazyLock;
+use std::fs::File;
+use std::process::Output;
 
-use nnuance::architecture::{Activation, Architecture, ArrayKind, Inputs, Kings, Layer, Views};
+use nnuance::architecture::{ArrayKind, Inputs};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
 use nnuance::export::{Golden, golden_evaluations, load};
 use nnuance::features::{self, Set};
-use nnuance::net::{Net, Number, Numbers, stored};
-use nnuance::sample::{Piece, Position};
-use nnuance::scales::{HeadFormat, Scales};
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use tempfile::TempDir;
+use nnuance::net::{Number, Numbers, stored};
+use nnuance::sample::Piece;
+use nnuance::scales::HeadFormat;
 
 use crate::drawn::{Drawn, TWENTY};
+use crate::kit::*;
 use crate::net::integers;
 use crate::own_set::AttackKinds;
+use crate::playouts;
 use crate::playouts::{GAMES, Game};
-use crate::{drawn, need, playouts};
 
 struct Program {
     folder: TempDir,

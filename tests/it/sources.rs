@@ -1,14 +1,10 @@
 //! Several sources of positions in one run.
 
-use nnuance::format::{Format, write_all};
-use nnuance::loader::{DataSource, Plan, ReadOptions, Split, Stream, scan};
-use nnuance::loss::sigmoid;
-use nnuance::sample::Sample;
+use nnuance::format::write_all;
+use nnuance::loader::{DataSource, ReadOptions};
 use nnuance::train::target::{SourceTarget, WinRateModel, targets};
 
-use crate::games;
-use crate::program::{Run, killed_and_resumed};
-use nnuance::architecture::Views;
+use crate::kit::*;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SCORED: &str = "data/selfplay_sf151_scored.txt";

@@ -1,11 +1,9 @@
 //! The steps of optimisers on plain slices against 64-bit formulas.
 
-use nnuance::model::Level;
 use nnuance::model::ops::steps::{AdaGrad, Adam, Mean, Sgd, Step};
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::kit::same_for_threads;
+use crate::kit::*;
 
 const ADAM: Adam = Adam {
     beta1: 0.9,

@@ -1,14 +1,10 @@
 //! `nnuance sweep`: choosing, measuring, and resuming after a kill.
 
-use std::path::Path;
-use std::process::Command;
-
 use nnuance::report::seeds::{SeedSpread, contest};
 use nnuance::report::{PositionFacts, Predictions, sums};
 use nnuance::run::sweep::Axis;
-use serde_json::Value;
 
-use crate::program::{complaint, json, kill_at, nnuance, said, train, written};
+use crate::kit::*;
 
 const CONFIG: &str = r#"
 version = 3

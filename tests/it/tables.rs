@@ -1,15 +1,11 @@
 //! Handcrafted terms as source code: every weight comes back from compiled programs.
 
-use std::collections::HashSet;
-use std::path::Path;
-use std::process::Command;
-
 use nnuance::export::snippet::Language;
 use nnuance::export::tables::{Array, Tapering, TunedTerms, arrays, source};
 use nnuance::terms::{Kind, TermEntry, TermList};
 use proptest::prelude::*;
 
-use crate::need;
+use crate::kit::*;
 
 const ROLES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 

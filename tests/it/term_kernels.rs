@@ -1,17 +1,14 @@
 //! The fused operation for handcrafted terms against sums and slopes taken row by row in f64.
 
-use std::sync::Arc;
-
 use nnuance::batch::{Column, Rows, Terms};
-use nnuance::loss::{Loss, LossShape};
+use nnuance::loss::LossShape;
+use nnuance::model::LossInputs;
 use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
-use nnuance::model::{Aim, LossInputs};
 use nnuance::sums::Sums;
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::games::{self, LOSSES};
-use crate::kit::same_for_threads;
+use crate::games::LOSSES;
+use crate::kit::*;
 
 const TERMS: usize = 50;
 

@@ -1,7 +1,6 @@
 //! The rules of ARCHITECTURE.md and of plain words.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use crate::kit::*;
 
 /// Each part of the library, with a colon, and the parts that it may name. These stand above it, so
 /// that there are no cycles.

@@ -1,17 +1,10 @@
 //! Terms and the net on top of them, trained together.
 
-use std::path::Path;
-
 use nnuance::export::{self, BaseContent};
-use nnuance::hce::{HceEvaluator, HceWeights};
-use nnuance::loader::{PositionSet, collect};
-use nnuance::loss::sigmoid;
 use nnuance::run::recipe;
-use nnuance::sample::Sample;
-use tempfile::TempDir;
 
-use crate::largest::smallest;
-use crate::program::{self, column, killed_and_resumed, said, train, written};
+use crate::kit::*;
+use crate::program;
 
 fn terms_in(folder: &TempDir) -> (String, HceWeights) {
     let mut weights = HceWeights { scale: 150.0, ..HceWeights::default() };

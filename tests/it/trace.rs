@@ -7,17 +7,12 @@ use nnuance::format::trace::{Entry, HEADER, TracedPosition, Traces};
 use nnuance::format::{self, Fault};
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
-use nnuance::loader::{
-    Plan, PositionSet, Split, TermsEncoder, TestShare, TrainingShare, collect, push, read_traces,
-    scan,
-};
-use nnuance::sample::Sample;
+use nnuance::loader::{TermsEncoder, TestShare, TrainingShare, push, read_traces};
 use nnuance::terms::{EngineTerms, Kind, TermSelection};
 use proptest::prelude::*;
-use shakmaty::Color;
 
 use crate::formats::scratch;
-use crate::games;
+use crate::kit::*;
 use crate::own_engine::own;
 
 /// All positions, and the faults with their places.

@@ -1,14 +1,8 @@
 //! `nnuance train`: runs that are killed, threads, and every kind of mistake.
 
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use nnuance::train::checkpoint::Checkpoint;
-use nnuance::weights::Weights;
-
-use crate::program::{
-    Run, Workdir, complaint, killed_and_resumed, refused, said, same_for_any_threads,
-};
+use crate::kit::*;
 
 /// A short run over 30,000 positions, which ends within an epoch.
 const CONFIG: &str = r#"

@@ -1,16 +1,11 @@
 //! `nnuance train` on handcrafted terms: every method, and which weights it changes.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use nnuance::batch::{Batch, Inputs, Terms};
-use nnuance::hce::{self, Coding, HceWeights, Trace};
-use nnuance::loader::{self, Encoder, Plan, PositionSet, Split, Store, TermsEncoder, collect};
-use nnuance::sample::Sample;
+use nnuance::batch::{Inputs, Terms};
+use nnuance::hce::{self, Coding, Trace};
+use nnuance::loader::{self, Store, TermsEncoder};
 use nnuance::terms::TermSelection;
 
-use crate::program::{Run, killed_and_resumed, same_for_any_threads};
+use crate::kit::*;
 
 const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
 const SCALE: f64 = 160.0;

@@ -1,19 +1,10 @@
 //! An engine from its traces to its tuned weights, as in the guide.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use nnuance::hce::HceWeights;
-use nnuance::loader::{Plan, PositionSet, collect};
 use nnuance::report::{PositionFacts, Predictions, compare};
-use nnuance::sample::Sample;
 use nnuance::terms::EngineTerms;
-use nnuance::train::checkpoint::Checkpoint;
-use serde_json::Value;
-use tempfile::TempDir;
 
+use crate::kit::*;
 use crate::own_engine::{ENGINE, compiled, printed};
-use crate::program::{Run, json, killed_and_resumed, nnuance, refused};
 
 const LINES: &str = "data/selfplay_sf151_quiet.epd";
 

@@ -1,9 +1,10 @@
 //! `nnuance uci`: dialogue with an interface.
 
 use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use nnuance::interface::{Budget, Clock};
+
+use crate::kit::*;
 
 fn talk(evaluation: &str, lines: &[&str]) -> Vec<String> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_nnuance"))

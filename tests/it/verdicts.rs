@@ -2,13 +2,11 @@
 
 use nnuance::format::{binpack, viriformat};
 use nnuance::report::{Comparison, PositionFacts, Predictions, compare};
-use nnuance::sample::Sample;
 use nnuance::sketch::Sketch;
-use serde_json::Value;
 
 use crate::formats::{read, scratch, write};
+use crate::kit::*;
 use crate::problems::Dice;
-use crate::program::{json, nnuance};
 use crate::whole_games::games;
 
 /// Games of eight positions, evaluated well or with much noise.

@@ -1,14 +1,11 @@
 //! Points of view of results and scores, measured over every real file.
 
-use std::path::Path;
-
+use nnuance::format::Presence;
 use nnuance::format::view::{LabelKind, ViewCheck, measure};
-use nnuance::format::{Presence, Source};
 use nnuance::point_of_view::PointOfView;
-use nnuance::sample::Sample;
 
 use crate::formats::{BULLET, GAMES, QUIET, SCORED};
-use crate::need;
+use crate::kit::*;
 
 const FILES: [&str; 7] = [
     GAMES,

@@ -1,14 +1,12 @@
 //! Files of games contain whole games: no tool splits one, in any format.
 
-use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
 
 use nnuance::format::{Presence, binpack, pgn, plain, viriformat};
-use nnuance::sample::Sample;
 
 use crate::data::{data, fails, fine};
 use crate::formats::{first, read_bytes, writable, write};
-use crate::program::{Workdir, complaint};
+use crate::kit::*;
 
 /// Whole games of self-play, whose scores all formats can store.
 pub fn games() -> Vec<Sample> {
