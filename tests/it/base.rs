@@ -33,7 +33,7 @@ fn uneven() -> HceWeights {
 
 fn terms_in(folder: &TempDir) -> String {
     let path = folder.path().join("terms.json");
-    std::fs::write(&path, uneven().to_json()).unwrap();
+    fs::write(&path, uneven().to_json()).unwrap();
     path.to_string_lossy().into_owned()
 }
 
@@ -121,7 +121,7 @@ fn sum_learns_evaluates_and_plays() {
     let recorded = of(&net).unwrap();
     assert_eq!(recorded.sha256, Some(base.manifest.unwrap().sha256));
     let BaseContent::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
-    assert_eq!(whole.read().unwrap().to_bytes(), std::fs::read(NET).unwrap());
+    assert_eq!(whole.read().unwrap().to_bytes(), fs::read(NET).unwrap());
     let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path().join(name));
     said(nnuance().arg("inspect").arg(&net).args(["--data", GAMES, "-o"]).arg(page));
     said(nnuance().arg("verify").arg(&net));
@@ -134,9 +134,9 @@ fn of_zeros(folder: &TempDir, name: &str, inputs: &str, hidden: usize) -> String
     let path = folder.path().join(format!("{name}.bin"));
     let views = if inputs == "perspective" { 2 } else { 1 };
     let numbers = 768 * hidden + hidden + views * hidden + 1;
-    std::fs::write(&path, vec![0; (2 * numbers).next_multiple_of(64)]).unwrap();
+    fs::write(&path, vec![0; (2 * numbers).next_multiple_of(64)]).unwrap();
     let about = format!("inputs = \"{inputs}\"\nhidden = {hidden}\nactivation = \"screlu\"\n");
-    std::fs::write(path.with_extension("toml"), about).unwrap();
+    fs::write(path.with_extension("toml"), about).unwrap();
     path.to_string_lossy().into_owned()
 }
 
@@ -190,7 +190,7 @@ fn zeros_as_a_base() {
     let nothing = HceWeights { tempo: 0.0, ..HceWeights::of_list(terms::list(), 160.0) };
     let values = vec![[0.0; 2]; nothing.values.len()];
     let path = folder.path().join("nothing.json");
-    std::fs::write(&path, HceWeights { values, ..nothing }.to_json()).unwrap();
+    fs::write(&path, HceWeights { values, ..nothing }.to_json()).unwrap();
     let net = of_zeros(&folder, "zeros", "perspective", 1);
     let targets = ["wdl = 0.5\nlearn = \"quiescence\"", "wdl = 1.0\nlearn = \"moves\""];
     let cases = [(&*path.to_string_lossy(), targets[0]), (&net, targets[0]), (&net, targets[1])];

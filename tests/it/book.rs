@@ -7,7 +7,7 @@ use crate::formats::exhaust;
 use crate::kit::*;
 
 fn pages() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir("docs").expect("the book");
+    let entries = fs::read_dir("docs").expect("the book");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let mut pages: Vec<_> =
         paths.filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
@@ -23,7 +23,7 @@ fn texts() -> Vec<PathBuf> {
 }
 
 fn text(path: &Path) -> String {
-    std::fs::read_to_string(path).expect("UTF-8")
+    fs::read_to_string(path).expect("UTF-8")
 }
 
 /// A block of code: its info string and lines.
@@ -211,9 +211,9 @@ fn deep_config_has_bullets_size() {
     net.remove("start_size");
     let folder = tempfile::tempdir().expect("a folder");
     let [bin, described] = ["net.bin", "net.toml"].map(|name| folder.path().join(name));
-    std::fs::write(described, net.to_string()).expect("a file");
+    fs::write(described, net.to_string()).expect("a file");
     for (bytes, fits) in [(15_880_768, true), (15_880_704, false)] {
-        std::fs::write(&bin, vec![0; bytes]).expect("a file");
+        fs::write(&bin, vec![0; bytes]).expect("a file");
         assert_eq!(nnuance::export::load(&bin).is_ok(), fits, "{bytes}");
     }
 }
@@ -233,7 +233,7 @@ fn run_page(name: &str, folder: &Path) -> (usize, usize) {
         if let Some(name) = name.filter(|name| block.info == "toml" && name.ends_with(".toml")) {
             let shorter = lines.replace("epochs = 8", "epochs = 2");
             assert_eq!(shorter != lines, lines.contains("[schedule]"));
-            std::fs::write(folder.join(name), shorter).expect("a config");
+            fs::write(folder.join(name), shorter).expect("a config");
             configs += 1;
         } else if block.info == "sh,runnable" {
             let mut shell = Command::new("sh");
@@ -256,11 +256,11 @@ fn guides_run() {
     {
         let folder = tempfile::tempdir().expect("a folder");
         let data = folder.path().join("data");
-        std::fs::create_dir(&data).expect("a folder");
+        fs::create_dir(&data).expect("a folder");
         let name = "selfplay_sf151_quiet.epd";
         let whole = text(&Path::new("data").join(name));
         let some: Vec<&str> = whole.lines().step_by(4).collect();
-        std::fs::write(data.join(name), some.join("\n")).expect("a file");
+        fs::write(data.join(name), some.join("\n")).expect("a file");
         let games = data.join("selfplay-sf15.vf").to_string_lossy().into_owned();
         let sample = ["sample", "data/selfplay-sf15.vf", "--share", "0.2", "-o"];
         crate::data::fine(&[&sample[..], &[&games]].concat());

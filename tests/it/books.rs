@@ -28,7 +28,7 @@ fn lines_and_games_packed_or_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let write = |name: &str, content: &[u8]| {
-        std::fs::write(path(name), content).unwrap();
+        fs::write(path(name), content).unwrap();
         boards(&read(&path(name)).unwrap())
     };
     let gz = |content: &str| {
@@ -59,7 +59,7 @@ fn faults_name_their_place() {
         (b"[Event \"?\"]\n\n1. e4 e5 2. Ke3 *\n", "book, game 1, line 3, move 2."),
         (b"\xff\xfe\x00\x01", "line 1"),
     ] {
-        std::fs::write(&path, content).unwrap();
+        fs::write(&path, content).unwrap();
         let said = read(&path).unwrap_err().to_string();
         assert!(said.contains(expected), "{said}");
     }

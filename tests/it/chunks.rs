@@ -202,11 +202,11 @@ fn kings_are_grouped_and_spread_evenly() {
 fn orders_differ_from_epoch_to_epoch() {
     let net = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
     let folder = tempfile::tempdir().expect("a folder");
-    let text = std::fs::read_to_string("data/selfplay_sf151_scored.txt").expect("positions");
+    let text = fs::read_to_string("data/selfplay_sf151_scored.txt").expect("positions");
     let lines: Vec<&str> = text.lines().take(POSITIONS).collect();
     let file = |(number, lines): (usize, &[&str])| {
         let path = folder.path().join(format!("{number}.txt"));
-        std::fs::write(&path, lines.join("\n") + "\n").expect("a file");
+        fs::write(&path, lines.join("\n") + "\n").expect("a file");
         path
     };
     // More files than are read side by side.

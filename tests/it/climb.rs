@@ -23,7 +23,7 @@ fn made(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
         ["games.vf", "run/net.bin", "match.json"].map(|name| folder.join(name))
     };
     let files = (1..=2).flat_map(of);
-    files.map(|file| (file.clone(), std::fs::read(out.join(file)).expect("a file"))).collect()
+    files.map(|file| (file.clone(), fs::read(out.join(file)).expect("a file"))).collect()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn terms_climb_too() {
          terms = { use = ['material', 'psqt'], tune = ['psqt'] }
          target = { wdl = 1.0 }
          optimizer = { name = 'gauss-newton' }";
-    std::fs::write(&config, text).expect("a config");
+    fs::write(&config, text).expect("a config");
     let out = folder.path().join("terms");
     let mut command = nnuance();
     command.arg("climb").arg(&config).arg("--out").arg(&out);

@@ -280,7 +280,7 @@ fn encodings_of_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("my.toml");
     let read = |bytes: &[u8]| {
-        std::fs::write(&path, bytes).expect("a file");
+        fs::write(&path, bytes).expect("a file");
         Config::read(&path, &[]).map_err(|error| error.to_string())
     };
     let utf16: Vec<u8> =
@@ -341,9 +341,9 @@ fn layers_by_the_names_of_arrays() {
 #[test]
 fn presets_have_kernels() {
     let mut nets = 0;
-    for file in std::fs::read_dir("configs").unwrap() {
+    for file in fs::read_dir("configs").unwrap() {
         let path = file.unwrap().path();
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
         if let Some(net) = parse(&text, &[]).unwrap().architecture() {
             assert!(net.has_kernels(), "{}: {net}", path.display());
             nets += 1;

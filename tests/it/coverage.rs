@@ -26,7 +26,7 @@ impl Population {
         plan.reading.limit = limit;
         let samples = collect(&plan, PositionSet::All, &|_| ()).expect("games");
         let material = hce::HceEvaluator::new(&HceWeights::material());
-        let pesto = std::fs::read_to_string("tests/it/fixtures/pesto.json").expect("a fixture");
+        let pesto = fs::read_to_string("tests/it/fixtures/pesto.json").expect("a fixture");
         let pesto = hce::HceEvaluator::new(&HceWeights::from_json(&pesto).expect("weights"));
         let net = export::load("nets/quickstart-32.bin".as_ref()).unwrap().net;
         let says = |name: &str, sample: &Sample| match name {

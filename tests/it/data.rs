@@ -138,7 +138,7 @@ fn shuffle_refuses_cut_files_and_inputs() {
     let folder = Workdir::empty();
     write(&folder.path("a.bf"), "bulletformat", &numbered(100));
     let bytes = folder.bytes("a.bf");
-    std::fs::write(folder.path("cut.bf"), &bytes[..100 * 32 - 5]).unwrap();
+    fs::write(folder.path("cut.bf"), &bytes[..100 * 32 - 5]).unwrap();
     let (a, cut, out) = (folder.name("a.bf"), folder.name("cut.bf"), folder.name("out.bf"));
     assert!(fails(&["shuffle", &a, &cut, "-o", &out]).contains("cut.bf"));
     assert!(!folder.path("out.bf").exists());
@@ -169,7 +169,7 @@ fn unfit_samples_of_convert() {
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5]\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.25] -7\n";
-    std::fs::write(folder.path("lines.epd"), lines).unwrap();
+    fs::write(folder.path("lines.epd"), lines).unwrap();
     let (lines, bf) = (folder.name("lines.epd"), folder.name("lines.bf"));
     assert!(fails(&["convert", &lines, "-o", &bf]).contains("--skip-unfit"));
     assert!(!folder.path("lines.bf").exists());
@@ -181,8 +181,7 @@ fn unfit_samples_of_convert() {
     let scores: Vec<_> = folder.samples("turned.epd").iter().map(|it| it.score).collect();
     assert_eq!(scores, [Some(50), None, Some(-7)]);
     assert!(fails(&["convert", &lines, "-o", &folder.name("what.ever")]).contains("--to"));
-    std::fs::write(folder.path("bad.txt"), "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5\nbad\n")
-        .unwrap();
+    fs::write(folder.path("bad.txt"), "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5\nbad\n").unwrap();
     let error = fails(&["convert", &folder.name("bad.txt"), "-o", &folder.name("bad.bf")]);
     assert!(error.contains("line 2") && error.contains("--bad-records"), "{error}");
 }
@@ -269,7 +268,7 @@ fn dedup_keeps_the_first() {
                  r3k3/8/8/8/8/8/8/4K3 w q - 0 1 [0.5]\n\
                  r3k3/8/8/8/8/8/8/4K3 w - - 0 1 [0.5]\n\
                  4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n";
-    std::fs::write(folder.path("a.epd"), lines).unwrap();
+    fs::write(folder.path("a.epd"), lines).unwrap();
     fine(&["dedup", &folder.name("a.epd"), "-o", &folder.name("f.epd")]);
     let all = folder.samples("a.epd");
     assert_eq!(folder.samples("f.epd"), [all[0], all[1], all[3], all[4], all[5]]);

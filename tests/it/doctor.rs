@@ -89,7 +89,7 @@ fn counts_equal_a_slow_pass() {
     assert_eq!(it["white"]["wins"], count(&|it| it.result == white(it)));
     assert_eq!(it["in_check"], count(&|it| it.position.in_check()));
     assert_eq!(it["scored"], count(&|it| it.score.is_some()));
-    let distinct: std::collections::HashSet<_> = all.iter().map(|it| it.position.key()).collect();
+    let distinct: HashSet<_> = all.iter().map(|it| it.position.key()).collect();
     let repeated = 1.0 - distinct.len() as f64 / all.len() as f64;
     assert!((it["repeats"]["positions"].as_f64().unwrap() - repeated).abs() < 1e-12);
     let (many, _) = json(&[SCORED, "--min-pieces", "20"]);
@@ -156,26 +156,26 @@ fn repeats_and_leaks_are_found() {
 fn damage_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cut.vf");
-    let bytes = std::fs::read(GAMES).unwrap();
-    std::fs::write(&path, &bytes[..200_001]).unwrap();
+    let bytes = fs::read(GAMES).unwrap();
+    fs::write(&path, &bytes[..200_001]).unwrap();
     let (one, fit) = json(&[path.to_str().unwrap()]);
     assert!(fit && finding(&one, "records") == "note");
 
     // Compressed and cut off: the records before the cut are shown.
     let path = folder.path().join("cut.txt.zst");
-    let packed = zstd::encode_all(&std::fs::read(SCORED).unwrap()[..], 3).unwrap();
-    std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+    let packed = zstd::encode_all(&fs::read(SCORED).unwrap()[..], 3).unwrap();
+    fs::write(&path, &packed[..packed.len() / 2]).unwrap();
     let (one, fit) = json(&[path.to_str().unwrap()]);
     assert!(!fit && one["diagnosis"]["positions"].as_u64() > Some(1000));
     assert_eq!(finding(&one, "records"), "problem");
 
     let path = folder.path().join("bad.txt");
-    let text = std::fs::read_to_string(SCORED).unwrap();
+    let text = fs::read_to_string(SCORED).unwrap();
     let bad = |(number, line): (usize, &str)| match number % 3 {
         2 => format!("{}\n", &line[1..]),
         _ => format!("{line}\n"),
     };
-    std::fs::write(&path, text.lines().take(900).enumerate().map(bad).collect::<String>()).unwrap();
+    fs::write(&path, text.lines().take(900).enumerate().map(bad).collect::<String>()).unwrap();
     let (one, fit) = json(&[path.to_str().unwrap()]);
     assert!(!fit && finding(&one, "records") == "problem");
     assert_eq!(one["diagnosis"]["bad_examples"].as_array().unwrap().len(), 5);

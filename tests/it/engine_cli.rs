@@ -65,8 +65,7 @@ fn openings_and_rules_of_games() {
     assert!(usual.iter().all(|game| game.len() <= 20));
 
     let short = play("short.vf", "--random-plies 3 --bound 30 --chess960 double --seed 2");
-    let near =
-        |game: &[nnuance::sample::Sample]| game[0].score.is_some_and(|score| score.abs() <= 30);
+    let near = |game: &[Sample]| game[0].score.is_some_and(|score| score.abs() <= 30);
     assert!(short.iter().all(|game| game[0].ply == Some(3) && near(game)));
     let won = play("won.vf", "--win-score 1 --win-plies 1 --chess960 single --random-plies 0");
     // The fake engine's scores are hardly ever 0, so that every game is won at its first move.

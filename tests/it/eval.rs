@@ -18,7 +18,7 @@ fn lists_and_arguments_evaluate_alike() {
     let folder = tempfile::tempdir().unwrap();
     let net = random(Views::Perspective, 16, Activation::SCReLU);
     let path = folder.path().join("net.bin");
-    std::fs::write(&path, net.to_bytes()).unwrap();
+    fs::write(&path, net.to_bytes()).unwrap();
     let fens = GOLDEN_FENS.map(|fen| format!("{fen};something;else\n")).concat();
     let lines = GOLDEN_FENS
         .map(|fen| format!("{fen};{}\n", net.evaluate(&Position::from_fen(fen).unwrap())));
@@ -29,7 +29,7 @@ fn lists_and_arguments_evaluate_alike() {
     assert_eq!(out, lines.concat());
 
     let list = folder.path().join("list.txt");
-    std::fs::write(&list, fens + "no position\n").unwrap();
+    fs::write(&list, fens + "no position\n").unwrap();
     let [out, said] = output(eval().arg("--fens").arg(&list), false);
     assert!(out == lines.concat() && said.contains("list.txt, line 17"), "{said}");
 }
@@ -78,7 +78,7 @@ fn eval_and_compare_have_same_values() {
     nnuance(&["train", "configs/hce-pst.toml", "--out", &tables]).args(few).assert().success();
     let sample = ["data", "sample", "data/selfplay-sf15.vf", "--share", "0.002", "-o", &sampled];
     nnuance(&sample).assert().success();
-    let lines = std::fs::read_to_string(&sampled).unwrap();
+    let lines = fs::read_to_string(&sampled).unwrap();
     let best = format!("{tables}/best.safetensors");
     for (evaluation, exact) in [
         (NET, true),
@@ -101,10 +101,10 @@ fn eval_and_compare_have_same_values() {
             })
             .collect();
         let file = path("scored.txt");
-        std::fs::write(&file, scored).unwrap();
+        fs::write(&file, scored).unwrap();
         let args = ["compare", "--all", "--json", "--data", &file, "--", evaluation, "score"];
         let [out, _] = output(&mut nnuance(&args), true);
-        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let json: Value = serde_json::from_str(&out).unwrap();
         let loss = |i: usize| json["evaluations"][i]["loss"]["mean"].as_f64().unwrap();
         let apart = (loss(0) - loss(1)).abs();
         // Half a centipawn of rounding moves no loss by more.
@@ -118,12 +118,12 @@ fn eval_and_compare_have_same_values() {
 fn floats_are_rounded_to_the_nearest() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pawn.json");
-    let text = std::fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
-    let mut weights = nnuance::hce::HceWeights::from_json(&text).unwrap();
+    let text = fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
+    let mut weights = HceWeights::from_json(&text).unwrap();
     weights.values.iter_mut().for_each(|pair| *pair = [0.0; 2]);
     for (tempo, said) in [(2.5, 3), (-2.5, -3), (2.4, 2), (-0.4, 0), (0.5, 1)] {
         weights.tempo = tempo;
-        std::fs::write(&path, weights.to_json()).unwrap();
+        fs::write(&path, weights.to_json()).unwrap();
         assert_eq!(centipawns(path.to_str().unwrap(), GOLDEN_FENS[0]), [said], "{tempo}");
     }
 }
@@ -135,7 +135,7 @@ fn long_files_up_to_the_error() {
     let path = folder.path().join("many.epd.gz");
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n".repeat(3000);
     let evaluate = |text: &str| {
-        let file = std::fs::File::create(&path).unwrap();
+        let file = fs::File::create(&path).unwrap();
         let mut pack = flate2::write::GzEncoder::new(file, Default::default());
         std::io::Write::write_all(&mut pack, text.as_bytes()).unwrap();
         pack.finish().unwrap();

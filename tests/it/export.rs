@@ -239,7 +239,7 @@ fn export_verifies_until_changed() {
     let provenance = Provenance { licence: Some("CC0-1.0".to_string()), ..Provenance::default() };
     let exported = export_with(&weights, &perspective(4), provenance, &games::positions(50, 1));
     let [floats, net, manifest] = exported.write(&path, &weights, &BTreeMap::new()).unwrap();
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
     let failures = || -> Vec<_> {
         let checks = verify(&path).unwrap();
         checks.into_iter().filter(|check| !check.passed).map(|check| check.name).collect()
@@ -248,32 +248,32 @@ fn export_verifies_until_changed() {
     assert_eq!(verify(&path).unwrap().len(), 5);
     assert!(export::load(&path).unwrap().manifest.is_some());
 
-    let text = std::fs::read_to_string(&manifest).unwrap();
+    let text = fs::read_to_string(&manifest).unwrap();
     assert!(text.contains("\"licence\": \"CC0-1.0\""), "{text}");
     assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), exported.manifest);
 
     // One weight changed: the hash, an evaluation or the floats must notice.
-    let whole = std::fs::read(&net).unwrap();
+    let whole = fs::read(&net).unwrap();
     let mut bytes = whole.clone();
     bytes[0] ^= 1;
-    std::fs::write(&net, &bytes).unwrap();
+    fs::write(&net, &bytes).unwrap();
     assert!(failures().contains(&"sha256") && failures().contains(&"floats"));
     assert!(export::load(&path).is_err());
-    std::fs::write(&net, &whole[..whole.len() - 64]).unwrap();
+    fs::write(&net, &whole[..whole.len() - 64]).unwrap();
     assert_eq!(failures(), ["sha256", "architecture"]);
-    std::fs::write(&net, &whole).unwrap();
+    fs::write(&net, &whole).unwrap();
 
     let cp = exported.manifest.golden[0].cp;
-    std::fs::write(&manifest, text.replacen(&format!("\"cp\": {cp}"), "\"cp\": 9999", 1)).unwrap();
+    fs::write(&manifest, text.replacen(&format!("\"cp\": {cp}"), "\"cp\": 9999", 1)).unwrap();
     assert_eq!(failures(), ["golden evaluations"]);
-    std::fs::write(&manifest, text.replace("\"format\": 5", "\"format\": 6")).unwrap();
+    fs::write(&manifest, text.replace("\"format\": 5", "\"format\": 6")).unwrap();
     verify(&path).unwrap_err();
-    std::fs::write(&manifest, &text).unwrap();
+    fs::write(&manifest, &text).unwrap();
 
     let other = random_weights(&perspective(4), 0.4).to_bytes(&Default::default(), &[]).unwrap();
-    std::fs::write(&floats, other).unwrap();
+    fs::write(&floats, other).unwrap();
     assert_eq!(failures(), ["floats"]);
-    std::fs::remove_file(&manifest).unwrap();
+    fs::remove_file(&manifest).unwrap();
     verify(&path).unwrap_err();
 }
 
@@ -286,9 +286,9 @@ fn refused_export_leaves_nothing_behind() {
         exported.write(&folder.path().join(name), &weights, &BTreeMap::new()).unwrap_err();
     }
     // A folder has the manifest's name: neither floats nor net may appear.
-    std::fs::create_dir(folder.path().join("net.json")).unwrap();
+    fs::create_dir(folder.path().join("net.json")).unwrap();
     assert!(exported.write(&folder.path().join("net.bin"), &weights, &BTreeMap::new()).is_err());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]
@@ -311,7 +311,7 @@ schedule = { epochs = 1, learning_rate = 0.001 }
 ";
 
 /// A run folder with `best.safetensors`, as training leaves it.
-fn run_folder() -> tempfile::TempDir {
+fn run_folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut said = facts(&perspective(4), Scales::default());
     let data = "[{\"path\":\"gone.vf\",\"format\":\"viriformat\",\"bytes\":3,\"sha256\":\"abc\",\
@@ -320,7 +320,7 @@ fn run_folder() -> tempfile::TempDir {
         said.insert(key.to_string(), value.to_string());
     }
     let bytes = random_weights(&perspective(4), 0.5).to_bytes(&said, &[]).unwrap();
-    std::fs::write(folder.path().join("best.safetensors"), bytes).unwrap();
+    fs::write(folder.path().join("best.safetensors"), bytes).unwrap();
     folder
 }
 
@@ -334,15 +334,15 @@ fn command(folder: &Path, args: &[&str]) -> Command {
 fn export_keeps_its_provenance() {
     let folder = run_folder();
     let fens = export::GOLDEN_FENS.map(|fen| format!("{fen} [0.5]\n")).concat();
-    std::fs::write(folder.path().join("other.epd"), fens).unwrap();
+    fs::write(folder.path().join("other.epd"), fens).unwrap();
     let more = ["--data", "other.epd", "--scale", "300", "--force"];
     said(command(folder.path(), &["export", ".", "-o", "out/net-0.5"]).args(more));
-    let text = std::fs::read_to_string(folder.path().join("out/net-0.5.json")).unwrap();
+    let text = fs::read_to_string(folder.path().join("out/net-0.5.json")).unwrap();
     let manifest: Manifest = serde_json::from_str(&text).unwrap();
     assert_eq!(manifest.float_error.unwrap().positions, 16);
     assert_eq!(manifest.provenance.data[0].path, Path::new("gone.vf"));
     assert!(manifest.provenance.recipe.is_some());
-    let floats = std::fs::read(folder.path().join("out/net-0.5.safetensors")).unwrap();
+    let floats = fs::read(folder.path().join("out/net-0.5.safetensors")).unwrap();
     let WeightsFile { facts, .. } = Weights::from_bytes(&floats).unwrap();
     // The scale is the requested one, all else is unchanged.
     for (key, value) in [("scale", "300"), ("config", CONFIG), ("odd", "kept")] {
@@ -355,12 +355,12 @@ fn export_keeps_its_provenance() {
 fn export_overwrites_no_source() {
     let folder = run_folder();
     let path = folder.path();
-    let before = std::fs::read(path.join("best.safetensors")).unwrap();
+    let before = fs::read(path.join("best.safetensors")).unwrap();
     for args in [&["best.bin"][..], &["./best"]] {
         complaint(command(path, &["export", "best.safetensors", "-o"]).args(args));
     }
-    assert_eq!(std::fs::read(path.join("best.safetensors")).unwrap(), before);
-    assert_eq!(std::fs::read_dir(path).unwrap().count(), 1);
+    assert_eq!(fs::read(path.join("best.safetensors")).unwrap(), before);
+    assert_eq!(fs::read_dir(path).unwrap().count(), 1);
     said(&mut command(path, &["export", ".", "-o", "x.bin", "--force"]));
     complaint(&mut command(path, &["export", "x.bin", "-o", "x.bin"]));
     let verified = command(path, &["verify", "absent.bin", "x.bin"]).output().unwrap();

@@ -14,13 +14,13 @@ fn export(args: &[&str], output: &Path) -> Command {
 }
 
 fn manifest(net: &Path) -> Value {
-    let text = std::fs::read_to_string(net.with_extension("json")).unwrap();
+    let text = fs::read_to_string(net.with_extension("json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 #[test]
 fn largest_scales_are_safe() {
-    let bytes = std::fs::read(NET).unwrap();
+    let bytes = fs::read(NET).unwrap();
     let weights = Weights::from_bytes(&bytes).unwrap().weights;
     let net = Architecture::simple(Views::Perspective, 32, Activation::SCReLU);
     for [most_qa, most_qb] in [[255, 4096], [4000, 9000]] {
@@ -66,19 +66,19 @@ fn code_overwrites_no_net() {
     let path = |name: &str| folder.path().join(name);
     for ending in ["bin", "json", "safetensors"] {
         let from = Path::new("nets/quickstart-32").with_extension(ending);
-        std::fs::copy(from, path("net.bin").with_extension(ending)).unwrap();
+        fs::copy(from, path("net.bin").with_extension(ending)).unwrap();
     }
     let net = path("net.bin");
     let args = |language| [net.to_str().unwrap(), "--snippet", language, "--overwrite"];
     for own in ["net.bin", "net.json", "net.safetensors"] {
-        let before = std::fs::read(path(own)).unwrap();
+        let before = fs::read(path(own)).unwrap();
         let around = folder.path().join("..").join(folder.path().file_name().unwrap()).join(own);
         complaint(&mut export(&args("c"), &around));
-        assert_eq!(std::fs::read(path(own)).unwrap(), before);
+        assert_eq!(fs::read(path(own)).unwrap(), before);
     }
     for (language, head) in [("rust", "//!"), ("c", "/*")] {
         said(&mut export(&args(language), &path("mine")));
-        assert!(std::fs::read_to_string(path("mine")).unwrap().starts_with(head));
+        assert!(fs::read_to_string(path("mine")).unwrap().starts_with(head));
     }
     complaint(&mut export(&args("c")[..3], &path("mine")));
     complaint(&mut export(&args("pascal"), &path("other")));
@@ -92,7 +92,7 @@ fn unfit_options_are_refused() {
     if cfg!(target_os = "linux") {
         complaint(&mut export(&[NET], Path::new("/proc/x.bin")));
     }
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -101,13 +101,13 @@ fn manifest_is_read_with_its_net() {
     let [net, again] = ["net.bin", "again.bin"].map(|name| folder.path().join(name));
     said(&mut export(&[NET, "--scale", "700", "--qa", "181"], &net));
     said(&mut export(&[net.to_str().unwrap()], &again));
-    assert_eq!(std::fs::read(&net).unwrap(), std::fs::read(&again).unwrap());
+    assert_eq!(fs::read(&net).unwrap(), fs::read(&again).unwrap());
     assert_eq!(manifest(&net)["scales"], manifest(&again)["scales"]);
     let other = folder.path().join("other.bin");
     // A few positions fit no scale.
     let few = folder.path().join("few.txt");
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n8/8/8/4k3/8/8/4P3/4K3 b - - 0 1 [0.5]\n";
-    std::fs::write(&few, line).unwrap();
+    fs::write(&few, line).unwrap();
     said(&mut export(&[NET, "--data", few.to_str().unwrap()], &other));
     assert!(manifest(&other)["fitted_scale"].is_null());
 }

@@ -21,7 +21,7 @@ fn few_games_are_called_too_few() {
     for (count, fit_for, is_few) in [(330, "terms", true), (1500, "nets", false)] {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("games.vf");
-        std::fs::write(&data, games(count).concat()).unwrap();
+        fs::write(&data, games(count).concat()).unwrap();
         let doctor = json(nnuance().args(["data", "doctor", "--json"]).arg(&data));
         assert_eq!(doctor[0]["diagnosis"]["fit_for"], fit_for);
         // The first positions of a file say nothing of its size.
@@ -34,7 +34,7 @@ fn few_games_are_called_too_few() {
         let [printed, remarks] = said(&mut train(&config, &run));
         assert_eq!(printed.lines().next().unwrap().contains(WARNING), is_few, "{printed}");
         assert_eq!(remarks.contains("too few for a net"), is_few, "{remarks}");
-        let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+        let page = fs::read_to_string(run.join("report.html")).unwrap();
         let (_, body) = page.split_once("</h1>").unwrap();
         assert_eq!(body.split("<table").next().unwrap().contains(WARNING), is_few);
 

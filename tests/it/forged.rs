@@ -5,13 +5,13 @@ use nnuance::export::{self, Check};
 use crate::kit::*;
 
 /// The net of the repository with its floats and a manifest that was changed.
-fn forged(folder: &Path, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf {
+fn forged(folder: &Path, change: impl FnOnce(&mut Value)) -> PathBuf {
     for ending in ["bin", "safetensors"] {
         let to = folder.join(format!("net.{ending}"));
         fs::copy(format!("nets/quickstart-32.{ending}"), to).unwrap();
     }
     let manifest = fs::read("nets/quickstart-32.json").unwrap();
-    let mut manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
+    let mut manifest: Value = serde_json::from_slice(&manifest).unwrap();
     change(&mut manifest);
     fs::write(folder.join("net.json"), manifest.to_string()).unwrap();
     folder.join("net.bin")
@@ -21,12 +21,12 @@ fn forged(folder: &Path, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf
 fn manifests_are_checked() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let failed = |change: &dyn Fn(&mut serde_json::Value)| -> Vec<&str> {
+    let failed = |change: &dyn Fn(&mut Value)| -> Vec<&str> {
         let checks = export::verify(&forged(folder, change)).unwrap();
         checks.iter().filter(|it: &&Check| !it.passed).map(|it| it.name).collect()
     };
     assert_eq!(failed(&|_| {}), [""; 0]);
-    let shorter = |manifest: &mut serde_json::Value| {
+    let shorter = |manifest: &mut Value| {
         manifest["golden"].as_array_mut().unwrap().truncate(3);
     };
     assert_eq!(failed(&shorter), ["golden evaluations"]);
@@ -46,7 +46,7 @@ fn run_folders_are_checked() {
     for path in ["/dev/zero", "/", "data/selfplay_sf151_quiet.epd"] {
         let bytes = fs::read(run.join("best.safetensors")).unwrap();
         let mut packed = Weights::from_bytes(&bytes).unwrap();
-        let mut data: serde_json::Value = serde_json::from_str(&packed.facts["data"]).unwrap();
+        let mut data: Value = serde_json::from_str(&packed.facts["data"]).unwrap();
         data[0]["path"] = path.into();
         packed.facts.insert("data".into(), data.to_string());
         let forged = folder.path().join("forged.safetensors");

@@ -35,7 +35,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, ReadError> {
 }
 
 pub struct Scratch {
-    _folder: tempfile::TempDir,
+    _folder: TempDir,
     pub path: PathBuf,
 }
 

@@ -11,7 +11,7 @@ use crate::kit::*;
 pub const PESTO: &str = include_str!("fixtures/pesto.json");
 
 fn positions() -> Vec<Position> {
-    let text = std::fs::read_to_string("data/selfplay_sf151_quiet.epd").unwrap();
+    let text = fs::read_to_string("data/selfplay_sf151_quiet.epd").unwrap();
     let quiet = text.lines().step_by(3);
     let quiet = quiet.map(|line| Position::from_fen(line.split_once(" c9 ").unwrap().0).unwrap());
     quiet.chain(games::positions(3000, 1)).collect()
@@ -66,7 +66,7 @@ fn close(a: Sums, b: Sums, within: f64) -> bool {
 
 #[test]
 fn terms_have_names_and_starts() {
-    let names: std::collections::HashSet<String> = Term::all().map(Term::name).collect();
+    let names: HashSet<String> = Term::all().map(Term::name).collect();
     assert_eq!(names.len(), TERMS);
     let ours = list();
     for (i, term) in Term::all().enumerate() {

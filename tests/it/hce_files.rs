@@ -80,7 +80,7 @@ fn own_terms_are_written_only() {
     let weights = HceWeights::of_list(list, 300.0);
     assert!(!weights.is_ours() && HceWeights::default().is_ours());
     let text = weights.to_json();
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["terms"], "own");
     assert_eq!(value["tempo"], 7);
     assert_eq!(value["pawn"]["eg"], 120.5);

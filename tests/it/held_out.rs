@@ -26,7 +26,7 @@ fn plan(path: &Path) -> Plan {
 
 /// The first games of the data, as bytes, and the positions in them.
 pub fn games(count: usize) -> Vec<Vec<u8>> {
-    let bytes = std::fs::read(GAMES).expect("the games");
+    let bytes = fs::read(GAMES).expect("the games");
     let (mut games, mut at) = (Vec::new(), 0);
     while games.len() < count {
         let from = at;
@@ -43,7 +43,7 @@ pub fn games(count: usize) -> Vec<Vec<u8>> {
 /// A file of games, with their positions' samples game by game.
 fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
     let path = folder.path().join(name);
-    std::fs::write(&path, games.concat()).expect("a file");
+    fs::write(&path, games.concat()).expect("a file");
     path
 }
 
@@ -156,7 +156,7 @@ fn training_ignores_the_test() {
         let [one, other] = [&runs[0], &runs[1]].map(|run| checkpoint(run, name));
         assert!(one.weights == other.weights && one.state == other.state, "{name}");
     }
-    let read = |run: &Path, name: &str| std::fs::read(run.join(name)).expect("a file");
+    let read = |run: &Path, name: &str| fs::read(run.join(name)).expect("a file");
     assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
     // And the test changes with them.
     let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run));
@@ -286,7 +286,7 @@ fn some_held_out_games_are_kept() {
     let mut files = Vec::new();
     while files.len() * all.len() < 3 * HeldOut::MOST {
         let path = folder.path().join(format!("{}.vf", files.len()));
-        std::fs::copy(GAMES, &path).expect("a file");
+        fs::copy(GAMES, &path).expect("a file");
         files.push(path);
     }
     let scan = scan(&Plan { files: files.clone(), ..part(Path::new(GAMES)) }, 0, &|_| {});

@@ -138,7 +138,7 @@ fn weights_that_are_no_numbers() {
     });
     fails(&["eval", &path.to_string_lossy(), FEN]);
 
-    let json = nnuance::hce::HceWeights::material().to_json();
+    let json = HceWeights::material().to_json();
     let path = folder.path().join("hce.json");
     fs::write(&path, json.replace("\"mg\": 320", "\"mg\": 1e300")).unwrap();
     let hce = path.to_string_lossy();

@@ -242,7 +242,7 @@ fn quickstart_net_values_pieces_in_order() {
     };
     let [text, _] = said(command().arg("-o").arg(&page));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let html = std::fs::read_to_string(&page).expect("a page");
+    let html = fs::read_to_string(&page).expect("a page");
     stands_alone(&html);
     assert_eq!(html.matches("data:image/png").count(), 10);
     let found = json(command().arg("--json"));

@@ -30,7 +30,7 @@ fn least(own: &str) -> String {
 }
 
 fn page() -> String {
-    std::fs::read_to_string("docs/config.md").expect("the page")
+    fs::read_to_string("docs/config.md").expect("the page")
 }
 
 fn quoted(text: &str) -> impl Iterator<Item = &str> {

@@ -143,5 +143,5 @@ fn arrays_have_settings_of_their_own() {
         check(&flex(), fused(level, Precision::Mixed));
     }
     #[cfg(feature = "ndarray")]
-    check(&nnuance::model::Backend::NdArray.device().expect("it is built in"), Compute::Plain);
+    check(&Backend::NdArray.device().expect("it is built in"), Compute::Plain);
 }

@@ -129,7 +129,7 @@ fn batches_carry_weights() {
     // Terms in memory.
     let plan = Plan { check_view: false, ..plan() };
     let found = scan(&plan, u64::MAX, &|_| {}).expect("games");
-    let nnuance::loader::Encoder::Hce(terms) = games::all_terms() else { panic!("terms") };
+    let Encoder::Hce(terms) = games::all_terms() else { panic!("terms") };
     let store = Store::encode(found.kept.expect("room for all"), &terms);
     assert!(store.all().weights == right);
     let some = store.batch(&[3, 19_000, 4]);

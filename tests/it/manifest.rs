@@ -10,7 +10,7 @@ fn book_lists_all_fields() {
     let net = export::load(Path::new("nets/quickstart-32.bin")).unwrap();
     let fields = serde_json::to_value(net.manifest.unwrap()).unwrap();
     let mut fields: Vec<String> = fields.as_object().unwrap().keys().cloned().collect();
-    let page = std::fs::read_to_string("docs/nets.md").unwrap();
+    let page = fs::read_to_string("docs/nets.md").unwrap();
     let section = page.split("\n## The manifest\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
     let first = rows.map(|row| row.split('|').nth(1).unwrap());

@@ -59,7 +59,7 @@ fn written_games_are_read_back() {
     assert_eq!(sheet.white_result, Some(1.0));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("one.pgn");
-    std::fs::write(&path, &bytes).unwrap();
+    fs::write(&path, &bytes).unwrap();
     let samples = formats::read(&path).unwrap();
     let read: Vec<_> = samples.iter().map(|it| (it.played.unwrap(), it.score.unwrap())).collect();
     let written = plies.iter().map(|it| PlayedMove::from_move(&it.played).unwrap());
@@ -91,21 +91,21 @@ fn games_are_results_and_data() {
     assert_eq!(counts, told["meetings"][0]["pairs"]);
     assert_eq!(read.played.names, ["quickstart-32.bin", "material"]);
 
-    let text = std::fs::read_to_string(&pgn).unwrap();
+    let text = fs::read_to_string(&pgn).unwrap();
     let digest = digest::short_of_file(Path::new(NET)).unwrap();
     assert_eq!(text.matches(&digest).count(), 16);
     // Each move is a position with a score and a game.
     let samples = formats::read(&pgn).unwrap();
     assert!(samples.len() > 16 * 8 && samples.iter().all(|it| it.score.is_some()));
-    let games: std::collections::HashSet<_> = samples.iter().map(|it| it.game.unwrap()).collect();
+    let games: HashSet<_> = samples.iter().map(|it| it.game.unwrap()).collect();
     assert!((9..=16).contains(&games.len()), "{}", games.len());
     assert!(samples.iter().filter(|it| it.ply == Some(9)).count() >= 14);
     // A file is only replaced on request, and its games stay those of one match.
     assert!(complaint(&mut command(&arguments, &pgn)).contains("--overwrite"));
-    assert_eq!(std::fs::read_to_string(&pgn).unwrap(), text);
+    assert_eq!(fs::read_to_string(&pgn).unwrap(), text);
     said(command(&arguments, &pgn).args(["--overwrite", "--seed", "2"]));
-    assert_ne!(std::fs::read_to_string(&pgn).unwrap(), text);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_ne!(fs::read_to_string(&pgn).unwrap(), text);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 /// Runs a match, kills it again and again until it ends by itself; standard output, and the kills.
@@ -138,8 +138,8 @@ fn killed_and_resumed() {
         let [once, _] = said(&mut command(arguments, &whole));
         let (last, kills) = killed(arguments, &parts);
         assert!(last == once && kills > 0, "{arguments:?}: {kills} {last}");
-        assert!(std::fs::read(&whole).unwrap() == std::fs::read(&parts).unwrap(), "{arguments:?}");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert!(fs::read(&whole).unwrap() == fs::read(&parts).unwrap(), "{arguments:?}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }
 
@@ -154,7 +154,7 @@ fn parts_equal_the_whole() {
     };
     let (whole, told) = played("1/1");
     let parts = ["1/2", "2/2"].map(|part| played(part).0);
-    let read = |path: &PathBuf| std::fs::read(path).unwrap();
+    let read = |path: &PathBuf| fs::read(path).unwrap();
     assert!(parts.each_ref().map(read).concat() == read(&whole));
     let from = json(nnuance().args(["match", "--json", "--from"]).args(parts));
     assert_eq!((&from["meetings"], &from["ratings"]), (&told["meetings"], &told["ratings"]));
@@ -167,7 +167,7 @@ fn only_the_same_match_is_resumed() {
     let arguments = [NET, "material", "--pairs", "4000", "--nodes", "60"];
     let mut child = command(&arguments, &pgn).stdout(Stdio::null()).spawn().unwrap();
     let journal = path_of(&pgn);
-    let begun = || std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"bytes\""));
+    let begun = || fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"bytes\""));
     while !begun() {
         thread::sleep(Duration::from_millis(20));
         assert!(child.try_wait().unwrap().is_none());
@@ -209,11 +209,11 @@ fn programs_take_part_and_clocks_run() {
     // Programs in a match take no arguments, but a script can add them.
     let script = folder.path().join("fake");
     let words = crate::engine::FAKE.join(" ");
-    std::fs::write(&script, format!("#!/bin/sh\nexec '{}' {words}\n", fake.display())).unwrap();
+    fs::write(&script, format!("#!/bin/sh\nexec '{}' {words}\n", fake.display())).unwrap();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     }
     let script = script.to_string_lossy().into_owned();
     for pace in [&["--nodes", "60"][..], &["--time", "1+0.01"]] {

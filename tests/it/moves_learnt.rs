@@ -140,7 +140,7 @@ fn row_signs_follow_the_mover() {
         for (i, (sample, rows)) in samples.iter().zip(&searched).enumerate() {
             assert_eq!(choices.rows(i).len(), rows.len());
             let eyes = |end: &Position| {
-                if by_turn { end.turn() } else { shakmaty::Color::White }
+                if by_turn { end.turn() } else { Color::White }
             };
             for ((end, value), row) in rows.iter().zip(choices.rows(i)) {
                 let same = sample.position.turn() == eyes(end);

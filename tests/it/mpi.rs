@@ -41,7 +41,7 @@ fn said(output: &Output) -> [String; 2] {
 }
 
 fn last(out: &Path) -> Vec<u8> {
-    std::fs::read(out.join("last.safetensors")).unwrap()
+    fs::read(out.join("last.safetensors")).unwrap()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn ranks_print_once() {
         assert!(apart < 1e-6, "{ranks} ranks: losses are {apart} apart");
         train(&run, ranks, "again");
         assert!(last(&run.path("again")) == last(&run.path(&name)), "{ranks} ranks: other bits");
-        std::fs::remove_dir_all(run.path("again")).unwrap();
+        fs::remove_dir_all(run.path("again")).unwrap();
     }
     assert!(last(&run.path("alone")) == last(&run.path("1")), "one rank has the bits of none");
 }
@@ -72,9 +72,9 @@ fn ranks_print_once() {
 /// The processes of the ranks that an mpirun has started, by rank.
 fn processes(mpirun: &Child) -> Vec<(usize, i32)> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
-        let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
+        let read = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
         let stat = String::from_utf8_lossy(&read("stat")).into_owned();
         let parent = stat.rsplit(')').next().and_then(|it| it.split_whitespace().nth(1));
         if parent != Some(&mpirun.id().to_string()) {
@@ -112,7 +112,7 @@ fn signal(pid: i32, signal: i32) {
 /// Waits until a run has rows in its log, more than so many.
 fn rows(out: &Path, more: usize) {
     let begun = Instant::now();
-    let count = || std::fs::read_to_string(out.join("log.csv")).map_or(0, |it| it.lines().count());
+    let count = || fs::read_to_string(out.join("log.csv")).map_or(0, |it| it.lines().count());
     while count() <= more {
         assert!(begun.elapsed() < Duration::from_secs(120), "no row");
         std::thread::sleep(Duration::from_millis(5));
@@ -172,7 +172,7 @@ fn killed_rank_leaves_a_checkpoint() {
             // After a thousand steps differences in the last digits have grown.
             true => assert!(apart(&killed, &untouched) < 0.05),
         }
-        std::fs::remove_dir_all(killed).unwrap();
+        fs::remove_dir_all(killed).unwrap();
     }
     println!("{kills} kills, run of {length:?}");
 }

@@ -18,7 +18,7 @@ const LEORIK: [(usize, [i32; 7]); 5] = [
 #[track_caller]
 pub fn engine_net(name: &str) -> Option<Vec<u8>> {
     let path = format!("{NETS}/{name}");
-    need::shared(&path).then(|| std::fs::read(&path).unwrap())
+    need::shared(&path).then(|| fs::read(&path).unwrap())
 }
 
 pub fn read(bytes: &[u8]) -> Net {
@@ -62,7 +62,7 @@ fn tcheran_agrees() {
     let Some(bytes) = engine_net("tcheran-256.bin") else { return };
     let net = read(&bytes);
     assert!(net.to_bytes() == bytes);
-    let golden = std::fs::read_to_string(Path::new(NETS).join("tcheran-256.golden.txt")).unwrap();
+    let golden = fs::read_to_string(Path::new(NETS).join("tcheran-256.golden.txt")).unwrap();
     assert_eq!(golden.lines().count(), 300);
     for line in golden.lines() {
         let (fen, cp) = line.split_once(';').unwrap();

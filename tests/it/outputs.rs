@@ -22,7 +22,7 @@ fn fails(folder: &Path, words: &str) -> String {
     failure(&mut nnuance(folder, words))
 }
 
-fn folder() -> tempfile::TempDir {
+fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
     let lines: Vec<&str> = text.lines().take(2000).collect();
@@ -97,7 +97,7 @@ fn nothing_is_replaced_unasked() {
     let folder = folder();
     let at = folder.path();
     let net = absolute("nets/quickstart-32.bin");
-    fs::write(at.join("t.json"), nnuance::hce::HceWeights::material().to_json()).unwrap();
+    fs::write(at.join("t.json"), HceWeights::material().to_json()).unwrap();
     let export = format!("export {net} -o x.bin");
     let snippet = format!("export {net} --snippet c -o nnue.h");
     for (words, mine) in [

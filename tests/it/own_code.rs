@@ -156,7 +156,7 @@ fn formats_are_read() {
     install();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("games.mine");
-    std::fs::write(&path, format!("\0mine\n{START} c9 \"1-0\";\n")).expect("a file");
+    fs::write(&path, format!("\0mine\n{START} c9 \"1-0\";\n")).expect("a file");
     let mine = Format::named("mine").expect("it is there");
     let mut source = Source::open(&path, Some(mine), 0).expect("a file");
     let mut samples = Vec::new();
@@ -174,7 +174,7 @@ fn weights_beyond_one_are_refused() {
     let weighing: PositionWeights = toml::from_str("own = 'test-heavy'").expect("a weight");
     let files = vec!["data/selfplay_sf151_quiet.epd".into()];
     let plan = Plan { weighing, ..Plan::reading(files) };
-    let scanned: Result<Scan, _> = nnuance::loader::scan(&plan, 0, &|_| ());
+    let scanned: Result<Scan, _> = scan(&plan, 0, &|_| ());
     let why = scanned.expect_err("a weight of 2").to_string();
     assert!(why.contains("`test-heavy`") && why.contains(" 2,"), "{why}");
 }

@@ -30,7 +30,7 @@ fn same_games_for_any_threads() {
         if child.try_wait().unwrap().is_some() {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1));
     }
     child.kill().ok();
     child.wait().unwrap();

@@ -70,7 +70,7 @@ fn wrong_lists_are_refused() {
 /// Compiles an engine in C in a folder; none where there is no compiler.
 pub fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let [code, program] = ["engine.c", "engine"].map(|name| folder.join(name));
-    std::fs::write(&code, source).unwrap();
+    fs::write(&code, source).unwrap();
     if !need::tool("cc", "--version") {
         return None;
     }
@@ -82,7 +82,7 @@ pub fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> 
 
 /// Standard output of an engine, which reads lines from a file.
 pub fn printed(engine: &Path, what: &str, lines: &Path) -> Vec<u8> {
-    let lines = Stdio::from(std::fs::File::open(lines).unwrap());
+    let lines = Stdio::from(fs::File::open(lines).unwrap());
     let output = Command::new(engine).arg(what).stdin(lines).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout
@@ -91,8 +91,8 @@ pub fn printed(engine: &Path, what: &str, lines: &Path) -> Vec<u8> {
 /// The blocks of C in the guide are parts of its engine.
 #[test]
 fn guide_shows_its_engine() {
-    let engine = std::fs::read_to_string(ENGINE).unwrap();
-    let text = std::fs::read_to_string("docs/own-engine.md").unwrap();
+    let engine = fs::read_to_string(ENGINE).unwrap();
+    let text = fs::read_to_string("docs/own-engine.md").unwrap();
     let blocks = text.split("```c\n").skip(1).map(|block| block.split("```").next().unwrap());
     assert_eq!(blocks.clone().count(), 2);
     blocks.for_each(|block| assert!(engine.contains(block), "not in engine.c: {block}"));
@@ -101,7 +101,7 @@ fn guide_shows_its_engine() {
 #[test]
 fn guide_engine_traces_its_evaluation() {
     let folder = tempfile::tempdir().unwrap();
-    let (source, flags) = (std::fs::read_to_string(ENGINE).unwrap(), "-Wall -Wextra -Werror");
+    let (source, flags) = (fs::read_to_string(ENGINE).unwrap(), "-Wall -Wextra -Werror");
     let flags: Vec<&str> = flags.split(' ').chain(["-pedantic"]).collect();
     let Some(program) = compiled(folder.path(), &source, &flags) else { return };
     let run = |what: &str, lines: &Path| printed(&program, what, lines);
@@ -109,14 +109,14 @@ fn guide_engine_traces_its_evaluation() {
     let samples = games::samples(2000, 5);
     format::write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
     let list = folder.path().join("terms.txt");
-    std::fs::write(&list, run("--terms", &random)).unwrap();
+    fs::write(&list, run("--terms", &random)).unwrap();
     let own = EngineTerms::read(&list).unwrap();
     let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
     let (mut safe, mut scaled, mut crossed, mut all) = (0, 0, 0, 0);
     let data = ["data/selfplay_sf151_quiet.epd", "data/selfplay_sf151_scored.txt"].map(Path::new);
     for lines in [random.as_path()].into_iter().chain(data) {
         let trace = folder.path().join("positions.trace");
-        std::fs::write(&trace, run("--trace", lines)).unwrap();
+        fs::write(&trace, run("--trace", lines)).unwrap();
         let values = String::from_utf8(run("--eval", lines)).unwrap();
         let mut traces = Vec::new();
         trace::read(&trace, &own, 0, |traced| traces.push(traced.clone())).unwrap();

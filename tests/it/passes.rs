@@ -114,16 +114,16 @@ fn cut_end_is_found_before_training() {
     let folder = tempfile::tempdir().expect("a folder");
     let start = folder.path().join("start.bf");
     write_all(&start, &bulletformat::FORMAT, &games::samples(1000, 1)).expect("a file");
-    let games = std::path::Path::new("data/selfplay-sf15.vf");
+    let games = Path::new("data/selfplay-sf15.vf");
     for (format, source, times, place) in [
         (&bulletformat::FORMAT, start.as_path(), 3000, "record 2998273: the file ends after 5 of"),
         (&viriformat::FORMAT, games, 5, "the file ends within the game"),
     ] {
-        let mut bytes = std::fs::read(source).expect("a file").repeat(times);
+        let mut bytes = fs::read(source).expect("a file").repeat(times);
         let piece = format.cut.expect("a format that is cut").bytes as usize;
         bytes.truncate(bytes.len() / piece * piece + 5);
         let path = folder.path().join(format.name);
-        std::fs::write(&path, bytes).expect("a file");
+        fs::write(&path, bytes).expect("a file");
         let said = refused(&format!(
             "version = 3\n[data]\nfiles = [{path:?}]\nwindow = 10000\n\
              [net]\ninputs = \"perspective\"\nhidden = 8\n[target]\nwdl = 0.5\n\

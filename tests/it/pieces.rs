@@ -42,7 +42,7 @@ fn all_pieces_are_the_file() {
                 3 => bytes.truncate(middle + 1),
                 _ => {}
             }
-            std::fs::write(&path, &bytes).unwrap();
+            fs::write(&path, &bytes).unwrap();
             let (mut whole, mut source) = (Vec::new(), source(&path, format, 9));
             while source.next_block(&mut whole).unwrap() {}
             let (samples, bad, count) = in_pieces(&path, format);

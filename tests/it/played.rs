@@ -32,7 +32,7 @@ const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 fn written(folder: &Path, text: &str) -> PathBuf {
     let path = folder.join("match.pgn");
-    std::fs::write(&path, text).unwrap();
+    fs::write(&path, text).unwrap();
     path
 }
 

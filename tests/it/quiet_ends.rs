@@ -143,7 +143,7 @@ fn round_equals_a_run_on_leaves() {
         format!("{} | {score} | {result:.1}\n", position.fen())
     };
     let file = folder.path().join("quiet.txt");
-    std::fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();
+    fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();
 
     let given = text.replace("learn = \"quiescence\"", "");
     let given = given.replace(POSITIONS, file.to_str().unwrap());

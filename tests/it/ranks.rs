@@ -135,11 +135,10 @@ fn shares_make_up_the_batch() {
         for size in [2, 3, 5] {
             let shares: Vec<_> = (0..size).map(|rank| batches(RankShare { rank, size })).collect();
             for (number, batch) in whole.iter().enumerate() {
-                let of = |share: &Vec<nnuance::batch::Batch>| share[number].scores.to_vec();
+                let of = |share: &Vec<Batch>| share[number].scores.to_vec();
                 let scores: Vec<f32> = shares.iter().flat_map(of).collect();
                 assert_eq!(scores, batch.scores.to_vec(), "{size} ranks, chunks of {chunk}");
-                let evenly =
-                    |share: &Vec<nnuance::batch::Batch>| share[number].len().abs_diff(700 / size);
+                let evenly = |share: &Vec<Batch>| share[number].len().abs_diff(700 / size);
                 assert!(shares.iter().all(|share| evenly(share) <= 1 + chunk));
                 assert!(shares.iter().all(|share| !share[number].is_empty()));
             }
@@ -210,7 +209,7 @@ pub fn apart(one: &Path, other: &Path) -> f64 {
 }
 
 fn last(out: &Path) -> Vec<u8> {
-    std::fs::read(out.join("last.safetensors")).unwrap()
+    fs::read(out.join("last.safetensors")).unwrap()
 }
 
 pub fn config(data: &str, model: &str, rest: &str) -> String {
@@ -287,7 +286,7 @@ fn resumed_with_other_ranks() {
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn refused_without_mpi() {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
     command.args(["train", "absent.toml"]).env("OMPI_COMM_WORLD_SIZE", "4");
     let mut said = |rank: &str| {
         let output = command.env("OMPI_COMM_WORLD_RANK", rank).output().unwrap();

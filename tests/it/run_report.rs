@@ -22,7 +22,7 @@ fn pages_of_runs_and_games() {
     train("configs/quickstart-net.toml", &net, &["net.hidden=16"]);
     train("configs/quickstart-net.toml", &other, &["net.hidden=8", "seed=2"]);
     train("configs/hce-pst.toml", &terms, &[]);
-    let read = |page: &Path| std::fs::read_to_string(page).unwrap();
+    let read = |page: &Path| fs::read_to_string(page).unwrap();
     let own = read(&net.join("report.html"));
     let parts = ["Comparison", "Training", "Phases", "Calibration", "Disagreements"];
     for html in [&own, &read(&terms.join("report.html"))] {

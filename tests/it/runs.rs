@@ -65,8 +65,8 @@ fn unwritable_checkpoint_stops_the_run() {
     said(&mut work.train("run", &[keep]));
     let last = work.bytes("run/last.safetensors");
     let folder = work.path("run/checkpoints");
-    std::fs::rename(&folder, work.path("aside")).expect("it can be moved");
-    std::fs::write(&folder, "in the way").expect("a file");
+    fs::rename(&folder, work.path("aside")).expect("it can be moved");
+    fs::write(&folder, "in the way").expect("a file");
     let said_no = complaint(&mut work.resume("run", &["schedule.epochs=4"]));
     assert!(said_no.contains("epoch-00003.safetensors"), "{said_no}");
     // The last checkpoint is not beyond those kept.
@@ -75,8 +75,8 @@ fn unwritable_checkpoint_stops_the_run() {
         Checkpoint::state(&facts).expect("a state").step
     };
     assert!(step(&work.bytes("run/last.safetensors")) < step(&last) * 3 / 2);
-    std::fs::remove_file(&folder).expect("it can be removed");
-    std::fs::rename(work.path("aside"), &folder).expect("it can be moved");
+    fs::remove_file(&folder).expect("it can be removed");
+    fs::rename(work.path("aside"), &folder).expect("it can be moved");
     said(&mut work.resume("run", &[]));
     assert_eq!(names(&folder).len(), 4);
     said(&mut work.train("whole", &[keep]));
@@ -118,13 +118,13 @@ fn edited_or_deleted_config() {
     let work = Workdir::new(CONFIG);
     said(&mut work.train("run", &[]));
     let (text, path) = (work.text("run/config.toml"), work.path("run/config.toml"));
-    std::fs::write(&path, text.replace("hidden = 8", "hidden = 16")).unwrap();
+    fs::write(&path, text.replace("hidden = 8", "hidden = 16")).unwrap();
     said(&mut work.resume("run", &[]));
     assert_eq!(work.text("run/config.toml"), text);
-    std::fs::remove_file(&path).unwrap();
+    fs::remove_file(&path).unwrap();
     said(&mut work.resume("run", &[]));
     assert_eq!(work.text("run/config.toml"), text);
-    std::fs::remove_file(work.path("run/last.safetensors")).unwrap();
+    fs::remove_file(work.path("run/last.safetensors")).unwrap();
     assert!(complaint(&mut work.resume("run", &[])).contains("checkpoint"));
 }
 
@@ -142,9 +142,9 @@ fn nets_start_from_runs_and_nets() {
     said(&mut work.train("first", &[]));
     let best = packed(&work, "first/best.safetensors").weights;
     let best_loss = smallest(column(&work.path("first"), "validation_loss"));
-    std::fs::copy(work.path("first/net.bin"), work.path("alone.bin")).expect("a copy");
+    fs::copy(work.path("first/net.bin"), work.path("alone.bin")).expect("a copy");
     let net = Architecture::simple(Views::Perspective, 8, Activation::SCReLU);
-    std::fs::write(work.path("weights.bin"), stored_by_bullet(&net, &best)).expect("a file");
+    fs::write(work.path("weights.bin"), stored_by_bullet(&net, &best)).expect("a file");
     for (start, exact) in [
         ("first", true),
         ("first/best.safetensors", true),
@@ -163,7 +163,7 @@ fn nets_start_from_runs_and_nets() {
         assert_eq!(facts["start"].contains("\"doubt\":null"), known, "{}", facts["start"]);
     }
     // A resumed run no longer needs its start.
-    std::fs::rename(work.path("first"), work.path("gone")).expect("it can be moved");
+    fs::rename(work.path("first"), work.path("gone")).expect("it can be moved");
     said(&mut work.resume("from-first", &["schedule.epochs=2"]));
     assert!(log(&work.path("from-first")).len() > 2);
 }

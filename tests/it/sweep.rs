@@ -163,7 +163,7 @@ fn killed_and_resumed() {
     assert_eq!(found["loss"], "target");
 
     // A run is that of `train`.
-    let bits = |run: &Path| std::fs::read(run.join("last.safetensors")).expect("a checkpoint");
+    let bits = |run: &Path| fs::read(run.join("last.safetensors")).expect("a checkpoint");
     let alone = folder.path().join("alone");
     let sets = ["--set", "net.hidden=8", "--set", "schedule.learning_rate.from=0.01"];
     said(train(&config, &alone).args(sets));

@@ -177,8 +177,7 @@ fn compiled_code_gives_every_weight_back() {
         }
         let body = show(names[0].clone(), true) + &lines.concat();
         let folder = tempfile::tempdir().unwrap();
-        let write =
-            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
         let (compiler, flags) = match c {
             true => {
                 write("terms.h", &code);

@@ -44,12 +44,12 @@ fn files(folder: &str) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a readable folder") {
+        for entry in fs::read_dir(&folder).expect("a readable folder") {
             let path = entry.expect("a readable entry").path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&path).expect("UTF-8");
+                let text = fs::read_to_string(&path).expect("UTF-8");
                 files.push((path, text));
             }
         }
@@ -159,7 +159,7 @@ fn words_stand_where_they_may() {
         let opens = code.contains("std::fs") || code.contains("File::");
         assert!(part != "model" || !opens, "{} opens files", path.display());
     }
-    let commands = std::fs::read_to_string("src/cli/mod.rs").expect("the commands");
+    let commands = fs::read_to_string("src/cli/mod.rs").expect("the commands");
     let first = commands.find("\nmod ").or(commands.find("\npub mod "));
     let own = commands.find("#[macro_use]\nmod out;").expect("our own macro");
     assert!(first.is_some_and(|first| own < first), "a module stands before its macros");
@@ -197,7 +197,7 @@ fn comments_are_plain() {
 
 #[test]
 fn dependencies_have_reasons() {
-    let manifest = std::fs::read_to_string("Cargo.toml").expect("the manifest");
+    let manifest = fs::read_to_string("Cargo.toml").expect("the manifest");
     let mut before = "";
     let mut counts = false;
     for line in manifest.lines() {

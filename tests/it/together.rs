@@ -11,7 +11,7 @@ fn terms_in(folder: &TempDir) -> (String, HceWeights) {
     let pairs = weights.list.terms.iter().zip(&mut weights.values);
     pairs.filter(|(term, _)| term.name.starts_with("king")).for_each(|(_, pair)| *pair = [0.0; 2]);
     let path = folder.path().join("terms.json");
-    std::fs::write(&path, weights.to_json()).unwrap();
+    fs::write(&path, weights.to_json()).unwrap();
     (path.to_string_lossy().into_owned(), weights)
 }
 
@@ -43,7 +43,7 @@ fn both_parts_learn_and_are_exported() {
     for inputs in ["perspective", "plain"] {
         let out = folder.path().join(inputs);
         said(&mut train(&written(&folder, &config(&path, inputs, 5)), &out));
-        let text = std::fs::read_to_string(out.join("base.json")).unwrap();
+        let text = fs::read_to_string(out.join("base.json")).unwrap();
         let after = HceWeights::from_json(&text).unwrap();
         let mut moved = 0;
         for (before, after) in before.values.iter().zip(&after.values) {
@@ -78,7 +78,7 @@ fn both_parts_learn_and_are_exported() {
         assert_eq!(found.base.unwrap(), base);
         let again = folder.path().join("again.bin");
         said(program::export(&out, &again).arg("--overwrite"));
-        let bytes = |path: &Path| std::fs::read(path).unwrap();
+        let bytes = |path: &Path| fs::read(path).unwrap();
         assert_eq!(bytes(&again), bytes(&out.join("net.bin")));
         let manifest = export::load(&again).unwrap().manifest.unwrap();
         assert_eq!(manifest.provenance.base.unwrap(), base);
@@ -94,7 +94,7 @@ fn terms_have_their_own_rate() {
     let config = config(&path, "perspective", 2);
     let slow = "\n[optimizer.layers]\nterms = { rate = 1e-60 }\ntempo = { rate = 1e-60 }\n";
     said(&mut train(&written(&folder, &format!("{config}{slow}")), &first));
-    let text = std::fs::read_to_string(first.join("base.json")).unwrap();
+    let text = fs::read_to_string(first.join("base.json")).unwrap();
     assert_eq!(HceWeights::from_json(&text).unwrap().values, before.rounded(2).values);
 
     let mut on = train(&written(&folder, &config), &second);

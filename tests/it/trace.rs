@@ -220,8 +220,8 @@ fn evaluations_are_checked() {
 fn rows_follow_the_split() {
     let own = own();
     let positions = games::positions(1500, 8);
-    let lines = |positions: &[nnuance::sample::Position], from: usize| {
-        let line = |(i, position): (usize, &nnuance::sample::Position)| {
+    let lines = |positions: &[Position], from: usize| {
+        let line = |(i, position): (usize, &Position)| {
             let turn = position.turn().char();
             format!("1.0 {turn} 24 128 game={} cp={i} | 0:1:0 | {}\n", 1 + i / 3, position.fen())
         };

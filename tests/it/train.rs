@@ -35,18 +35,18 @@ fn resuming_needs_the_best_weights() {
     let best = work.path("run/best.safetensors");
     for bytes in [Some(&whole[..100]), None] {
         match bytes {
-            Some(bytes) => std::fs::write(&best, bytes).unwrap(),
-            None => std::fs::remove_file(&best).unwrap(),
+            Some(bytes) => fs::write(&best, bytes).unwrap(),
+            None => fs::remove_file(&best).unwrap(),
         }
         let said = complaint(&mut work.resume("run", &["schedule.positions=900000"]));
         assert!(said.contains("best.safetensors"), "{said}");
         assert!(work.bytes("run/net.bin") == net);
     }
     // An edited config changes nothing, and is not lost.
-    std::fs::write(&best, whole).unwrap();
+    fs::write(&best, whole).unwrap();
     let config = work.bytes("run/config.toml");
     let edited = [&config[..], b"# edited\n"].concat();
-    std::fs::write(work.path("run/config.toml"), &edited).unwrap();
+    fs::write(work.path("run/config.toml"), &edited).unwrap();
     said(&mut work.resume("run", &[]));
     assert!(work.bytes("run/config.toml") == config && work.bytes("run/net.bin") == net);
     assert!(work.bytes("run/config.edited.toml") == edited);
@@ -181,11 +181,11 @@ fn mistakes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
-        std::fs::write(&path, bytes).unwrap();
+        fs::write(&path, bytes).unwrap();
         path.to_string_lossy().into_owned()
     };
-    let games = std::fs::read("data/selfplay-sf15.vf").unwrap();
-    let text = std::fs::read_to_string(data).unwrap();
+    let games = fs::read("data/selfplay-sf15.vf").unwrap();
+    let text = fs::read_to_string(data).unwrap();
     let mut lines: Vec<&str> = text.lines().take(100).collect();
     let few = file("few.txt", lines[..3].join("\n").as_bytes());
     let few = with(data, &few).replace("window =", "held_out = 0.001\nwindow =");

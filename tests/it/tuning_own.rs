@@ -17,10 +17,10 @@ struct Engine {
 impl Engine {
     fn new() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let program = compiled(folder.path(), &std::fs::read_to_string(ENGINE).unwrap(), &[])?;
+        let program = compiled(folder.path(), &fs::read_to_string(ENGINE).unwrap(), &[])?;
         let [list, trace] = ["terms.txt", "positions.trace"].map(|name| folder.path().join(name));
-        std::fs::write(&list, printed(&program, "--terms", LINES.as_ref())).unwrap();
-        std::fs::write(&trace, printed(&program, "--trace", LINES.as_ref())).unwrap();
+        fs::write(&list, printed(&program, "--terms", LINES.as_ref())).unwrap();
+        fs::write(&trace, printed(&program, "--trace", LINES.as_ref())).unwrap();
         Some(Self { folder, list, trace })
     }
 
@@ -30,13 +30,13 @@ impl Engine {
 
     /// The lines of the trace changed, in a file of another name.
     fn changed(&self, name: &str, change: impl Fn(usize, &str) -> String) -> PathBuf {
-        let text = std::fs::read_to_string(&self.trace).unwrap();
+        let text = fs::read_to_string(&self.trace).unwrap();
         let lines = text.lines().enumerate().map(|(i, line)| match i {
             0 => format!("{line}\n"),
             i => format!("{}\n", change(i, line)),
         });
         let path = self.folder.path().join(name);
-        std::fs::write(&path, lines.collect::<String>()).unwrap();
+        fs::write(&path, lines.collect::<String>()).unwrap();
         path
     }
 
@@ -56,7 +56,7 @@ const ADAM: &str = "name = \"adam\"";
 
 /// The engine's values of all lines with these weights in its source, for the side to move.
 fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> Vec<f64> {
-    let source = std::fs::read_to_string(ENGINE).unwrap();
+    let source = fs::read_to_string(ENGINE).unwrap();
     let mut tuned = String::from("start_weights();\n");
     for (i, [mg, eg]) in weights.values.iter().enumerate() {
         tuned += &format!("    weight[{i}] = (Pair){{{mg:?}, {eg:?}}};\n");
@@ -66,7 +66,7 @@ fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> V
     let source =
         source.replace("#define TEMPO 12\n", &format!("#define TEMPO ({:?})\n", weights.tempo));
     let folder = engine.folder.path().join("tuned");
-    std::fs::create_dir(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
     let values = printed(&compiled(&folder, &source, &[]).unwrap(), "--eval", LINES.as_ref());
     let values = String::from_utf8(values).unwrap();
     let values: Vec<f64> = values.lines().map(|line| line.parse().unwrap()).collect();
@@ -127,9 +127,9 @@ fn wrong_traces_are_named() {
     assert!(said.contains("term.trace, line 3"), "{said}");
 
     // A list with other weights than the engine's: a pawn more for a knight.
-    let list = std::fs::read_to_string(&engine.list).unwrap();
+    let list = fs::read_to_string(&engine.list).unwrap();
     let list = list.replace("knight normal 337 281", "knight normal 437 381");
-    std::fs::write(&engine.list, list).unwrap();
+    fs::write(&engine.list, list).unwrap();
     let said = refused(&engine.config(&engine.trace, GAUSS_NEWTON, "epochs = 1"));
     assert!(said.contains("positions.trace, line "), "{said}");
 }

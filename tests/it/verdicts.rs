@@ -129,7 +129,7 @@ fn filtered_games_stay_games() {
 #[test]
 fn few_games_of_training_are_left_out() {
     const NET: &str = "nets/quickstart-32.bin";
-    let manifest = std::fs::read_to_string("nets/quickstart-32.json").expect("a manifest");
+    let manifest = fs::read_to_string("nets/quickstart-32.json").expect("a manifest");
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     let sketch = manifest["sketch"].as_str().expect("a sketch").to_string();
     let sketch = Sketch::try_from(sketch).expect("hashes");

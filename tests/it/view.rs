@@ -88,7 +88,7 @@ fn too_little_is_not_judged() {
     // Results at random.
     for seed in 0..40u64 {
         let random = |(i, sample): (usize, &Sample)| Sample {
-            result: (nnuance::sample::mix(seed, i as u64) % 3) as f32 / 2.0,
+            result: (mix(seed, i as u64) % 3) as f32 / 2.0,
             ..*sample
         };
         let random: Vec<_> = samples.iter().enumerate().map(random).collect();

@@ -33,7 +33,7 @@ fn tools_keep_games_whole_or_refuse() {
     assert!(whole.len() > 15);
     let border = all.iter().position(|it| it.game == all[all.len() / 2].game).unwrap();
     for (name, part) in [("a.vf", &all[..border]), ("b.vf", &all[border..])] {
-        std::fs::write(folder.path(name), write(&viriformat::FORMAT, part).unwrap()).unwrap();
+        fs::write(folder.path(name), write(&viriformat::FORMAT, part).unwrap()).unwrap();
     }
     let (a, b) = (folder.name("a.vf"), folder.name("b.vf"));
     // The tools, and whether they leave positions out of games.
