@@ -24,7 +24,6 @@ fn config(base: &str, target: &str, epochs: usize) -> String {
     )
 }
 
-/// Material with fractions, at 170 centipawns per logit.
 fn uneven() -> HceWeights {
     let mut weights = HceWeights { scale: 170.4, ..HceWeights::material() };
     weights.values.iter_mut().for_each(|pair| pair.iter_mut().for_each(|it| *it *= 0.937));

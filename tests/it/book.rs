@@ -26,13 +26,11 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("UTF-8")
 }
 
-/// A block of code: its info string and lines.
 struct Block {
     info: String,
     lines: Vec<String>,
 }
 
-/// The blocks of a page, and the lines outside of them.
 fn parts(page: &str) -> (Vec<Block>, Vec<&str>) {
     let (mut blocks, mut prose) = (Vec::new(), Vec::new());
     let mut open: Option<Block> = None;

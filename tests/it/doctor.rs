@@ -154,29 +154,25 @@ fn repeats_and_leaks_are_found() {
 
 #[test]
 fn damage_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("cut.vf");
-    let bytes = fs::read(GAMES).unwrap();
-    fs::write(&path, &bytes[..200_001]).unwrap();
-    let (one, fit) = json(&[path.to_str().unwrap()]);
+    let work = Workdir::empty();
+    let cut = work.write("cut.vf", &fs::read(GAMES).unwrap()[..200_001]);
+    let (one, fit) = json(&[&cut]);
     assert!(fit && finding(&one, "records") == "note");
 
     // Compressed and cut off: the records before the cut are shown.
-    let path = folder.path().join("cut.txt.zst");
     let packed = zstd::encode_all(&fs::read(SCORED).unwrap()[..], 3).unwrap();
-    fs::write(&path, &packed[..packed.len() / 2]).unwrap();
-    let (one, fit) = json(&[path.to_str().unwrap()]);
+    let cut = work.write("cut.txt.zst", &packed[..packed.len() / 2]);
+    let (one, fit) = json(&[&cut]);
     assert!(!fit && one["diagnosis"]["positions"].as_u64() > Some(1000));
     assert_eq!(finding(&one, "records"), "problem");
 
-    let path = folder.path().join("bad.txt");
     let text = fs::read_to_string(SCORED).unwrap();
     let bad = |(number, line): (usize, &str)| match number % 3 {
         2 => format!("{}\n", &line[1..]),
         _ => format!("{line}\n"),
     };
-    fs::write(&path, text.lines().take(900).enumerate().map(bad).collect::<String>()).unwrap();
-    let (one, fit) = json(&[path.to_str().unwrap()]);
+    let lines: String = text.lines().take(900).enumerate().map(bad).collect();
+    let (one, fit) = json(&[&work.write("bad.txt", lines)]);
     assert!(!fit && finding(&one, "records") == "problem");
     assert_eq!(one["diagnosis"]["bad_examples"].as_array().unwrap().len(), 5);
     assert!(one["diagnosis"]["bad_examples"][0].as_str().unwrap().starts_with("line 3"));

@@ -4,10 +4,9 @@ use nnuance::report::elo::{
     Decision, Elo, FEW_PAIRS, PairedGames, Pairs, PlayerDifference, Ratings, Sprt, expected,
     ratings,
 };
-use rand::Rng;
 use rayon::prelude::*;
 
-use crate::kit::*;
+use crate::problems::Dice;
 
 ///
 /// Openings favour one side, and players change sides: so a pair has less variance than two games.
@@ -53,8 +52,8 @@ impl World {
         shares
     }
 
-    fn draw(&self, random: &mut Xoshiro256PlusPlus) -> [f64; 2] {
-        let mut left = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    fn draw(&self, random: &mut Dice) -> [f64; 2] {
+        let mut left = random.share();
         let mut place = 0;
         while place < 4 && left >= self.shares[place] {
             left -= self.shares[place];
@@ -63,15 +62,15 @@ impl World {
         [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [0.5, 1.0], [1.0, 1.0]][place]
     }
 
-    fn play(&self, count: u64, random: &mut Xoshiro256PlusPlus) -> Pairs {
+    fn play(&self, count: u64, random: &mut Dice) -> Pairs {
         let mut pairs = Pairs::default();
         (0..count).for_each(|_| pairs.add(self.draw(random)));
         pairs
     }
 }
 
-fn random(seed: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+fn random(seed: u64) -> Dice {
+    Dice::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 fn share(count: usize, of: usize) -> f64 {

@@ -78,7 +78,6 @@ fn positions() -> Vec<Position> {
     [games::positions(300, 47), drawn(150, false), drawn(150, true)].concat()
 }
 
-/// The board from a perspective: its side is White, with the king on one half.
 fn seen(position: &Position, perspective: Color, right: bool) -> Pieces {
     let king = position.king(perspective).expect("there is a king");
     let flips = (king.file() as usize >= 4) != right;

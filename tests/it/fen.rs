@@ -74,7 +74,6 @@ fn fields_as_they_come() {
         assert_same(board);
     }
 }
-/// A board of random pieces, of the usual shape more often than not.
 fn boards() -> impl Strategy<Value = String> {
     let sparse = || prop::collection::vec("[1-8]|[pnbrqkPNBRQK]", 1..6);
     let pieces = prop_oneof![sparse(), prop::collection::vec("[pnbrqPNBRQ1-3]", 1..9)];

@@ -26,14 +26,10 @@ fn first_views(net: &Architecture, samples: &[Sample], pairs: &Arc<Pairs>) -> Fi
     FirstViews { lists, buckets, pairs: pairs.clone() }
 }
 
-/// Plans of chunks of these sizes and of what is left.
-fn plans(
-    net: &Architecture,
-    views: &FirstViews,
-    sizes: &[usize],
-    mut planner: FirstPlanner,
-) -> Vec<Arc<ChunkPlan>> {
-    let (mut plans, mut start) = (Vec::new(), 0);
+type Plans = Vec<Arc<ChunkPlan>>;
+
+fn plans(net: &Architecture, views: &FirstViews, sizes: &[usize], by: FirstPlanner) -> Plans {
+    let (mut plans, mut start, mut planner) = (Vec::new(), 0, by);
     // The previous contents of the plan are overwritten.
     let mut plan = ChunkPlan::default();
     for &size in sizes.iter().chain([&usize::MAX]) {

@@ -78,7 +78,6 @@ pub fn samples(lines: &str) -> Vec<Sample> {
     read_as(&text::FORMAT, lines.as_bytes()).unwrap()
 }
 
-/// A sample after a round trip through a format.
 pub fn kept(format: &Format, sample: &Sample) -> Sample {
     let mut kept = *sample;
     if format.facts.colours == Presence::Never {
@@ -273,7 +272,6 @@ fn viriformat_skips_framed_games() {
         assert_eq!((samples.len(), faults), (10, 1));
     }
 }
-/// Random games of Chess960, with castling and en passant whenever possible.
 pub fn chess960_games() -> Vec<Sample> {
     let mut samples = Vec::new();
     for start in (0..960).step_by(13) {
@@ -449,12 +447,10 @@ pub fn first(path: impl AsRef<Path>, count: usize) -> Vec<Sample> {
     samples
 }
 
-/// Real positions: whole games, and lines with and without scores.
 pub fn real() -> Vec<Sample> {
     [first(GAMES, 20_000), read(SCORED).unwrap(), read(QUIET).unwrap()].concat()
 }
 
-/// Samples that a format can hold.
 fn held(format: &Format, samples: &[Sample]) -> Vec<Sample> {
     samples
         .iter()

@@ -14,7 +14,6 @@ use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::{Chess, Position as _};
 
-/// The positions of random games, from the start on, until there are `count`.
 pub fn positions(count: usize, seed: u64) -> Vec<Position> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut positions = Vec::new();
@@ -33,7 +32,6 @@ pub fn positions(count: usize, seed: u64) -> Vec<Position> {
     positions
 }
 
-/// Random positions with random results and scores.
 pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(!seed);
     let mut sample = |position| Sample {
@@ -53,7 +51,6 @@ pub fn lists(views: Views) -> Encoder {
     Encoder::net(&Architecture::simple(views, 1, Activation::SCReLU))
 }
 
-/// An encoder of all handcrafted terms, none of them frozen.
 pub fn all_terms() -> Encoder {
     Encoder::Hce(Arc::new(TermsEncoder {
         coding: Coding::new(&[true; TERMS], true),
@@ -78,7 +75,6 @@ pub fn forces(positions: usize) -> Vec<f32> {
     (0..positions).map(force).collect()
 }
 
-/// Losses of every shape, also asymmetric.
 pub const LOSSES: [Loss; 5] = [
     Loss::SQUARED,
     Loss::power(2.5),
@@ -87,7 +83,6 @@ pub const LOSSES: [Loss; 5] = [
     Loss { asymmetry: -0.5, ..Loss::power(1.7) },
 ];
 
-/// Weights of losses, some of them zero.
 pub fn weights(positions: usize) -> Vec<f32> {
     (0..positions).map(|i| [1.0, 0.25, 0.0, 2.5, 0.75, 1.5][i % 6]).collect()
 }

@@ -15,7 +15,6 @@ pub fn with_room(room: usize) -> Compute {
     Compute::Gpu { room }
 }
 
-/// The first GPU; none where there is none.
 #[track_caller]
 pub fn gpu() -> Option<Device> {
     let device = Backend::Wgpu.device();
@@ -23,7 +22,6 @@ pub fn gpu() -> Option<Device> {
     need::found("gpu", &what, device.is_ok()).then(|| device.expect("it is there"))
 }
 
-/// A net with random weights that reach all parts of an activation.
 pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weights) {
     let net = Architecture::simple(views, hidden, activation);
     let mut weights = initial(&net, 4);
@@ -109,7 +107,6 @@ fn memory_of_tests_is_spoilt() {
     const { assert!(cfg!(debug_assertions)) };
 }
 
-/// Even if a compiler assumes that there is no NaN.
 #[test]
 fn nan_shows_in_the_loss() {
     let Some(gpu) = gpu() else { return };
@@ -134,22 +131,15 @@ fn any_lists_in_any_parts() {
     let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
     let Kind::Net(shape) = &kind else { unreachable!("a net") };
     let active = listed::active(shape, indices, places);
-    let batch = Batch {
-        inputs: Inputs::Active(active),
-        results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
-        scores: [].into(),
-        choices: None,
-        base: [].into(),
-        weights: [].into(),
-        sources: [].into(),
-        place: None,
-    };
+    let results: Vec<f32> = (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
     for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
-        let batch = if room == 0 { first(&batch, 100) } else { batch.clone() };
+        let count = if room == 0 { 100 } else { positions };
+        let indices = Indices::U16(near(&active)[..count * views * places].to_vec());
+        let inputs = Inputs::Active(ActiveRows { indices, ..active.clone() });
         let [got, right] =
             [(&gpu, with_room(room)), (&flex(), fastest())].map(|(device, compute)| {
                 let model = model_of(&kind, &weights, device, compute);
-                model.gradients(&batch.inputs, Aim::Targets(&batch.results))
+                model.gradients(&inputs, Aim::Targets(&results[..count]))
             });
         check(&format!("{room} bytes"), &got, &right);
     }
@@ -230,15 +220,6 @@ fn slopes_of_inputs() {
             assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
         }
     }
-}
-
-fn first(batch: &Batch, positions: usize) -> Batch {
-    let Inputs::Active(active) = &batch.inputs else { unreachable!("lists") };
-    let indices = near(active)[..positions * active.views * active.places].to_vec();
-    let indices = Indices::U16(indices);
-    let results = batch.results[..positions].into();
-    let inputs = Inputs::Active(ActiveRows { indices, ..active.clone() });
-    Batch { inputs, results, ..batch.clone() }
 }
 
 #[test]

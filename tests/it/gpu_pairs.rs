@@ -65,7 +65,6 @@ pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> ActiveRows {
     ActiveRows { rows, views, places, indices, groups: Vec::new(), buckets }
 }
 
-/// Plans hold the lists that were planned.
 #[test]
 fn plans_are_lists_again() {
     for net in nets() {

@@ -8,6 +8,8 @@ use nnuance::train::{self, End, Settings, TrainError, Training};
 use crate::golden::{DATA, LOSSES_32, losses_on, settings};
 use crate::gpu::{GPU, batch, gpu, net};
 use crate::kit::*;
+use crate::parity::{LOSSES, check};
+use crate::parity_threats;
 use crate::program;
 
 struct Run<'a> {
@@ -147,4 +149,21 @@ fn the_device_is_lost() {
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
     let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");
     assert_eq!((kept.state.step, kept.weights.non_finite()), (4, None));
+}
+
+#[test]
+fn deeper_losses_equal_bullet() {
+    if gpu().is_none() {
+        return;
+    }
+    for test in LOSSES {
+        check(test, (Backend::Wgpu, GPU), 1e-5);
+    }
+}
+
+#[test]
+fn losses_with_threats() {
+    if gpu().is_some() {
+        parity_threats::check(Backend::Wgpu, GPU, 1e-5);
+    }
 }

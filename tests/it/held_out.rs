@@ -24,7 +24,6 @@ fn plan(path: &Path) -> Plan {
     Plan { split: SPLIT, test: TestShare::DEFAULT, ..Plan::reading(vec![path.to_path_buf()]) }
 }
 
-/// The first games of the data, as bytes, and the positions in them.
 pub fn games(count: usize) -> Vec<Vec<u8>> {
     let bytes = fs::read(GAMES).expect("the games");
     let (mut games, mut at) = (Vec::new(), 0);
@@ -40,7 +39,6 @@ pub fn games(count: usize) -> Vec<Vec<u8>> {
     games
 }
 
-/// A file of games, with their positions' samples game by game.
 fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
     let path = folder.path().join(name);
     fs::write(&path, games.concat()).expect("a file");

@@ -37,7 +37,6 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The value of a key in a complete config.
 fn value(config: &Config, path: &str) -> Option<toml::Value> {
     let table: toml::Table = config.to_toml().parse().expect("TOML");
     let root = toml::Value::Table(table);

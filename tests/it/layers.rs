@@ -69,7 +69,6 @@ impl Walk<'_> {
         model_of(&Kind::Net(self.net.clone()), &weights, self.device, self.compute)
     }
 
-    /// Steps from a model, seeds of their batches, and their result.
     fn steps(
         &self,
         mut optimizer: Optimizer,

@@ -5,7 +5,6 @@ use nnuance::train::target::WinRateModel;
 
 use crate::kit::*;
 
-/// Derivatives equal differences, away from kinks; and each loss is least at its target.
 #[test]
 fn slopes_of_losses_are_differences() {
     for loss in games::LOSSES {
@@ -22,7 +21,6 @@ fn slopes_of_losses_are_differences() {
     }
 }
 
-/// Above the target an error costs more by the factor, below it the same.
 #[test]
 fn asymmetric_errors() {
     for plain in [Loss::SQUARED, Loss::power(2.5), Loss::CROSS_ENTROPY] {
@@ -33,7 +31,6 @@ fn asymmetric_errors() {
     assert_eq!(Loss::power(2.0).of(0.7, 0.1), Loss::SQUARED.of(0.7, 0.1));
 }
 
-/// Without an offset the expected result is a sigmoid; with one, a model with draws.
 #[test]
 fn win_rates_of_scores() {
     let plain = WinRateModel::scale(130.0);

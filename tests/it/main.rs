@@ -1,7 +1,6 @@
 //! All integration tests, in one binary.
 
 mod base;
-mod bench;
 mod binpack;
 mod book;
 mod books;
@@ -47,8 +46,6 @@ mod gpu_nets;
 #[cfg(feature = "wgpu")]
 mod gpu_pairs;
 #[cfg(feature = "wgpu")]
-mod gpu_parity;
-#[cfg(feature = "wgpu")]
 mod gpu_train;
 mod grow;
 mod hce;
@@ -63,10 +60,8 @@ mod kit;
 mod largest;
 mod layers;
 mod linear;
-mod lines;
 mod listed;
 mod losses;
-mod manifest;
 mod marlin;
 mod match_games;
 mod match_scale;
@@ -98,7 +93,6 @@ mod plain;
 mod planes;
 mod played;
 mod playouts;
-mod point_of_view;
 mod problems;
 mod program;
 mod quickstart;
@@ -112,7 +106,6 @@ mod run_report;
 mod runs;
 mod search;
 mod search_finds;
-mod search_plays;
 mod search_walks;
 mod set_kernels;
 mod set_nets;

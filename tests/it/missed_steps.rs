@@ -106,17 +106,10 @@ fn same_bits_much_later() {
         let mut lazy = dense.clone();
         let steps: Vec<Step> = (1..=2000).map(|t| rule.at(t)).collect();
         let (mut gradients, mut taken) = (vec![1e-4; 3 * 17], [0; 3]);
-        let (p, states) = lazy.parts(steps[0]);
-        Step::take_missed(
-            &steps[..1],
-            Level::detect(),
-            (&[0, 1, 2], &mut taken),
-            p,
-            Some(&gradients),
-            states,
-        );
-        let (p, states) = lazy.parts(steps[0]);
-        Step::take_missed(&steps, Level::detect(), (&[0, 1, 2], &mut taken), p, None, states);
+        for (steps, gradients) in [(&steps[..1], Some(&gradients[..])), (&steps, None)] {
+            let (rows, (p, states)) = ((&[0, 1, 2][..], &mut taken[..]), lazy.parts(steps[0]));
+            Step::take_missed(steps, Level::detect(), rows, p, gradients, states);
+        }
         for step in &steps {
             let (p, states) = dense.parts(*step);
             step.take(Level::detect(), p, &gradients, states);
@@ -126,7 +119,6 @@ fn same_bits_much_later() {
     }
 }
 
-/// A net of several rows for an input, and its device.
 struct Walk {
     start: Model,
     device: Device,
@@ -213,7 +205,6 @@ fn gradients_of_few_rows() {
     }
 }
 
-/// All rows take their steps at times, however rarely they are touched.
 #[test]
 fn many_missed_steps() {
     check_ends(fastest(), OPTIMIZERS[0], 600);

@@ -9,6 +9,7 @@ use nnuance::train::direct::newton::Newton;
 use nnuance::train::direct::normal::Equations;
 use nnuance::train::direct::problem::{Goal, Problem};
 
+use crate::formats::read;
 use crate::kit::*;
 use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values};
 
@@ -59,9 +60,8 @@ fn slopes_equal_finite_differences() {
 }
 
 fn samples() -> Vec<Sample> {
-    let samples = collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| ()).unwrap();
-    let known = samples.into_iter().filter(|sample| sample.played.is_some());
-    known.step_by(17).take(300).collect()
+    let samples = read(GAMES).unwrap().into_iter();
+    samples.filter(|sample| sample.played.is_some()).step_by(17).take(300).collect()
 }
 
 fn weights() -> HceWeights {
@@ -72,7 +72,6 @@ fn moves(force: Option<f64>) -> Moves {
     Moves { searcher: Searcher::terms(weights(), 160.0), force }
 }
 
-/// The ends behind moves are those of the quiescence search, that of the played move first.
 #[test]
 fn rows_are_quiescence_leaves() {
     let samples = samples();
@@ -126,7 +125,6 @@ fn batch(encoder: &Encoder, force: Option<f64>) -> Batch {
     preparation.all()
 }
 
-/// A row's sign converts the model's output to the point of view of the side that moved.
 #[test]
 fn row_signs_follow_the_mover() {
     let net = |views| Encoder::net(&Architecture::simple(views, 8, Activation::SCReLU));
@@ -283,12 +281,11 @@ fn equal_moves_share_their_places() {
     assert_eq!(first(&[3.0, 3.5, 3.0]), 0.0);
 }
 
-/// Against each position searched move by move.
 #[test]
 fn ranks_are_those_of_the_search() {
     let args = ["compare", "--moves", "--json", "material", "--data", GAMES, "--all"];
     let told = json(nnuance().args(args));
-    let samples = collect(&Plan::reading(vec![GAMES.into()]), PositionSet::All, &|_| ()).unwrap();
+    let samples = read(GAMES).unwrap();
     let mut material = Terms::new(HceEvaluator::new(&HceWeights::material()));
     let mut quiescence = Quiescence::new(200.0);
     let (mut first, mut positions) = (0.0, 0);

@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use crate::formats::{exhaust, real, write};
 use crate::kit::*;
 
-/// A small valid file of every format that can be written, and a trace.
 fn seeds() -> Vec<(&'static Format, Vec<u8>)> {
     let real = real();
     let games: Vec<Sample> = real[3000..3120].to_vec();

@@ -55,7 +55,6 @@ fn integers_match_the_definition() {
     }
 }
 
-/// A net that only counts the pieces, by values of each output bucket.
 #[test]
 fn piece_square_values_alone() {
     let simple = Architecture::simple(Views::Perspective, 4, Activation::SCReLU);

@@ -67,7 +67,6 @@ fn wrong_lists_are_refused() {
     assert_eq!(list(most).unwrap().list.len(), 65_535);
 }
 
-/// Compiles an engine in C in a folder; none where there is no compiler.
 pub fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let [code, program] = ["engine.c", "engine"].map(|name| folder.join(name));
     fs::write(&code, source).unwrap();

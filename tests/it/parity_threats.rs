@@ -23,7 +23,6 @@ pub fn net() -> Architecture {
     Architecture { inputs, ..Architecture::simple(Views::Perspective, N, Activation::SCReLU) }
 }
 
-/// A number from -1/2 to 1/2.
 fn hash(i: usize) -> f64 {
     f64::from((i as u32).wrapping_mul(2_654_435_761)) / f64::from(1u32 << 31) / 2.0 - 0.5
 }
@@ -42,7 +41,6 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// A position: rows of both perspectives, and its target.
 struct Entry {
     lists: [Vec<usize>; 2],
     target: f64,
@@ -132,7 +130,6 @@ fn ten_losses_with_threats() {
     }
 }
 
-/// Trains on the whole file as one batch, if it is there.
 pub fn check(backend: Backend, compute: Compute, apart: f64) {
     if !need::shared(DATA) {
         return;

@@ -8,7 +8,6 @@ use crate::kit::*;
 const POSITIONS: usize = 60_000;
 const WINDOW: usize = 8_000;
 
-/// Positions with different scores, in two files of several blocks and two compressed ones.
 fn plan(folder: &TempDir) -> Plan {
     let boards = games::positions(500, 3);
     let samples: Vec<Sample> = (0..POSITIONS)
@@ -63,7 +62,6 @@ fn each_pass_has_all_positions() {
     }
 }
 
-/// The stream continues from each place, and reports what it has read.
 #[test]
 fn pass_resumes_from_any_place() {
     let folder = tempfile::tempdir().expect("a folder");

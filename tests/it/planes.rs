@@ -53,7 +53,6 @@ fn planes_equal_pieces() {
     }
 }
 
-/// Checks of boards with random pieces, against the rules of shakmaty.
 #[test]
 fn checks_equal_rules() {
     let mut sound = 0;

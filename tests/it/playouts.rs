@@ -6,7 +6,6 @@ use shakmaty::{Board, CastlingMode, EnPassantMode, FromSetup, Move, Setup};
 
 use crate::kit::*;
 
-/// A thousand games, shared by all tests along games.
 pub static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| games(1000, 4));
 
 #[derive(Default)]

@@ -70,7 +70,6 @@ pub fn refused(text: &str) -> String {
     said
 }
 
-/// A finished run in a folder of its own.
 pub struct Run {
     _folder: TempDir,
     pub out: PathBuf,
@@ -125,6 +124,12 @@ impl Workdir {
 
     pub fn name(&self, name: &str) -> String {
         self.path(name).to_string_lossy().into_owned()
+    }
+
+    /// Writes a file; its whole name.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.path(name), bytes).unwrap();
+        self.name(name)
     }
 
     pub fn bytes(&self, name: &str) -> Vec<u8> {

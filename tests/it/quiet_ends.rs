@@ -82,11 +82,9 @@ fn capture_explosion_is_bounded() {
     assert!(end.is_none_or(|end| end.score.abs() < INFINITE));
 }
 
-/// Whole games, with a score of every move.
 const POSITIONS: &str = "data/selfplay-sf15.vf";
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 
-/// A run on the first positions of a file, which are not quiet.
 fn config(model: &str, wdl: f64, rest: &str) -> String {
     format!(
         "version = 3\nseed = 3\n\
@@ -104,7 +102,6 @@ const NET: &str = "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size =
 const DIRECT: &str = "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 6";
 const STEPS: &str = "[schedule]\nepochs = 11\nbatch = 700\nlearning_rate = 0.01\nvalidations = 12";
 
-/// One round is a run on a file of the quiet ends of its positions.
 #[test]
 fn round_equals_a_run_on_leaves() {
     let folder = tempfile::tempdir().unwrap();

@@ -28,7 +28,6 @@ struct Mesh {
     count: usize,
     /// Contributions to a sum or a broadcast, by rank.
     slots: Mutex<Vec<Contribution>>,
-    /// Calls of `meet` so far.
     met: Mutex<usize>,
     changed: Condvar,
 }
@@ -113,7 +112,6 @@ fn first_differing_rank_is_found() {
 
 const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
 
-/// The shares of all ranks, one behind the other, are the batch; chunks stay whole.
 #[test]
 fn shares_make_up_the_batch() {
     let net = crate::drawn::net(3, 16);
@@ -222,7 +220,6 @@ pub fn config(data: &str, model: &str, rest: &str) -> String {
 pub const NET: &str = "[net]\ninputs = \"perspective\"\nhidden = 16";
 pub const STEPS: &str = "positions = 51200\nbatch = 512\nlearning_rate = 0.003";
 
-/// Runs of 100 steps of every kind that ranks share.
 fn kinds() -> Vec<(&'static str, String)> {
     let layers = "[{ size = 8, activation = \"screlu\" }, { size = 1 }]";
     let deep = format!("{NET}\npairwise = true\nhead = {layers}\noutput_buckets = 2");
@@ -282,7 +279,6 @@ fn resumed_with_other_ranks() {
     }
 }
 
-/// Several processes without MPI would repeat the work.
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn refused_without_mpi() {

@@ -49,7 +49,6 @@ fn rows_are_those_of_stockfish() {
 /// Both kings stand on the left half, where mirrored nets have the rows of others.
 const FEN: &str = "3k4/8/8/8/8/8/4P3/3K4 w - - 0 1";
 
-/// A net with its manifest, its floats, a config, a run's folder: the rows are the same.
 #[test]
 fn nets_and_configs_alike() {
     let folder = tempfile::tempdir().unwrap();

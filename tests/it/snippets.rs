@@ -455,7 +455,6 @@ fn drawn() -> Vec<Case> {
     cases
 }
 
-/// A net for White with maps scaled by powers of ten: the output exceeds 32 bits, or is NaN.
 fn extreme(powers: [i32; 3]) -> Net {
     let head = [3, 4].map(|size| Layer { size, activation: Activation::ReLU });
     let architecture = Architecture {

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use crate::kit::*;
 
-/// A short run over 30,000 positions, which ends within an epoch.
 const CONFIG: &str = r#"
 version = 3
 seed = 5
@@ -178,12 +177,8 @@ fn with(from: &str, to: &str) -> String {
 #[test]
 fn mistakes_are_refused() {
     let data = "data/selfplay_sf151_scored.txt";
-    let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str, bytes: &[u8]| {
-        let path = folder.path().join(name);
-        fs::write(&path, bytes).unwrap();
-        path.to_string_lossy().into_owned()
-    };
+    let work = Workdir::empty();
+    let file = |name: &str, bytes: &[u8]| work.write(name, bytes);
     let games = fs::read("data/selfplay-sf15.vf").unwrap();
     let text = fs::read_to_string(data).unwrap();
     let mut lines: Vec<&str> = text.lines().take(100).collect();

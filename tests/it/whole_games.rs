@@ -8,7 +8,6 @@ use crate::data::{data, fails, fine};
 use crate::formats::{first, read_bytes, writable, write};
 use crate::kit::*;
 
-/// Whole games of self-play, whose scores all formats can store.
 pub fn games() -> Vec<Sample> {
     let mut samples = first("data/selfplay-sf15.vf", 1);
     let far = |sample: &Sample| sample.score.is_some_and(|score| score.unsigned_abs() > 31_000);
