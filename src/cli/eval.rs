@@ -103,7 +103,7 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
     let input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
     let (mut text, file) = (Text::new(input, LONGEST), name.clone());
     let mut next = move || -> Result<Option<GivenPosition>> {
-        while text.next().with_context(|| file.clone())? {
+        while text.advance().with_context(|| file.clone())? {
             let read = text.line().map_err(Error::msg);
             if !matches!(read, Ok("")) {
                 let failed = |error| anyhow!("{file}, {}", text.bad(format!("{error:#}")));

@@ -3,7 +3,7 @@
 //! Figures of PyTorch 2.15 in 64 bits; Ranger is its RAdam with the paper's Lookahead.
 
 use burn::tensor::Tensor;
-use nnuance::model::TouchedRows;
+use nnuance::model::{Gradients, TouchedRows};
 
 use crate::kit::*;
 
