@@ -67,7 +67,6 @@ impl Architecture {
         }
     }
 
-    /// The same net with another hidden size.
     pub fn with_hidden(&self, hidden: usize) -> Self {
         Self { hidden, ..self.clone() }
     }
@@ -81,7 +80,6 @@ impl Architecture {
         self.inputs.views.count()
     }
 
-    /// Rows of the accumulator's weights.
     pub fn rows(&self) -> usize {
         self.inputs.rows()
     }
@@ -113,7 +111,6 @@ impl Architecture {
         maps
     }
 
-    /// The arrays of an affine map, weights and biases.
     pub fn parts_of_map(&self, map: usize) -> [ArrayKind; 2] {
         match map < self.head.len() {
             true => [ArrayKind::Layer(map), ArrayKind::LayerBias(map)],
@@ -131,7 +128,6 @@ impl Architecture {
         MOST_PIECES.div_ceil(self.buckets)
     }
 
-    /// Whether layers stand between accumulators and output.
     pub fn has_layers(&self) -> bool {
         !self.head.is_empty()
     }
@@ -265,7 +261,6 @@ impl Architecture {
     }
 }
 
-/// Reason why a net cannot exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {reason}")]
 pub struct ImpossibleNet {

@@ -142,8 +142,7 @@ pub enum OneHot<'a> {
 }
 
 impl<'a> OneHot<'a> {
-    /// # Panics
-    /// If they are planned.
+    /// Panics if they are planned.
     pub fn lists(self) -> &'a ActiveRows {
         let OneHot::Lists(active) = self else { panic!("plans are for fused operations") };
         active
@@ -160,8 +159,7 @@ impl<'a> OneHot<'a> {
 }
 
 impl Inputs {
-    /// # Panics
-    /// Without one-hot inputs.
+    /// Panics without one-hot inputs.
     pub fn one_hot(&self) -> OneHot<'_> {
         match self {
             Inputs::Active(active) | Inputs::Both(active, _) => OneHot::Lists(active),

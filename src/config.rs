@@ -32,16 +32,12 @@ pub const RUN_HEADER: &str =
 
 /// Longest run, in positions: up to here floats count exactly.
 pub const MOST_POSITIONS: u64 = 1 << 53;
-
 /// Passes of a method that ends by itself, unless the config sets them.
 const MOST_SWEEPS: f64 = 1000.0;
-
 /// The same for a method that learns moves, since each pass searches all positions.
 const MOST_ROUNDS: f64 = 15.0;
-
 /// Neurons from which on a search for pairs, and the rounding of 16 bits, pay off.
 const WIDE: usize = 128;
-
 /// Passes over the data from which on a search for pairs pays off.
 const PASSES: u64 = 2;
 
@@ -51,7 +47,6 @@ pub struct Config {
     file: ConfigFile,
     /// None for handcrafted terms.
     architecture: Option<Architecture>,
-    /// Scales of the exported net.
     pub scales: Scales,
     /// Number format of fused operations on the processor.
     pub precision: Precision,
@@ -90,7 +85,6 @@ impl Config {
         Self::resolve(file)
     }
 
-    /// The net; none for handcrafted terms.
     pub fn architecture(&self) -> Option<&Architecture> {
         self.architecture.as_ref()
     }
@@ -215,7 +209,6 @@ impl Data {
         !self.validation.is_empty() || self.held_out > 0.0 && self.test != Some(1.0)
     }
 
-    /// All training files, in the order of the config.
     pub fn all_files(&self) -> Vec<std::path::PathBuf> {
         let of_sources = self.source.iter().flat_map(|source| &source.files);
         self.files.iter().chain(of_sources).cloned().collect()

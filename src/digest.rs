@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 use crate::input::regular;
 
 const BLOCK: usize = 1 << 20;
-
 /// Digits of a digest that names a file, where no forgery is expected.
 pub const SHORT: usize = 16;
 
@@ -40,7 +39,6 @@ pub fn of_file(path: &Path) -> Result<(u64, String)> {
     }
 }
 
-/// The digest of a file of positions.
 pub struct DataDigest {
     pub bytes: u64,
     pub sha256: String,
@@ -50,7 +48,6 @@ pub struct DataDigest {
 
 /// Largest file of positions, in bytes, that is hashed whole.
 const WHOLE: u64 = 16 << 20;
-
 /// Blocks in the sample of a larger file, spread from its beginning to its end.
 const BLOCKS: u64 = 16;
 

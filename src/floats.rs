@@ -12,7 +12,6 @@ use crate::weights::{Weights, WeightsError};
 pub struct Float<'a> {
     /// In the order of [`Architecture::arrays`].
     arrays: Vec<(Array, Cow<'a, [f32]>)>,
-    /// The merged net.
     pub net: Architecture,
 }
 

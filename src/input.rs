@@ -11,10 +11,8 @@ pub const BOOK: u64 = 1 << 30;
 /// Most bytes of a net or a checkpoint.
 pub const WEIGHTS: u64 = 4 << 30;
 
-/// Reads a file of at most `most` bytes.
-///
-/// # Errors
-/// If it cannot be read, is longer, or is not a regular file.
+/// Reads a file of at most `most` bytes. Fails if it cannot be read, is longer, or is not a regular
+/// file.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     regular(path)?;
     let file = File::open(path)?;
@@ -27,18 +25,13 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a UTF-8 text file of at most `most` bytes.
-///
-/// # Errors
-/// As [`read`] and [`decode`].
+/// Reads a UTF-8 text file of at most `most` bytes. Fails as [`read`] and [`decode`] do.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     read(path, most).and_then(|bytes| decode(bytes).map_err(io::Error::other))
 }
 
-/// Converts UTF-8 to text, without the byte order mark that editors on Windows put before it.
-///
-/// # Errors
-/// If the bytes are no UTF-8.
+/// Converts UTF-8 to text, without the byte order mark that editors on Windows put before it. Fails
+/// if the bytes are no UTF-8.
 pub fn decode(bytes: Vec<u8>) -> Result<String, String> {
     if let Some(encoding) = wide_encoding(&bytes) {
         return Err(format!("it is {encoding} text; save it as UTF-8 text"));
@@ -74,10 +67,7 @@ pub fn wide_encoding(head: &[u8]) -> Option<&'static str> {
     if is_wide(4) { Some("UTF-32") } else { is_wide(2).then_some("UTF-16") }
 }
 
-/// Metadata of a path.
-///
-/// # Errors
-/// If the path does not exist.
+/// Metadata of a path. Fails if the path does not exist.
 pub fn metadata(path: &Path) -> io::Result<Metadata> {
     path.metadata().map_err(|error| match error.kind() {
         ErrorKind::NotFound if path == Path::new("-") => {
@@ -93,8 +83,7 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     })
 }
 
-/// # Errors
-/// If the path is not a regular file, which has to be read whole, or more than once.
+/// Fails if the path is not a regular file, which has to be read whole, or more than once.
 pub fn regular(path: &Path) -> io::Result<()> {
     let found = metadata(path)?;
     if found.is_dir() {

@@ -27,7 +27,6 @@ pub enum Command {
     Show,
 }
 
-/// Arguments of the command `go`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoCommand {
     pub limits: Limits,

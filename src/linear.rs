@@ -43,7 +43,6 @@ pub struct Cholesky(Matrix);
 
 /// Columns that are finished before the rows below.
 const BLOCK: usize = 64;
-
 /// Columns of the inverse that are computed together.
 const STRIP: usize = 16;
 

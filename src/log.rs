@@ -41,7 +41,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// Formats the row as a line of the log.
     pub fn line(&self) -> String {
         let cell = |value: Option<f64>, digits: usize| {
             value.map_or(String::new(), |value| format!("{value:.digits$}"))
@@ -81,7 +80,6 @@ fn number(cell: &str) -> Option<Option<f64>> {
     if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
 }
 
-/// A log, open for appending.
 pub struct Log {
     path: PathBuf,
     file: File,
@@ -123,7 +121,6 @@ impl Log {
     }
 }
 
-/// Reason why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {path}: {error}")]
 pub struct LogError {
@@ -131,10 +128,8 @@ pub struct LogError {
     error: Error,
 }
 
-/// Reads the rows of a log. An unfinished last line is skipped.
-///
-/// # Errors
-/// If the file cannot be read, or a line is not a row of this version.
+/// Reads the rows of a log. An unfinished last line is skipped. Fails if the file cannot be read,
+/// or a line is not a row of this version.
 pub fn read(path: &Path) -> Result<Vec<Row>, LogError> {
     let failed = |error| LogError { path: path.to_path_buf(), error };
     let text = input::text(path, input::TEXT).map_err(failed)?;

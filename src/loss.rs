@@ -52,7 +52,6 @@ impl Loss {
         Self { power, ..Self::of_shape(LossShape::Power) }
     }
 
-    /// The loss of a logit.
     pub fn of(self, logit: f64, target: f64) -> f64 {
         let error = sigmoid(logit) - target;
         let cost = match self.shape {

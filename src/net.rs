@@ -22,10 +22,8 @@ use crate::scales::{HeadFormat, Scales};
 /// The file is padded to a multiple of this, with [`PADDING`].
 pub const ALIGNMENT: usize = 64;
 pub const PADDING: &[u8] = b"bullet";
-
 /// Largest QA, QB and SCALE: every product of the evaluation then fits an i64.
 pub const MAX_SCALE: i32 = i16::MAX as i32;
-
 /// Largest input of an `int8` map, as instructions for u8 times i8 need it.
 pub const MOST_INPUT: i32 = 127;
 
@@ -80,10 +78,7 @@ impl Net {
         let architecture = architecture.merged();
         Self::check(&architecture, scales)?;
         let arrays = stored(&architecture, scales.head_format);
-        if numbers.len() != arrays.len() {
-            let (found, expected) = (numbers.len(), arrays.len());
-            return Err(NetError::Arrays { found, expected });
-        }
+        assert_eq!(numbers.len(), arrays.len(), "arrays of a net");
         for (StoredArray { array, number }, found) in arrays.iter().zip(&numbers) {
             let (name, expected) = (array.name.clone(), array.len());
             if found.len() != expected || found.number() != *number || expected == 0 {
@@ -103,7 +98,6 @@ impl Net {
         Ok(Self { architecture, scales, padding, numbers, maps, columns, unit })
     }
 
-    /// The same net with another padding.
     pub fn padded_with(self, padding: Padding) -> Self {
         Self { padding, ..self }
     }

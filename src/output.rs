@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// Reason why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {error}")]
 pub struct OutputError {
@@ -40,10 +39,8 @@ enum Target {
 }
 
 impl Output {
-    /// Creates a file, and its folder. A link stays, and its target is replaced.
-    ///
-    /// # Errors
-    /// Also for `-`: see [`Output::stream`].
+    /// Creates a file, and its folder. A link stays, and its target is replaced. Fails for `-`,
+    /// too: see [`Output::stream`].
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         if path == Path::new(STANDARD) {
             let reason = "standard output is not possible here; name a file (./- for one of that \
@@ -158,7 +155,6 @@ pub fn is_unfinished(name: &str) -> bool {
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
 
-/// The name of standard output.
 const STANDARD: &str = "-";
 
 /// Whether a path is standard output: `-`, or its device.

@@ -25,7 +25,6 @@ pub struct NamedValue<T: 'static> {
     pub value: &'static T,
 }
 
-/// Reason why a value cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there already is a {noun} `{name}`; choose another name")]
 pub struct NameTaken {
@@ -33,7 +32,6 @@ pub struct NameTaken {
     pub name: String,
 }
 
-/// Reason why a name has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this program has no {noun} `{name}`{known}; run the program that registers it")]
 pub struct NameMissing {

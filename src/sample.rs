@@ -41,7 +41,6 @@ pub struct Piece {
     pub castles: bool,
 }
 
-/// Reason why a position is not legal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct IllegalPosition(String);
@@ -238,7 +237,6 @@ impl Position {
         self.planes().check(self.turn())
     }
 
-    /// Whether the side to move is in check.
     pub fn in_check(&self) -> bool {
         self.planes().is_king_attacked(self.turn())
     }
@@ -264,7 +262,6 @@ impl Position {
         self.fullmove
     }
 
-    /// The same position with another move number.
     pub fn numbered(&self, fullmove: u16) -> Self {
         Self { fullmove, ..*self }
     }

@@ -44,7 +44,6 @@ impl Sketch {
         known as f64 / all.max(1) as f64
     }
 
-    /// Merges two sketches.
     pub fn join(&mut self, other: &Sketch) {
         self.extend(other.0.iter().copied());
     }

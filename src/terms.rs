@@ -53,7 +53,6 @@ pub struct TermList {
 
 /// Name of the tempo in patterns.
 pub const TEMPO: &str = "tempo";
-
 /// Name in patterns of the factor that scales drawish endgames down.
 pub const SCALE_FACTOR: &str = "scale_factor";
 
@@ -104,7 +103,6 @@ impl TermList {
         Ok(TermSelection { terms, tempo, scale_factor })
     }
 
-    /// Names in patterns.
     fn names(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().map(|term| &term.name[..]).chain([TEMPO, SCALE_FACTOR])
     }
@@ -127,14 +125,11 @@ pub struct EngineTerms {
 
 /// Numbers of terms have 16 bits.
 const MOST: usize = 65_535;
-
 /// Files of weights nest the words of a name, and readers of JSON allow some hundred levels.
 const MOST_WORDS: usize = 32;
-
 /// Form of a term's line.
 const LINE: &str = "`NAME KIND MIDDLEGAME ENDGAME`, as in `bishop.pair normal 25 40`";
 
-/// Reason why a term list cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct TermListError {

@@ -6,7 +6,6 @@ use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
 /// Name of the bytes that a file may have besides its arrays.
 const BLOB: &str = "resume.optimizer";
-
 /// The one header entry: all facts as a JSON object in fixed order, so that files are reproducible.
 const FACTS: &str = "nnuance";
 
@@ -34,7 +33,6 @@ pub struct WeightsFile {
     pub blob: Vec<u8>,
 }
 
-/// Reason why a file has no weights.
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
     #[error("not a safetensors file: {0}")]

@@ -11,7 +11,6 @@ use super::Terms;
 
 /// Positions per column: their sums stay in the first-level cache.
 pub const COLUMN: usize = 2048;
-
 /// Sums of a position: NORMAL terms, SAFETY terms of White and of Black, COMPLEXITY terms.
 pub const SUMS: usize = 4;
 

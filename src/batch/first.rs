@@ -17,7 +17,6 @@ use crate::architecture::{
 
 /// Most rows of inputs and pairs: there is a bit for each.
 const ROWS: usize = 1 << 10;
-
 /// Words of 64 positions that are named at a time.
 const WORDS: usize = 8;
 
@@ -112,10 +111,8 @@ impl FirstPlanner {
         Self { vectors: false, ..Self::default() }
     }
 
-    /// Plans both passes of some positions, all of which [fit](FirstViews::check) the net.
-    ///
-    /// # Panics
-    /// If there are too many.
+    /// Plans both passes of some positions, all of which [fit](FirstViews::check) the net. Panics
+    /// if there are too many.
     pub fn plan(
         &mut self,
         net: &Architecture,

@@ -19,10 +19,8 @@ pub struct ListShape {
 }
 
 impl ListShape {
-    /// Shape of plans of one king bucket, position after position.
-    ///
-    /// # Panics
-    /// Without plans, or if they name different pairs.
+    /// Shape of plans of one king bucket, position after position. Panics without plans, or if they
+    /// name different pairs.
     pub fn of(plans: &[Arc<ChunkPlan>]) -> Self {
         let ChunkPlan { rows, pairs, of: [views, buckets], .. } = &*plans[0];
         let same = |plan: &Arc<ChunkPlan>| Arc::ptr_eq(&plan.pairs, pairs);
@@ -46,9 +44,7 @@ impl ListShape {
 }
 
 /// Rows that plans name, `[positions, views, places]`; unused places hold the number of rows.
-///
-/// # Panics
-/// Without plans, or if a list is longer.
+/// Panics without plans, or if a list is longer.
 pub fn lists(plans: &[Arc<ChunkPlan>], places: usize) -> Vec<u16> {
     let ChunkPlan { rows, of: [views, _], .. } = &*plans[0];
     let positions: usize = plans.iter().map(|plan| plan.len()).sum();

@@ -27,13 +27,10 @@ pub fn most_pairs(net: &Architecture) -> usize {
 
 /// Words of 64 lists that are shortened at a time.
 const WORDS: usize = 4;
-
 /// Most rows that 16 bits can number in units of a plan, with one more behind them.
 const NEAR: usize = (1 << 16) / UNITS - 1;
-
 /// The largest multiple of a row; higher counts take several places.
 const MOST_TIMES: u8 = 32;
-
 /// Most rows of large sets that pairs of a king bucket may contain: the most frequent ones.
 const FREQUENT: usize = 512;
 
@@ -72,10 +69,8 @@ impl Pairs {
 
     /// The same with the images of each pair, for [plans of first views](super::FirstPlanner): the
     /// number of the pair of [`flipped`] rows differs in the last bit, and that of mirrored rows in
-    /// the last but one. A pair may be its own image, and occurs twice then.
-    ///
-    /// # Panics
-    /// If the lists are not those of both views.
+    /// the last but one. A pair may be its own image, and occurs twice then. Panics if the lists
+    /// are not those of both views.
     pub fn learn_images(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
         Self::learn_with(net, lists, most, images(net))

@@ -10,18 +10,13 @@ use crate::architecture::Architecture;
 
 /// Bytes of a cache line, and of a row of a block of columns.
 pub(crate) const LINE: usize = 64;
-
 /// Unit of row offsets, which x86 addressing can scale; to shift row numbers takes a fifth more.
 pub(crate) const STEP: usize = 8;
-
 pub(super) const UNITS: usize = LINE / STEP;
-
 /// Lists that the forward pass processes side by side, enough to hide the latency of an addition.
 pub(crate) const ABREAST: usize = 8;
-
 /// Indices that are loaded at once: single loads would compete with those of the rows.
 pub(crate) const FOUR: usize = 4;
-
 /// Most positions in a plan.
 pub const MOST: usize = 2048;
 
@@ -196,10 +191,8 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Orders the views of positions for the forward pass; lists may name pairs.
-    ///
-    /// # Panics
-    /// If an index is beyond the rows, or the pairs have other inputs.
+    /// Orders the views of positions for the forward pass; lists may name pairs. Panics if an index
+    /// is beyond the rows, or the pairs have other inputs.
     #[inline(always)]
     pub fn order(
         &mut self,

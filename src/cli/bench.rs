@@ -164,7 +164,6 @@ pub fn run(args: Args) -> Result<()> {
     out::result(args.json, &figures, figures.text())
 }
 
-/// All results.
 #[derive(Serialize)]
 struct Figures<'a> {
     cpu: Option<String>,
@@ -240,7 +239,6 @@ struct Bench<'a> {
 
 /// Steps between rows of the log. Validations and checkpoints, 20 of each a run, are left out.
 const ROWS: u64 = 100;
-
 /// The same on a GPU.
 const GPU_ROWS: u64 = 32;
 
@@ -382,7 +380,6 @@ impl Bench<'_> {
 
 /// Timed steps, after one that compiles the kernels: an odd number has a median.
 const TIMED: usize = 9;
-
 /// A learning rate; no figure depends on it.
 const RATE: f64 = 1e-3;
 
@@ -460,7 +457,6 @@ impl Loading {
     }
 }
 
-/// The speed of a net.
 #[derive(Serialize)]
 struct NetFigures {
     hidden: usize,
@@ -488,11 +484,9 @@ fn cpu() -> Option<String> {
 
 /// Laps of a figure: their median ignores one disturbance.
 const LAPS: usize = 3;
-
 /// Longest warm-up in seconds, in which batches that were encoded ahead are used up.
 const WARM_UP: f64 = 1.0;
 
-/// A speed.
 #[derive(Serialize)]
 struct Figure {
     positions_per_second: f64,

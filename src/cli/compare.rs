@@ -63,7 +63,6 @@ pub struct Args {
 }
 
 const BOARDS: usize = 4;
-
 /// Half-moves of a game that are opening theory.
 const OPENING: u16 = 16;
 

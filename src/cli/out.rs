@@ -62,9 +62,7 @@ pub fn require_new(paths: &[&Path], overwrite: bool) -> Result<()> {
 }
 
 /// Opens and drops the file of a page, so that an unwritable one is found before the long work.
-///
-/// # Errors
-/// If it cannot be written, or exists and is not a page of ours.
+/// Fails if it cannot be written, or exists and is not a page of ours.
 pub fn require_page(path: &Path) -> Result<()> {
     if path.exists() {
         let mark = format!("name=\"generator\" content=\"{MARK}\"");

@@ -72,7 +72,6 @@ fn places(inputs: &Inputs) -> Option<String> {
     (places.len() > 1).then_some(text)
 }
 
-/// Lists of all sets and perspectives, as text.
 fn lists(inputs: &Inputs, position: &Position, words: bool) -> String {
     let board = Board::new(position);
     let perspectives: &[Color] = match inputs.views {

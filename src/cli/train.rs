@@ -81,7 +81,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Default output folder for a config.
 pub fn default_folder(config: &Path) -> PathBuf {
     Path::new("runs").join(config.file_stem().unwrap_or(config.as_os_str()))
 }

@@ -11,17 +11,14 @@ use crate::input;
 
 /// Largest config in bytes; a larger file is something else.
 const MOST_BYTES: u64 = 1 << 20;
-
 /// Keys of `[schedule]` of which a config has exactly one.
 const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
 
-/// Reason why a config cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
 
 impl ConfigError {
-    /// Creates an error about the value of a key.
     pub(super) fn of(key: &str, reason: impl std::fmt::Display) -> Self {
         Self(format!("`{key}`: {reason}"))
     }

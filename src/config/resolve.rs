@@ -422,7 +422,6 @@ fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer:
     }
 }
 
-/// Checks the arrays with a clip or learning rate of their own.
 fn check_layers(net: &Architecture, tune_base: bool, optimizer: &Optimizer) -> Checked {
     let mut names: Vec<String> = net.arrays().into_iter().map(|array| array.name).collect();
     if tune_base {

@@ -264,7 +264,6 @@ impl Exam {
         }
     }
 
-    /// Adds the next sample of the file.
     pub fn add(&mut self, sample: &Sample) {
         let it = &mut self.it;
         let white = sample.position.turn().is_white();

@@ -12,7 +12,6 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// One byte of the generator chooses a bucket.
 const BUCKETS: usize = 256;
 
-/// Reason why records cannot be shuffled.
 #[derive(Debug, thiserror::Error)]
 pub enum ShuffleError {
     #[error("cannot use a temporary file in {folder}: {error}; free some space there")]

@@ -166,7 +166,6 @@ fn short(value: f64, digits: usize) -> String {
     format!("{text}{name}")
 }
 
-/// Style rules of charts.
 pub(super) const STYLE: &str = "
 svg.chart text { fill: var(--soft); font-size: 13px; }
 .chart path { fill: none; stroke: var(--c); } .chart circle { fill: var(--c); }

@@ -20,7 +20,6 @@ impl Section {
 
 /// Mark by which a page of ours is recognised.
 pub const MARK: &str = "nnuance";
-
 /// A page loads nothing and runs nothing, whatever text it contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 

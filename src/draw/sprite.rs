@@ -27,9 +27,7 @@ impl Sprite {
     }
 
     /// Draws 64 squares, a1 first, with a8 at this column and row. Each value is divided by `span`.
-    ///
-    /// # Panics
-    /// If the board does not fit.
+    /// Panics if the board does not fit.
     pub fn board(&mut self, column: usize, row: usize, squares: &[f32; 64], span: f32) {
         for (square, value) in squares.iter().enumerate() {
             let place = (row + 7 - square / 8) * self.width + column + square % 8;

@@ -11,7 +11,6 @@ use crate::format::pgn::Ply;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
 use crate::score::Score;
 
-/// A game from its opening to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Game {
     /// After the random moves.

@@ -15,7 +15,6 @@ use crate::output::{self, OutputError};
 
 const VERSION: u32 = 2;
 
-/// Reason why a job cannot start, resume or commit.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("{0} exists already; replace it with --overwrite, or choose another name")]
@@ -71,8 +70,8 @@ pub struct Journal<N> {
     file: LockedFile,
     output_path: PathBuf,
     output: File,
-    progress: Progress,
-    notes: Vec<N>,
+    pub progress: Progress,
+    pub notes: Vec<N>,
 }
 
 /// Path of an output's journal: its name plus `.journal`.
@@ -142,14 +141,6 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         }
         cut(&mut output, bytes).map_err(failed)?;
         Ok(Self { path, file, output_path: output_path.to_path_buf(), output, progress, notes })
-    }
-
-    pub fn progress(&self) -> Progress {
-        self.progress
-    }
-
-    pub fn notes(&self) -> &[N] {
-        &self.notes
     }
 
     /// Appends a batch to the output, then its line to the journal.

@@ -13,7 +13,6 @@ use crate::progress::Progress;
 /// Retries of an item, each by a fresh worker, before it is skipped.
 const RETRIES: u32 = 2;
 
-/// Reason why an item failed.
 #[derive(Debug)]
 pub struct ItemError {
     /// Locates the item, if known.
@@ -170,7 +169,6 @@ fn attempt<W, I, T>(
 
 /// Seconds after which results are committed, however few.
 const COMMIT: f64 = 5.0;
-
 /// Most items that may fail one after the other.
 const MAX_CONSECUTIVE_FAILURES: u64 = 10;
 
@@ -194,7 +192,7 @@ pub fn drive<I: Send, T: Send>(
     (noun, total): (&'static str, u64),
     watch: &dyn Progress,
 ) -> Result<JobReport, EngineError> {
-    let begun = journal.progress();
+    let begun = journal.progress;
     let _begun = watch.begin_guarded(noun, Some(total), begun.items);
     let mut committed = watch.seconds();
     let (mut bytes, mut skips, mut progress) = (Vec::new(), Vec::new(), begun);
@@ -223,7 +221,7 @@ pub fn drive<I: Send, T: Send>(
         watch.advance(1);
         if is_made && kept.whole {
             (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);
-            if whole.items >= journal.progress().items + every
+            if whole.items >= journal.progress.items + every
                 || watch.seconds() >= committed + COMMIT
             {
                 journal.commit(&bytes, whole, &skips)?;
@@ -242,19 +240,19 @@ pub fn drive<I: Send, T: Send>(
     if done {
         (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);
     }
-    whole.bytes = journal.progress().bytes;
-    let committed = match whole == journal.progress() {
+    whole.bytes = journal.progress.bytes;
+    let committed = match whole == journal.progress {
         true => Ok(()),
         false => journal.commit(&bytes[..whole_bytes], whole, &skips[..whole_skips]),
     };
     outcome?;
     committed?;
 
-    let progress = journal.progress();
+    let progress = journal.progress;
     let report = JobReport {
         done: progress.items,
         written: progress.written,
-        skipped: journal.notes().to_vec(),
+        skipped: journal.notes.clone(),
         resumed_at: begun.items,
         stopped: !done,
         ..JobReport::default()

@@ -62,7 +62,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, En
     };
     let journal = Journal::open(&job.output, &settings)?;
     let total = job.range.end - job.range.start;
-    let items = job.range.clone().skip(journal.progress().items as usize).map(Ok);
+    let items = job.range.clone().skip(journal.progress.items as usize).map(Ok);
     let report = drive(&job.crew, (journal, 1), items, work, keep, ("games", total), watch)?;
     report.require_written(&job.output, "the part contains no games")
 }

@@ -123,10 +123,8 @@ pub struct Uci {
 
 /// Longest line in bytes: an endless one must not fill the memory.
 const LONGEST: u64 = 1 << 16;
-
 /// Lines that wait to be read. A program that sends more is blocked.
 const WAITING: usize = 256;
-
 /// Milliseconds for a program to exit after it closed its output.
 const EXIT_TIME: u64 = 500;
 
@@ -350,7 +348,6 @@ impl Player for Uci {
 }
 
 impl PlayerFactory for EngineSettings {
-    /// The program's name without its folder.
     fn name(&self) -> String {
         let path = self.program.as_path();
         path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::architecture::{Architecture, ArrayKind, Form, ImpossibleNet};
+use crate::architecture::{Architecture, ArrayKind, ImpossibleNet};
 use crate::floats::Float;
 use crate::net::{
     Hints, Net, NetError, Padding, StoredArray, holds_floats_by_name, is_safetensors, raw_hidden,
@@ -24,7 +24,6 @@ pub struct ImportedWeights {
     pub kind: &'static str,
 }
 
-/// Reason why a file has no weights of a net.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
@@ -153,7 +152,7 @@ fn of_facts(
 }
 
 fn possible(net: Architecture) -> Result<Architecture, ImpossibleNet> {
-    Form::from(net).try_into()
+    net.check().map(|()| net)
 }
 
 /// Weights in our shapes, and the net with their hidden size and factoriser.

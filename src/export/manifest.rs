@@ -103,7 +103,6 @@ impl Manifest {
         }
     }
 
-    /// Hints for reading the net's file.
     pub fn hints(&self) -> Hints {
         Hints { net: self.architecture.clone(), scales: self.scales }
     }
@@ -133,7 +132,6 @@ fn beside(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
     }
 }
 
-/// Reason why a net, or a file beside it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("cannot read {path}: {error}")]
@@ -215,7 +213,6 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
     input::read(path, input::WEIGHTS).map_err(|error| LoadError::Read { path: path.into(), error })
 }
 
-/// Reads the manifest of a net; None if there is none.
 pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     let path = manifest_path(net);
     if !path.exists() {
@@ -234,7 +231,6 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     serde_json::from_value(value).map(Some).map_err(|error| failed(error.to_string()))
 }
 
-/// Reads the description of a net, if there is one.
 fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
     let path = description_path(net);
     if !path.exists() {
@@ -324,17 +320,6 @@ pub struct EmbeddedNet {
     pub file: String,
 }
 
-/// Reason why a text has no net.
-#[derive(Debug, thiserror::Error)]
-pub enum EmbeddedNetError {
-    #[error("its file is not base64: {0}")]
-    Text(#[from] base64::DecodeError),
-    #[error(transparent)]
-    Net(#[from] NetError),
-    #[error("its file is of {found}, expected {expected}")]
-    Other { found: String, expected: String },
-}
-
 impl EmbeddedNet {
     /// Largest file of a net in bytes, as headers of checkpoints and manifests contain it.
     pub const MOST: usize = 32 << 20;
@@ -344,14 +329,16 @@ impl EmbeddedNet {
         Self { architecture, scales, file: STANDARD.encode(net.to_bytes()) }
     }
 
-    pub fn read(&self) -> Result<Net, EmbeddedNetError> {
+    /// Fails, with the reason, if its file is not one of this net.
+    pub fn read(&self) -> Result<Net, String> {
         let hints = Hints { net: self.architecture.clone(), scales: self.scales };
-        let net = Net::read(&STANDARD.decode(&self.file)?, &hints)?;
-        if *net.architecture() != self.architecture {
-            let [found, expected] =
-                [net.architecture(), &self.architecture].map(ToString::to_string);
-            return Err(EmbeddedNetError::Other { found, expected });
+        let file = STANDARD.decode(&self.file);
+        let file = file.map_err(|error| format!("its file is not base64: {error}"))?;
+        let net = Net::read(&file, &hints).map_err(|error| error.to_string())?;
+        let (found, expected) = (net.architecture(), &self.architecture);
+        match found == expected {
+            true => Ok(net),
+            false => Err(format!("its file is of {found}, expected {expected}")),
         }
-        Ok(net)
     }
 }

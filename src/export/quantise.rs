@@ -12,7 +12,6 @@ use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 
-/// Reason why weights cannot be quantised.
 #[derive(Debug, thiserror::Error)]
 pub enum QuantiseError {
     #[error(transparent)]

@@ -55,7 +55,6 @@ impl Language {
     }
 }
 
-/// Reason why a net has no code.
 #[derive(Debug, thiserror::Error)]
 pub enum SnippetError {
     #[error("this net could overflow in an engine: {0}")]

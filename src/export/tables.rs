@@ -36,7 +36,6 @@ pub enum Tapering {
     Engine(Option<[f64; 2]>),
 }
 
-/// Why terms do not become source code.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "the {phase} weight of {name} is {value}, which exceeds 16 bits; train with a lower learning \
@@ -318,7 +317,6 @@ fn safe(text: &str) -> String {
     safe.trim().to_string()
 }
 
-/// Wraps a text into lines for a comment.
 fn wrapped(text: &str) -> Vec<String> {
     lines(text.split(' '), 92)
 }

@@ -11,7 +11,6 @@ use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, bounds};
 pub struct AttackCounts;
 
 const ROWS: usize = 36;
-
 /// Most squares that a pawn to king can attack at once.
 const SQUARES: [usize; 6] = [2, 8, 13, 14, 27, 8];
 /// Most of these within one step of one king.

@@ -31,10 +31,8 @@ use crate::sample::{Piece, Position};
 
 /// Most pieces of a position, and so most active rows of pieces of a perspective.
 pub const MAX_ACTIVE: usize = 32;
-
 /// Most rows of a small set.
 const FEW: usize = 1 << 13;
-
 /// Rows from which on a batch touches only some.
 const MANY: usize = 1 << 15;
 

@@ -7,10 +7,8 @@ use crate::sample::Piece;
 
 /// Rows of one perspective: 2 colours x 6 roles x 64 squares.
 pub const PIECES: usize = 768;
-
 /// Most rows that a move adds before it removes others: king and rook, castling.
 const ADDED: i64 = 2;
-
 pub(super) const NAME: &str = "pieces";
 
 /// The feature set. Its rows depend on the bucket of the own king: those of bucket 0 first.
@@ -102,7 +100,6 @@ pub struct Kings {
 
 impl Kings {
     pub const MOST: usize = 64;
-
     /// One bucket, no mirroring.
     pub const NONE: Self = Self { mirror: false, count: 1, table: [0; 64] };
 

@@ -8,7 +8,6 @@ use super::{Board, FeatureSet, KINDS, Language, Perspective, Rows, Threat, bound
 pub struct ThreatKinds;
 
 pub(super) const THREAT_KINDS: usize = 144;
-
 /// Most pieces that a pawn to king can attack at once.
 const VICTIMS: [usize; 6] = [2, 8, 4, 4, 8, 8];
 

@@ -25,7 +25,6 @@ const ROWS: usize = 59_808;
 /// Most threats, as many as Stockfish reserves. Two pieces have one row at most, and a capture lets
 /// at most three pawns pass each other to promote: searches find up to 115 among such positions.
 const MAX_THREATS: usize = 128;
-
 /// First row of kinds without rows.
 const NONE: u32 = u32::MAX;
 

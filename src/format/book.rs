@@ -8,7 +8,6 @@ use super::{BadRecord, Fault, Input, fields, pgn, unpack};
 use crate::input;
 use crate::sample::Position;
 
-/// Reason why a book cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
     #[error("cannot read {path}: {error}")]

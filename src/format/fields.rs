@@ -228,7 +228,6 @@ impl Chain {
     }
 }
 
-/// The move in a position, where it is legal.
 pub fn legal_move(played: PlayedMove, chess: &Chess) -> Result<Move, String> {
     played.legal_move(chess).ok_or_else(|| {
         format!("move {:#06x} is not legal in {}", played.0, Position::from_chess(chess).fen())

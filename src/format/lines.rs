@@ -50,7 +50,6 @@ impl Text {
         }
     }
 
-    /// Creates a bad record of the current line.
     pub fn bad(&self, reason: String) -> BadRecord {
         BadRecord { place: RecordPlace::Line(self.number), reason }
     }
@@ -82,7 +81,6 @@ impl Reader for Lines {
     }
 }
 
-/// Decodes and trims a line.
 fn trimmed(line: &[u8]) -> Result<&str, String> {
     let line = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8".to_string())?;
     // Editors on Windows put a byte order mark before the first line.

@@ -80,7 +80,6 @@ pub struct Format {
 /// Extensions of compressed files.
 pub const PACKED: [&str; 2] = ["gz", "zst"];
 
-/// The built-in formats.
 pub static ALL: [&Format; 9] = [
     &viriformat::FORMAT,
     &binpack::FORMAT,
@@ -112,10 +111,7 @@ impl Format {
         found.ok_or_else(|| NameMissing::of::<Self>(name, &names()))
     }
 
-    /// Adds a format to the built-in ones.
-    ///
-    /// # Errors
-    /// If there is one with this name.
+    /// Adds a format to the built-in ones. Fails if there is one with this name.
     pub fn register(self) -> Result<(), NameTaken> {
         match Self::named(self.name) {
             Err(_) => registry::add(self.name, self),

@@ -6,7 +6,6 @@ use super::{BLOCK, BadRecord, Fault, Input, Reader, RecordPlace, RecordStarts, f
 use crate::sample::Sample;
 
 pub const LENGTH: usize = 32;
-
 pub const CUT: RecordStarts = RecordStarts { bytes: 1 << 18, border: |_| Some(0) };
 
 /// Reader of records, with a function from a record to a sample.

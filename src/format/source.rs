@@ -17,7 +17,6 @@ use crate::sample::Sample;
 /// Most bad records that are stored for the report.
 const KEPT: usize = 5;
 
-/// Reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error("cannot open {path}: {error}")]
@@ -206,7 +205,6 @@ impl Source {
         &self.path
     }
 
-    /// The number of games skipped so far because they have no result.
     pub fn unfinished(&self) -> u64 {
         self.reader.unfinished()
     }

@@ -45,13 +45,10 @@ pub static FORMAT: Format = Format {
 };
 
 pub const HEADER: &str = "nnuance-trace 1";
-
 /// Start of a header of any version.
 const BEGIN: &str = "nnuance-trace ";
-
 /// Longest line in bytes; binary data would otherwise fill the memory.
 const LONGEST: usize = 1 << 20;
-
 /// Tolerance of an evaluation in centipawns.
 const TOLERANCE: f64 = 2.0;
 
@@ -98,7 +95,6 @@ impl TracedPosition {
         white + self.sample.position.turn().fold_wb(tempo, -tempo)
     }
 
-    /// Checks against a term list.
     fn check(&self, own: &EngineTerms) -> Result<(), String> {
         let Self { phase, scale, eval, entries, .. } = self;
         if f64::from(*phase) > own.phase {
@@ -140,7 +136,6 @@ impl TracedPosition {
     }
 }
 
-/// Reader of [`TracedPosition`] positions from lines.
 pub struct Traces {
     text: Text,
     own: Option<EngineTerms>,
@@ -227,7 +222,6 @@ pub fn read(
     }
 }
 
-/// Parses a line, and the number of its game.
 fn parse(line: &str) -> Result<(TracedPosition, Option<NonZeroU64>), String> {
     let parts: Vec<&str> = line.splitn(3, '|').collect();
     let [head, counts, fen] = parts[..] else {

@@ -18,7 +18,6 @@ pub enum View {
 }
 
 impl View {
-    /// The default view.
     pub fn usual(self) -> PointOfView {
         match self {
             View::Fixed(view) | View::Usual(view) => view,

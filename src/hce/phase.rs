@@ -18,7 +18,6 @@ pub struct Phase {
 
 /// The denominator of `rho`.
 const ONE: i32 = 256;
-/// The scale factor of a normal endgame.
 const UNSCALED: i32 = 128;
 
 impl Phase {

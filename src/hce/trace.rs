@@ -98,7 +98,6 @@ impl TermCounts {
         samples.par_chunks(4096).map(piece).reduce(|| Self::new(TERMS), join)
     }
 
-    /// Adds other counts of the same terms.
     pub fn join(&mut self, other: &Self) {
         self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += times);
     }

@@ -48,9 +48,7 @@ pub struct Inspection {
 const CHUNK: usize = 1024;
 
 /// Inspects a net over positions; `most` of them, evenly spaced, for pieces and terms of `hce`.
-///
-/// # Panics
-/// If there are no positions.
+/// Panics if there are no positions.
 pub fn inspect(
     weights: &Weights,
     architecture: &Architecture,

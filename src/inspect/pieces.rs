@@ -11,10 +11,8 @@ use crate::hce::Phase;
 use crate::sample::{Position, Sample};
 
 pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
-
 /// Ranges of knights + bishops + 2 rooks + 4 queens of both sides, with the lower bound of each.
 pub const BANDS: [(&str, u8); 3] = [("opening", 17), ("middlegame", 9), ("endgame", 0)];
-
 /// Fewest pieces for a mean on a square.
 const ENOUGH: u64 = 5;
 

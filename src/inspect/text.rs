@@ -33,7 +33,6 @@ impl Inspection {
         out
     }
 
-    /// Layers, neurons, pieces, rows and terms.
     pub(super) fn parts(&self) -> Vec<TextSection> {
         let mut parts = vec![self.layer_table(), self.neuron_table(), self.piece_table()];
         parts.extend(self.row_table());
@@ -130,7 +129,6 @@ const ROW: usize = 6;
 const STEP: usize = 9;
 
 impl Inspection {
-    /// Layers, neurons, pieces, squares and terms.
     pub fn pictures(&self) -> Vec<Section> {
         let section = |part: TextSection| {
             let picture = match part.title {

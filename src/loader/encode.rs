@@ -118,13 +118,10 @@ pub(super) fn labelled(inputs: Inputs, labels: &[Label]) -> Batch {
 
 /// Positions that a thread encodes at a time.
 const PIECE: usize = 256;
-
 /// The same for first views, which take less time.
 const LARGE_PIECE: usize = 2048;
-
 /// Positions per block of [`Terms`]. Within a block the fused operations sum in single precision.
 pub const TERMS_PIECE: usize = 4096;
-
 /// Positions per block besides a net, whose small batches need work for all threads.
 const SUM_PIECE: usize = 512;
 
@@ -477,10 +474,8 @@ impl Base {
 
 /// Most bytes of a run's plans. Chunks beyond are planned again in each pass.
 pub const PLANS: usize = 1 << 30;
-
 /// Most positions from which the pairs of a king bucket are learnt.
 const SEEN: usize = 4096;
-
 /// Most king buckets with this many positions each.
 const KINGS: usize = 4;
 

@@ -28,7 +28,7 @@ pub use encode::{Base, BaseEvaluation, Encoder, PLANS, TERMS_PIECE, TermsEncoder
 pub use filter::{CustomFilter, CustomWeight, Filter, PositionWeights, RejectCounts};
 pub use pass::Passes;
 pub use prepared::{Preparation, Prepare, PreparedRows};
-pub use scan::{KeptRecords, PositionSet, Scan, ValidationFacts, collect, scan};
+pub use scan::{KeptRecords, Scan, ValidationFacts, collect, scan};
 pub use shuffle::BatchOrder;
 pub use source::{DataSource, ReadOptions};
 pub use split::{HeldOut, Split, TestShare, TrainingShare};

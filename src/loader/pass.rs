@@ -20,16 +20,12 @@ use crate::sample::mix;
 
 /// Parts of files that are read side by side.
 const SIDE_BY_SIDE: usize = 32;
-
 /// Positions per deal, as a share of those in memory.
 const SHARE: usize = 128;
-
 /// Fewest positions per deal.
 const FEWEST: usize = 256;
-
 /// The reach of the first deal of a run, see [`Span::reach`].
 const LEAST_REACH: u64 = 4;
-
 /// Positions per block of a bin.
 const BLOCK: usize = 1024;
 

@@ -50,38 +50,27 @@ pub struct ValidationFacts {
 
 /// Approximate number of positions on which a file's point of view is measured.
 const PROBE: usize = 50_000;
-
 /// Positions of these from one part.
 const PROBE_OF_PART: usize = 8192;
-
 /// Training positions that are sampled, for a check, the fit of a scale and the training loss.
 pub const SOME: usize = 1 << 17;
-
 /// Most parts over which these are spread before they are sampled again.
 const SOME_PARTS: u64 = 256;
-
 /// Approximate size of a sample of the data in positions; smaller data are read completely.
 pub const SAMPLE: u64 = 1 << 21;
-
 /// Approximate number of a sample's positions from files that are read from their beginning.
 const SAMPLE_OF_WHOLE: u64 = 1 << 19;
-
 /// Factor by which an early estimate is surely too large.
 const SURELY: u64 = 2;
-
 /// Parts that are read before positions are counted, the fewest of a sample.
 const WAVE: usize = 16;
-
 /// Most parts of a sample, besides one of each file.
 const MOST_PARTS: u64 = 1 << 12;
 
 /// Reads all files, or a sample if they have more than `keep` training positions, and more than a
 /// sample. Up to `keep` of these are returned, or none if there are more. `seen` receives numbers
-/// of positions read.
-///
-/// # Errors
-/// The first file of the plan that cannot be read, those for validation before the others, and data
-/// without positions for training, validation or the test.
+/// of positions read. Fails with the first file of the plan that cannot be read, those for
+/// validation before the others, and without positions for training, validation or the test.
 pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
     let own = plan.validating().map(|plan| read_all(&plan, 0, seen)).transpose()?;
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
@@ -396,40 +385,15 @@ impl KeptRecords {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PositionSet {
-    All,
-    Train,
-    HeldOut,
-    /// Positions of validation games, or of the plan's files for validation.
-    Validation,
-    Test,
-}
-
-impl PositionSet {
-    fn has(self, subset: Subset) -> bool {
-        match self {
-            PositionSet::All => true,
-            PositionSet::Train => subset == Subset::Train,
-            PositionSet::HeldOut => matches!(subset, Subset::Validation | Subset::Test),
-            PositionSet::Validation => subset == Subset::Validation,
-            PositionSet::Test => subset == Subset::Test,
-        }
-    }
-}
-
 /// Collects the positions of all files that pass the filter, in order; `seen` receives numbers of
-/// positions read.
-///
-/// # Errors
-/// The first file that cannot be read, or files without any positions left.
+/// positions read. Fails with the first file that cannot be read, or if no positions are left.
 pub fn collect(
     plan: &Plan,
-    part: PositionSet,
+    subset: Option<Subset>,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Sample>, LoadError> {
-    if let Some(validating) = plan.validating().filter(|_| part == PositionSet::Validation) {
-        return collect(&validating, part, seen);
+    if let Some(validating) = plan.validating().filter(|_| subset == Some(Subset::Validation)) {
+        return collect(&validating, subset, seen);
     }
     let mut samples = Vec::new();
     for file in PlanFile::all(plan)? {
@@ -439,8 +403,9 @@ pub fn collect(
             let mut more = true;
             while more {
                 let before = found.facts.read;
-                let take =
-                    |sample: &Sample, subset| samples.extend(part.has(subset).then_some(*sample));
+                let take = |sample: &Sample, of| {
+                    samples.extend(subset.is_none_or(|wanted| wanted == of).then_some(*sample));
+                };
                 more = open.next(0, &mut found, take)?;
                 found.records.clear();
                 seen(found.facts.read - before);

@@ -91,8 +91,7 @@ impl PlanFile {
         Ok(Self { path, plan, reading, number, format, view, pieces })
     }
 
-    /// # Errors
-    /// If material shows that scores or results have the other point of view.
+    /// Fails if material shows that scores or results have the other point of view.
     pub fn check_view(&self, probe: &[Sample]) -> Result<(), LoadError> {
         let colours = self.format.facts.colours != Presence::Never;
         for of in [LabelKind::Result, LabelKind::Score].into_iter().filter(|_| self.plan.check_view)
@@ -122,8 +121,7 @@ impl PlanFile {
         Ok(FilePart { file: self.clone(), source, left, bad: 0, game: None, raw: Vec::new() })
     }
 
-    /// # Errors
-    /// If the whole file has no positions, or none with a score if scores are needed.
+    /// Fails if the whole file has no positions, or none with a score if scores are needed.
     pub fn check(&self, facts: &Facts) -> Result<(), LoadError> {
         let (path, skipped) = (self.path.clone(), facts.bad.count);
         if facts.read == 0 {
@@ -139,8 +137,7 @@ impl PlanFile {
         Err(LoadError::NoScore { path, comments })
     }
 
-    /// # Errors
-    /// If the file has more bad records than the plan allows.
+    /// Fails if the file has more bad records than the plan allows.
     pub fn check_bad(&self, bad: &BadRecords) -> Result<(), LoadError> {
         match bad.first.last() {
             Some(last) if bad.count > self.plan.bad_records => Err(ReadError::Bad {

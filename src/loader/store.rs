@@ -135,10 +135,8 @@ impl Stream {
 }
 
 /// Reads the traces that a [scan](super::scan) of the plan has found: those to train on, those for
-/// validation, and how often each term was counted in the former.
-///
-/// # Errors
-/// The first file that cannot be read, or has too many lines that contradict the term list.
+/// validation, and how often each term was counted in the former. Fails with the first file that
+/// cannot be read, or has too many lines that contradict the term list.
 pub fn read_traces(
     plan: &Plan,
     own: &EngineTerms,
@@ -219,10 +217,8 @@ fn read(
 
 /// Adds a position to the rows.
 ///
-/// Counts that do not fit are split into several entries.
-///
-/// # Panics
-/// If an entry's term is not in the list; readers with the list reject it.
+/// Counts that do not fit are split into several entries. Panics if an entry's term is not in the
+/// list; readers with the list reject it.
 pub fn push(traced: &TracedPosition, own: &EngineTerms, terms: &mut Terms) {
     let rows = terms.len();
     let of = |kind| {

@@ -92,18 +92,14 @@ impl Backend {
         }
     }
 
-    /// The first device, for models that are trained on it (`Device::autodiff`) or only read.
-    ///
-    /// # Errors
-    /// If the backend is not compiled in or finds no adapter.
+    /// The first device, for models that are trained on it (`Device::autodiff`) or only read. Fails
+    /// if the backend is not compiled in or finds no adapter.
     pub fn device(self) -> Result<Device, DeviceError> {
         DeviceChoice { backend: self, index: 0 }.device()
     }
 
-    /// All devices, in the order in which [`DeviceChoice`] counts.
-    ///
-    /// # Errors
-    /// If the backend is not compiled in.
+    /// All devices, in the order in which [`DeviceChoice`] counts. Fails if the backend is not
+    /// compiled in.
     pub fn devices(self) -> Result<Vec<Device>, DeviceError> {
         match self {
             Backend::Flex => Ok(vec![Device::flex()]),
@@ -122,9 +118,7 @@ impl Backend {
 
 impl DeviceChoice {
     /// `wgpu`, `wgpu:1`, `flex`, or `auto`: the first graphics card, or the CPU if there is none.
-    ///
-    /// # Errors
-    /// If there is no such name.
+    /// Fails if there is no such name.
     pub fn named(text: &str) -> Result<Self, DeviceError> {
         if text == "auto" {
             // An integrated GPU shares the processor's memory, and need not be faster.
@@ -140,10 +134,8 @@ impl DeviceChoice {
         Ok(Self { backend, index })
     }
 
-    /// Opens the device.
-    ///
-    /// # Errors
-    /// If the backend is not compiled in or has fewer devices; SPIR-V for a software adapter.
+    /// Opens the device. Fails if the backend is not compiled in or has fewer devices, and with
+    /// SPIR-V for a software adapter.
     pub fn device(self) -> Result<Device, DeviceError> {
         let Self { backend, index } = self;
         let name = backend.name();

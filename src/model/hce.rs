@@ -74,10 +74,8 @@ impl<const D: usize> TunedParam<D> {
 }
 
 impl HceModel {
-    /// A model whose parameters are numbered from `first`.
-    ///
-    /// # Errors
-    /// If an array is missing or has another shape.
+    /// A model whose parameters are numbered from `first`. Fails if an array is missing or has
+    /// another shape.
     pub fn new(
         first: u64,
         shape: HceShape,

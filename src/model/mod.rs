@@ -82,10 +82,7 @@ pub enum Kind {
 }
 
 impl Model {
-    /// A model with these weights.
-    ///
-    /// # Errors
-    /// If an array is missing or has another shape.
+    /// A model with these weights. Fails if an array is missing or has another shape.
     pub fn new(
         kind: &Kind,
         weights: &Weights,
@@ -110,10 +107,8 @@ impl Model {
         }
     }
 
-    /// The objective, and its derivative by every parameter.
-    ///
-    /// # Panics
-    /// If a model of plain tensor operations is not on a device for training (`Device::autodiff`).
+    /// The objective, and its derivative by every parameter. Panics if a model of plain tensor
+    /// operations is not on a device for training (`Device::autodiff`).
     pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim) -> LossGradients {
         match self {
             Model::Net(model) => model.loss_gradients(inputs, aim, None),
@@ -135,10 +130,8 @@ impl Model {
         self.collect(None)
     }
 
-    /// The loss, and the derivative by every parameter in the form of [`Model::weights`].
-    ///
-    /// # Panics
-    /// As [`Model::loss_gradients`] does.
+    /// The loss, and the derivative by every parameter in the form of [`Model::weights`]. Panics as
+    /// [`Model::loss_gradients`] does.
     pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
         let LossGradients { loss, gradients, .. } = self.loss_gradients(inputs, aim).dense(self);
         (to_host(loss)[0], self.collect(Some(gradients)))
@@ -239,10 +232,8 @@ pub(crate) fn inner<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
     if tensor.device().is_autodiff() { tensor.inner() } else { tensor }
 }
 
-/// Values of a tensor, row-major, from a device that may have been lost.
-///
-/// # Errors
-/// The error that the device reports.
+/// Values of a tensor, row-major, from a device that may have been lost. Fails with the error that
+/// the device reports.
 pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, DeviceError> {
     let lost = |reason: String| DeviceError::Lost(reason);
     let data = tensor.try_into_data().map_err(|error| lost(error.to_string()))?;
@@ -271,10 +262,7 @@ pub fn dense_rows(gradient: Tensor<1>, touched: &[u32], shape: &[usize]) -> Tens
     Tensor::from_data(TensorData::new(dense, [len]), &device)
 }
 
-/// Logits of a batch on the host, including its base.
-///
-/// # Errors
-/// The error that the device reports.
+/// Logits of a batch on the host, including its base. Fails with the error that the device reports.
 pub fn outputs(model: &Model, batch: &Batch) -> Result<Vec<f32>, DeviceError> {
     let mut logits = try_to_host(model.logits(&batch.inputs))?;
     logits.iter_mut().zip(&batch.base[..]).for_each(|(logit, base)| *logit += base);

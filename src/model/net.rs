@@ -131,8 +131,7 @@ pub fn id(part: ArrayKind) -> u64 {
 }
 
 impl NetModel {
-    /// # Errors
-    /// If an array is missing or has another shape.
+    /// Fails if an array is missing or has another shape.
     pub fn new(
         net: &Architecture,
         weights: &Weights,

@@ -23,8 +23,7 @@ pub struct SumModel {
 }
 
 impl SumModel {
-    /// # Errors
-    /// If an array is missing or has another shape.
+    /// Fails if an array is missing or has another shape.
     pub fn new(
         net: &Architecture,
         shape: HceShape,

@@ -13,8 +13,6 @@ pub enum NetError {
     ImpossibleNet(#[from] ImpossibleNet),
     #[error("{name} is {value}, expected 1 to {max}", max = super::MAX_SCALE)]
     Scale { name: &'static str, value: i32 },
-    #[error("found {found} arrays, expected {expected}")]
-    Arrays { found: usize, expected: usize },
     #[error("{name} has {found}, expected {expected}")]
     Parts { name: String, found: String, expected: String },
     #[error("{name}[{place}] is not finite: the net has another shape, or the file is damaged")]

@@ -290,7 +290,6 @@ impl Comparison {
 /// The verdict that there is a winner.
 pub(super) const BETTER: &str = "better";
 
-/// An evaluation of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions {
     pub name: String,
@@ -351,7 +350,6 @@ impl PositionFacts {
     }
 }
 
-/// Reason why numbers cannot be compared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CompareError {
     #[error("no evaluation or no position to compare")]

@@ -102,7 +102,6 @@ const PHASES: [(&str, u8); 3] =
 
 /// Bins of a calibration, fewer where many values are equal.
 const BINS: usize = 15;
-
 /// A difference in expected result from which two evaluations disagree.
 pub const LARGE: f64 = 0.1;
 
@@ -271,7 +270,7 @@ fn cuts(expected: &[f64], order: &[u32]) -> Vec<usize> {
 /// The positions with the largest distance, at most one a group; equal ones in their order.
 fn widest(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -> Vec<usize> {
     let mut best: Vec<Option<(f64, usize)>> = vec![None; groups.len()];
-    for (i, group) in groups.numbers().iter().enumerate() {
+    for (i, group) in groups.of.iter().enumerate() {
         let best = &mut best[*group as usize];
         let this = apart(i);
         if best.is_none_or(|(widest, _)| this > widest) {
@@ -376,7 +375,6 @@ impl DisputedPosition {
 }
 
 impl Disagreement {
-    /// The positions that differ most.
     pub fn table(&self) -> Table {
         let [first, second] = &self.names;
         let mut table = Table::titled(&["result", first, second, "<position"]);

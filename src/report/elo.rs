@@ -16,10 +16,8 @@ use crate::loss::sigmoid;
 
 /// Fewest pairs for which a winner is named.
 pub const FEW_PAIRS: u64 = 30;
-
 /// Score of a game by the place of a pair's count.
 const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
-
 /// Standard errors from the middle of a 95 % interval to its ends.
 const Z: f64 = 1.959_963_984_540_054;
 

@@ -12,7 +12,6 @@ use crate::digits::grouped;
 
 /// Fewest groups for which a winner is named.
 pub const FEW_GROUPS: usize = 30;
-
 /// Most groups; more are bundled and left out together. Independent groups in equal bundles have
 /// the same standard error, which this many bundles give to within 1 %.
 const MOST: usize = 16_384;
@@ -38,7 +37,6 @@ impl Estimate {
         self.standard_error.filter(|error| *error > 0.0).map(|error| self.mean / error)
     }
 
-    /// Half of the interval.
     pub fn half_width(&self) -> Option<f64> {
         self.interval.map(|[low, high]| (high - low) / 2.0)
     }
@@ -64,7 +62,7 @@ pub struct Means {
 impl Means {
     /// Creates means from columns of [sums](Groups::sums) by group, bundled beyond 16,384.
     pub fn new(groups: &Groups, columns: &[Vec<f64>]) -> Self {
-        let bundles = groups.counts().len().min(MOST);
+        let bundles = groups.counts.len().min(MOST);
         let bundled = |values: &mut dyn Iterator<Item = f64>| {
             let mut sums = vec![0.0; bundles];
             values.enumerate().for_each(|(group, value)| sums[group % bundles] += value);
@@ -75,7 +73,7 @@ impl Means {
         Self {
             totals: sums.iter().map(|column| column.iter().sum()).collect(),
             sums,
-            counts: bundled(&mut groups.counts().iter().map(|count| f64::from(*count))),
+            counts: bundled(&mut groups.counts.iter().map(|count| f64::from(*count))),
             records: groups.records() as f64,
             groups: groups.len(),
             known: groups.known,
@@ -86,7 +84,6 @@ impl Means {
         self.statistic(|mean| mean(column))
     }
 
-    /// The mean of one column minus that of another.
     pub fn difference(&self, column: usize, other: usize) -> Estimate {
         self.statistic(|mean| mean(column) - mean(other))
     }
@@ -120,9 +117,9 @@ impl Means {
 #[derive(Clone, Debug)]
 pub struct Groups {
     /// The group of each record, numbered from 0 in the order of first appearance.
-    of: Vec<u32>,
+    pub(super) of: Vec<u32>,
     /// Records by group; 0 if [`of_records`](Self::of_records) dropped all.
-    counts: Vec<u32>,
+    pub(super) counts: Vec<u32>,
     known: bool,
 }
 
@@ -154,14 +151,6 @@ impl Groups {
         let of: Vec<u32> = records.iter().map(|record| self.of[*record as usize]).collect();
         of.iter().for_each(|group| counts[*group as usize] += 1);
         Self { of, counts, known: self.known }
-    }
-
-    pub fn numbers(&self) -> &[u32] {
-        &self.of
-    }
-
-    pub fn counts(&self) -> &[u32] {
-        &self.counts
     }
 
     /// The number of groups that have records.

@@ -20,16 +20,12 @@ pub struct Fit {
 
 /// The smallest and the largest scale that is searched.
 pub const SCALES: [f64; 2] = [1.0, 1e5];
-
 /// Steps of the coarse search, a factor of 1.43 each.
 const STEPS: usize = 32;
-
 /// Width at which the search for `ln(scale)` ends; the loss is flat long before.
 const WIDTH: f64 = 1e-7;
-
 /// Records per shard; enough work for a task.
 const SHARD: usize = 8192;
-
 /// Distance on the logarithm within which minima are the same.
 const NEAR: f64 = 0.5;
 

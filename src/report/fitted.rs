@@ -129,10 +129,10 @@ impl Fold {
         // by the curvature of the sum.
         let slopes = |i: usize| fold.slopes(evaluation.cp(i), truth.results[i]);
         let [_, curvature] = summed(on.len(), |i| slopes(on[i]));
-        let mut moves = vec![0.0; groups.counts().len()];
+        let mut moves = vec![0.0; groups.counts.len()];
         if curvature > 0.0 {
             for i in on {
-                moves[groups.numbers()[*i] as usize] -= slopes(*i)[0] / curvature;
+                moves[groups.of[*i] as usize] -= slopes(*i)[0] / curvature;
             }
         }
         fold.moves = moves;

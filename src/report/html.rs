@@ -42,7 +42,6 @@ pub fn phases(deep: &DeepComparison) -> Section {
     Section::new("Phases", body)
 }
 
-/// Expected against observed results.
 pub fn calibration(calibrations: &[Calibration], noun: &str) -> Section {
     let body = html! {
         p.soft {
@@ -68,7 +67,6 @@ fn curve(calibration: &Calibration, colour: usize) -> Markup {
     Chart { title, x, y, calibration: true, lines: vec![line] }.markup()
 }
 
-/// The positions in which two evaluations disagree most.
 pub fn disagreements(disagreements: &[Disagreement]) -> Section {
     let body = html! { @for one in disagreements { p { (one.summary()) } (one.table().markup()) } };
     Section::new("Disagreements", body)

@@ -20,7 +20,6 @@ pub struct SeedSpread {
 }
 
 impl SeedSpread {
-    /// Statistics of some values; None for no values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let seeds = values.len();
         let mean = values.iter().sum::<f64>() / seeds as f64;
@@ -54,7 +53,6 @@ impl SeedSpread {
     }
 }
 
-/// Difference of two means over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SeedDifference {
     /// 95 % interval of the difference.
@@ -87,7 +85,7 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &PositionFacts) -> Vec<MemberLoss>
     let groups = truth.grouped();
     let mean = |seeds: &Vec<Vec<f64>>| -> Vec<f64> {
         let of = |group| seeds.iter().map(|sums| sums[group]).sum::<f64>() / seeds.len() as f64;
-        (0..groups.counts().len()).map(of).collect()
+        (0..groups.counts.len()).map(of).collect()
     };
     let means = Means::new(&groups, &sums.iter().map(mean).collect::<Vec<_>>());
     let spread = |seeds: &Vec<Vec<f64>>| {

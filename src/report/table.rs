@@ -15,11 +15,8 @@ pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// Space between two columns.
 const GAP: &str = "  ";
-
 const NARROWEST: usize = 8;
-
 /// Space at which no line ends.
 pub const NO_BREAK: char = '\u{a0}';
 

@@ -40,7 +40,6 @@ pub enum TimeControl {
 
 /// Most pairs in a row in which a player may fail.
 const MAX_CONSECUTIVE_FAILURES: u64 = 5;
-
 /// Milliseconds by which a clock may be exceeded: overhead of the machine, not the player's.
 const GRACE: u64 = 20;
 
@@ -101,7 +100,7 @@ pub fn play<'a>(
     let total = range.end - range.start;
     let place = |number: u64| (number / pairs) as usize;
     let mut next = range.start;
-    for pair in recorder.iter().flat_map(|recorder| recorder.journal.notes()) {
+    for pair in recorder.iter().flat_map(|recorder| &recorder.journal.notes) {
         played.add(place(next), pair);
         next += 1;
     }
@@ -336,7 +335,7 @@ impl Recorder {
             };
             annotated.write(&mut bytes).map_err(EngineError::Match)?;
         }
-        let before = self.journal.progress();
+        let before = self.journal.progress;
         let (items, written) = (before.items + 1, before.written + 2);
         let progress = journal::Progress { items, written, ..Default::default() };
         Ok(self.journal.commit(&bytes, progress, &[pair])?)

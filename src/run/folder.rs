@@ -22,15 +22,12 @@ pub const ROUND: &str = "round.safetensors";
 /// The quantised best net; its manifest and floats have the same name.
 pub const NET: &str = "net.bin";
 pub const TERMS: &str = "terms.json";
-
 /// Terms that were trained with a net.
 pub const BASE: &str = "base.json";
 /// Changes of each term.
 pub const TERMS_CSV: &str = "terms.csv";
-
 pub const LOG: &str = "log.csv";
 pub const REPORT: &str = "report.html";
-
 /// Locked by the process that works in a folder.
 const LOCK: &str = ".lock";
 
@@ -111,7 +108,6 @@ impl RunFolder {
         Ok(taken)
     }
 
-    /// Removes the files of an earlier run.
     pub fn clear(&self) -> Result<()> {
         remove(&self.path, |name| FILES.contains(&name))?;
         let kept = self.file(KEPT);

@@ -10,7 +10,7 @@ use crate::draw::Section;
 use crate::export::ImportedWeights;
 use crate::hce::{self, HceWeights};
 use crate::inspect::{Inspection, inspect};
-use crate::loader::{Plan, PositionSet};
+use crate::loader::{Plan, Subset};
 use crate::progress::{Progress, SilentProgress};
 use crate::sample::Sample;
 
@@ -62,11 +62,11 @@ pub fn positions(
     listener: &dyn Progress,
 ) -> Result<Vec<Sample>> {
     if let Some(plan) = given {
-        return Ok(recipe::collect(&Plan { colours: true, ..plan }, PositionSet::All, listener)?);
+        return Ok(recipe::collect(&Plan { colours: true, ..plan }, None, listener)?);
     }
     let (net, remedy) = (net.display(), "name files of positions with --data");
     let recipe = recipe.with_context(|| format!("the data of {net} are unknown; {remedy}"))?;
     ensure!(recipe.config.data.validates(), "no game validated {net}; {remedy}");
     recipe::unchanged(recipe.validating())?;
-    Ok(recipe::collect(&recipe::plan(&recipe.config), PositionSet::Validation, listener)?)
+    Ok(recipe::collect(&recipe::plan(&recipe.config), Some(Subset::Validation), listener)?)
 }

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::digits::grouped;
 use crate::format::{ReadError, view};
 use crate::hce;
-use crate::loader::{LoadError, Plan, PositionSet};
+use crate::loader::{LoadError, Plan};
 use crate::progress::Progress;
 use crate::report::deep::{DeepComparison, Quantising, deep, quantising};
 use crate::report::{Comparison, PlayedGames, PositionFacts, Predictions, compare};
@@ -69,7 +69,7 @@ pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option
     let (mut all, mut doubt) = (Vec::new(), None);
     for file in &plan.files {
         let alone = Plan { files: vec![file.clone()], ..plan.clone() };
-        let found = collect(&alone, PositionSet::All, listener).map_err(|error| match error {
+        let found = collect(&alone, None, listener).map_err(|error| match error {
             // Here the remedy is an option, not a key of a config.
             LoadError::Read(ReadError::Bad { path, bad, limit: 0 }) => anyhow!(
                 "{path}, {bad} (to leave such out, pass --bad-records N)",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::terms::RunTerms;
@@ -13,7 +13,7 @@ use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::{
-    self, Base, BaseEvaluation, DataSource, Filter, LoadError, PLANS, Plan, PositionSet,
+    self, Base, BaseEvaluation, DataSource, Filter, LoadError, PLANS, Plan, Subset,
     ReadOptions, TrainingShare, most_pairs, pairs_of,
 };
 use crate::model::{Compute, Kind, Precision};
@@ -28,7 +28,6 @@ use crate::{digest, input};
 
 /// Key of the header for how a run computed.
 pub const COMPUTE: &str = "compute";
-
 /// Key of the header for the number of training positions.
 pub const POSITIONS: &str = "positions";
 
@@ -64,7 +63,6 @@ impl Recipe {
         })
     }
 
-    /// The handcrafted terms; none for nets.
     pub fn terms(&self) -> Result<Option<RunTerms>> {
         RunTerms::of(&self.config, self.term_list.as_deref())
     }
@@ -161,7 +159,6 @@ impl Recipe {
         Ok(Plan { reading, bad_records, sources, ..Plan::reading(unchanged(&self.data)?) })
     }
 
-    /// Files of the validation positions.
     pub fn validating(&self) -> &[DataFile] {
         if self.validation.is_empty() { &self.data } else { &self.validation }
     }
@@ -268,33 +265,30 @@ pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights>
     Ok(HceWeights { scale_factor, source: Some(source), ..now }.rounded(2))
 }
 
-/// The header entry of a base.
 pub fn base_fact(base: Option<&export::Base>) -> Result<Option<(String, String)>> {
     base.map(|base| fact(BASE, base)).transpose()
 }
 
-/// Opens a base evaluation.
 pub fn open_base(base: &export::Base) -> Result<Base> {
     let read = || -> Result<BaseEvaluation> {
         Ok(match &base.below {
             export::BaseContent::Terms(text) => {
                 BaseEvaluation::Terms(HceEvaluator::new(&HceWeights::from_json(text)?))
             }
-            export::BaseContent::Net(net) => BaseEvaluation::Net(Arc::new(net.read()?)),
+            export::BaseContent::Net(net) => BaseEvaluation::Net(Arc::new(net.read().map_err(Error::msg)?)),
         })
     };
     let below = read().with_context(|| format!("base {}", base.name))?;
     Ok(Base { below, scale: base.scale })
 }
 
-/// Reads positions.
 pub fn collect(
     plan: &Plan,
-    part: PositionSet,
+    subset: Option<Subset>,
     listener: &dyn Progress,
 ) -> Result<Vec<Sample>, LoadError> {
     let counter = listener.count(None, "reading");
-    loader::collect(plan, part, &*counter)
+    loader::collect(plan, subset, &*counter)
 }
 
 /// Text of an engine's term list, if the config names one.
@@ -305,7 +299,6 @@ pub fn term_list(config: &Config) -> Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Plan of a config's data.
 pub fn plan(config: &Config) -> Plan {
     let source =
         |it: &Source| DataSource { files: it.files.clone(), reading: config.reading(Some(it)) };

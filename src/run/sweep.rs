@@ -24,7 +24,6 @@ use crate::train::TrainError;
 
 /// Upper sanity limit of members.
 const MOST: usize = 10_000;
-
 /// Most letters of a value in the name of a folder.
 const LONGEST: usize = 24;
 

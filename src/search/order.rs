@@ -68,7 +68,6 @@ const FIRST: i32 = 1 << 30;
 const WINNING: i32 = 1 << 28;
 const KILLER: i32 = 1 << 26;
 const LOSING: i32 = -(1 << 28);
-
 /// Capacity of a list of moves.
 const MOST_MOVES: usize = 270;
 

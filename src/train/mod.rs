@@ -99,10 +99,8 @@ pub enum TrainError {
     Apart { rank: usize, step: u64 },
 }
 
-/// Trains from a checkpoint (a fresh one has step 0) to the end of the run.
-///
-/// # Errors
-/// See [`TrainError`]; in any case `last.safetensors` has the last good state.
+/// Trains from a checkpoint (a fresh one has step 0) to the end of the run. After an error, too,
+/// `last.safetensors` has the last good state.
 pub fn run<E>(
     job: &Training,
     start: Checkpoint,

@@ -102,10 +102,7 @@ impl Settings {
         }
     }
 
-    /// The optimiser, without state.
-    ///
-    /// # Panics
-    /// If the method is direct.
+    /// The optimiser, without state. Panics if the method is direct.
     pub fn build(&self, compute: Compute) -> Optimizer {
         assert!(!self.name.is_direct(), "direct methods follow no gradient");
         Optimizer { settings: self.clone(), level: compute.level(), states: BTreeMap::new() }
@@ -154,7 +151,6 @@ impl Settings {
 /// steps after which slow weights move by a share towards the fast ones, which restart there.
 const LOOKAHEAD_STEPS: u64 = 6;
 const LOOKAHEAD_SHARE: f64 = 0.5;
-
 /// Most steps that rows may miss; then all take them. Their factors fit the first-level cache.
 const MOST_MISSED: usize = 256;
 
@@ -249,13 +245,8 @@ impl Optimizer {
         })
     }
 
-    /// Serialises the state as a file of arrays.
-    ///
-    /// # Errors
-    /// If a state cannot be written.
-    ///
-    /// # Panics
-    /// If rows have missed steps.
+    /// Serialises the state as a file of arrays. Fails if a state cannot be written. Panics if rows
+    /// have missed steps.
     pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
         let (mut weights, mut facts) = (Weights::default(), BTreeMap::new());
         for (id, state) in &self.states {
@@ -269,10 +260,8 @@ impl Optimizer {
         weights.to_bytes(&facts, &[]).map_err(|error| error.to_string())
     }
 
-    /// The optimiser with the state of a file.
-    ///
-    /// # Errors
-    /// If the file does not belong to such an optimiser.
+    /// The optimiser with the state of a file. Fails if the file does not belong to such an
+    /// optimiser.
     pub fn load(mut self, bytes: &[u8], device: &Device) -> Result<Self, String> {
         let file = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
         for (id, steps) in &file.facts {

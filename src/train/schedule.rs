@@ -164,10 +164,8 @@ impl Stages {
         Self(vec![Stage::constant(value)])
     }
 
-    /// Checks stages as far as possible without the run's length.
-    ///
-    /// # Errors
-    /// No stages, or one whose numbers do not fit its shape.
+    /// Checks stages as far as possible without the run's length. Fails without stages, or if the
+    /// numbers of one do not fit its shape.
     pub fn new(stages: Vec<Stage>) -> Result<Self, String> {
         if stages.is_empty() {
             return Err("a schedule needs at least one stage".into());
@@ -176,10 +174,7 @@ impl Stages {
     }
 
     /// Fits the stages to a run. If any length has another unit than shares, all are counted in
-    /// steps, so that they begin at exact steps.
-    ///
-    /// # Errors
-    /// If they do not fit into the run.
+    /// steps, so that they begin at exact steps. Fails if they do not fit into the run.
     pub fn over(&self, span: &Span) -> Result<Schedule, String> {
         let steps = span.steps as f64;
         let in_shares = self.0.iter().all(|stage| stage.length.is_none_or(Length::is_share));

@@ -47,8 +47,7 @@ pub struct KeepRule {
 }
 
 impl KeepRule {
-    /// # Errors
-    /// If the distance is less than a step.
+    /// Fails if the distance is less than a step.
     pub fn new(every: Length, span: &Span) -> Result<Self, String> {
         let steps = every.steps(span.steps as f64, span);
         if steps < 1.0 {

@@ -67,7 +67,7 @@ fn sum_learns_evaluates_and_plays() {
         let (best, found) = recipe::open(&out.join("best.safetensors")).unwrap();
         assert_eq!((found.config.scale, found.config.win_rate.scale), (scale, 126.0));
         let plan = recipe::plan(&found.config);
-        let samples = collect(&plan, PositionSet::Validation, &|_| ()).unwrap();
+        let samples = collect(&plan, Some(Subset::Validation), &|_| ()).unwrap();
 
         // As in engines: the net's integers plus the base, also along a search.
         let upper = load(&out.join("net.bin")).unwrap().net;
@@ -229,7 +229,7 @@ fn bases_stay_with_their_records() {
     let plan = recipe::plan(&config);
     let net = config.architecture().unwrap().clone();
     let encoder = Encoder::net(&net).on(Some(base.clone()));
-    let expected = Some(collect(&plan, PositionSet::Train, &|_| ()).unwrap().len() as u64);
+    let expected = Some(collect(&plan, Some(Subset::Train), &|_| ()).unwrap().len() as u64);
     let kept = Plan { window: 1 << 20, expected, ..plan.clone() };
     for plan in [plan, kept] {
         let stream = Stream::new(plan, encoder.clone(), Default::default());
@@ -248,7 +248,7 @@ fn bases_stay_with_their_records() {
 /// Base of each position of the data, by the rows of its lists.
 fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
     let plan = Plan::reading(vec![GAMES.into()]).limited(6000);
-    let samples = collect(&plan, PositionSet::All, &|_| ()).unwrap();
+    let samples = collect(&plan, None, &|_| ()).unwrap();
     let batch = encoder.encode(&samples);
     let base = encoder.base().unwrap();
     let Inputs::Active(active) = &batch.inputs else { panic!() };

@@ -24,7 +24,7 @@ impl Population {
         let files = vec!["data/selfplay-sf15.vf".into()];
         let mut plan = Plan { colours: true, ..Plan::reading(files) };
         plan.reading.limit = limit;
-        let samples = collect(&plan, PositionSet::All, &|_| ()).expect("games");
+        let samples = collect(&plan, None, &|_| ()).expect("games");
         let material = hce::HceEvaluator::new(&HceWeights::material());
         let pesto = fs::read_to_string("tests/it/fixtures/pesto.json").expect("a fixture");
         let pesto = hce::HceEvaluator::new(&HceWeights::from_json(&pesto).expect("weights"));

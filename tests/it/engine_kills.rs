@@ -115,12 +115,12 @@ fn journal_cut_anywhere() {
         fs::write(&path, &whole[..length]).unwrap();
         fs::write(&output, [&bytes[..7 * done], &[255; 9][..length % 9]].concat()).unwrap();
         let journal = Journal::<SkippedItem>::open(&output, &settings).unwrap();
-        let progress = journal.progress();
+        let progress = journal.progress;
         let done64 = done as u64;
         let expected = Progress { items: 3 * done64, written: 2 * done64, bytes: 7 * done64 };
         assert_eq!(progress, expected);
-        assert_eq!(journal.notes().len(), done);
-        assert!(journal.notes().iter().all(|skip| skip.reason == "a | b\nc"));
+        assert_eq!(journal.notes.len(), done);
+        assert!(journal.notes.iter().all(|skip| skip.reason == "a | b\nc"));
         drop(journal);
         assert_eq!(fs::read(&output).unwrap(), bytes[..7 * done]);
         assert!(whole.starts_with(&fs::read(&path).unwrap()));
@@ -130,7 +130,7 @@ fn journal_cut_anywhere() {
     garbled[head + 60..].fill(0);
     fs::write(&path, &garbled).unwrap();
     fs::write(&output, &bytes).unwrap();
-    assert_eq!(Journal::<SkippedItem>::open(&output, &settings).unwrap().progress().items % 3, 0);
+    assert_eq!(Journal::<SkippedItem>::open(&output, &settings).unwrap().progress.items % 3, 0);
 
     let refused = |settings: &[(&str, String)], word: &str| {
         let error = Journal::<SkippedItem>::open(&output, settings).unwrap_err().to_string();

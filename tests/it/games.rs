@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
-use nnuance::loader::{Encoder, Plan, PositionSet, TermsEncoder, collect};
+use nnuance::loader::{Encoder, Plan, TermsEncoder, collect};
 use nnuance::loss::Loss;
 use nnuance::model::{Aim, LossInputs};
 use nnuance::sample::{Position, Sample};
@@ -61,7 +61,7 @@ pub fn all_terms() -> Encoder {
 
 pub fn recorded(count: u64) -> Vec<Sample> {
     let plan = Plan::reading(vec!["data/selfplay-sf15.vf".into()]).limited(count);
-    collect(&plan, PositionSet::All, &|_| ()).unwrap()
+    collect(&plan, None, &|_| ()).unwrap()
 }
 
 /// Targets from 0 to 1 in turn.

@@ -85,10 +85,11 @@ fn validation_and_test_are_disjoint() {
         let samples = collect(&whole, part, &|_| {}).expect("games");
         samples.iter().map(Sample::group).collect()
     };
-    let [held_out, validation, test] =
-        [PositionSet::HeldOut, PositionSet::Validation, PositionSet::Test].map(games);
+    let all = games(None);
+    let [train, validation, test] =
+        [Subset::Train, Subset::Validation, Subset::Test].map(|subset| games(Some(subset)));
     assert!(validation.is_disjoint(&test));
-    assert_eq!(validation.union(&test).copied().collect::<BTreeSet<_>>(), held_out);
+    assert_eq!(&validation | &test, &all - &train);
     // Within four standard deviations of a fair coin.
     let spread = 4.0 * (held_out.len() as f64 / 4.0).sqrt();
     assert!((test.len() as f64 - held_out.len() as f64 / 2.0).abs() < spread, "{}", test.len());
@@ -160,7 +161,7 @@ fn training_ignores_the_test() {
     let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run));
     assert_eq!(one["noun"], "test games");
     assert_eq!(one["measured_on"], other["measured_on"]);
-    let test = collect(&plan, PositionSet::Test, &|_| {}).expect("games").len();
+    let test = collect(&plan, Some(Subset::Test), &|_| {}).expect("games").len();
     assert_eq!(one["measured_on"]["positions"], test);
     assert_ne!(one["evaluations"], other["evaluations"]);
 }
@@ -280,7 +281,7 @@ fn some_held_out_games_are_kept() {
         test: TestShare(0.0),
         ..Plan::reading(vec![path.to_path_buf()])
     };
-    let all = collect(&part(Path::new(GAMES)), PositionSet::Validation, &|_| {}).expect("games");
+    let all = collect(&part(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
     let mut files = Vec::new();
     while files.len() * all.len() < 3 * HeldOut::MOST {
         let path = folder.path().join(format!("{}.vf", files.len()));
@@ -324,7 +325,7 @@ fn own_files_validate_like_drawn_games() {
     assert_eq!(found.validating.games, found.validation.groups() as u64);
     assert_eq!(found.sketch.shared(&found.validating.sketch), 0);
     let collected = |plan: &Plan, part| collect(plan, part, &|_| {}).expect("games");
-    for part in [PositionSet::Validation, PositionSet::Test] {
+    for part in [Some(Subset::Validation), Some(Subset::Test)] {
         assert_eq!(collected(&plans, part), collected(&plan(&whole), part));
     }
 

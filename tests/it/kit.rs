@@ -13,7 +13,7 @@ pub use nnuance::config::Config;
 pub use nnuance::floats::Float;
 pub use nnuance::format::{Format, Source};
 pub use nnuance::hce::{HceEvaluator, HceWeights};
-pub use nnuance::loader::{Encoder, Plan, PositionSet, Split, Stream, collect, scan};
+pub use nnuance::loader::{Encoder, Plan, Split, Stream, Subset, collect, scan};
 pub use nnuance::loss::{Loss, sigmoid};
 pub use nnuance::model::{
     Aim, Backend, Compute, Device, Kind, Level, Model, Precision, initial, to_host,

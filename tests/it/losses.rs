@@ -82,7 +82,7 @@ fn plan() -> Plan {
 
 #[test]
 fn weights_are_interpolated() {
-    let samples = collect(&plan(), PositionSet::All, &|_| {}).expect("games");
+    let samples = collect(&plan(), None, &|_| {}).expect("games");
     for sample in &samples {
         assert!((weighing().of(sample) - by_hand(sample)).abs() < 1e-12);
     }
@@ -99,7 +99,7 @@ fn weights_are_interpolated() {
 
 #[test]
 fn batches_carry_weights() {
-    let samples = collect(&plan(), PositionSet::All, &|_| {}).expect("games");
+    let samples = collect(&plan(), None, &|_| {}).expect("games");
     let right = weighing().weights(&samples);
     let expected = Some(samples.len() as u64);
     for window in [samples.len(), 7_000] {

@@ -106,7 +106,7 @@ fn ten_losses_with_threats() {
     let rows = net.inputs.rows();
     let mut plan = Plan::reading(vec![DATA.into()]);
     plan.reading.scores = true;
-    let samples = loader::collect(&plan, PositionSet::All, &|_| ()).unwrap();
+    let samples = loader::collect(&plan, None, &|_| ()).unwrap();
     assert_eq!(samples.len(), 16_273);
     let entries: Vec<Entry> = samples.par_iter().map(|sample| Entry::of(&net, sample)).collect();
     let longest = entries.iter().flat_map(|it| &it.lists).map(Vec::len).max();

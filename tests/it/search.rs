@@ -48,14 +48,14 @@ fn checked(shape: Shape, loss: Loss, seed: u64) {
     movable[shape.terms()] = false;
     let mut slow = rounded(start.clone(), &movable);
     let mut search = Search::new(&problem, &start, &movable).unwrap();
-    assert_eq!(*search.point(), slow);
+    assert_eq!(search.point, slow);
     for step in [8, 4, 2, 1] {
         for sweep in 0.. {
             assert!(sweep < 200);
             let before = search.loss();
             let swept = search.sweep(step);
             let moved = sweep_slowly(&problem, &mut slow, &movable, f64::from(step));
-            assert_eq!(*search.point(), slow, "step {step}, sweep {sweep}");
+            assert_eq!(search.point, slow, "step {step}, sweep {sweep}");
             assert_eq!((swept.moved, swept.tried), (moved, start.0.len() - 2));
             assert!((swept.loss - problem.loss(&slow)).abs() < 1e-14);
             assert!(swept.loss <= before);
@@ -66,7 +66,7 @@ fn checked(shape: Shape, loss: Loss, seed: u64) {
     }
     for number in (0..movable.len()).filter(|number| movable[*number]) {
         for by in [1.0, -1.0] {
-            let mut there = search.point().clone();
+            let mut there = search.point.clone();
             there.0[number] += by;
             assert!(problem.loss(&there) >= search.loss() * (1.0 - 1e-12), "weight {number}");
         }
@@ -94,10 +94,10 @@ fn search_resumes_from_weights() {
     let movable: Vec<bool> = (0..2 * ALL.terms() + 1).map(|number| number % 5 != 3).collect();
     let mut whole = Search::new(&problem, &point(ALL, 40.0, 303), &movable).unwrap();
     for step in [4, 4, 1, 1, 1] {
-        let mut again = Search::new(&problem, whole.point(), &movable).unwrap();
+        let mut again = Search::new(&problem, &whole.point, &movable).unwrap();
         assert_eq!(whole.loss().to_bits(), again.loss().to_bits());
         assert_eq!(whole.sweep(step), again.sweep(step));
-        assert_eq!(whole.point(), again.point());
+        assert_eq!(whole.point, again.point);
     }
 }
 
@@ -111,7 +111,7 @@ fn same_search_for_any_threads() {
         let movable = vec![true; problem.weights()];
         let mut search = Search::new(&problem, &point(ALL, 40.0, 313), &movable).unwrap();
         let swept: Vec<_> = [8, 4, 1].into_iter().map(|step| search.sweep(step)).collect();
-        (swept, search.point().clone())
+        (swept, search.point.clone())
     });
     assert!(swept.iter().all(|swept| swept.moved > 0));
 }

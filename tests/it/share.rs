@@ -57,7 +57,7 @@ fn every_share_holds_out_the_same() {
 #[test]
 fn training_sees_its_share_alone() {
     let share = TrainingShare(0.125);
-    let slow: Vec<Sample> = collect(&plan(), PositionSet::All, &|_| {})
+    let slow: Vec<Sample> = collect(&plan(), None, &|_| {})
         .expect("games")
         .into_iter()
         .filter(|it| !SPLIT.holds_out(it.group()) && share.takes(it.group()))
@@ -97,7 +97,7 @@ fn same_bits_for_any_threads() {
 
 #[test]
 fn positions_are_drawn_evenly() {
-    let samples = collect(&plan(), PositionSet::All, &|_| {}).expect("games");
+    let samples = collect(&plan(), None, &|_| {}).expect("games");
     let trained: Vec<Sample> =
         samples.into_iter().filter(|it| !SPLIT.holds_out(it.group())).collect();
     let some = scanned(&plan()).some;

@@ -249,7 +249,7 @@ fn rows_follow_the_split() {
         assert!(found.train > 100 && found.validation.total > 50);
         assert_eq!([train.len() as u64, held.len() as u64], [found.train, found.validation.total]);
         assert_eq!(tally.times[0], found.train);
-        for (store, part) in [(train, PositionSet::Train), (held, PositionSet::Validation)] {
+        for (store, part) in [(train, Some(Subset::Train)), (held, Some(Subset::Validation))] {
             let samples = collect(&plan, part, &|_| ()).unwrap();
             let white =
                 |it: &Sample| f32::from(it.score.unwrap()) * it.position.turn().fold_wb(1.0, -1.0);

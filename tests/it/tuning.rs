@@ -31,7 +31,7 @@ const MINIBATCH: &str = "epochs = 4\nbatch = 512\nlearning_rate = 1.0";
 fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     let split = Split { share, seed: 0 };
     let plan = Plan { split, ..Plan::reading(vec![POSITIONS.into()]).limited(limit) };
-    let mut samples = collect(&plan, PositionSet::All, &|_| ()).unwrap();
+    let mut samples = collect(&plan, None, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample.group()));
     samples
 }
@@ -187,7 +187,7 @@ fn memory_holds_what_the_files_say() {
     let plan = Plan { split, ..Plan::reading(files).limited(6000) };
     let kept = loader::scan(&plan, u64::MAX, &|_| ()).unwrap().kept.unwrap();
     let store = Store::encode(kept, &encoder());
-    let mut samples = collect(&plan, PositionSet::All, &|_| ()).unwrap();
+    let mut samples = collect(&plan, None, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample.group()));
     let streamed = Encoder::Hce(Arc::new(encoder())).encode(&samples);
     let stored = store.all();

@@ -85,7 +85,7 @@ fn comparison_equals_the_tuned_engine() {
     assert_ne!(weights.values, HceWeights::of_list(list, 400.0).values);
 
     let samples =
-        collect(&Plan::reading(vec![engine.trace.clone()]), PositionSet::All, &|_| ()).unwrap();
+        collect(&Plan::reading(vec![engine.trace.clone()]), None, &|_| ()).unwrap();
     let values = engine_values(&engine, &weights, &samples);
     let evaluation = Predictions::new("engine", values);
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();

@@ -40,25 +40,18 @@ static WORLD: OnceLock<World> = OnceLock::new();
 
 /// Most bytes of a message: MPI counts them in 31 bits.
 const MAX_MESSAGE: usize = 1 << 30;
-
 /// Most bytes of a host's name.
 const NAME: usize = 64;
-
 const ASK: Tag = 1;
 const ANSWER: Tag = 2;
-
 /// Time in which a waiting rank answers.
 const ANSWER_TIME: Duration = Duration::from_secs(2);
-
 /// Time of polling without sleep: most collective operations on one machine take less.
 const EAGER: Duration = Duration::from_millis(5);
-
 /// Shortest and longest sleep between polls after that.
 const REST: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(2)];
-
 /// Longest time between polls; if more passed, this process was stopped itself.
 const MAX_LOOK: Duration = Duration::from_millis(500);
-
 /// Time in which rank 0 ends the others: errors that all ranks share are printed once.
 const PRECEDENCE: Duration = Duration::from_millis(1500);
 

@@ -79,7 +79,6 @@ pub struct Search {
     movetime: Option<u64>,
 }
 
-/// An option of an engine and its value.
 pub fn option(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
@@ -90,7 +89,6 @@ pub fn option(text: &str) -> Result<(String, String), String> {
 }
 
 impl Engines {
-    /// The players of a job.
     pub fn crew(&self) -> Result<ParallelPlayers> {
         let players = self.engines.map_or_else(rayon::current_num_threads, usize::from);
         Ok(ParallelPlayers { entrant: self.entrant()?, players })
@@ -144,8 +142,7 @@ fn stockfish() -> Option<PathBuf> {
 }
 
 impl Search {
-    /// # Errors
-    /// If UCI engines lack such a limit.
+    /// Fails if UCI engines lack such a limit.
     pub fn limit(&self, engines: &Engines) -> Result<Limit> {
         if let Some(soft) = self.soft_nodes {
             ensure!(

@@ -148,10 +148,7 @@ impl Files {
         self.create()
     }
 
-    /// Creates an output with another name.
-    ///
-    /// # Errors
-    /// If it is an input, or exists.
+    /// Creates an output with another name. Fails if it is an input, or exists.
     pub fn create_at(&self, path: &Path) -> Result<OutputFile> {
         let standard = output::is_standard(path);
         if !standard {
@@ -224,7 +221,6 @@ impl OutputFile {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Renames the finished file.
     pub fn close(self, tally: &PositionCounts) -> Result<()> {
         match self.sink.finish() {
             Ok(_) => Ok(()),
@@ -244,8 +240,7 @@ fn unread(error: WriteError) -> anyhow::Error {
     error.into()
 }
 
-/// # Errors
-/// After Ctrl-C, so that a half-written file is removed.
+/// Fails after Ctrl-C, so that a half-written file is removed.
 pub fn interrupted() -> Result<()> {
     ensure!(!interrupts().load(Ordering::SeqCst), "interrupted; nothing was written");
     Ok(())

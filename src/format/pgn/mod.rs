@@ -177,7 +177,7 @@ fn last(text: &[u8]) -> Result<Option<Position>, GameError> {
 /// An error at the last token.
 fn token_error(tokens: &Tokens, chess: &Chess, reason: String) -> GameError {
     let turn = Some((chess.fullmoves().get(), chess.turn()));
-    GameError { at: tokens.start(), turn, reason, at_end: tokens.at_end() }
+    GameError { at: tokens.from, turn, reason, at_end: tokens.at_end() }
 }
 
 struct Replay<'a> {
@@ -233,7 +233,6 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Completes the samples of a game.
     fn finish(&mut self, tagged: bool, text: &[u8]) -> Result<Game, String> {
         let moves = self.out.len() - self.first;
         // A last line without its end may be cut off.

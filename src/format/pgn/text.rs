@@ -280,7 +280,6 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// Number of bytes of the first line.
 fn length_of_line(text: &[u8]) -> usize {
     text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())
 }
@@ -308,18 +307,14 @@ pub enum Token<'a> {
 pub struct Tokens<'a> {
     text: &'a [u8],
     at: usize,
-    from: usize,
+    /// First byte of the last token.
+    pub from: usize,
 }
 
 impl<'a> Tokens<'a> {
     /// The tokens behind the tags, which end at `at`.
     pub fn new(text: &'a [u8], at: usize) -> Self {
         Self { text, at, from: at }
-    }
-
-    /// First byte of the last token.
-    pub fn start(&self) -> usize {
-        self.from
     }
 
     /// Whether only white space follows the last token.

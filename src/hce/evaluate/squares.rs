@@ -7,7 +7,6 @@ pub const FILE_H: u64 = FILE_A << 7;
 pub const RANK_1: u64 = 0xff;
 /// All squares of a1's colour.
 pub const DARK: u64 = 0xaa55_aa55_aa55_aa55;
-
 /// Indices of roles in arrays of sets.
 pub const PAWN: usize = 0;
 pub const KNIGHT: usize = 1;

@@ -13,10 +13,8 @@ use crate::terms::{Kind, TermEntry, TermList};
 
 /// Number of terms without the tempo, which is one untapered weight.
 pub const TERMS: usize = first(GROUPS.len());
-
 /// First SAFETY term; all below it are NORMAL.
 pub(super) const SAFETY: usize = first_of(Kind::Safety);
-
 /// First COMPLEXITY term; all above it are, too.
 pub(super) const COMPLEXITY: usize = first_of(Kind::Complexity);
 

@@ -53,10 +53,8 @@ impl Step {
     /// Takes missed steps in some rows of `p` and the states, in place. `taken` counts those of
     /// every row. The gradient is zero, except in the last step if `g` is given, which has these
     /// rows one after the other. The bits are those of [`Step::take`], step by step, for any number
-    /// of rayon's threads.
-    ///
-    /// # Panics
-    /// If the steps are of several kinds, the rows are not sorted, or lengths differ.
+    /// of rayon's threads. Panics if the steps are of several kinds, the rows are not sorted, or
+    /// lengths differ.
     pub fn take_missed(
         steps: &[Step],
         level: Level,
@@ -408,7 +406,6 @@ impl<F: Formula<N>, const N: usize> Task for MissedSteps<'_, F, N> {
 
 /// Rows that are prefetched, as the processor does not predict scattered ones.
 const AHEAD: usize = 4;
-
 const LINE: usize = 16;
 
 /// Whether all numbers are positive zeros.

@@ -17,10 +17,8 @@ pub struct Strips {
 
 /// Lists whose bits a cube finds before it adds them up.
 pub const ROUND: usize = 1024;
-
 /// Most strips of a king bucket. Each has its sum for each input.
 const MOST: usize = 64;
-
 const NONE: u32 = u32::MAX;
 
 impl Strips {

@@ -59,7 +59,6 @@ impl Searcher {
         Self { form: Form::terms(weights), scale }
     }
 
-    /// The evaluation of a search.
     pub fn evaluation(&self) -> Box<dyn Evaluate + Send + '_> {
         self.form.in_search().expect("terms and integers can be searched")
     }

@@ -11,7 +11,7 @@ use crate::config::{Config, LEAST_SCALE, MOST_SCALE, Objective};
 use crate::export;
 use crate::hce::{HceWeights, TermCounts};
 use crate::loader::{
-    BatchOrder, Encoder, KeptRecords, LoadError, Plan, PositionSet, Preparation, Prepare, Scan,
+    BatchOrder, Encoder, KeptRecords, LoadError, Plan, Preparation, Prepare, Scan, Subset,
     Store, Stream, TERMS_PIECE, read_traces, scan,
 };
 use crate::model::{Compute, Device, HceShape, Kind, Model, initial_of_size, try_to_host};
@@ -63,18 +63,14 @@ pub struct TermData {
 
 /// Most positions in memory as handcrafted terms, of some 250 bytes each.
 const KEPT: u64 = 8 << 20;
-
 /// Approximate number of positions on which the spread of values is measured.
 const SPREAD: usize = 1 << 14;
-
 /// Approximate number of validation positions whose moves are searched.
 const MOST_SEARCHED: usize = 100_000;
-
 /// Approximate number of positions on which feature sets are checked.
 const CHECKED: usize = 4096;
 /// One in this many of these is used to check bounds, which takes longer.
 const BOUNDED: usize = 64;
-
 const VALIDATION_BATCH: usize = 4096;
 
 /// Reads the data, or a sample of it if there are more than `keep` positions to train on.
@@ -104,7 +100,7 @@ pub fn draw_games(samples: &[Sample], most: usize) -> Vec<Sample> {
 
 /// Positions of a run whose rows are prepared again in each round.
 fn to_prepare(plan: &Plan, config: &Config, listener: &dyn Progress) -> Result<Arc<Vec<Sample>>> {
-    let samples = recipe::collect(plan, PositionSet::Train, listener)?;
+    let samples = recipe::collect(plan, Some(Subset::Train), listener)?;
     Ok(Arc::new(if config.learns_moves() { objective::select(samples)? } else { samples }))
 }
 

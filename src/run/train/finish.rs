@@ -77,7 +77,6 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     Ok(())
 }
 
-/// Writes the net or the terms.
 pub fn finish(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<FinishedRun> {
     let (recipe, path) = (&run.recipe, folder.file(folder::BEST));
     let best = Checkpoint::read(&path)?;

@@ -17,7 +17,6 @@ use crate::train::schedule::{Schedule, Span};
 
 /// Fewest games that are enough to measure on.
 const FEW: usize = 60;
-
 /// Files with a row each; more of them share one.
 const MOST_FILES: usize = 8;
 

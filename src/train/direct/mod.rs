@@ -65,10 +65,8 @@ impl Direct {
         serde_json::to_vec(&self.state).expect("numbers have a JSON form")
     }
 
-    /// One step on all positions, with targets and [shares](Goal::Results).
-    ///
-    /// # Errors
-    /// See [`problem::ProblemError`].
+    /// One step on all positions, with targets and [shares](Goal::Results). Fails with a
+    /// [`problem::ProblemError`].
     pub fn step(
         &mut self,
         kind: &Kind,
@@ -112,7 +110,7 @@ impl Direct {
                 };
                 let loss = search.loss();
                 let idle = search.sweep(*step).moved == 0;
-                point = search.point().clone();
+                point = search.point.clone();
                 let finest = *step == 1;
                 if idle {
                     *step = (*step / 2).max(1);
@@ -125,10 +123,8 @@ impl Direct {
 }
 
 /// Standard errors of the weights of a run by number, if these have an effect and are determined;
-/// see [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns.
-///
-/// # Errors
-/// See [`problem::ProblemError`], and weights of other terms.
+/// see [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns. Fails with a
+/// [`problem::ProblemError`], or for weights of other terms.
 pub fn standard_errors(
     shape: HceShape,
     weights: &Weights,

@@ -47,13 +47,10 @@ pub struct NewtonStep {
 }
 
 pub const FIRST_DAMPING: f64 = 1e-3;
-
 const LEAST_DAMPING: f64 = 1e-12;
 const MOST_DAMPING: f64 = 1e9;
-
 /// Smallest share of the loss that counts as a fall.
 const CONVERGED: f64 = 1e-7;
-
 /// A small fall proves nothing if damping shortened the step and less damping was not tried.
 const DAMPING_THAT_SHORTENS: f64 = 1e-1;
 
@@ -62,10 +59,8 @@ impl Newton {
         Self { damping: FIRST_DAMPING, movable, prior: None }
     }
 
-    /// Takes a step, or none if no step lowers the objective.
-    ///
-    /// # Errors
-    /// A loss that is not finite where the step starts.
+    /// Takes a step, or none if no step lowers the objective. Fails if the loss is not finite where
+    /// the step starts.
     pub fn step(
         &mut self,
         problem: &Problem,
@@ -176,7 +171,6 @@ struct System {
 
 /// Inverse diagonal of a direction that is undetermined.
 const UNDETERMINED: f64 = 1e9;
-
 /// Added to the diagonal of 1 before a matrix is inverted.
 const RIDGE: f64 = 1e-11;
 

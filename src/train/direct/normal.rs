@@ -47,15 +47,11 @@ fn row(term: usize) -> usize {
 }
 
 const JACOBIANS: usize = 16;
-
 /// Bands per thread, to balance uneven ones.
 const BANDS: usize = 2;
 
 impl Equations {
-    /// Computes the equations around a point.
-    ///
-    /// # Errors
-    /// A loss that is not finite.
+    /// Computes the equations around a point. Fails if the loss is not finite.
     pub fn of(problem: &Problem, point: &Point) -> Result<Self, ProblemError> {
         let (terms, mean) = (problem.terms, 1.0 / problem.count);
         let mut hessian = Triangle::zeros(terms);

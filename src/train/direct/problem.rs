@@ -74,13 +74,9 @@ impl From<ProblemError> for TrainError {
 const CHUNK: usize = 256;
 
 impl<'a> Problem<'a> {
-    /// A problem of positions whose terms have numbers below `terms`.
-    ///
-    /// # Errors
-    /// If there are no positions, or no moves to learn from.
-    ///
-    /// # Panics
-    /// If the rows of a position are in several blocks.
+    /// A problem of positions whose terms have numbers below `terms`. Fails if there are no
+    /// positions, or no moves to learn from. Panics if the rows of a position are in several
+    /// blocks.
     pub fn new(
         pieces: &'a [Arc<Terms>],
         terms: usize,

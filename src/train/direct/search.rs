@@ -11,7 +11,7 @@ use crate::terms::Kind;
 /// positions with the weight's term. A new search continues from weights with the same bits.
 #[derive(Debug)]
 pub struct Search {
-    point: Point,
+    pub point: Point,
     movable: Vec<bool>,
     /// Columns by term, if one of its weights is trained; then the tempo's.
     columns: Vec<Column>,
@@ -52,24 +52,17 @@ pub struct SweepCounts {
 
 /// Largest absolute value of a trained weight, in centipawns.
 pub const LIMIT: i32 = 1 << 15;
-
 /// Smallest share by which a trial must lower the summed loss: less may be rounding.
 const LEAST: f64 = 1e-13;
-
 /// Positions per partial sum, which determine the order of a sum.
 const SHARD: usize = 2048;
-
 /// Positions that are loaded together.
 const NEAR: usize = 32;
 
 impl Search {
-    /// Starts from a point, its `movable` weights rounded to whole centipawns.
-    ///
-    /// # Errors
-    /// Weights that are not finite or too large, a loss that is not finite, or counts too large.
-    ///
-    /// # Panics
-    /// If moves are learnt.
+    /// Starts from a point, its `movable` weights rounded to whole centipawns. Fails if weights are
+    /// not finite or too large, the loss is not finite, or counts are too large. Panics if moves
+    /// are learnt.
     pub fn new(problem: &Problem, point: &Point, movable: &[bool]) -> Result<Self, ProblemError> {
         let Goal::Results { targets, scale, loss, shares: counts } = problem.goal else {
             panic!("a local search needs expected results");
@@ -117,10 +110,6 @@ impl Search {
         let states = states.into_iter().zip(losses).map(|(state, loss)| State { loss, ..state });
         search.states = states.collect();
         if search.sum().is_finite() { Ok(search) } else { Err(ProblemError::NotFinite) }
-    }
-
-    pub fn point(&self) -> &Point {
-        &self.point
     }
 
     pub fn loss(&self) -> f64 {

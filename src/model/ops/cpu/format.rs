@@ -39,10 +39,8 @@ pub(super) trait Format<const H: usize>: Number {
 pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     /// Weights and accumulators of 1.
     const ONE: f32;
-
     /// Largest gradient of an accumulator, after scaling; 0: gradients are not scaled.
     const LARGEST_SLOPE: f32;
-
     /// Gradients that can be added without overflow.
     const ADDENDS: usize;
 

@@ -59,10 +59,7 @@ impl<T: Default> Pool<T> {
 ///
 /// The positions come with the rows that they [touch](Kernel::touched). The aim has `[batch]`
 /// numbers. The loss of an empty batch is NaN. The result has the same bits for any number of
-/// rayon's threads.
-///
-/// # Panics
-/// When a slice does not fit the net, or an index is beyond the rows.
+/// rayon's threads. Panics when a slice does not fit the net, or an index is beyond the rows.
 pub fn loss(
     kernel: &Kernel,
     weights: &Weights,
@@ -81,10 +78,8 @@ pub fn loss(
     dispatch(kernel, weights, (positions, touched), job, scratch)
 }
 
-/// The logits `y` of a batch, `[batch]`.
-///
-/// # Panics
-/// When a slice does not fit the net, or an index is beyond the rows.
+/// The logits `y` of a batch, `[batch]`. Panics when a slice does not fit the net, or an index is
+/// beyond the rows.
 pub fn logits(
     kernel: &Kernel,
     weights: &Weights,
@@ -186,7 +181,6 @@ where
         }
     }
 
-    /// Forward pass of these chunks of the batch.
     fn forward(&self, aim: Option<Aim>, numbers: Range<usize>, chunks: &mut Vec<Chunk<F>>) {
         let Pass { kernel, packed, positions: batch, pairs, touched, partition, rho, .. } = *self;
         chunks.resize_with(chunks.len().max(numbers.len()), Chunk::default);
@@ -324,11 +318,9 @@ impl Totals {
 
 /// Fewest tasks of the backward pass: more use more threads, but have more gradients to add up.
 const MIN_TASKS: usize = 16;
-
 /// Fewest shards. The work of a thread then stays in its own caches: passing gradients to a thread
 /// without a shared cache costs a quarter of a step.
 const MIN_SHARDS: usize = 2;
-
 /// Most bytes of gradients of several tasks: adding up more costs more than threads gain.
 const MAX_SHARD_BYTES: usize = 8 << 20;
 

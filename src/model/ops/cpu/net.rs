@@ -96,10 +96,7 @@ pub type Weights<'a> = Slices<&'a [f32]>;
 pub type Gradients<'a> = Slices<&'a mut [f32]>;
 
 impl<T: Default + AsRef<[f32]>> Slices<T> {
-    /// Slices in the order of [`Architecture::arrays`].
-    ///
-    /// # Panics
-    /// If a slice does not fit its array.
+    /// Slices in the order of [`Architecture::arrays`]. Panics if a slice does not fit its array.
     pub fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
         let mut sorted =
             Self { rows: Vec::new(), factors: Vec::new(), bias: T::default(), maps: Vec::new() };

@@ -199,7 +199,6 @@ fn part<T>(all: &[T], size: usize, index: usize) -> &[T] {
 }
 
 const BLOCK: usize = 1 << 15;
-
 /// Rows whose blocks are packed in turn, while the next weights are prefetched.
 const TILE: usize = 8;
 

@@ -12,13 +12,10 @@ use crate::batch::{ActiveRows, OneHot};
 
 /// Bytes of accumulators that fit a thread's caches; memory would cost as much as all the rest.
 const CACHE: usize = 2 << 20;
-
 /// Most positions of a chunk.
 const MOST: usize = 512;
-
 /// Most chunks of a group: a block's weights and gradients are loaded once for all of them.
 const CHUNKS_PER_GROUP: usize = 2;
-
 /// The same in nets of many rows: a block's gradients exceed the accumulators of a chunk.
 const CHUNKS_OF_LARGE: usize = 4;
 

@@ -43,10 +43,8 @@ pub struct TermsGradients {
 /// `force * logit`, whose own value is not computed.
 ///
 /// `weights` are `[terms, 2]`, middlegame and endgame, in centipawns. The loss of no positions is
-/// NaN. The result has the same bits for any number of rayon's threads.
-///
-/// # Panics
-/// When targets or an entry's term do not fit, or a piece contradicts itself.
+/// NaN. The result has the same bits for any number of rayon's threads. Panics when targets or an
+/// entry's term do not fit, or a piece contradicts itself.
 pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradients {
     let positions = job.pieces.iter().map(|piece| piece.len()).sum();
     job.aim.check(positions);
@@ -67,10 +65,8 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
     }
 }
 
-/// Logits, one a position, from White's point of view.
-///
-/// # Panics
-/// If an entry's term does not fit, or a block is inconsistent.
+/// Logits, one a position, from White's point of view. Panics if an entry's term does not fit, or a
+/// block is inconsistent.
 pub fn terms_logits(weights: &[f32], tempo: f32, job: TermsJob) -> Vec<f32> {
     job.run(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
 }

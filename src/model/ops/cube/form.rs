@@ -30,13 +30,10 @@ pub(super) struct UnitLayout {
 
 /// Most units of a cube: WGSL guarantees no more.
 pub(super) const UNITS: usize = 256;
-
 /// Inputs of a list that are loaded side by side, so that their latencies overlap.
 pub(super) const ABREAST: usize = 4;
-
 /// Positions that a cube processes in turn, and whose gradients of biases and output it adds up.
 pub(super) const TILE: usize = 16;
-
 /// Cubes in a row of the grid: WGSL guarantees 65,535.
 const ROW: usize = 1 << 15;
 

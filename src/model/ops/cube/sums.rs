@@ -140,7 +140,6 @@ pub(super) fn rows_of_strips(
 }
 
 const ROWS: usize = 32;
-
 const UNITS: usize = 128;
 
 /// Sums of runs of rows, `[rows, width]` to `[runs, width]`, in an order fixed by the lengths.
