@@ -12,10 +12,9 @@ use crate::sample::{Position, Sample};
 
 type Addition = Box<dyn FnOnce() -> Result<(), NameTaken>>;
 
-/// Additions of a program, by name. Configs, manifests and checkpoints store the names.
-///
-/// Functions are called on several threads, perhaps more than once for the same position: their
-/// results depend on their argument alone.
+/// Additions of a program, by name. Configs, manifests and checkpoints store the names. Functions
+/// are called on several threads, perhaps more than once for the same position: their results
+/// depend on their argument alone.
 #[derive(Default)]
 #[must_use = "it does nothing before `run` or `install`"]
 pub struct App(Vec<Addition>);

@@ -1,6 +1,5 @@
-//! Files that appear whole or not at all: temporary name, sync, rename.
-//!
-//! Devices and pipes are written directly; only regular files are replaced.
+//! Files that appear whole or not at all: temporary name, sync, rename. Devices and pipes are
+//! written directly; only regular files are replaced.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};

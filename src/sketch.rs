@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 /// The smallest hashes of games (of positions, where games are unknown). Two sets of data that
-/// share one game in 500 share some of these almost surely; a smaller share can escape.
-///
-/// As text: hexadecimal words.
+/// share one game in 500 share some of these almost surely; a smaller share can escape. As text:
+/// hexadecimal words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Sketch(BTreeSet<u64>);

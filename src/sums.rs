@@ -1,7 +1,6 @@
-//! The sums of a handcrafted evaluation, and how they become a value.
-//!
-//! The formula and its derivatives stand here once, in f64 and one position at a time; the fused
-//! operations are tested against them. After A. Grant, "Evaluation & Tuning in Chess Engines".
+//! The sums of a handcrafted evaluation, and how they become a value. The formula and its
+//! derivatives stand here once, in f64 and one position at a time; the fused operations are tested
+//! against them. After A. Grant, "Evaluation & Tuning in Chess Engines".
 
 /// Sums of a position's terms, each as middlegame and endgame, in centipawns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

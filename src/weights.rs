@@ -15,12 +15,11 @@ pub struct Array {
     pub values: Vec<f32>,
 }
 
-/// The float parameters of a model, by name.
-///
-/// Nets: `accumulator.weight` `[inputs, hidden]`, `accumulator.bias` `[hidden]`, `output.weight`
-/// `[views * hidden]` (side to move first), `output.bias` `[1]`. Handcrafted terms, in
-/// centipawns, as start values and what training has added: `terms.start` and `terms.change`
-/// `[terms, 2]` (middlegame, endgame), `tempo.start` and `tempo.change` `[1]`.
+/// The float parameters of a model, by name. Nets: `accumulator.weight` `[inputs, hidden]`,
+/// `accumulator.bias` `[hidden]`, `output.weight` `[views * hidden]` (side to move first),
+/// `output.bias` `[1]`. Handcrafted terms, in centipawns, as start values and what training has
+/// added: `terms.start` and `terms.change` `[terms, 2]` (middlegame, endgame), `tempo.start` and
+/// `tempo.change` `[1]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weights(pub BTreeMap<String, Array>);
 

@@ -39,11 +39,6 @@ impl Activation {
         }
     }
 
-    /// Activations that accumulators may have: one number a neuron.
-    pub fn of_accumulators() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().filter(|it| it.curves().len() == 1)
-    }
-
     pub fn name(self) -> &'static str {
         self.row().0
     }

@@ -1,6 +1,5 @@
-//! The operations behind the accumulators, and one evaluation of them for all number systems.
-//!
-//! An operation is written once, in terms of an [`Arithmetic`]. Those are f64 (`floats`), Burn's
+//! The operations behind the accumulators, and one evaluation of them for all number systems. An
+//! operation is written once, in terms of an [`Arithmetic`]. Those are f64 (`floats`), Burn's
 //! tensors with their autodiff (`model/head`), the integers of engines (`net/definition`) and
 //! intervals, which prove that these do not overflow (`export/prove`).
 

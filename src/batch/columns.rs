@@ -1,7 +1,6 @@
-//! Entries of handcrafted terms grouped by term, for many passes over the same positions.
-//!
-//! Rows list the terms of a position; columns list the positions of a term, so that its weight and
-//! count are read and multiplied once for many of them. An entry takes 2 bytes.
+//! Entries of handcrafted terms grouped by term, for many passes over the same positions. Rows list
+//! the terms of a position; columns list the positions of a term, so that its weight and count are
+//! read and multiplied once for many of them. An entry takes 2 bytes.
 
 use std::cmp::Reverse;
 

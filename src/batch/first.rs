@@ -1,8 +1,7 @@
-//! Plans of chunks that are used once, of nets whose second views follow from the first ones.
-//!
-//! Such a plan must be cheap. Only the lists of the first view are sorted, named and inverted: a
-//! row of the second view is in the lists whose first view has its image, the [`flipped`] row, or
-//! the mirrored one of that. Pairs are found for all positions at once, one bit each, and bits are
+//! Plans of chunks that are used once, of nets whose second views follow from the first ones. Such
+//! a plan must be cheap. Only the lists of the first view are sorted, named and inverted: a row of
+//! the second view is in the lists whose first view has its image, the [`flipped`] row, or the
+//! mirrored one of that. Pairs are found for all positions at once, one bit each, and bits are
 //! transposed to lists.
 
 use std::cell::RefCell;

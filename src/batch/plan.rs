@@ -1,6 +1,5 @@
-//! The order in which the CPU kernels process a chunk of positions.
-//!
-//! A plan depends on the active inputs only: chunks that are used again are planned once.
+//! The order in which the CPU kernels process a chunk of positions. A plan depends on the active
+//! inputs only: chunks that are used again are planned once.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -384,7 +384,6 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
 }
 
 /// Clips and learning rates of arrays that differ from those of the config, unless it gives them.
-///
 /// Weights of feature sets that are exported in i8 are clipped so that they quantise; a row and its
 /// factor are added, and each gets half of the range. Where rows repeat, clip and learning rate are
 /// smaller, so that the largest sum, and its largest change per step, are those of pieces.

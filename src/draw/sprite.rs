@@ -1,7 +1,6 @@
-//! Small pictures of many numbers, a pixel each, as PNG.
-//!
-//! Values near zero are transparent, so that the same picture works on light and dark paper: blue
-//! above zero, orange below, the stronger the further away.
+//! Small pictures of many numbers, a pixel each, as PNG. Values near zero are transparent, so that
+//! the same picture works on light and dark paper: blue above zero, orange below, the stronger the
+//! further away.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,7 +1,6 @@
-//! The manifest beside a net in JSON: its architecture, origin and golden evaluations.
-//!
-//! A net of another trainer may have a description instead, `NAME.toml`: `qa`, `qb`, `scale`,
-//! `head_format` and the keys of a [`Form`](crate::architecture::Form), with defaults.
+//! The manifest beside a net in JSON: its architecture, origin and golden evaluations. A net of
+//! another trainer may have a description instead, `NAME.toml`: `qa`, `qb`, `scale`, `head_format`
+//! and the keys of a [`Form`](crate::architecture::Form), with defaults.
 
 use std::io;
 use std::path::{Path, PathBuf};

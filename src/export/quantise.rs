@@ -67,13 +67,12 @@ const MOST_SAMPLES: usize = 20_000;
 /// Share of a row's activity that ties it to its own value.
 const RIDGE: f64 = 1e-3;
 
-/// Rounds the rows of small sets, in a net that repeats rows.
-///
-/// Counts multiply errors of rounding. So the rows are rounded one by one, the last set's first,
-/// and each compensates the errors before it by its correlation in the samples: the errors of the
-/// accumulators, `(w - q)^T H (w - q)` with the second moments `H = L L^T` of the rows' counts, are
-/// a sum of squares in the order of `L` (L. Babai, "On Lovasz' Lattice Reduction and the Nearest
-/// Lattice Point Problem", 1986). The biases come last.
+/// Rounds the rows of small sets, in a net that repeats rows. Counts multiply errors of rounding.
+/// So the rows are rounded one by one, the last set's first, and each compensates the errors before
+/// it by its correlation in the samples: the errors of the accumulators, `(w - q)^T H (w - q)` with
+/// the second moments `H = L L^T` of the rows' counts, are a sum of squares in the order of `L` (L.
+/// Babai, "On Lovasz' Lattice Reduction and the Nearest Lattice Point Problem", 1986). The biases
+/// come last.
 pub fn round_counts(
     weights: &Weights,
     net: &Architecture,

@@ -11,10 +11,9 @@ use shakmaty::{Bitboard, Color, Role, Square, attacks};
 use super::{DirtyPieces, Kings, MAX_ACTIVE, Rows, attack_counts};
 use crate::sample::{Piece, Position};
 
-/// A block of sparse inputs: the rows of weights that a position activates for one perspective.
-///
-/// One file is one set. Rows are numbered from 0; a net numbers those of its sets one after the
-/// other. All rows depend on the position alone.
+/// A block of sparse inputs: the rows of weights that a position activates for one perspective. One
+/// file is one set. Rows are numbered from 0; a net numbers those of its sets one after the other.
+/// All rows depend on the position alone.
 pub trait FeatureSet: Send + Sync + 'static {
     /// Name in configs, manifests and arrays: lower-case words joined by hyphens.
     fn name(&self) -> &str;

@@ -7,7 +7,7 @@ mod chain;
 
 use std::io::Read;
 
-use super::Presence::{Always, Sometimes};
+use super::Presence::Sometimes;
 use super::{
     BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, View, Writer, fill,
 };
@@ -25,13 +25,7 @@ pub static FORMAT: Format = Format {
     about: "Stockfish's binpack; score in units of the engine, score and result from the side to \
          move's point of view; every move must be legal",
     extensions: &["binpack"],
-    facts: Facts {
-        scores: Sometimes,
-        plies: Always,
-        moves: Sometimes,
-        games: Sometimes,
-        colours: Always,
-    },
+    facts: Facts { scores: Sometimes, moves: Sometimes, games: Sometimes, ..Facts::ALL },
     view: View::Fixed(PointOfView::SideToMove),
     recognises: |head| head.starts_with(MAGIC),
     reader: |input| Box::new(BinpackReader::new(input)),

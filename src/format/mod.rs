@@ -58,6 +58,13 @@ pub struct Facts {
     pub colours: Presence,
 }
 
+impl Facts {
+    pub const ALL: Self = {
+        let of = Presence::Always;
+        Self { scores: of, plies: of, moves: of, games: of, colours: of }
+    };
+}
+
 pub struct Format {
     pub name: &'static str,
     /// The record, its point of view, and the tolerance of the reader.

@@ -3,7 +3,7 @@
 use shakmaty::Square;
 use shakmaty::uci::UciMove;
 
-use super::Presence::{Always, Never, Sometimes};
+use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
 use super::{BadRecord, Facts, Fault, Format, Reader, RecordStarts, View, Writer, fields};
 use crate::point_of_view::PointOfView;
@@ -14,13 +14,7 @@ pub static FORMAT: Format = Format {
     about: "Stockfish's plain text, lines of fen, move, score, ply, result and e; score and \
          result from the side to move's point of view",
     extensions: &["plain"],
-    facts: Facts {
-        scores: Sometimes,
-        plies: Always,
-        moves: Sometimes,
-        games: Never,
-        colours: Always,
-    },
+    facts: Facts { scores: Sometimes, moves: Sometimes, games: Never, ..Facts::ALL },
     view: View::Usual(PointOfView::SideToMove),
     recognises: |head| {
         lines::first(head)

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use shakmaty::Color;
 
-use super::Presence::{Always, Never, Sometimes};
+use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
 use super::source::open_format;
 use super::{BadRecords, Facts, Fault, Format, Input, ReadError, Reader, View, fields};
@@ -30,13 +30,7 @@ pub static FORMAT: Format = Format {
     about: "lines with counts of an engine's own terms; score in centipawns, score and result \
          from White's point of view",
     extensions: &["trace"],
-    facts: Facts {
-        scores: Sometimes,
-        plies: Never,
-        moves: Never,
-        games: Sometimes,
-        colours: Always,
-    },
+    facts: Facts { scores: Sometimes, plies: Never, moves: Never, games: Sometimes, ..Facts::ALL },
     view: View::Fixed(PointOfView::White),
     recognises: |head| lines::first(head).next().is_some_and(|line| line.starts_with(BEGIN)),
     cut: None,

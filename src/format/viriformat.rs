@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 
 use shakmaty::{Chess, Position as _};
 
-use super::Presence::{Always, Sometimes};
+use super::Presence::Sometimes;
 use super::fields::Chain;
 use super::marlinformat;
 use super::{
@@ -29,13 +29,7 @@ pub static FORMAT: Format = Format {
     about: "whole games of start position, moves and scores; score in centipawns, score and \
          result from White's point of view; every move must be legal",
     extensions: &["vf", "viri", "viriformat"],
-    facts: Facts {
-        scores: Sometimes,
-        plies: Always,
-        moves: Always,
-        games: Always,
-        colours: Always,
-    },
+    facts: Facts { scores: Sometimes, ..Facts::ALL },
     view: View::Fixed(PointOfView::White),
     recognises,
     reader: |input| Box::new(ViriReader { input, at: 0 }),

@@ -1,5 +1,4 @@
 //! Contents of a net: neurons, piece values, squares, and the handcrafted terms that it represents.
-//!
 //! [`inspect`] measures the floats of a net over many positions and changes nothing. The result has
 //! the same bits for any number of threads, on one set of instructions.
 

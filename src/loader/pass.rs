@@ -1,8 +1,7 @@
 //! Passes over streamed data. Several parts of files are read side by side, in turns; each position
-//! goes to one of the next bins, drawn at random, and a bin is shuffled when it is full.
-//!
-//! A position moves by up to twice the number of positions in memory, and an order depends on
-//! recent reads only: so a pass can begin anywhere.
+//! goes to one of the next bins, drawn at random, and a bin is shuffled when it is full. A position
+//! moves by up to twice the number of positions in memory, and an order depends on recent reads
+//! only: so a pass can begin anywhere.
 
 use std::collections::VecDeque;
 use std::ops::Range;

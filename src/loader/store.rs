@@ -215,10 +215,8 @@ fn read(
     Ok((sides, term_counts))
 }
 
-/// Adds a position to the rows.
-///
-/// Counts that do not fit are split into several entries. Panics if an entry's term is not in the
-/// list; readers with the list reject it.
+/// Adds a position to the rows. Counts that do not fit are split into several entries. Panics if an
+/// entry's term is not in the list; readers with the list reject it.
 pub fn push(traced: &TracedPosition, own: &EngineTerms, terms: &mut Terms) {
     let rows = terms.len();
     let of = |kind| {

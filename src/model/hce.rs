@@ -1,7 +1,6 @@
-//! The handcrafted evaluation as a model: terms of three kinds, a taper and a tempo.
-//!
-//! Weights are a fixed start plus a trained change. So terms without positions, and frozen ones,
-//! keep their start exactly, and decay pulls the evaluation back to its start.
+//! The handcrafted evaluation as a model: terms of three kinds, a taper and a tempo. Weights are a
+//! fixed start plus a trained change. So terms without positions, and frozen ones, keep their start
+//! exactly, and decay pulls the evaluation back to its start.
 
 use std::sync::Arc;
 

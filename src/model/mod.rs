@@ -1,6 +1,5 @@
-//! The Burn modules. They use batches and weights, never files or positions.
-//!
-//! A [`Model`] computes logits of a batch, or its loss with gradients, often as one operation.
+//! The Burn modules. They use batches and weights, never files or positions. A [`Model`] computes
+//! logits of a batch, or its loss with gradients, often as one operation.
 
 mod aim;
 mod device;

@@ -340,11 +340,6 @@ pub struct PositionFacts {
 }
 
 impl PositionFacts {
-    pub fn of_games(results: &[f64], groups: &[u64], noun: &'static str) -> Self {
-        let (results, groups) = (results.to_vec(), groups.to_vec());
-        Self { results, targets: None, groups, noun, games_known: true, doubt: None }
-    }
-
     pub(super) fn grouped(&self) -> Groups {
         Groups::new(self.groups.iter().copied()).known(self.games_known)
     }

@@ -1,7 +1,6 @@
-//! Runs: from a config and data to an evaluation in a folder, measured on unseen data.
-//!
-//! Nothing here prints, exits, or reads clock and environment; a
-//! [`Progress`](crate::progress::Progress) receives all events.
+//! Runs: from a config and data to an evaluation in a folder, measured on unseen data. Nothing here
+//! prints, exits, or reads clock and environment; a [`Progress`](crate::progress::Progress)
+//! receives all events.
 
 pub mod arena;
 pub mod climb;

@@ -13,8 +13,8 @@ use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::{
-    self, Base, BaseEvaluation, DataSource, Filter, LoadError, PLANS, Plan, Subset,
-    ReadOptions, TrainingShare, most_pairs, pairs_of,
+    self, Base, BaseEvaluation, DataSource, Filter, LoadError, PLANS, Plan, ReadOptions, Subset,
+    TrainingShare, most_pairs, pairs_of,
 };
 use crate::model::{Compute, Kind, Precision};
 use crate::place::ReadFacts;
@@ -275,7 +275,9 @@ pub fn open_base(base: &export::Base) -> Result<Base> {
             export::BaseContent::Terms(text) => {
                 BaseEvaluation::Terms(HceEvaluator::new(&HceWeights::from_json(text)?))
             }
-            export::BaseContent::Net(net) => BaseEvaluation::Net(Arc::new(net.read().map_err(Error::msg)?)),
+            export::BaseContent::Net(net) => {
+                BaseEvaluation::Net(Arc::new(net.read().map_err(Error::msg)?))
+            }
         })
     };
     let below = read().with_context(|| format!("base {}", base.name))?;
@@ -326,10 +328,9 @@ pub fn plan(config: &Config) -> Plan {
 
 /// Plans the chunks of a net's data, for `positions` positions: the order in which the CPU
 /// computes, and the pairs in lists. Chunks of data in memory are planned once for all passes. A
-/// GPU finds an order itself; with one king bucket it uses the cached lists and their pairs.
-///
-/// Chunks of streamed data are planned one by one if the net has one king bucket, with pairs if
-/// rows are long enough. Pairs are learnt from `some` positions.
+/// GPU finds an order itself; with one king bucket it uses the cached lists and their pairs. Chunks
+/// of streamed data are planned one by one if the net has one king bucket, with pairs if rows are
+/// long enough. Pairs are learnt from `some` positions.
 pub fn plan_chunks(
     plan: &mut Plan,
     config: &Config,

@@ -1,7 +1,6 @@
-//! A sweep: all combinations of some values of a config's keys, each with several seeds.
-//!
-//! Members are ordinary runs in folders of their own. The validation loss chooses, the test games
-//! measure. Finished runs are not trained again, so the same call resumes a stopped one.
+//! A sweep: all combinations of some values of a config's keys, each with several seeds. Members
+//! are ordinary runs in folders of their own. The validation loss chooses, the test games measure.
+//! Finished runs are not trained again, so the same call resumes a stopped one.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
-//! Complete state of a run in one file, from which it resumes as if it had never stopped.
-//!
-//! The file is safetensors: the weights by name, readable by any tool; Burn's record of the
-//! optimiser as bytes; the rest as text in the header.
+//! Complete state of a run in one file, from which it resumes as if it had never stopped. The file
+//! is safetensors: the weights by name, readable by any tool; Burn's record of the optimiser as
+//! bytes; the rest as text in the header.
 
 use std::collections::BTreeMap;
 use std::mem::take;

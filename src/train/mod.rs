@@ -1,6 +1,5 @@
-//! The training loop: batches in, checkpoints and a log out.
-//!
-//! It takes any iterator of [`Batch`]es; clock and requests to stop come through [`Progress`].
+//! The training loop: batches in, checkpoints and a log out. It takes any iterator of [`Batch`]es;
+//! clock and requests to stop come through [`Progress`].
 
 pub mod checkpoint;
 pub mod direct;

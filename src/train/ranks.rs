@@ -1,7 +1,5 @@
-//! Several processes that train one run together.
-//!
-//! Each is a rank, counted from 0. All of them have the same weights, compute the gradients of
-//! their share of each batch, and add them up.
+//! Several processes that train one run together. Each is a rank, counted from 0. All of them have
+//! the same weights, compute the gradients of their share of each batch, and add them up.
 
 use crate::batch::RankShare;
 

@@ -5,7 +5,7 @@ use nnuance::export;
 use nnuance::hce;
 use nnuance::report::estimate::Estimate;
 use nnuance::report::fit::fit;
-use nnuance::report::{Comparison, PositionFacts, Predictions, chance, compare};
+use nnuance::report::{Comparison, Predictions, chance, compare};
 use rand::Rng;
 use rayon::prelude::*;
 
@@ -73,7 +73,7 @@ impl Population {
         }
         let evaluations = self.names.iter().zip(cp).map(|(name, cp)| Predictions::new(*name, cp));
         let evaluations: Vec<Predictions> = evaluations.collect();
-        let truth = PositionFacts::of_games(&results, &groups, "games");
+        let truth = crate::kit::facts_of_games(&results, &groups, "games");
         compare(&evaluations, &truth).expect("a comparison")
     }
 

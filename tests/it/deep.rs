@@ -50,7 +50,7 @@ impl World {
     }
 
     fn truth(&self) -> PositionFacts {
-        let truth = PositionFacts::of_games(&self.results, &self.groups, "held-out games");
+        let truth = crate::kit::facts_of_games(&self.results, &self.groups, "held-out games");
         PositionFacts { games_known: self.games_known, ..truth }
     }
 

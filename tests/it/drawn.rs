@@ -37,7 +37,7 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         activation: match pairwise {
             true => Activation::CReLU,
             false => {
-                Activation::of_accumulators().choose(&mut random).expect("there are activations")
+                crate::kit::of_accumulators().choose(&mut random).expect("there are activations")
             }
         },
         pairwise,
@@ -139,7 +139,7 @@ fn twenty_draws_have_everything() {
     some("mirror", &|net| net.inputs.kings().mirror);
     some("king buckets", &|net| net.inputs.kings().count() > 1);
     some("a factoriser", &|net| net.inputs.factorised);
-    for it in Activation::of_accumulators() {
+    for it in crate::kit::of_accumulators() {
         some(&format!("{it:?}"), &|net| net.activation == it);
     }
     some("products", &|net| net.pairwise);

@@ -189,7 +189,7 @@ fn facts_of_checkpoints() {
 #[test]
 fn floats_and_integers_agree() {
     for views in Views::ALL {
-        for activation in Activation::of_accumulators() {
+        for activation in crate::kit::of_accumulators() {
             let architecture = Architecture::simple(views, 32, activation);
             let weights = random_weights(&architecture, 0.25);
             let positions = games::positions(500, 5);

@@ -62,7 +62,7 @@ fn gradients_and_logits_equal_plain_ones() {
     // One or two perspectives, few and many columns, unused columns, partly filled tiles.
     for (i, hidden) in [33, 1, 300, 2100].into_iter().enumerate() {
         for views in Views::ALL {
-            for activation in Activation::of_accumulators() {
+            for activation in crate::kit::of_accumulators() {
                 if i > 0 && (views, activation) != (Views::Perspective, Activation::SCReLU) {
                     continue;
                 }
@@ -110,7 +110,7 @@ fn memory_of_tests_is_spoilt() {
 #[test]
 fn nan_shows_in_the_loss() {
     let Some(gpu) = gpu() else { return };
-    for activation in Activation::of_accumulators() {
+    for activation in crate::kit::of_accumulators() {
         let (kind, mut weights) = net(Views::Perspective, 33, activation);
         let biases = weights.0.get_mut("accumulator.bias").expect("it has biases");
         biases.values[7] = f32::NAN;

@@ -76,9 +76,9 @@ fn terms_have_names_and_starts() {
         assert_eq!(ours.terms[i].name, term.name());
         assert_eq!(ours.terms[i].start, term.start().map(f64::from));
     }
-    let knight = Term::named("material.knight").unwrap();
+    let knight = crate::kit::term_named("material.knight");
     assert_eq!(knight.start(), [320, 320]);
-    assert_eq!(Term::named("psqt.knight.e4").unwrap().start(), [0, 0]);
+    assert_eq!(crate::kit::term_named("psqt.knight.e4").start(), [0, 0]);
     for pattern in ["pawns", "king.safety", "king.shelter.*", "mobility.*", "threats", "rooks.*"] {
         let chosen = ours.choose(&[pattern.to_string()]).unwrap();
         assert!(chosen.terms.contains(&true) && chosen.terms.contains(&false), "{pattern}");
@@ -146,7 +146,7 @@ fn large_counts_take_several_entries() {
     for position in [position, position.flipped()] {
         coding.encode(&position, &mut Trace::default(), &mut batch);
     }
-    let pawns = Term::named("bishops.pawns").unwrap().index();
+    let pawns = crate::kit::term_named("bishops.pawns").index();
     for (row, expected) in [[127, 69], [-128, -68]].into_iter().enumerate() {
         let entries = batch.normal.row(row).filter(|(term, _)| *term == pawns);
         assert_eq!(entries.map(|(_, count)| count).collect::<Vec<_>>(), expected);
@@ -261,7 +261,7 @@ fn files_and_tensors_keep_the_weights() {
     }
     let mut weights = HceWeights::zero(400.0);
     weights.tempo = -0.004;
-    let a8 = Term::named("psqt.rook.a8").unwrap().index();
+    let a8 = crate::kit::term_named("psqt.rook.a8").index();
     weights.values[a8] = [1.2345, -7.0];
     let rounded = weights.clone().rounded(2);
     assert_eq!((rounded.tempo, rounded.values[a8]), (0.0, [1.23, -7.0]));
@@ -276,7 +276,7 @@ fn files_and_tensors_keep_the_weights() {
 fn wrong_files_are_named() {
     let mut weights = HceWeights::default();
     // Tables of zeros are left out.
-    weights.values[Term::named("psqt.king.e1").unwrap().index()] = [1.0, 1.0];
+    weights.values[crate::kit::term_named("psqt.king.e1").index()] = [1.0, 1.0];
     let good = weights.to_json();
     for (from, to, expected) in [
         ("\"format\"", "\"form\"", "missing field `format`"),

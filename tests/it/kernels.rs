@@ -218,7 +218,7 @@ fn nets(precision: Precision) -> impl Iterator<Item = Kernel> {
     let sizes = [1, 3, 8, 16, 31, 32, 64, 100, 128, 256, 257, 512];
     Level::available().into_iter().flat_map(move |level| {
         sizes.into_iter().flat_map(move |hidden| {
-            let nets = Activation::of_accumulators()
+            let nets = crate::kit::of_accumulators()
                 .flat_map(move |activation| [1, 2].map(|views| net(views, hidden, activation)));
             let nets = nets.filter(Architecture::has_kernels);
             nets.map(move |net| Kernel::new(&net, precision, level))

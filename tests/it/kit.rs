@@ -29,10 +29,27 @@ pub use serde_json::Value;
 pub use shakmaty::{Chess, Color, Position as _};
 pub use tempfile::TempDir;
 
+use nnuance::hce::Term;
+use nnuance::report::PositionFacts;
+
 pub use crate::largest::{assert_close, assert_near, distance, error_and_size, largest, smallest};
 pub use crate::listed::near;
 pub use crate::program::*;
 pub(crate) use crate::{drawn, games, need};
+
+/// Activations that accumulators may have: one number a neuron.
+pub fn of_accumulators() -> impl Iterator<Item = Activation> {
+    Activation::ALL.into_iter().filter(|it| it.curves().len() == 1)
+}
+
+pub fn term_named(name: &str) -> Term {
+    Term::all().find(|term| term.name() == name).unwrap_or_else(|| panic!("{name}"))
+}
+
+pub fn facts_of_games(results: &[f64], groups: &[u64], noun: &'static str) -> PositionFacts {
+    let (results, groups) = (results.to_vec(), groups.to_vec());
+    PositionFacts { results, targets: None, groups, noun, games_known: true, doubt: None }
+}
 
 /// Runs in a pool of so many threads.
 pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {

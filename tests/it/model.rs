@@ -16,7 +16,7 @@ const HIDDEN: usize = 5;
 fn nets() -> Vec<(Encoder, Kind, Weights)> {
     let mut nets = Vec::new();
     for views in Views::ALL {
-        for activation in Activation::of_accumulators() {
+        for activation in crate::kit::of_accumulators() {
             let net = Architecture::simple(views, HIDDEN, activation);
             let mut weights = initial(&net, 7);
             drawn::shake(&mut weights, 0.3, nets.len() as u64);

@@ -3,7 +3,7 @@
 use nnuance::report::chance;
 use nnuance::report::estimate::{Groups, Means};
 use nnuance::report::fit::{fit, loss, near};
-use nnuance::report::{PositionFacts, Predictions, compare, part};
+use nnuance::report::{Predictions, compare, part};
 
 use crate::kit::*;
 use crate::problems::Dice;
@@ -98,7 +98,7 @@ fn scales_are_cross_fitted() {
             cp.push(300.0 * (strength + 4.0 * (dice.share() - 0.5)));
         }
     }
-    let truth = PositionFacts::of_games(&results, &groups, "held-out games");
+    let truth = crate::kit::facts_of_games(&results, &groups, "held-out games");
     let loss =
         |evaluation: Predictions| compare(&[evaluation], &truth).unwrap().evaluations[0].loss.mean;
     let mut sum = 0.0;

@@ -1,6 +1,6 @@
 //! An engine from its traces to its tuned weights, as in the guide.
 
-use nnuance::report::{PositionFacts, Predictions, compare};
+use nnuance::report::{Predictions, compare};
 use nnuance::terms::EngineTerms;
 
 use crate::kit::*;
@@ -84,13 +84,12 @@ fn comparison_equals_the_tuned_engine() {
     let weights = HceWeights::from_weights(&best.weights, list.clone(), 400.0, true).unwrap();
     assert_ne!(weights.values, HceWeights::of_list(list, 400.0).values);
 
-    let samples =
-        collect(&Plan::reading(vec![engine.trace.clone()]), None, &|_| ()).unwrap();
+    let samples = collect(&Plan::reading(vec![engine.trace.clone()]), None, &|_| ()).unwrap();
     let values = engine_values(&engine, &weights, &samples);
     let evaluation = Predictions::new("engine", values);
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
-    let truth = PositionFacts::of_games(&results, &groups, "positions");
+    let truth = crate::kit::facts_of_games(&results, &groups, "positions");
     let expected = compare(&[evaluation], &truth).unwrap();
     let expected = serde_json::to_value(&expected).unwrap();
 

@@ -39,7 +39,7 @@ fn world(games: u64, noises: &[f64]) -> World {
 
 impl World {
     fn truth(&self) -> PositionFacts {
-        PositionFacts::of_games(&self.results, &self.groups, "games")
+        crate::kit::facts_of_games(&self.results, &self.groups, "games")
     }
 
     fn compare(&self, truth: &PositionFacts) -> Comparison {

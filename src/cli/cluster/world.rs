@@ -1,5 +1,4 @@
 //! [`Ranks`] by the collective operations of MPI, which are polled so that a hanging rank is found.
-//!
 //! A rank that has waited too long pings the others: rank 0 all of them, the others rank 0. A rank
 //! that waits for a collective operation answers; one that does not answer hangs, and the run ends
 //! with its name.

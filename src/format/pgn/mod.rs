@@ -15,7 +15,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Color, Move, Position as _};
 use text::{Frame, Frames, GameError, Outcome, Tags, Token, Tokens, tag_name};
 
-use super::Presence::{Always, Sometimes};
+use super::Presence::Sometimes;
 use super::{BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, UnreadComments, View};
 use crate::format::fields;
 use crate::point_of_view::PointOfView;
@@ -27,13 +27,7 @@ pub static FORMAT: Format = Format {
          {[%eval 0.35]} for White, in pawns; every move must be legal; games without a result are \
          skipped",
     extensions: &["pgn"],
-    facts: Facts {
-        scores: Sometimes,
-        plies: Always,
-        moves: Always,
-        games: Always,
-        colours: Always,
-    },
+    facts: Facts { scores: Sometimes, ..Facts::ALL },
     view: View::Fixed(PointOfView::White),
     recognises,
     cut: None,

@@ -110,11 +110,6 @@ pub(super) use term;
 pub struct Term(u16);
 
 impl Term {
-    /// Finds a term by its name, such as `psqt.knight.e4`.
-    pub fn named(name: &str) -> Option<Term> {
-        Term::all().find(|term| term.name() == name)
-    }
-
     pub fn all() -> impl Iterator<Item = Term> {
         (0..TERMS).map(|index| Term(index as u16))
     }

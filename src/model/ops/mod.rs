@@ -1,11 +1,9 @@
-//! Operations of our own on Burn's backends.
-//!
-//! [`FusedOps`] is a backend extension. The whole loss of a net is one operation: accumulate,
-//! activate, multiply by the layers, sigmoid, error, and all gradients, in one pass over chunks of
-//! the batch that fit the cache. The kernel returns loss and gradients together, so Burn's autodiff
-//! is not involved: tensors are those of the backend itself. The step of an optimiser is another
-//! operation. Each exists for the CPU backend flex and for GPUs. The plain tensor operations are
-//! their definition, and serve all other backends.
+//! Operations of our own on Burn's backends. [`FusedOps`] is a backend extension. The whole loss of
+//! a net is one operation: accumulate, activate, multiply by the layers, sigmoid, error, and all
+//! gradients, in one pass over chunks of the batch that fit the cache. The kernel returns loss and
+//! gradients together, so Burn's autodiff is not involved: tensors are those of the backend itself.
+//! The step of an optimiser is another operation. Each exists for the CPU backend flex and for
+//! GPUs. The plain tensor operations are their definition, and serve all other backends.
 
 pub mod cpu;
 #[cfg(feature = "wgpu")]

@@ -1,7 +1,6 @@
-//! Rounds of a run, each with the rows that the weights at its beginning find.
-//!
-//! A round ends as an interrupted run does, and the next one continues from its checkpoint. The
-//! weights at its beginning are stored in a file for a run that is resumed within it.
+//! Rounds of a run, each with the rows that the weights at its beginning find. A round ends as an
+//! interrupted run does, and the next one continues from its checkpoint. The weights at its
+//! beginning are stored in a file for a run that is resumed within it.
 
 use std::path::Path;
 

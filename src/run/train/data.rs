@@ -11,8 +11,8 @@ use crate::config::{Config, LEAST_SCALE, MOST_SCALE, Objective};
 use crate::export;
 use crate::hce::{HceWeights, TermCounts};
 use crate::loader::{
-    BatchOrder, Encoder, KeptRecords, LoadError, Plan, Preparation, Prepare, Scan, Subset,
-    Store, Stream, TERMS_PIECE, read_traces, scan,
+    BatchOrder, Encoder, KeptRecords, LoadError, Plan, Preparation, Prepare, Scan, Store, Stream,
+    Subset, TERMS_PIECE, read_traces, scan,
 };
 use crate::model::{Compute, Device, HceShape, Kind, Model, initial_of_size, try_to_host};
 use crate::progress::Progress;

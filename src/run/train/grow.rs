@@ -1,9 +1,8 @@
-//! A larger net that evaluates as a smaller one, to start from.
-//!
-//! The arrays of the smaller net are copied: to each king bucket and each output bucket that was a
-//! part of one of its own, and to the first neurons of the hidden layer. New feature sets begin
-//! with zeros. New neurons begin with random weights, and their weights in the next layer with zero
-//! (T. Chen et al., "Net2Net", 2016, copies neurons instead, which must then be made different).
+//! A larger net that evaluates as a smaller one, to start from. The arrays of the smaller net are
+//! copied: to each king bucket and each output bucket that was a part of one of its own, and to the
+//! first neurons of the hidden layer. New feature sets begin with zeros. New neurons begin with
+//! random weights, and their weights in the next layer with zero (T. Chen et al., "Net2Net", 2016,
+//! copies neurons instead, which must then be made different).
 
 use anyhow::{Result, ensure};
 

@@ -1,8 +1,6 @@
-//! Joining a run that rank 0 begins or resumes.
-//!
-//! Only rank 0 reads and writes the run folder. Before it reads the data it broadcasts a checkpoint
-//! with the recipe, so that all ranks read at the same time; afterwards it broadcasts the
-//! checkpoint from which all train.
+//! Joining a run that rank 0 begins or resumes. Only rank 0 reads and writes the run folder. Before
+//! it reads the data it broadcasts a checkpoint with the recipe, so that all ranks read at the same
+//! time; afterwards it broadcasts the checkpoint from which all train.
 
 use std::path::Path;
 

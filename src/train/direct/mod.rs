@@ -1,6 +1,5 @@
-//! Direct methods: weights of handcrafted terms from all positions at once, in f64.
-//!
-//! [`newton`] solves for the weights, step by step; [`search`] tries them one by one.
+//! Direct methods: weights of handcrafted terms from all positions at once, in f64. [`newton`]
+//! solves for the weights, step by step; [`search`] tries them one by one.
 
 pub mod newton;
 pub mod normal;

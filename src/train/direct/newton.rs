@@ -126,12 +126,10 @@ impl Newton {
 }
 
 /// Standard errors of `movable` weights in centipawns, `None` for the others, infinite for those
-/// that neither data nor prior determine.
-///
-/// They are the roots of the diagonal of `(J J / s^2 + 1 / prior^2)^-1`, where `J` holds the
-/// derivatives of the errors and `s^2` is the mean squared error. They take the errors of all
-/// positions to be independent and equally spread; positions of one game are not, so the truth
-/// is larger.
+/// that neither data nor prior determine. They are the roots of the diagonal of `(J J / s^2 + 1 /
+/// prior^2)^-1`, where `J` holds the derivatives of the errors and `s^2` is the mean squared error.
+/// They take the errors of all positions to be independent and equally spread; positions of one
+/// game are not, so the truth is larger.
 pub fn standard_errors(
     problem: &Problem,
     equations: &Equations,

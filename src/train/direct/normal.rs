@@ -1,7 +1,6 @@
-//! The normal equations of least squares.
-//!
-//! Each element of the matrix is summed over the positions in an order that depends on them alone,
-//! by the thread of its band of rows: the bits are the same for any number of threads.
+//! The normal equations of least squares. Each element of the matrix is summed over the positions
+//! in an order that depends on them alone, by the thread of its band of rows: the bits are the same
+//! for any number of threads.
 
 use rayon::prelude::*;
 

@@ -1,8 +1,6 @@
-//! Small dense products, for the layers behind the accumulators.
-//!
-//! Matrices are row-major; the rows of the right factor and of the result are whole vectors, padded
-//! with zeros. Each number of a result is a sum in the order of `k` alone, independent of its
-//! neighbours.
+//! Small dense products, for the layers behind the accumulators. Matrices are row-major; the rows
+//! of the right factor and of the result are whole vectors, padded with zeros. Each number of a
+//! result is a sum in the order of `k` alone, independent of its neighbours.
 
 use super::simd::Lanes;
 

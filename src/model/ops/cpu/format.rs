@@ -154,10 +154,9 @@ impl Format<2> for i16 {
     }
 }
 
-/// An activation ρ and its derivative.
-///
-/// At the kinks the derivative is that of Burn's operations: 0 for ReLU at 0, and for a clamp the
-/// inner derivative at both ends. NaN stays NaN in the value, so that a divergence is visible.
+/// An activation ρ and its derivative. At the kinks the derivative is that of Burn's operations: 0
+/// for ReLU at 0, and for a clamp the inner derivative at both ends. NaN stays NaN in the value, so
+/// that a divergence is visible.
 pub(super) trait Rho: Copy + Send + Sync {
     /// Largest ρ'.
     const STEEPEST: f32;

@@ -1,9 +1,8 @@
-//! The loss of a net over a batch with its gradients, or its logits, as one operation.
-//!
-//! The batch is split into chunks, and these into a few shards, which follow from the shapes alone.
-//! A shard takes some chunks at a time through the forward and the backward pass, while they are in
-//! the caches. Each of its chunks is a task of the forward pass, and each of its blocks of columns
-//! one of the backward pass, so that one thread at a time writes a block's gradients, chunk after
+//! The loss of a net over a batch with its gradients, or its logits, as one operation. The batch is
+//! split into chunks, and these into a few shards, which follow from the shapes alone. A shard
+//! takes some chunks at a time through the forward and the backward pass, while they are in the
+//! caches. Each of its chunks is a task of the forward pass, and each of its blocks of columns one
+//! of the backward pass, so that one thread at a time writes a block's gradients, chunk after
 //! chunk. The shards' gradients are added up in the end. So the order of all sums follows from the
 //! shapes, and the result has the same bits for any number of threads.
 
@@ -54,12 +53,11 @@ impl<T: Default> Pool<T> {
     }
 }
 
-/// The mean over the batch of the losses, and its gradients; or those of the sum of
-/// `force * y`, whose own value is not computed.
-///
-/// The positions come with the rows that they [touch](Kernel::touched). The aim has `[batch]`
-/// numbers. The loss of an empty batch is NaN. The result has the same bits for any number of
-/// rayon's threads. Panics when a slice does not fit the net, or an index is beyond the rows.
+/// The mean over the batch of the losses, and its gradients; or those of the sum of `force * y`,
+/// whose own value is not computed. The positions come with the rows that they
+/// [touch](Kernel::touched). The aim has `[batch]` numbers. The loss of an empty batch is NaN. The
+/// result has the same bits for any number of rayon's threads. Panics when a slice does not fit the
+/// net, or an index is beyond the rows.
 pub fn loss(
     kernel: &Kernel,
     weights: &Weights,

@@ -1,8 +1,6 @@
-//! Layers of deep nets: a chunk's logits, and the backward pass down to the accumulators.
-//!
-//! Layers are small, and positions of one output bucket are contiguous, so each layer is a dense
-//! product of a few dozen rows. Gradients of the first map, the large one, are computed block by
-//! block.
+//! Layers of deep nets: a chunk's logits, and the backward pass down to the accumulators. Layers
+//! are small, and positions of one output bucket are contiguous, so each layer is a dense product
+//! of a few dozen rows. Gradients of the first map, the large one, are computed block by block.
 
 use std::ops::Range;
 

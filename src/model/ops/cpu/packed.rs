@@ -1,8 +1,7 @@
-//! The weights of a net, block by block.
-//!
-//! A block holds the same few columns of every row, one row behind the other. So all rows of a
-//! block stay in the first-level cache while a kernel processes the positions, and rows of a
-//! power-of-two number of columns do not compete for the same cache sets.
+//! The weights of a net, block by block. A block holds the same few columns of every row, one row
+//! behind the other. So all rows of a block stay in the first-level cache while a kernel processes
+//! the positions, and rows of a power-of-two number of columns do not compete for the same cache
+//! sets.
 
 use std::ops::Range;
 

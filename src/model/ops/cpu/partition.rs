@@ -1,8 +1,6 @@
-//! The chunks of a batch.
-//!
-//! If king buckets spread the same pieces over more rows, positions with equal king buckets are
-//! grouped: a chunk then touches hardly more rows than without king buckets, each as often, and the
-//! other rows need not enter its caches.
+//! The chunks of a batch. If king buckets spread the same pieces over more rows, positions with
+//! equal king buckets are grouped: a chunk then touches hardly more rows than without king buckets,
+//! each as often, and the other rows need not enter its caches.
 
 use std::ops::Range;
 

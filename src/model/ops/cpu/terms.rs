@@ -1,10 +1,9 @@
-//! The loss of handcrafted terms over blocks of data, with its gradients, as one operation.
-//!
-//! Blocks are split into units of rows. The terms of a unit are added up, the formula of
-//! [`crate::sums`] gives logits, the loss its derivatives, and these are added up by term. If a
-//! block also has its entries by term, both sums use these. Floats have 32 bits within a unit and
-//! 64 bits beyond. The assignment of units to shards follows from the shapes alone, and all sums
-//! have a fixed order, so that the result has the same bits for any number of threads.
+//! The loss of handcrafted terms over blocks of data, with its gradients, as one operation. Blocks
+//! are split into units of rows. The terms of a unit are added up, the formula of [`crate::sums`]
+//! gives logits, the loss its derivatives, and these are added up by term. If a block also has its
+//! entries by term, both sums use these. Floats have 32 bits within a unit and 64 bits beyond. The
+//! assignment of units to shards follows from the shapes alone, and all sums have a fixed order, so
+//! that the result has the same bits for any number of threads.
 
 mod block;
 
@@ -39,12 +38,11 @@ pub struct TermsGradients {
     pub tempo: f32,
 }
 
-/// The mean over the positions of their losses, and its gradients; or those of the sum of
-/// `force * logit`, whose own value is not computed.
-///
-/// `weights` are `[terms, 2]`, middlegame and endgame, in centipawns. The loss of no positions is
-/// NaN. The result has the same bits for any number of rayon's threads. Panics when targets or an
-/// entry's term do not fit, or a piece contradicts itself.
+/// The mean over the positions of their losses, and its gradients; or those of the sum of `force *
+/// logit`, whose own value is not computed. `weights` are `[terms, 2]`, middlegame and endgame, in
+/// centipawns. The loss of no positions is NaN. The result has the same bits for any number of
+/// rayon's threads. Panics when targets or an entry's term do not fit, or a piece contradicts
+/// itself.
 pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradients {
     let positions = job.pieces.iter().map(|piece| piece.len()).sum();
     job.aim.check(positions);

@@ -1,7 +1,6 @@
-//! Inverse of the active inputs: for each strip and input, the lists that contain it, as bits.
-//!
-//! The device computes it from its lists. Bits may be set in any order, but each has its place, so
-//! that the lists of an input have one order.
+//! Inverse of the active inputs: for each strip and input, the lists that contain it, as bits. The
+//! device computes it from its lists. Bits may be set in any order, but each has its place, so that
+//! the lists of an input have one order.
 
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;

@@ -1,7 +1,6 @@
-//! The fused operations on GPUs, from one source for all of them.
-//!
-//! A kernel's sums have a fixed order, which follows from the shapes and the batch alone: two runs
-//! on one device give the same bits. Devices differ by rounding.
+//! The fused operations on GPUs, from one source for all of them. A kernel's sums have a fixed
+//! order, which follows from the shapes and the batch alone: two runs on one device give the same
+//! bits. Devices differ by rounding.
 #![allow(
     clippy::needless_range_loop,
     clippy::manual_range_contains,

@@ -1,8 +1,7 @@
-//! The loss of a net with its gradients, and its logits, as a sequence of kernels.
-//!
-//! In a net with one output layer, a kernel computes the gradients of the accumulators from the
-//! active rows. In a deeper one it computes the accumulators, and Burn's operations do the rest.
-//! Both end in the same sums.
+//! The loss of a net with its gradients, and its logits, as a sequence of kernels. In a net with
+//! one output layer, a kernel computes the gradients of the accumulators from the active rows. In a
+//! deeper one it computes the accumulators, and Burn's operations do the rest. Both end in the same
+//! sums.
 
 use std::collections::BTreeMap;
 

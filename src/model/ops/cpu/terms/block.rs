@@ -1,6 +1,5 @@
-//! The formula for a block of positions: from sums to losses, and to derivatives by the sums.
-//!
-//! It is that of [`crate::sums`], one position a lane.
+//! The formula for a block of positions: from sums to losses, and to derivatives by the sums. It is
+//! that of [`crate::sums`], one position a lane.
 
 use super::Pair;
 use crate::batch::SUMS;
