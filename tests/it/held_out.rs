@@ -89,7 +89,8 @@ fn validation_and_test_are_disjoint() {
     let [train, validation, test] =
         [Subset::Train, Subset::Validation, Subset::Test].map(|subset| games(Some(subset)));
     assert!(validation.is_disjoint(&test));
-    assert_eq!(&validation | &test, &all - &train);
+    let held_out = &all - &train;
+    assert_eq!(&validation | &test, held_out);
     // Within four standard deviations of a fair coin.
     let spread = 4.0 * (held_out.len() as f64 / 4.0).sqrt();
     assert!((test.len() as f64 - held_out.len() as f64 / 2.0).abs() < spread, "{}", test.len());
