@@ -1,9 +1,62 @@
-//! What the fuzz targets do, on stable Rust: `tests/it/fuzz.rs` runs it too.
+//! What the fuzz targets do, on stable Rust: `tests/it/fuzz.rs` runs them too.
 
+use std::fs;
+use std::hint::black_box;
 use std::io::Cursor;
+use std::path::Path;
+use std::sync::LazyLock;
 
-use nnuance::format::{ALL, Fault, Format};
-use nnuance::sample::Sample;
+use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Layer, Views};
+use nnuance::config::Config;
+use nnuance::engine::player;
+use nnuance::export::{self, BaseContent, Manifest};
+use nnuance::features::{self, DirtyPieces};
+use nnuance::format::trace::Traces;
+use nnuance::format::{ALL, Fault, Format, Source, fen_of_line, pgn};
+use nnuance::hce::terms::list;
+use nnuance::hce::{HceEvaluator, HceWeights};
+use nnuance::interface::{self, Command};
+use nnuance::net::{Accumulator, Evaluate as _, Hints, Net, stored};
+use nnuance::sample::{Position, Sample, mix};
+use nnuance::scales::{HeadFormat, Scales};
+use nnuance::shakmaty::fen::Fen;
+use nnuance::shakmaty::{CastlingMode, Chess, Color, Piece, Position as _, Role, Setup, Square};
+use nnuance::terms::EngineTerms;
+use nnuance::train::checkpoint::Checkpoint;
+
+/// Any bytes in, properties asserted; whether the bytes were valid.
+type Target = (&'static str, fn(&[u8]) -> bool);
+
+pub const TARGETS: [Target; 15] = [
+    ("formats", formats),
+    ("pgn", pgn_text),
+    ("packed", packed),
+    ("fen", |data| text(data, fen)),
+    ("features", feature_lists),
+    ("net", net),
+    ("import", |data| data.len() > 1 && export::import(&data[1..], &shape(data[0])).is_ok()),
+    ("checkpoint", checkpoint),
+    ("manifest", manifest),
+    ("description", |data| text(data, |it| export::described(it).is_ok())),
+    ("config", |data| text(data, config)),
+    ("hce", |data| text(data, hce)),
+    ("terms", terms),
+    ("answer", |data| text(data, |it| it.lines().any(answer))),
+    ("command", |data| text(data, |it| it.lines().filter(|line| command(line)).count() > 0)),
+];
+
+/// The files from which a target starts.
+pub fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new("fuzz/corpus").join(target);
+    let files = fs::read_dir(folder).expect("a folder of the target's name");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    files.iter().map(|file| fs::read(file).expect("a file")).collect()
+}
+
+fn text(data: &[u8], of: impl Fn(&str) -> bool) -> bool {
+    of(&String::from_utf8_lossy(data))
+}
 
 /// Drives a reader to its end over whatever bytes; the samples and the number of faults.
 pub fn read(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
@@ -24,66 +77,288 @@ pub fn read(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
     }
 }
 
-/// Any bytes, through the reader that the first of them chooses: it ends, and what it yields is
-/// legal chess.
-pub fn reader(data: &[u8]) {
-    let Some((&choice, bytes)) = data.split_first() else { return };
-    let (samples, _) = read(ALL[usize::from(choice) % ALL.len()], bytes);
+/// A file of the format that the first byte chooses: its reader ends, what it yields is legal chess,
+/// and written as the format that the second byte chooses, it comes back.
+fn formats(data: &[u8]) -> bool {
+    let [from, to, bytes @ ..] = data else { return false };
+    let [from, to] = [from, to].map(|it| ALL[usize::from(*it) % ALL.len()]);
+    (to.recognises)(bytes);
+    let samples = read(from, bytes).0;
     for sample in &samples {
         let chess = sample.position.to_chess().expect("a reader yields legal positions");
         if let Some(played) = sample.played {
             assert!(played.legal_move(&chess).is_some(), "{sample:?}");
         }
     }
-}
-
-/// Any bytes as the head of a file: no recogniser panics.
-pub fn sniff(data: &[u8]) {
-    for format in ALL {
-        (format.recognises)(data);
-    }
-}
-
-/// What one format yields is written as another, chosen by the second byte, and comes back.
-pub fn round_trip(data: &[u8]) {
-    let [from, to, bytes @ ..] = data else { return };
-    let from = ALL[usize::from(*from) % ALL.len()];
-    let to = ALL[usize::from(*to) % ALL.len()];
-    let Some(new) = to.writer else { return };
-    for sample in read(from, bytes).0 {
+    let Some(new) = to.writer else { return !samples.is_empty() };
+    for sample in samples.iter().take(8) {
         let (mut writer, mut written) = (new(), Vec::new());
-        if writer.write(&sample, &mut written).is_err() {
+        if writer.write(sample, &mut written).is_err() {
             continue;
         }
         writer.finish(&mut written);
         let (back, faults) = read(to, &written);
         assert_eq!((back.len(), faults), (1, 0), "{sample:?} as {}", to.name);
-        assert_eq!(
-            (back[0].result, back[0].position.count()),
-            (sample.result, sample.position.count())
-        );
+        let known = |it: &Sample| (it.result, it.position.count());
+        assert_eq!(known(&back[0]), known(sample));
+        if from.name == to.name && from.name != "pgn" {
+            assert_eq!(Sample { game: sample.game, ..back[0] }, *sample);
+        }
         // Written again, it is the same.
         let (mut writer, mut again) = (new(), Vec::new());
         writer.write(&back[0], &mut again).expect("what was held can be held");
         writer.finish(&mut again);
         assert_eq!(read(to, &again).0, back, "{}", to.name);
     }
+    !samples.is_empty()
 }
 
-/// A trace, which only engines write.
-const TRACE: &str = "nnuance-trace 1\n1.0 w 24 128 cp=3 | 0:5:4 17:1:0 | \
-                     rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n";
+/// Games in any dialect, as training data and as scoresheets.
+fn pgn_text(data: &[u8]) -> bool {
+    let (samples, faults) = read(&pgn::FORMAT, data);
+    let Ok(sheets) = pgn::scoresheets(Box::new(Cursor::new(data.to_vec()))) else { return false };
+    assert!(faults > 0 || samples.is_empty() || !sheets.is_empty());
+    for sheet in sheets {
+        assert!(sheet.white_result.is_none_or(|it| [0.0, 0.5, 1.0].contains(&it)));
+        assert!(sheet.start.is_empty() || Position::from_fen(&sheet.start).is_ok());
+    }
+    !samples.is_empty()
+}
 
-/// Small valid files of every format, by its name, to start from.
-pub fn corpus(samples: &[Sample]) -> Vec<(&'static str, Vec<u8>)> {
-    let file = |format: &&'static Format| {
-        let Some(writer) = format.writer else { return (format.name, TRACE.into()) };
-        let (mut writer, mut bytes) = (writer(), Vec::new());
-        for sample in samples {
-            writer.write(sample, &mut bytes).expect("whole games can be held");
+/// A file that may be compressed, under a name of no format.
+fn packed(data: &[u8]) -> bool {
+    thread_local! {
+        static FILE: tempfile::NamedTempFile = tempfile::NamedTempFile::new().expect("a file");
+    }
+    FILE.with(|file| {
+        fs::write(file.path(), data).expect("a file");
+        let Ok(mut source) = Source::open(file.path(), None, 3) else { return false };
+        let mut samples = Vec::new();
+        while matches!(source.next_block(&mut samples), Ok(true)) && samples.len() < 1 << 16 {}
+        !samples.is_empty()
+    })
+}
+
+/// The quick parser and the obvious one agree, and a position comes back from each of its forms.
+fn fen(text: &str) -> bool {
+    let slow = text.parse::<Fen>().ok().map(Fen::into_setup).map(Position::from_setup);
+    let found = Position::from_fen(text).ok();
+    assert_eq!(found, slow.and_then(Result::ok));
+    let _ = Position::from_fen(&fen_of_line(text));
+    found.as_ref().map(comes_back).is_some()
+}
+
+fn comes_back(position: &Position) {
+    assert_eq!(Position::from_fen(&position.fen()).as_ref(), Ok(position));
+    assert_eq!(Position::from_bytes(&position.to_bytes()).as_ref(), Ok(position));
+    assert_eq!(Position::from_chess(&position.to_chess().expect("it is legal")), *position);
+    assert_eq!(position.flipped().flipped(), *position);
+}
+
+/// A net with all feature sets, all but the pieces mirrored.
+static ALL_SETS: LazyLock<Net> = LazyLock::new(|| {
+    let buckets: Vec<u8> = (0..32).map(|square| square / 8).collect();
+    let kings = Kings::new(true, &buckets).expect("the buckets have no gaps");
+    let sets = features::names();
+    let sets = sets.iter().map(|name| features::named(name, kings).expect("a set")).collect();
+    let inputs = Inputs::new(Views::Perspective, sets, false);
+    let net =
+        Architecture { inputs, ..Architecture::simple(Views::Perspective, 2, Activation::SCReLU) };
+    let bytes: Vec<u8> = (0..1 << 10).map(|i| (mix(7, i) >> 32) as u8).collect();
+    let hints = Hints { net, scales: Scales::default() };
+    Net::read(&repeated(&bytes, &hints), &hints).expect("the size of the net")
+});
+
+/// The bytes as often as the file of a net has room for.
+fn repeated(bytes: &[u8], Hints { net, scales }: &Hints) -> Vec<u8> {
+    let arrays = stored(net, scales.head_format);
+    let size = arrays.iter().map(|it| it.array.len() * it.number.bytes()).sum();
+    bytes.iter().copied().cycle().take(size).collect()
+}
+
+/// A legal position of two kings and pairs of square and piece; both may have 16 pieces.
+fn position(data: &[u8]) -> Option<Position> {
+    let [white, black, flags, men @ ..] = data else { return None };
+    let mut setup = Setup::empty();
+    let square = |byte: u8| Square::new(u32::from(byte) % 64);
+    setup.board.set_piece_at(square(*white), Color::White.king());
+    setup.board.set_piece_at(square(*black), Color::Black.king());
+    for [at, piece] in men.as_chunks().0.iter().take(30) {
+        let color = Color::from_white(piece & 1 == 0);
+        let role = Role::ALL[usize::from(piece >> 1) % 5];
+        if setup.board.piece_at(square(*at)).is_none() && setup.board.by_color(color).count() < 16 {
+            setup.board.set_piece_at(square(*at), Piece { color, role });
         }
-        writer.finish(&mut bytes);
-        (format.name, bytes)
+    }
+    setup.castling_rights =
+        setup.board.rooks().into_iter().filter(|it| it.rank() as u8 % 7 == 0).collect();
+    setup.ep_square = (flags & 2 != 0).then(|| square(*flags));
+    setup.turn = Color::from_white(flags & 1 == 0);
+    let turned = Setup { turn: !setup.turn, ..setup.clone() };
+    Position::from_setup(setup).or_else(|_| Position::from_setup(turned)).ok()
+}
+
+/// Any legal position, and moves from it: lists agree with their sets' declarations, evaluations of
+/// changes with those of whole positions, and those of both sides with each other.
+fn feature_lists(data: &[u8]) -> bool {
+    let Some(mut here) = position(data) else { return false };
+    comes_back(&here);
+    let net = &*ALL_SETS;
+    let mut along = Accumulator::new(net, &here);
+    for byte in data.iter().rev().take(3) {
+        if let Err(wrong) = net.architecture().inputs.check(&here, false) {
+            panic!("{wrong}");
+        }
+        let terms = HceWeights::of_list(list(), 400.0);
+        let [one, other] = [here, here.flipped()].map(|it| HceEvaluator::new(&terms).evaluate(&it));
+        assert!((one - other).abs() < 1e-6, "{one} {other} {}", here.fen());
+        let chess = here.to_chess().expect("it is legal");
+        let moves = chess.legal_moves();
+        if moves.is_empty() {
+            return true;
+        }
+        let played = moves[usize::from(*byte) % moves.len()];
+        let moved = DirtyPieces::of(chess.turn(), &played);
+        here = Position::from_chess(&chess.play(played).expect("it is legal"));
+        along.play(Some(&moved), &here);
+        assert_eq!(along.value(), net.evaluate(&here), "{played} to {}", here.fen());
+    }
+    assert_eq!(along.value(), net.evaluate_slowly(&here), "{}", here.fen());
+    true
+}
+
+/// Shapes of nets by a number.
+fn shape(choice: u8) -> Hints {
+    let view = [Views::Perspective, Views::SideToMove, Views::Plain][usize::from(choice % 3)];
+    let curve = [Activation::CReLU, Activation::SCReLU][usize::from(choice >> 2 & 1)];
+    let mut net = Architecture::simple(view, 2, curve);
+    if choice & 8 != 0 {
+        net.head = vec![Layer { size: 3, activation: Activation::SCReLU }];
+        net.skip = choice & 16 != 0;
+        net.pairwise = choice & 32 != 0;
+    }
+    net.psqt = choice & 64 != 0 && view == Views::Perspective;
+    net.buckets = if choice & 128 != 0 { 2 } else { 1 };
+    let head_format =
+        if choice & 24 == 8 && choice & 4 == 0 { HeadFormat::Int8 } else { HeadFormat::Float };
+    Hints { net, scales: Scales { head_format, ..Scales::default() } }
+}
+
+/// A net of the shape that the first byte chooses, as it is or repeated to a size that fits: it is
+/// written as it was read, and evaluated as its definition says.
+fn net(data: &[u8]) -> bool {
+    let [choice, fits, bytes @ ..] = data else { return false };
+    let hints = shape(*choice);
+    let file = if fits & 1 != 0 { repeated(bytes, &hints) } else { bytes.to_vec() };
+    let Ok(net) = Net::read(&file, &hints) else { return false };
+    assert!(net.to_bytes().starts_with(&file));
+    let start = Position::from_chess(&Chess::default());
+    assert_eq!(net.evaluate(&start), net.evaluate_slowly(&start), "{}", net.architecture());
+    export::dequantise(&net).check_finite().is_ok()
+}
+
+/// A checkpoint whose header ends at the last `}`; its length is written before it, so that changes
+/// of it are read. Whatever is read comes back.
+fn checkpoint(data: &[u8]) -> bool {
+    let end = data.iter().rposition(|byte| *byte == b'}').map_or(0, |at| at + 1);
+    let bytes = [&(end as u64).to_le_bytes(), data].concat();
+    let path = Path::new("fuzz");
+    let _ = export::import(&bytes, &shape(0));
+    let Ok(first) = Checkpoint::from_bytes(&bytes, path) else { return false };
+    let again = Checkpoint::from_bytes(&first.to_bytes(), path).expect("our own file");
+    assert_eq!((&first.weights, &first.facts), (&again.weights, &again.facts));
+    assert_eq!((&first.state, &first.optimizer), (&again.state, &again.optimizer));
+    true
+}
+
+fn manifest(data: &[u8]) -> bool {
+    let Ok(found) = Manifest::from_json(data) else { return false };
+    let _ = Net::read(data, &found.hints());
+    if let Some(BaseContent::Net(net)) = found.provenance.base.as_ref().map(|base| &base.below) {
+        let _ = net.read();
+    }
+    let again = serde_json::to_vec(&found).expect("it has a JSON form");
+    assert_eq!(Manifest::from_json(&again).as_ref(), Ok(&found));
+    true
+}
+
+/// A config that is accepted is so again when written whole, and its numbers are in range.
+fn config(text: &str) -> bool {
+    let Ok(found) = Config::parse(text, "fuzz", &[]) else { return false };
+    let whole = found.to_toml();
+    let again = Config::parse(&whole, "fuzz", &[]).expect("our own file");
+    assert_eq!(again.to_toml(), whole);
+    for positions in [1, 1000, 1 << 30, 1 << 50] {
+        let span = found.span(positions);
+        assert!(span.steps >= 1);
+        if let Ok(rate) = found.learning_rate.over(&span) {
+            assert!([0.0, 0.3, 1.0].iter().all(|done| rate.at(*done).is_finite()));
+        }
+        black_box((found.pairs(positions), found.window(positions)));
+    }
+    black_box((found.source_targets(), found.needs_scores(), found.final_wdl()));
+    true
+}
+
+fn hce(text: &str) -> bool {
+    let Ok(found) = HceWeights::from_json(text) else { return false };
+    let written = found.to_json();
+    let again = HceWeights::from_json(&written).expect("our own file");
+    assert_eq!(again.to_json(), written);
+    let start = Position::from_chess(&Chess::default());
+    assert!(HceEvaluator::new(&found).evaluate(&start).is_finite());
+    true
+}
+
+/// An engine's term list, then a trace of its terms behind the first zero byte.
+fn terms(data: &[u8]) -> bool {
+    let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    let (terms, trace) = data.split_at(end);
+    let Ok(own) = EngineTerms::parse(&String::from_utf8_lossy(terms), Path::new("fuzz")) else {
+        return false;
     };
-    ALL.iter().map(file).collect()
+    let again = EngineTerms::parse(&own.to_string(), Path::new("fuzz")).expect("our own file");
+    assert_eq!(again.list.len(), own.list.len());
+    let _ = own.list.choose(&["*".into(), "!a*".into()]);
+    let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
+    let trace = trace.get(1..).unwrap_or_default().to_vec();
+    let mut traces = Traces::new(Box::new(Cursor::new(trace)), Some(&own));
+    for _ in 0..=data.len() {
+        match traces.read() {
+            Ok(Some(traced)) => drop(black_box(traced.value(&own, &weights, own.list.tempo))),
+            Ok(None) => return true,
+            Err(_) => {}
+        }
+    }
+    panic!("the reader does not move on");
+}
+
+/// A line that an engine answers with, on the start position and on one with every kind of move.
+fn answer(line: &str) -> bool {
+    static POSITIONS: LazyLock<[Chess; 2]> = LazyLock::new(|| {
+        let odd = Position::from_fen("r3k2r/P6p/8/1pP5/8/8/p6P/R3K2R w KQkq b6 0 1");
+        [Chess::default(), odd.and_then(|it| it.to_chess()).expect("a legal FEN")]
+    });
+    let (_, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let moves = POSITIONS.iter().filter_map(|chess| {
+        player::parse_move(rest, chess).inspect(|best| assert!(chess.is_legal(*best), "{rest}"))
+    });
+    moves.count() > 0 || player::exact_score(rest).is_some()
+}
+
+/// A line that an interface sends to our own engine.
+fn command(line: &str) -> bool {
+    let modes = [CastlingMode::Standard, CastlingMode::Chess960];
+    let commands = modes.iter().filter_map(|mode| interface::read(line, *mode).ok().flatten());
+    let check = |command: &Command| {
+        if let Command::Go(go) = command {
+            for budget in Color::ALL.iter().filter_map(|turn| go.budget(*turn, 10)) {
+                assert!((1..=budget.hard).contains(&budget.soft), "{line}");
+            }
+        }
+        if let Command::Position(game) = command {
+            comes_back(&Position::from_chess(game.chess()));
+        }
+    };
+    commands.inspect(check).count() > 0
 }

@@ -119,6 +119,9 @@ fn position<'a>(
     Ok(game)
 }
 
+/// Largest number of a command, so that sums and products of times fit.
+const LARGEST: i64 = 1 << 53;
+
 fn go<'a>(words: impl Iterator<Item = &'a str>) -> Result<GoCommand, String> {
     let mut words = words.peekable();
     let mut go = GoCommand::default();
@@ -128,7 +131,7 @@ fn go<'a>(words: impl Iterator<Item = &'a str>) -> Result<GoCommand, String> {
             let value = words.next().ok_or_else(|| format!("`{word}` lacks its number"))?;
             // Some interfaces send a negative time when the clock has run out.
             let value = value.parse::<i64>().map_err(|_| format!("`{value}` is not a number"))?;
-            Ok(value.max(0) as u64)
+            Ok(value.clamp(0, LARGEST) as u64)
         };
         match word {
             "infinite" => go.infinite = true,

@@ -102,7 +102,7 @@ pub struct MoveResult {
 }
 
 /// Score and depth of an `info` line; none if it is a bound, or not that of the best move.
-pub(super) fn exact_score(line: &str) -> Option<(Score, u32)> {
+pub fn exact_score(line: &str) -> Option<(Score, u32)> {
     let (mut depth, mut score) = (0, None);
     let mut words = line.split_ascii_whitespace();
     while let Some(word) = words.next() {
@@ -124,7 +124,8 @@ pub(super) fn exact_score(line: &str) -> Option<(Score, u32)> {
     Some((score?, depth))
 }
 
-pub(super) fn parse_move(word: &str, chess: &Chess) -> Option<Move> {
+/// Parses a legal move in UCI notation.
+pub fn parse_move(word: &str, chess: &Chess) -> Option<Move> {
     // Some programs write the piece of a promotion in upper case.
     word.to_ascii_lowercase().parse::<UciMove>().ok()?.to_move(chess).ok()
 }

@@ -102,6 +102,20 @@ impl Manifest {
         }
     }
 
+    /// Parses the bytes of a file.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        let value: serde_json::Value =
+            serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if value["format"] != FORMAT {
+            return Err(format!(
+                "its `format` is {}, expected {FORMAT}; export the net again, or remove the \
+                 manifest",
+                value["format"]
+            ));
+        }
+        serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+
     pub fn hints(&self) -> Hints {
         Hints { net: self.architecture.clone(), scales: self.scales }
     }
@@ -217,17 +231,8 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     if !path.exists() {
         return Ok(None);
     }
-    let bytes = read(&path)?;
-    let failed = |reason: String| LoadError::Manifest { path: path.clone(), reason };
-    let value: serde_json::Value =
-        serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
-    if value["format"] != FORMAT {
-        return Err(failed(format!(
-            "its `format` is {}, expected {FORMAT}; export the net again, or remove the manifest",
-            value["format"]
-        )));
-    }
-    serde_json::from_value(value).map(Some).map_err(|error| failed(error.to_string()))
+    let found = Manifest::from_json(&read(&path)?);
+    found.map(Some).map_err(|reason| LoadError::Manifest { path, reason })
 }
 
 fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
@@ -257,7 +262,8 @@ pub fn agrees(net: &Path, said: &Hints, found: &Architecture) -> Result<(), Load
     }
 }
 
-fn described(text: &str) -> Result<Hints, String> {
+/// Parses the text of a description.
+pub fn described(text: &str) -> Result<Hints, String> {
     let one_line = |error: toml::de::Error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
         let line = line.map_or(String::new(), |line| format!("line {line}: "));

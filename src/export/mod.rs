@@ -14,7 +14,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use import::{ImportError, ImportedWeights, dequantise, facts, import};
-pub use manifest::{Base, BaseContent, EmbeddedNet};
+pub use manifest::{Base, BaseContent, EmbeddedNet, described};
 pub use manifest::{
     LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees, floats_path,
     load, manifest_path, sidecar_of,

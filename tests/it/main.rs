@@ -67,7 +67,6 @@ mod model;
 mod moves_learnt;
 #[cfg(feature = "mpi")]
 mod mpi;
-mod mutations;
 mod need;
 mod net;
 mod nets;
