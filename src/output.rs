@@ -137,7 +137,31 @@ fn begin(path: &Path) -> io::Result<Target> {
         // Temporary files are private; this one gets the usual mode, which the umask limits.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    Ok(Target::Temporary(builder.tempfile_in(folder(&target))?, target))
+    let folder = folder(&target);
+    remove_unfinished(&folder);
+    loop {
+        let file = builder.tempfile_in(&folder)?;
+        let _ = file.as_file().lock();
+        // Another command may have removed it before it was locked.
+        if file.path().exists() {
+            return Ok(Target::Temporary(file, target));
+        }
+    }
+}
+
+/// Removes what killed commands left in a folder. Files that are being written are locked.
+fn remove_unfinished(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let named = name.to_str().is_some_and(|it| it.starts_with(PREFIX) && it.ends_with(SUFFIX));
+        if named
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && let Ok(file) = File::open(&path)
+            && file.try_lock().is_ok()
+        {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
 }
 
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
@@ -148,11 +172,6 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
 
 const PREFIX: &str = ".nnuance-";
 const SUFFIX: &str = ".part";
-
-/// Whether a file was left by a killed process, or is being written.
-pub fn is_unfinished(name: &str) -> bool {
-    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
-}
 
 const STANDARD: &str = "-";
 

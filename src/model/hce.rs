@@ -82,14 +82,19 @@ impl HceModel {
         device: &Device,
         compute: Compute,
     ) -> Result<Self, WeightsError> {
-        let [terms, tempo] = [0, 2].map(|behind| [first + behind, first + behind + 1]);
-        let terms = TunedParam::new(terms, "terms", [shape.terms, 2], true, weights, device)?;
-        let tempo = TunedParam::new(tempo, "tempo", [1], shape.tempo, weights, device)?;
         let level = match compute {
             Compute::Plain => None,
             Compute::Fused { level, .. } => Some(level),
             Compute::Gpu { .. } => Some(Level::detect()),
         };
+        // As in `NetModel::new`.
+        let device = &match level {
+            Some(_) => device.clone().without_autodiff(),
+            None => device.clone(),
+        };
+        let [terms, tempo] = [0, 2].map(|behind| [first + behind, first + behind + 1]);
+        let terms = TunedParam::new(terms, "terms", [shape.terms, 2], true, weights, device)?;
+        let tempo = TunedParam::new(tempo, "tempo", [1], shape.tempo, weights, device)?;
         Ok(Self { terms, tempo, shape, level })
     }
 

@@ -150,6 +150,12 @@ impl NetModel {
             };
             Ok(super::param(id(array.part), values.to_vec(), shape, device))
         }
+        let route = Route::new(net, compute);
+        // Burn drops the nodes of its graph in backward passes, which fused operations never do.
+        let device = &match route {
+            Route::Fused(_) => device.clone().without_autodiff(),
+            _ => device.clone(),
+        };
         let array = |part| net.array(part).expect("every net has it");
         let affine = |weight, bias| {
             let weight = param(&array(weight), weights, device)?;
@@ -170,7 +176,7 @@ impl NetModel {
             head: head.collect::<Result<_, _>>()?,
             output: affine(ArrayKind::Output, ArrayKind::OutputBias)?,
             net: net.clone(),
-            route: Route::new(net, compute),
+            route,
         })
     }
 

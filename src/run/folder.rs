@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::config::RUN_HEADER;
 use crate::input;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::train::KEPT;
 
@@ -101,11 +101,7 @@ impl RunFolder {
             Err(TryLockError::Error(error)) => listener
                 .remark(&format!("{folder} cannot be locked ({error}): start no second run")),
         }
-        let taken = Self { path: path.to_path_buf(), _lock: lock };
-        // A killed run may have left such files.
-        remove(path, output::is_unfinished)?;
-        remove(&taken.file(KEPT), output::is_unfinished)?;
-        Ok(taken)
+        Ok(Self { path: path.to_path_buf(), _lock: lock })
     }
 
     pub fn clear(&self) -> Result<()> {

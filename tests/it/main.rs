@@ -54,6 +54,7 @@ mod inputs;
 mod inspect;
 mod kernels;
 mod keys;
+mod kills;
 mod kit;
 mod largest;
 mod layers;

@@ -1,0 +1,209 @@
+//! Commands that are killed at random moments, again and again, end as if they had not been.
+//!
+//! `NNUANCE_KILLS` is the number of kills a command.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+
+use crate::engine::FAKE;
+use crate::program::nnuance;
+
+/// A command, its words between blanks, in a folder with the config `run.toml`. `@` is the folder
+/// of the repository, and `FAKE` the fake engine.
+struct Case {
+    name: &'static str,
+    words: String,
+    config: String,
+}
+
+/// 12 validations and 20 checkpoints. `model` is the rest of `[data]`, and the other sections.
+fn config(positions: u64, model: &str) -> String {
+    format!(
+        "version = 3\nseed = 5\n\
+         [data]\nfiles = [\"@/data/selfplay_sf151_scored.txt\"]\nheld_out = 0.2\n{model}\n\
+         [target]\nscore_scale = 126\nwdl = {{ shape = \"linear\", from = 0.0, to = 0.5 }}\n\
+         [schedule]\npositions = {positions}\nbatch = 1024\nvalidations = 12\ncheckpoints = 20\n\
+         keep_every = \"110k positions\"\n\
+         learning_rate = {{ shape = \"cosine\", from = 0.01, to = 0.0001 }}\n"
+    )
+}
+
+const NET: &str = "[net]\ninputs = \"perspective\"\n";
+
+const DEEP: &str = r#"
+king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+                2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
+factorised = true
+hidden = 16
+pairwise = true
+head = [{ size = 7, activation = "dual" }, { size = 5, activation = "screlu" }, { size = 1 }]
+skip = true
+output_buckets = 5
+"#;
+
+fn cases() -> Vec<Case> {
+    let case = |name, words: &str, config| Case { name, words: words.to_string(), config };
+    let train = |name, config| case(name, "train run.toml --out out", config);
+    let kept = |sizes: &str| config(900_000, &format!("limit = 9000\n{NET}{sizes}"));
+    let direct = config(9000, "[terms]\n[optimizer]\nname = \"gauss-newton\"");
+    let direct = format!("{}[schedule]\nepochs = 12\n", &direct[..direct.find("[sch").unwrap()]);
+    let swept = config(60_000, &format!("limit = 9000\n{NET}hidden = 4"));
+    vec![
+        train("train a net", kept("hidden = 8")),
+        train("train a deep net", kept(DEEP)),
+        train("train on threats", kept("sets = [\"pieces\", \"threats\"]\nhidden = 8")),
+        train("train on a stream", config(900_000, &format!("window = 4096\n{NET}hidden = 8"))),
+        train("train terms by gradient", config(600_000, "limit = 9000\n[terms]")),
+        train("train terms by gauss-newton", direct),
+        case(
+            "data shuffle",
+            &format!("data shuffle{} --memory 8 -o out.bf", " @/data/selfplay_sf151_scored.txt".repeat(20)),
+            String::new(),
+        ),
+        case(
+            "data label, own search",
+            "data label @/data/selfplay_sf151_quiet.epd --part 1/20 --with \
+             @/nets/quickstart-32.bin --nodes 400 -o out.txt",
+            String::new(),
+        ),
+        case(
+            "data label, engine",
+            "data label @/data/selfplay_sf151_quiet.epd --part 1/3 --nodes 9 --engines 2 FAKE -o \
+             out.txt",
+            String::new(),
+        ),
+        case(
+            "data selfplay",
+            "data selfplay --with @/nets/quickstart-32.bin --games 60 --soft-nodes 100 -o out.vf",
+            String::new(),
+        ),
+        case(
+            "match",
+            "match @/nets/quickstart-32.bin material --pairs 80 --nodes 150 --pgn out.pgn",
+            String::new(),
+        ),
+        case(
+            "climb",
+            "climb run.toml --out out --generations 2 --games 40 --soft-nodes 40 --pairs 4 --nodes 40",
+            kept("hidden = 8").replace("held_out = 0.2", "held_out = 0.3"),
+        ),
+        case("sweep", "sweep run.toml --out out --over net.hidden=4,8 --seeds 2 --json", swept),
+    ]
+}
+
+impl Case {
+    fn command(&self, folder: &Path, threads: &str) -> Command {
+        let root = env!("CARGO_MANIFEST_DIR");
+        fs::create_dir_all(folder).unwrap();
+        if !self.config.is_empty() {
+            fs::write(folder.join("run.toml"), self.config.replace('@', root)).unwrap();
+        }
+        let mut words = self.words.replace('@', root);
+        if self.words.starts_with("train") && folder.join("out/last.safetensors").exists() {
+            words = "train --resume out".to_string();
+        }
+        let mut command = nnuance();
+        command.current_dir(folder).args(["--threads", threads]);
+        for word in words.split(' ') {
+            match word {
+                "FAKE" => {
+                    command.arg("--engine").arg(std::env::current_exe().unwrap());
+                    command.args(FAKE.iter().flat_map(|word| ["--argument", word]));
+                }
+                _ => drop(command.arg(word)),
+            }
+        }
+        command
+    }
+}
+
+/// What a command leaves: its files by name, and its standard output.
+///
+/// Two parts depend on the clock and are left out: the speed in the last column of a log, and the
+/// chart of it in a report.
+fn left_behind(folder: &Path, stdout: Vec<u8>) -> BTreeMap<String, Vec<u8>> {
+    let (mut files, mut folders) = (BTreeMap::new(), vec![folder.to_path_buf()]);
+    while let Some(inner) = folders.pop() {
+        for path in fs::read_dir(inner).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let mut bytes = fs::read(&path).unwrap();
+            let text = || String::from_utf8(bytes.clone()).unwrap();
+            let name = path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+            if name.ends_with("log.csv") {
+                let cut = |line: &str| line.rsplit_once(',').unwrap().0.to_string() + "\n";
+                bytes = text().lines().map(cut).collect::<String>().into();
+            } else if name.ends_with("report.html") {
+                let text = text();
+                let (before, rest) = text.split_once("<figcaption>Speed").unwrap();
+                bytes = [before, rest.split_once("</svg>").unwrap().1].concat().into();
+            }
+            files.insert(name, bytes);
+        }
+    }
+    files.insert("standard output".to_string(), stdout);
+    files
+}
+
+/// Compares the files of two runs.
+fn require_same(whole: &BTreeMap<String, Vec<u8>>, parts: &BTreeMap<String, Vec<u8>>, what: &str) {
+    assert_eq!(whole.keys().collect::<Vec<_>>(), parts.keys().collect::<Vec<_>>(), "{what}");
+    for (name, bytes) in whole {
+        assert!(*bytes == parts[name], "{what}: {name} differs");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; NNUANCE_KILLS=77 makes a thousand kills"]
+fn kills() {
+    let most = std::env::var("NNUANCE_KILLS").map_or(4, |kills| kills.parse().unwrap());
+    let (mut random, mut total) = (Xoshiro256PlusPlus::seed_from_u64(50), 0);
+    for case in cases() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [whole, parts] = ["whole", "parts"].map(|name| scratch.path().join(name));
+        let start = Instant::now();
+        let output = case.command(&whole, "2").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {said}", case.name);
+        let (length, whole) = (start.elapsed(), left_behind(&whole, output.stdout));
+        assert!(whole.keys().all(|name| !name.ends_with(".part")), "{:?}", whole.keys());
+        let (mut kills, mut ends, mut since) = (0, 0, 0);
+        while kills < most || since > 0 {
+            let threads = ["1", "2", "3"][random.random_range(0..3)];
+            let mut command = case.command(&parts, threads);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            if kills < most {
+                std::thread::sleep(length.mul_f64(random.random_range(0.0..1.0)));
+                child.kill().unwrap();
+            }
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            let what = format!("{}, {kills} kills, {since} since the start: {said}", case.name);
+            match output.status.code() {
+                Some(0) => {
+                    // A run without a kill shows nothing.
+                    if since > 0 {
+                        require_same(&whole, &left_behind(&parts, output.stdout), &what);
+                        ends += 1;
+                    }
+                    since = 0;
+                    fs::remove_dir_all(&parts).unwrap();
+                }
+                None => (kills, since) = (kills + 1, since + 1),
+                Some(_) => panic!("{what}"),
+            }
+        }
+        println!("{}: {length:.1?}, {kills} kills, {ends} ends alike", case.name);
+        total += kills;
+    }
+    println!("{total} kills");
+}
