@@ -75,6 +75,8 @@ pub struct Plan {
     pub of_rank: RankShare,
     /// Positions of an epoch, once they are counted.
     pub expected: Option<u64>,
+    /// Bytes of each file, once they are known: other lengths are errors.
+    pub lengths: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +123,7 @@ impl Plan {
         (!self.validation.is_empty()).then(|| Self {
             files: self.validation.clone(),
             validation: Vec::new(),
+            lengths: Vec::new(),
             split: Split { share: 1.0, seed: 0 },
             test: TestShare(0.0),
             ..self.clone()
@@ -174,4 +177,9 @@ pub enum LoadError {
          before; restore it and resume"
     )]
     Changed { found: u64, expected: u64 },
+    #[error(
+        "{path} has changed since training began: {found} bytes, {expected} before; restore it and \
+         resume"
+    )]
+    Length { path: PathBuf, found: u64, expected: u64 },
 }

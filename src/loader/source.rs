@@ -55,6 +55,8 @@ pub(super) struct PlanFile {
     pub view: PointOfView,
     /// None: it is read from its beginning.
     pieces: Option<FileBlocks>,
+    /// None: not known.
+    length: Option<u64>,
 }
 
 /// All results, or the first error.
@@ -68,27 +70,40 @@ impl PlanFile {
     /// Opens the files of a plan.
     pub fn all(plan: &Plan) -> Result<Vec<Arc<Self>>, LoadError> {
         let plan = Arc::new(plan.clone());
-        in_order(plan.files.par_iter().map(|path| Self::new(path, &plan).map(Arc::new)))
+        let file = |place| Self::new(&plan, place).map(Arc::new);
+        in_order((0..plan.files.len()).into_par_iter().map(file))
     }
 
-    fn new(path: &Path, plan: &Arc<Plan>) -> Result<Self, LoadError> {
+    fn new(plan: &Arc<Plan>, place: usize) -> Result<Self, LoadError> {
+        let (path, length) = (&plan.files[place], plan.lengths.get(place).copied());
         let (number, reading) = plan.reading_of(path);
         // It is read again in each pass.
-        regular(path).map_err(|error| LoadError::Hash { path: path.to_path_buf(), error })?;
+        regular(path).map_err(|error| LoadError::Hash { path: path.clone(), error })?;
         let source = open(path, reading, plan)?;
         let (format, view) = (source.format(), source.view());
         reading.filter.check(path, format)?;
         plan.weighing.check(path, format)?;
         if plan.colours && format.facts.colours == Presence::Never {
-            return Err(LoadError::NoColours { path: path.to_path_buf() });
+            return Err(LoadError::NoColours { path: path.clone() });
         }
         if reading.scores && format.facts.scores == Presence::Never {
             let comments = String::new();
-            return Err(LoadError::NoScore { path: path.to_path_buf(), comments });
+            return Err(LoadError::NoScore { path: path.clone(), comments });
         }
-        let (path, plan, reading) = (path.to_path_buf(), plan.clone(), reading.clone());
+        let (path, plan, reading) = (path.clone(), plan.clone(), reading.clone());
         let pieces = source.pieces().filter(|_| reading.limit.is_none());
-        Ok(Self { path, plan, reading, number, format, view, pieces })
+        Ok(Self { path, plan, reading, number, format, view, pieces, length })
+    }
+
+    /// Fails if the file is gone, or longer or shorter than it was.
+    fn check_length(&self) -> Result<(), LoadError> {
+        let Some(expected) = self.length else { return Ok(()) };
+        let path = self.path.clone();
+        match path.metadata().map(|it| it.len()) {
+            Ok(found) if found == expected => Ok(()),
+            Ok(found) => Err(LoadError::Length { path, found, expected }),
+            Err(error) => Err(LoadError::Hash { path, error }),
+        }
     }
 
     /// Fails if material shows that scores or results have the other point of view.
@@ -113,6 +128,7 @@ impl PlanFile {
     }
 
     pub fn open(self: &Arc<Self>, number: u64) -> Result<FilePart, LoadError> {
+        self.check_length()?;
         let source = match &self.pieces {
             Some(pieces) => pieces.open(number, self.plan.bad_records)?,
             None => open(&self.path, &self.reading, &self.plan)?,
@@ -218,7 +234,9 @@ impl FilePart {
     ) -> Result<bool, LoadError> {
         let PlanFile { plan, reading, number, path, .. } = &*self.file;
         self.raw.clear();
-        let more = self.source.next_block(&mut self.raw)?;
+        let more = self.source.next_block(&mut self.raw);
+        self.file.check_length()?;
+        let more = more?;
         let knows = bound > 0 || plan.split.share > 0.0 || plan.share.0 < 1.0;
         let facts = &mut found.facts;
         for sample in &mut self.raw {

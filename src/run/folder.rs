@@ -35,9 +35,11 @@ const LOCK: &str = ".lock";
 const FILES: [&str; 11] =
     [LAST, BEST, ROUND, NET, TERMS, BASE, TERMS_CSV, "net.json", "net.safetensors", LOG, REPORT];
 
-/// Whether a run in a folder is complete: its manifest or table of terms is written last.
+/// Whether a run in a folder is complete: its manifest or table of terms is written last, and then
+/// its lock is removed.
 pub fn is_finished(folder: &Path) -> bool {
-    ["net.json", TERMS_CSV].iter().any(|name| folder.join(name).exists())
+    let exists = |name: &&str| folder.join(name).exists();
+    !exists(&LOCK) && ["net.json", TERMS_CSV].iter().any(exists)
 }
 
 /// A folder locked by this process for training.

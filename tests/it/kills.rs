@@ -16,8 +16,8 @@ use crate::program::nnuance;
 
 /// A command, its words between blanks, in a folder with the config `run.toml`. `@` is the folder
 /// of the repository, and `FAKE` the fake engine.
-struct Case {
-    name: &'static str,
+pub struct Case {
+    pub name: &'static str,
     words: String,
     config: String,
 }
@@ -36,6 +36,8 @@ fn config(positions: u64, model: &str) -> String {
 
 const NET: &str = "[net]\ninputs = \"perspective\"\n";
 
+const THREATS: &str = "sets = [\"pieces\", \"threats\"]\nhidden = 8";
+
 const DEEP: &str = r#"
 king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
                 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
@@ -47,17 +49,17 @@ skip = true
 output_buckets = 5
 "#;
 
-fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let case = |name, words: &str, config| Case { name, words: words.to_string(), config };
     let train = |name, config| case(name, "train run.toml --out out", config);
     let kept = |sizes: &str| config(900_000, &format!("limit = 9000\n{NET}{sizes}"));
-    let direct = config(9000, "[terms]\n[optimizer]\nname = \"gauss-newton\"");
+    let direct = config(9000, "limit = 2000\n[terms]\ntune = [\"material\", \"mobility\", \"tempo\"]\n[optimizer]\nname = \"gauss-newton\"");
     let direct = format!("{}[schedule]\nepochs = 12\n", &direct[..direct.find("[sch").unwrap()]);
     let swept = config(60_000, &format!("limit = 9000\n{NET}hidden = 4"));
     vec![
         train("train a net", kept("hidden = 8")),
         train("train a deep net", kept(DEEP)),
-        train("train on threats", kept("sets = [\"pieces\", \"threats\"]\nhidden = 8")),
+        train("train on threats", config(60_000, &format!("limit = 4000\n{NET}{THREATS}"))),
         train("train on a stream", config(900_000, &format!("window = 4096\n{NET}hidden = 8"))),
         train("train terms by gradient", config(600_000, "limit = 9000\n[terms]")),
         train("train terms by gauss-newton", direct),
@@ -90,15 +92,17 @@ fn cases() -> Vec<Case> {
         ),
         case(
             "climb",
-            "climb run.toml --out out --generations 2 --games 40 --soft-nodes 40 --pairs 4 --nodes 40",
-            kept("hidden = 8").replace("held_out = 0.2", "held_out = 0.3"),
+            "climb @/configs/climb.toml --out out --generations 2 --games 40 --soft-nodes 40 \
+             --pairs 4 --nodes 40 --set data.held_out=0.3 --set net.hidden=8 --set \
+             schedule.epochs=2 --set schedule.batch=256 --set schedule.learning_rate=0.01",
+            String::new(),
         ),
         case("sweep", "sweep run.toml --out out --over net.hidden=4,8 --seeds 2 --json", swept),
     ]
 }
 
 impl Case {
-    fn command(&self, folder: &Path, threads: &str) -> Command {
+    pub fn command(&self, folder: &Path, threads: &str) -> Command {
         let root = env!("CARGO_MANIFEST_DIR");
         fs::create_dir_all(folder).unwrap();
         if !self.config.is_empty() {
@@ -123,11 +127,14 @@ impl Case {
     }
 }
 
-/// What a command leaves: its files by name, and its standard output.
+/// Files by name, and the standard output.
+type Left = BTreeMap<String, Vec<u8>>;
+
+/// What a command leaves.
 ///
 /// Two parts depend on the clock and are left out: the speed in the last column of a log, and the
 /// chart of it in a report.
-fn left_behind(folder: &Path, stdout: Vec<u8>) -> BTreeMap<String, Vec<u8>> {
+pub fn left_behind(folder: &Path, stdout: Vec<u8>) -> Left {
     let (mut files, mut folders) = (BTreeMap::new(), vec![folder.to_path_buf()]);
     while let Some(inner) = folders.pop() {
         for path in fs::read_dir(inner).unwrap().map(|entry| entry.unwrap().path()) {
@@ -154,7 +161,7 @@ fn left_behind(folder: &Path, stdout: Vec<u8>) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Compares the files of two runs.
-fn require_same(whole: &BTreeMap<String, Vec<u8>>, parts: &BTreeMap<String, Vec<u8>>, what: &str) {
+pub fn require_same(whole: &Left, parts: &Left, what: &str) {
     assert_eq!(whole.keys().collect::<Vec<_>>(), parts.keys().collect::<Vec<_>>(), "{what}");
     for (name, bytes) in whole {
         assert!(*bytes == parts[name], "{what}: {name} differs");

@@ -27,6 +27,7 @@ mod eval;
 mod export;
 mod export_scales;
 mod extract;
+mod faults;
 mod features_sets;
 mod fen;
 mod few_games;

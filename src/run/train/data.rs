@@ -261,6 +261,7 @@ fn net(
     }
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
     plan.expected = scan.is_whole.then_some(scan.train);
+    plan.lengths = scan.files.iter().map(|file| file.bytes).collect();
     plan.window = config.window(scan.train);
     recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
     let sizes: Vec<f64> = section.sets.iter().map(|set| section.start_size.of(set)).collect();

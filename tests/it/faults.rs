@@ -1,0 +1,161 @@
+//! Full disks, read-only folders, inputs that change, and two runs in one folder: one error that
+//! names a file, nothing half-written, and the same end once the cause is gone.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+
+use crate::kills::{Case, cases, left_behind, require_same};
+use crate::need;
+use crate::program::Workdir;
+
+/// Runs a command in its folder as `"$@"` of a shell script.
+fn within(script: &str, command: &Command) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh"]).arg(command.get_program()).args(command.get_args());
+    shell.current_dir(command.get_current_dir().unwrap()).output().unwrap()
+}
+
+/// Checks that a command failed with one error, and left no temporary files; returns the error.
+fn failed(output: &Output, folder: &Path, what: &str) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{what}: {said}");
+    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(errors.len(), 1, "{what}: {said}");
+    let files = left_behind(folder, Vec::new());
+    assert!(files.keys().all(|name| !name.ends_with(".part")), "{what}: {:?}", files.keys());
+    errors[0].to_string()
+}
+
+fn chosen(names: &[&str]) -> impl Iterator<Item = Case> {
+    cases().into_iter().filter(|case| names.contains(&case.name))
+}
+
+const WRITERS: [&str; 6] =
+    ["train a net", "data shuffle", "data label, engine", "data selfplay", "match", "climb"];
+
+#[cfg(target_os = "linux")]
+#[test]
+fn full_disk() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(51);
+    for case in chosen(&WRITERS) {
+        let work = Workdir::new("");
+        let [whole, parts] = ["whole", "parts"].map(|name| work.path(name));
+        let output = case.command(&whole, "2").output().unwrap();
+        let whole = left_behind(&whole, output.stdout);
+        let largest = whole.values().map(Vec::len).max().unwrap();
+        for _ in 0..2 {
+            // In blocks of 512 bytes.
+            let most = random.random_range(0..largest / 512);
+            let command = case.command(&parts, "2");
+            let output = within(&format!("ulimit -f {most}; exec \"$@\""), &command);
+            let what = format!("{}, {most} blocks", case.name);
+            let error = failed(&output, &parts, &what);
+            assert!(error.contains("out") || error.contains("temporary"), "{what}: {error}");
+        }
+        let output = case.command(&parts, "2").output().unwrap();
+        require_same(&whole, &left_behind(&parts, output.stdout), case.name);
+    }
+}
+
+/// Whether this machine lets us mount disks.
+fn mounts() -> bool {
+    let allowed = Command::new("unshare").args(["-m", "true"]).stderr(Stdio::null()).status();
+    need::found("mounts", "unshare -m", allowed.is_ok_and(|status| status.success()))
+}
+
+#[test]
+fn small_disk() {
+    if !mounts() {
+        return;
+    }
+    for case in chosen(&["train a net", "climb"]) {
+        let work = Workdir::new("");
+        let script = "exec unshare -m sh -c 'mkdir out && mount -t tmpfs -o size=100k none out && \
+                      \"$@\"; code=$?; find out -name \"*.part\"; exit $code' sh \"$@\"";
+        let output = within(script, &case.command(&work.path("it"), "2"));
+        let error = failed(&output, &work.path("it"), case.name);
+        assert!(error.contains("out/") && error.contains("No space left"), "{error}");
+        assert!(output.stdout.is_empty(), "{}: {output:?}", case.name);
+    }
+}
+
+#[test]
+fn read_only_folder() {
+    if !mounts() {
+        return;
+    }
+    for case in chosen(&WRITERS) {
+        let work = Workdir::new("");
+        let folder = work.path("it");
+        let command = case.command(&folder, "2");
+        let before = left_behind(&folder, Vec::new());
+        let script = "exec unshare -m sh -c 'mount --bind . . && mount -o remount,bind,ro . && cd \
+                      \"$PWD\" && exec \"$@\"' sh \"$@\"";
+        let error = failed(&within(script, &command), &folder, case.name);
+        assert!(error.contains("out") || error.contains("temporary"), "{}: {error}", case.name);
+        require_same(&before, &left_behind(&folder, Vec::new()), case.name);
+    }
+}
+
+/// Streamed data that change between two reads.
+#[test]
+fn input_changes() {
+    let case = chosen(&["train on a stream"]).next().unwrap();
+    let bytes = fs::read("data/selfplay_sf151_scored.txt").unwrap();
+    let work = Workdir::new("");
+    let input = work.path("input.txt");
+    let of = |folder: &Path| {
+        let mut command = case.command(folder, "2");
+        let config = fs::read_to_string(folder.join("run.toml")).unwrap();
+        let file = format!("{}/data/selfplay_sf151_scored.txt", env!("CARGO_MANIFEST_DIR"));
+        fs::write(folder.join("run.toml"), config.replace(&file, "../input.txt")).unwrap();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    fs::write(&input, &bytes).unwrap();
+    let whole = work.path("whole");
+    let output = of(&whole).output().unwrap();
+    let whole = left_behind(&whole, output.stdout);
+    let half = &bytes[..bytes.len() / 2];
+    let grown = [&bytes[..], half].concat();
+    for (what, now) in [("truncated", Some(half)), ("grown", Some(&grown)), ("deleted", None)] {
+        let parts = work.path(what);
+        let child = of(&parts).spawn().unwrap();
+        while !parts.join("out/last.safetensors").exists() {
+            sleep(Duration::from_millis(1));
+        }
+        match now {
+            Some(bytes) => fs::write(&input, bytes).unwrap(),
+            None => fs::remove_file(&input).unwrap(),
+        }
+        let output = child.wait_with_output().unwrap();
+        for output in [output, of(&parts).output().unwrap()] {
+            assert!(failed(&output, &parts, what).contains("input.txt"), "{what}");
+        }
+        fs::write(&input, &bytes).unwrap();
+        let output = of(&parts).output().unwrap();
+        require_same(&whole, &left_behind(&parts, output.stdout), what);
+    }
+}
+
+#[test]
+fn two_runs_in_one_folder() {
+    let case = chosen(&["train a net"]).next().unwrap();
+    let work = Workdir::new("");
+    let folder = work.path("it");
+    let mut first = case.command(&folder, "1");
+    let first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !folder.join("out/last.safetensors").exists() {
+        sleep(Duration::from_millis(1));
+    }
+    let second = case.command(&folder, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(second.status.code() == Some(1) && said.contains("out"), "{said}");
+    assert!(first.wait_with_output().unwrap().status.success());
+}
