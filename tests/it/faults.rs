@@ -63,43 +63,32 @@ fn full_disk() {
     }
 }
 
-/// Whether this machine lets us mount disks.
-fn mounts() -> bool {
-    let allowed = Command::new("unshare").args(["-m", "true"]).stderr(Stdio::null()).status();
-    need::found("mounts", "unshare -m", allowed.is_ok_and(|status| status.success()))
-}
+/// Mounts a disk in the place of the folder `out`, and lists files that are left there.
+const SMALL: &str = "mkdir out && mount -t tmpfs -o size=100k none out && \"$@\"; code=$?; \
+                     find out -name \"*.part\"; exit $code";
+const READ_ONLY: &str =
+    "mount --bind . . && mount -o remount,bind,ro . && cd \"$PWD\" && exec \"$@\"";
 
 #[test]
-fn small_disk() {
-    if !mounts() {
+fn disks() {
+    let may_mount = Command::new("unshare").args(["-m", "true"]).stderr(Stdio::null()).status();
+    if !need::found("mounts", "unshare -m", may_mount.is_ok_and(|status| status.success())) {
         return;
     }
-    for case in chosen(&["train a net", "climb"]) {
-        let work = Workdir::new("");
-        let script = "exec unshare -m sh -c 'mkdir out && mount -t tmpfs -o size=100k none out && \
-                      \"$@\"; code=$?; find out -name \"*.part\"; exit $code' sh \"$@\"";
-        let output = within(script, &case.command(&work.path("it"), "2"));
-        let error = failed(&output, &work.path("it"), case.name);
-        assert!(error.contains("out/") && error.contains("No space left"), "{error}");
-        assert!(output.stdout.is_empty(), "{}: {output:?}", case.name);
-    }
-}
-
-#[test]
-fn read_only_folder() {
-    if !mounts() {
-        return;
-    }
-    for case in chosen(&WRITERS) {
-        let work = Workdir::new("");
-        let folder = work.path("it");
-        let command = case.command(&folder, "2");
-        let before = left_behind(&folder, Vec::new());
-        let script = "exec unshare -m sh -c 'mount --bind . . && mount -o remount,bind,ro . && cd \
-                      \"$PWD\" && exec \"$@\"' sh \"$@\"";
-        let error = failed(&within(script, &command), &folder, case.name);
-        assert!(error.contains("out") || error.contains("temporary"), "{}: {error}", case.name);
-        require_same(&before, &left_behind(&folder, Vec::new()), case.name);
+    for (script, names, reason) in
+        [(SMALL, &["train a net", "climb"][..], "No space"), (READ_ONLY, &WRITERS, "Read-only")]
+    {
+        for case in chosen(names) {
+            let work = Workdir::new("");
+            let folder = work.path("it");
+            let command = case.command(&folder, "2");
+            let before = left_behind(&folder, Vec::new());
+            let output = within(&format!("exec unshare -m sh -c '{script}' sh \"$@\""), &command);
+            let error = failed(&output, &folder, case.name);
+            let names_file = error.contains("out") || error.contains("temporary");
+            assert!(names_file && error.contains(reason), "{}: {error}", case.name);
+            require_same(&before, &left_behind(&folder, output.stdout), case.name);
+        }
     }
 }
 

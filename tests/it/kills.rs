@@ -13,6 +13,7 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 use crate::engine::FAKE;
 use crate::program::nnuance;
+use crate::train::DEEP;
 
 /// A command, its words between blanks, in a folder with the config `run.toml`. `@` is the folder
 /// of the repository, and `FAKE` the fake engine.
@@ -22,82 +23,73 @@ pub struct Case {
     config: String,
 }
 
-/// 12 validations and 20 checkpoints. `model` is the rest of `[data]`, and the other sections.
-fn config(positions: u64, model: &str) -> String {
+/// `model` is the rest of `[data]`, and the other sections.
+fn config(model: &str, schedule: &str) -> String {
     format!(
         "version = 3\nseed = 5\n\
          [data]\nfiles = [\"@/data/selfplay_sf151_scored.txt\"]\nheld_out = 0.2\n{model}\n\
          [target]\nscore_scale = 126\nwdl = {{ shape = \"linear\", from = 0.0, to = 0.5 }}\n\
-         [schedule]\npositions = {positions}\nbatch = 1024\nvalidations = 12\ncheckpoints = 20\n\
-         keep_every = \"110k positions\"\n\
-         learning_rate = {{ shape = \"cosine\", from = 0.01, to = 0.0001 }}\n"
+         [schedule]\n{schedule}\n"
     )
+}
+
+/// With 12 validations and 20 checkpoints.
+fn steps(positions: u64, model: &str) -> String {
+    let more = "keep_every = \"110k positions\"\nbatch = 1024\nvalidations = 12\ncheckpoints = 20";
+    config(model, &format!("positions = {positions}\nlearning_rate = 0.01\n{more}"))
 }
 
 const NET: &str = "[net]\ninputs = \"perspective\"\n";
 
-const THREATS: &str = "sets = [\"pieces\", \"threats\"]\nhidden = 8";
-
-const DEEP: &str = r#"
-king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
-                2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
-factorised = true
-hidden = 16
-pairwise = true
-head = [{ size = 7, activation = "dual" }, { size = 5, activation = "screlu" }, { size = 1 }]
-skip = true
-output_buckets = 5
-"#;
+const DIRECT: &str = "limit = 4000\n[terms]\ntune = [\"material\", \"mobility\", \"tempo\"]\n\
+                      [optimizer]\nname = \"gauss-newton\"";
 
 pub fn cases() -> Vec<Case> {
     let case = |name, words: &str, config| Case { name, words: words.to_string(), config };
     let train = |name, config| case(name, "train run.toml --out out", config);
-    let kept = |sizes: &str| config(900_000, &format!("limit = 9000\n{NET}{sizes}"));
-    let direct = config(9000, "limit = 2000\n[terms]\ntune = [\"material\", \"mobility\", \"tempo\"]\n[optimizer]\nname = \"gauss-newton\"");
-    let direct = format!("{}[schedule]\nepochs = 12\n", &direct[..direct.find("[sch").unwrap()]);
-    let swept = config(60_000, &format!("limit = 9000\n{NET}hidden = 4"));
+    let plain = |name, words: &str| case(name, words, String::new());
+    let kept = |sizes: &str| steps(900_000, &format!("limit = 9000\n{NET}{sizes}"));
+    let threats = "sets = [\"pieces\", \"threats\"]\nhidden = 8";
+    let direct = "limit = 4000\n[terms]\ntune = [\"material\", \"mobility\", \"tempo\"]\n\
+                  [optimizer]\nname = \"gauss-newton\"";
+    let many = " @/data/selfplay_sf151_scored.txt".repeat(20);
     vec![
         train("train a net", kept("hidden = 8")),
         train("train a deep net", kept(DEEP)),
-        train("train on threats", config(60_000, &format!("limit = 4000\n{NET}{THREATS}"))),
-        train("train on a stream", config(900_000, &format!("window = 4096\n{NET}hidden = 8"))),
-        train("train terms by gradient", config(600_000, "limit = 9000\n[terms]")),
-        train("train terms by gauss-newton", direct),
-        case(
-            "data shuffle",
-            &format!("data shuffle{} --memory 8 -o out.bf", " @/data/selfplay_sf151_scored.txt".repeat(20)),
-            String::new(),
-        ),
-        case(
+        train("train on threats", steps(60_000, &format!("limit = 4000\n{NET}{threats}"))),
+        train("train on a stream", steps(900_000, &format!("window = 4096\n{NET}hidden = 8"))),
+        train("train terms by gradient", steps(600_000, "limit = 9000\n[terms]")),
+        train("train terms by gauss-newton", config(direct, "epochs = 12")),
+        plain("data shuffle", &format!("data shuffle{many} --memory 8 -o out.bf")),
+        plain(
             "data label, own search",
             "data label @/data/selfplay_sf151_quiet.epd --part 1/20 --with \
              @/nets/quickstart-32.bin --nodes 400 -o out.txt",
-            String::new(),
         ),
-        case(
+        plain(
             "data label, engine",
             "data label @/data/selfplay_sf151_quiet.epd --part 1/3 --nodes 9 --engines 2 FAKE -o \
              out.txt",
-            String::new(),
         ),
-        case(
+        plain(
             "data selfplay",
             "data selfplay --with @/nets/quickstart-32.bin --games 60 --soft-nodes 100 -o out.vf",
-            String::new(),
         ),
-        case(
+        plain(
             "match",
             "match @/nets/quickstart-32.bin material --pairs 80 --nodes 150 --pgn out.pgn",
-            String::new(),
         ),
-        case(
+        plain(
             "climb",
             "climb @/configs/climb.toml --out out --generations 2 --games 40 --soft-nodes 40 \
              --pairs 4 --nodes 40 --set data.held_out=0.3 --set net.hidden=8 --set \
              schedule.epochs=2 --set schedule.batch=256 --set schedule.learning_rate=0.01",
-            String::new(),
         ),
-        case("sweep", "sweep run.toml --out out --over net.hidden=4,8 --seeds 2 --json", swept),
+        case(
+            "sweep",
+            "sweep run.toml --out out --over net.hidden=4,8 --seeds 2 --json",
+            steps(60_000, &format!("limit = 9000\n{NET}hidden = 4")),
+        ),
     ]
 }
 

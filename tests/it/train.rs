@@ -82,12 +82,42 @@ fn killed_and_resumed_with_every_option() {
     killed_and_resumed(&threats(&short()), 4);
 }
 
+/// Peak of the memory of a run in KiB, while it runs.
+#[cfg(target_os = "linux")]
+fn peak(run: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{run}/status")).ok()?;
+    let line = text.lines().find(|line| line.starts_with("VmHWM"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// A graph of Burn's would grow with every step.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_stays_flat() {
+    for model in ["hidden = 8", "hidden = 8\nactivation = \"sqrrelu\""] {
+        let text = short().replace("hidden = 8", model).replace("batch = 1024", "batch = 16");
+        let work = Workdir::new(&text.replace("window = 8192\n", ""));
+        let mut child = work.train("run", &["data.limit=1000"]);
+        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let log = work.path("run/log.csv");
+        let rows = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count());
+        let (mut first, mut last) = (0, 0);
+        while child.try_wait().unwrap().is_none() {
+            last = peak(child.id()).unwrap_or(last);
+            first = if rows() < 5 { last } else { first };
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // 17,000 steps; a kilobyte a step would be 17 MB.
+        assert!(first > 0 && last < first + 8000, "{first} to {last} KiB");
+    }
+}
+
 fn threats(text: &str) -> String {
     text.replace("mirror = false\n", "sets = [\"pieces\", \"threats\"]\n")
 }
 
 /// Every array that a net can have, some with clips and rates of their own.
-const DEEP: &str = r#"
+pub const DEEP: &str = r#"
 mirror = true
 king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
                 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
