@@ -41,9 +41,6 @@ fn steps(positions: u64, model: &str) -> String {
 
 const NET: &str = "[net]\ninputs = \"perspective\"\n";
 
-const DIRECT: &str = "limit = 4000\n[terms]\ntune = [\"material\", \"mobility\", \"tempo\"]\n\
-                      [optimizer]\nname = \"gauss-newton\"";
-
 pub fn cases() -> Vec<Case> {
     let case = |name, words: &str, config| Case { name, words: words.to_string(), config };
     let train = |name, config| case(name, "train run.toml --out out", config);
