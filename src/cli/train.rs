@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 use super::options::Place;
 use super::terminal::Terminal;
@@ -77,7 +77,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let Some(finished) = finished else { return Ok(ExitCode::from(130)) };
     eprintln!();
     out::line(text(&finished))?;
-    finished.page.transpose().context("the run is complete, but its report cannot be written")?;
+    finished.require_page()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SearchPlayer;
 use super::arena::{MatchRules, TimeControl, play};
-use super::folder::is_finished;
+use super::folder::{REPORT, is_finished};
 use super::train::{RunContext, begin_or_resume};
 use crate::config::Config;
 use crate::engine::game::Adjudication;
@@ -189,7 +189,8 @@ impl<'a> Climb<'a> {
     /// Trains on the games of the last generations; false if interrupted.
     fn train(&self, number: u64) -> Result<bool> {
         let path = self.folder(number).join("run");
-        if is_finished(&path) {
+        let has_page = !self.context.page || path.join(REPORT).exists();
+        if is_finished(&path) && has_page {
             return Ok(true);
         }
         let first = number.saturating_sub(self.settings.window - 1).max(1);

@@ -68,11 +68,15 @@ pub fn begin(
 
 /// Starts the run of a folder, or resumes it; false if it was interrupted.
 pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Result<bool> {
-    if path.join(folder::LAST).exists() {
-        return Ok(resume(path, &[], context)?.is_some());
-    }
-    let folder = RunFolder::take(path, false, context.listener)?;
-    Ok(begin(config.clone(), &folder, context)?.is_some())
+    let finished = if path.join(folder::LAST).exists() {
+        resume(path, &[], context)?
+    } else {
+        let folder = RunFolder::take(path, false, context.listener)?;
+        begin(config.clone(), &folder, context)?
+    };
+    let Some(finished) = finished else { return Ok(false) };
+    finished.require_page()?;
+    Ok(true)
 }
 
 /// Checks a run as far as possible without its data, except for their number of positions.

@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, Once};
 use std::{env, thread};
 
-const NAMES: &str = "shared cc gcc rustc rustfmt stockfish ethereal-chess gpu proc avx512 mpirun mounts";
+const NAMES: &str =
+    "shared cc gcc rustc rustfmt stockfish ethereal-chess gpu proc avx512 mpirun mounts";
 
 static SKIPPED: Mutex<BTreeMap<&str, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 

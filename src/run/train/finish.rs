@@ -40,6 +40,14 @@ pub struct FinishedRun {
     pub page: Option<Result<PathBuf>>,
 }
 
+impl FinishedRun {
+    /// Fails if the page could not be written.
+    pub fn require_page(self) -> Result<()> {
+        self.page.transpose().context("the run is complete, but its report cannot be written")?;
+        Ok(())
+    }
+}
+
 pub enum RunResult {
     /// A net, and the file with the terms that were trained with it.
     Net(Box<WrittenNet>, Option<PathBuf>),
