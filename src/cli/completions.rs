@@ -13,8 +13,9 @@ use super::{Cli, out};
 #[derive(clap::Args)]
 #[command(before_help = "\
 Example:
-  nnuance completions bash > ~/.local/share/bash-completion/completions/nnuance")]
+  nnuance completions bash > /etc/bash_completion.d/nnuance")]
 pub struct CompletionArgs {
+    /// Shell that reads them
     shell: Shell,
 }
 

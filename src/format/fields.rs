@@ -106,8 +106,9 @@ pub fn fen_of_line(line: &str) -> String {
         operands.filter_map(|mut it| it.nth(1)).next()
     };
     let (halfmove, fullmove) = match (counters.next(), counters.next()) {
-        (None, None) => (operand("hmvc"), operand("fmvn")),
-        counters => counters,
+        both @ (Some(_), Some(_)) => both,
+        // A single number may be a score.
+        _ => (operand("hmvc"), operand("fmvn")),
     };
     let mut fen = board.join(" ");
     if halfmove.is_some() || fullmove.is_some() {

@@ -28,6 +28,10 @@ impl Text {
 
     /// Reads the next line, of which at most one byte more than the longest is stored.
     pub fn advance(&mut self) -> io::Result<bool> {
+        // Only now, since the rest of a long line may have no end.
+        if self.line.len() > self.longest {
+            self.input.skip_until(b'\n')?;
+        }
         self.line.clear();
         self.number += 1;
         let mut input = (&mut self.input).take(self.longest as u64 + 1);
@@ -36,8 +40,6 @@ impl Text {
         }
         if self.line.last() == Some(&b'\n') {
             self.line.pop();
-        } else if self.line.len() > self.longest {
-            self.input.skip_until(b'\n')?;
         }
         Ok(true)
     }

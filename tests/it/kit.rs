@@ -1,4 +1,4 @@
-//! What most tests import, and helpers for numbers of threads and models.
+//! Imports of most tests, and helpers for numbers of threads and models.
 
 pub use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 pub use std::fs;

@@ -89,7 +89,7 @@ fn wrong_matches_are_refused() {
         (good.replacen("\"1-0\"", "\"2-0\"", 1), ", game 1, line 1: the tag Result is `2-0`"),
         (good.replace("[White \"a\"]\n", ""), ", line 1: "),
         (good.replace("\"b\"", "\"a\""), ", line 1: a plays against itself"),
-        ("no games here\n".to_string(), "`no` is not a move"),
+        ("no games here\n".to_string(), " holds no pairs of games"),
     ] {
         let error = read(&text).err().unwrap_or_else(|| panic!("{why}"));
         assert!(error.contains("match.pgn") && error.contains(why), "{error} | {why}");
