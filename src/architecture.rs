@@ -41,7 +41,6 @@ pub struct Architecture {
     pub own_buckets: Option<NamedValue<CustomBuckets>>,
 }
 
-/// A layer of the head: an affine map and an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layer {
     pub size: usize,

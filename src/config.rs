@@ -25,7 +25,6 @@ use crate::train::target::{SourceTarget, WinRateModel};
 
 /// The version of the config language that this program reads.
 pub const VERSION: u32 = 3;
-
 /// First lines of a complete config.
 pub const RUN_HEADER: &str =
     "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";

@@ -199,7 +199,6 @@ pub struct Clock {
 pub struct Budget {
     /// No new iteration starts after this: it would hardly finish.
     pub soft: u64,
-    /// The search stops here.
     pub hard: u64,
 }
 

@@ -71,7 +71,6 @@ impl Output {
         finished.map_err(|error| OutputError::new(&path, error))
     }
 
-    /// The final name.
     pub fn path(&self) -> &Path {
         &self.path
     }

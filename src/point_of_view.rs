@@ -14,7 +14,6 @@ pub enum PointOfView {
 }
 
 impl PointOfView {
-    /// The name in configs.
     pub fn name(self) -> &'static str {
         match self {
             PointOfView::White => "white",

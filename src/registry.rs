@@ -16,7 +16,6 @@ pub trait Kind: Send + Sync + 'static {
 }
 
 type Entry = (&'static str, &'static (dyn Any + Send + Sync));
-
 static ADDED: RwLock<Vec<Entry>> = RwLock::new(Vec::new());
 
 /// An added value and its name, which files store.
@@ -59,7 +58,6 @@ pub fn add<T: Kind>(name: &str, value: T) -> Result<(), NameTaken> {
     Ok(())
 }
 
-/// The added values of a type, in the order in which they were added.
 pub fn all<T: Kind>() -> Vec<NamedValue<T>> {
     let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
     let own = |&(name, value): &Entry| Some(NamedValue { name, value: value.downcast_ref()? });

@@ -107,7 +107,6 @@ impl TermList {
         self.terms.iter().map(|term| &term.name[..]).chain([TEMPO, SCALE_FACTOR])
     }
 
-    /// The name most similar to a text.
     pub fn nearest(&self, text: &str) -> &str {
         self.names().max_by_key(|name| (1e6 * strsim::jaro(name, text)) as u32).unwrap_or_default()
     }

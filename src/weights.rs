@@ -72,7 +72,6 @@ impl Weights {
         Ok(&array.values)
     }
 
-    /// The first value that is not finite, with its name and place.
     pub fn non_finite(&self) -> Option<(&str, usize, f32)> {
         self.0.iter().find_map(|(name, array)| {
             let place = array.values.iter().position(|value| !value.is_finite())?;

@@ -25,22 +25,16 @@ pub enum Operation {
 /// A number system, whose values are those of one position or of a whole batch.
 pub trait Arithmetic {
     type Values: Clone;
-
     /// Applies each curve; the results stand side by side.
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values;
-
     /// Selects columns of each of `parts` equal parts.
     fn columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>) -> Self::Values;
-
     /// Multiplies columns of each part by others of it, one by one.
     fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values;
-
     fn add(&self, x: Self::Values, y: Self::Values) -> Self::Values;
-
     /// Splits off the piece-square values; returns the other values, and half the difference of the
     /// two sides' values of the position's output bucket.
     fn piece_squares(&self, accumulators: Self::Values) -> [Self::Values; 2];
-
     /// Affine map number `map`, with the weights of the position's output bucket.
     fn affine(&self, map: usize, x: Self::Values) -> Self::Values;
 }

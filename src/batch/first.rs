@@ -18,10 +18,8 @@ use crate::architecture::{
 const ROWS: usize = 1 << 10;
 /// Words of 64 positions that are named at a time.
 const WORDS: usize = 8;
-
 /// By row and position, whether the list has the row; transposed, by position in each 64 rows.
 type Matrix = [[u64; WORDS]; ROWS];
-
 /// The bits of a position, by row.
 type Named = [u64; ROWS / 64];
 

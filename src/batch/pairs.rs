@@ -33,7 +33,6 @@ const NEAR: usize = (1 << 16) / UNITS - 1;
 const MOST_TIMES: u8 = 32;
 /// Most rows of large sets that pairs of a king bucket may contain: the most frequent ones.
 const FREQUENT: usize = 512;
-
 /// The lists that contain a row, as bits.
 pub type Bits = [u64; WORDS];
 

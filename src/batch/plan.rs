@@ -76,9 +76,7 @@ impl Default for Entries {
 
 pub(crate) trait Word: Copy + Ord + Default + std::fmt::Display {
     fn of(number: usize) -> Self;
-
     fn get(self) -> usize;
-
     /// Unpacks four of them from one or two registers.
     fn unpack(four: &[Self; FOUR]) -> [usize; FOUR];
 }

@@ -382,7 +382,6 @@ impl Bench<'_> {
 const TIMED: usize = 9;
 /// A learning rate; no figure depends on it.
 const RATE: f64 = 1e-3;
-
 /// All stages in order; the last two follow the model's.
 const STAGES: [(Option<Stage>, &str); 6] = [
     (Some(Stage::Upload), "upload of positions"),

@@ -47,7 +47,6 @@ pub fn ranks(silence: u16) -> Result<&'static dyn Ranks> {
     Ok(&SingleRank)
 }
 
-/// Waits for all ranks to finish.
 pub fn leave() {
     #[cfg(feature = "mpi")]
     if let Some(world) = world::World::joined() {

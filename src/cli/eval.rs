@@ -47,7 +47,6 @@ pub struct GivenPositions {
 }
 
 const AT_ONCE: usize = 1024;
-
 /// A FEN as it was written, and its position.
 pub type GivenPosition = (String, Position);
 

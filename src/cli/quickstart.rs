@@ -8,8 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 
 use super::{Cli, out};
-use crate::input;
-use crate::output;
+use crate::{input, output};
 
 /// Train terms and nets on the games in data/, and compare them
 #[derive(clap::Args)]

@@ -15,7 +15,6 @@ use crate::progress::Progress;
 
 /// Time between progress lines if stderr is not a terminal.
 const INTERVAL: Duration = Duration::from_secs(60);
-
 /// All bars of the process, one below the other.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
@@ -87,7 +86,6 @@ pub fn interrupts() -> Arc<AtomicBool> {
 pub struct Terminal {
     start: Instant,
     stop: Arc<AtomicBool>,
-    /// Whether nothing is printed.
     silent: bool,
     /// Remarks so far, where there are many runs: none is made twice, and tables are left out.
     remarks: Option<Mutex<HashSet<String>>>,

@@ -39,7 +39,6 @@ const LARGE: usize = 8192;
 /// Fewest chunks that a batch mixes.
 const CHUNKS: usize = 4;
 const MOST_SOURCES: usize = 255;
-
 type Checked<T = ()> = Result<T, ConfigError>;
 
 impl Config {

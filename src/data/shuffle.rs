@@ -115,7 +115,6 @@ impl<const N: usize> Shuffle<N> {
         Ok(all)
     }
 
-    /// Moves all records in memory to the file.
     fn spill(&mut self) -> Result<(), ShuffleError> {
         let failed = |error| ShuffleError::Temporary { folder: self.folder.clone(), error };
         let file = match &mut self.file {

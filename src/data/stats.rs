@@ -23,7 +23,6 @@ pub fn positions_of_games(positions: u64, games: Option<u64>, gameless: u64) -> 
     }
 }
 
-/// Counts over a stream of samples.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Stats {
     pub positions: u64,

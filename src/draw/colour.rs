@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 /// Colours for the curves of one chart.
 pub const SERIES: usize = 6;
-
 pub(super) type Rgb = [u8; 3];
 
 pub(super) struct Theme {

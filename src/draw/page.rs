@@ -22,7 +22,6 @@ impl Section {
 pub const MARK: &str = "nnuance";
 /// A page loads nothing and runs nothing, whatever text it contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
-
 const STYLE: &str = "
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }

@@ -40,7 +40,6 @@ impl Stopwatch {
     }
 }
 
-/// Timer that raises flags.
 pub struct Alarm(Sender<(Instant, Arc<AtomicBool>)>);
 
 impl Default for Alarm {

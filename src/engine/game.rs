@@ -34,9 +34,9 @@ impl Game {
                 ControlFlow::Break(ending) => Some(ending),
                 ControlFlow::Continue(MoveResult { best: played, score, depth, .. }) => {
                     plies.push(Ply { played, score, depth });
-                    let mover = line.chess().turn();
+                    let mover = line.chess.turn();
                     line.play(played);
-                    referee.add_move(score.map(Score::centipawns), mover, line.chess())
+                    referee.add_move(score.map(Score::centipawns), mover, &line.chess)
                 }
             };
             if let Some(ending) = ending {

@@ -88,7 +88,6 @@ pub struct JobReport {
 }
 
 impl JobReport {
-    /// Fails if a finished job wrote nothing.
     fn require_written(self, path: &Path, why: &str) -> Result<Self, EngineError> {
         if self.written > 0 || self.stopped {
             return Ok(self);

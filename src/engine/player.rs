@@ -25,9 +25,7 @@ pub trait Player {
 /// A participant that can start players for several boards.
 pub trait PlayerFactory: Send + Sync {
     fn name(&self) -> String;
-
     fn player(&self) -> Result<Box<dyn Player + '_>, EngineError>;
-
     /// All settings that its answers depend on, for the journal of a job: names and values.
     fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError>;
 }

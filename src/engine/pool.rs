@@ -30,7 +30,6 @@ impl From<EngineFault> for ItemError {
 
 /// An item, and its result or the obstacle of the last try.
 pub type AttemptedItem<I, T> = (I, Result<T, ItemError>);
-
 /// Finished items per worker that may wait for an earlier one.
 const AHEAD: u64 = 64;
 

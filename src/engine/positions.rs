@@ -100,11 +100,11 @@ fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sampl
         retry: false,
     })?;
     let line = GameLine::new(chess);
-    let score = if !line.chess().legal_moves().is_empty() {
+    let score = if !line.chess.legal_moves().is_empty() {
         let found = player.search_without_memory(&line, limit)?.score;
         let reason = || "the engine gave a move but no exact score".to_string();
         found.ok_or_else(|| ItemError { fen: line.fen(), reason: reason(), retry: false })?
-    } else if line.chess().is_check() {
+    } else if line.chess.is_check() {
         Score::Mate(0)
     } else {
         Score::Centipawns(0)
@@ -114,7 +114,6 @@ fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sampl
 
 struct Item {
     sample: Sample,
-    /// Whether the output may be cut behind it.
     last_of_game: bool,
 }
 

@@ -51,10 +51,10 @@ pub struct EngineFault {
 /// The game so far, as a player receives it before a search.
 #[derive(Clone, Debug)]
 pub struct GameLine {
-    first: Chess,
-    moves: Vec<Move>,
+    pub first: Chess,
+    pub moves: Vec<Move>,
     mode: CastlingMode,
-    chess: Chess,
+    pub chess: Chess,
 }
 
 impl GameLine {
@@ -65,21 +65,9 @@ impl GameLine {
         Self { first: chess.clone(), moves: Vec::new(), mode, chess }
     }
 
-    pub fn chess(&self) -> &Chess {
-        &self.chess
-    }
-
     /// Whether the game starts with castling of Chess960.
     pub fn is_chess960(&self) -> bool {
         self.mode.is_chess960()
-    }
-
-    pub fn first(&self) -> &Chess {
-        &self.first
-    }
-
-    pub fn moves(&self) -> &[Move] {
-        &self.moves
     }
 
     pub fn play(&mut self, legal: Move) {
@@ -112,7 +100,6 @@ pub struct Uci {
     lines: Receiver<io::Result<String>>,
     /// The program's name without its folder, for messages.
     name: String,
-    /// Name that the engine reports.
     id: String,
     options: Vec<String>,
     patience_ms: u64,
@@ -322,7 +309,7 @@ impl Player for Uci {
             self.set(CHESS960, if self.chess960 { "true" } else { "false" })?;
         }
         let go = format!("go {limit}");
-        let extra = limit.milliseconds(line.chess().turn()).unwrap_or(0);
+        let extra = limit.milliseconds(line.chess.turn()).unwrap_or(0);
         let deadline = Deadline::after(self.patience_ms.saturating_add(extra));
         self.send(&line.command())?;
         self.send(&go)?;
@@ -334,7 +321,7 @@ impl Player for Uci {
                 "info" => found = exact_score(rest).or(found),
                 "bestmove" => {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
-                    let Some(best) = parse_move(word, line.chess()) else {
+                    let Some(best) = parse_move(word, &line.chess) else {
                         let what = format!("answered `{word}`, which is not a legal move,");
                         return Err(self.fault(&go, &what));
                     };

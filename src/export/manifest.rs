@@ -164,7 +164,6 @@ pub enum LoadError {
     Other { path: PathBuf, manifest: PathBuf, expected: String, found: String },
 }
 
-/// The file that describes a file of weights.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
 pub enum Sidecar {
@@ -285,7 +284,6 @@ fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {
     table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_string())
 }
 
-/// A base evaluation that a net is added to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Base {
     pub name: String,

@@ -133,7 +133,6 @@ pub fn measure(
     }))
 }
 
-/// Paths of an export: floats, net and manifest.
 pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
     let taken = net.extension().is_some_and(|ending| ending == "json" || ending == "safetensors");
     if taken || net.file_name().is_none() {

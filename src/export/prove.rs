@@ -51,7 +51,6 @@ impl std::fmt::Display for Proof {
     }
 }
 
-/// A range with both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     pub least: i64,

@@ -201,7 +201,6 @@ fn initialiser(
     Ok(cells.chunks(row).map(|row| format!("    {},\n", row.join(", "))).collect())
 }
 
-/// Rounds to the nearest integer, halves away from zero.
 fn rounded(value: f64, name: &str, phase: &'static str) -> Result<i32, SourceError> {
     let rounded = value.round();
     match (i16::MIN.into()..=i16::MAX.into()).contains(&rounded) {

@@ -7,7 +7,6 @@ use crate::sample::Position;
 
 /// Rows of a view in the order of the board's squares; unused places have [`PIECES`].
 pub type FirstView = [u16; MAX_ACTIVE];
-
 /// 0 to 63, squares or bits.
 pub const NUMBERS: [u8; 64] = {
     let mut numbers = [0; 64];

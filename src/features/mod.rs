@@ -35,7 +35,6 @@ pub const MAX_ACTIVE: usize = 32;
 const FEW: usize = 1 << 13;
 /// Rows from which on a batch touches only some.
 const MANY: usize = 1 << 15;
-
 /// The built-in sets except `pieces`, which a net describes with keys of its own.
 const ALL: &[fn() -> Set] = &[
     || Set::new(halfka::HalfKa),
@@ -94,7 +93,6 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Inputs of one set or more.
     pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
         let end = |rows: &mut usize, set: &Set| {
             *rows += set.rows();
@@ -107,7 +105,6 @@ impl Inputs {
         Self { views, sets, factorised, pieces, ends }
     }
 
-    /// Pieces on squares in king buckets.
     pub fn of_pieces(views: Views, kings: Kings, factorised: bool) -> Self {
         Self::new(views, vec![Set::new(Pieces(kings))], factorised)
     }
@@ -121,7 +118,6 @@ impl Inputs {
         &self.sets
     }
 
-    /// Rows of all sets.
     pub fn rows(&self) -> usize {
         self.ends[self.ends.len() - 1]
     }
@@ -150,7 +146,6 @@ impl Inputs {
         self.pieces.as_ref()
     }
 
-    /// Whether pieces on squares are the only inputs.
     pub fn is_pieces(&self) -> bool {
         self.pieces.is_some() && self.sets.len() == 1
     }

@@ -17,13 +17,9 @@ use crate::sample::{Piece, Position};
 pub trait FeatureSet: Send + Sync + 'static {
     /// Name in configs, manifests and arrays: lower-case words joined by hyphens.
     fn name(&self) -> &str;
-
-    /// Number of rows.
     fn rows(&self) -> usize;
-
     /// Upper bound of the active rows of one perspective, with repetitions.
     fn max_active(&self) -> usize;
-
     /// Adds the active rows of one perspective, each below [`rows`](Self::rows).
     fn active(&self, board: &Board, perspective: Color, rows: &mut Rows);
 
@@ -84,7 +80,6 @@ pub trait FeatureSet: Send + Sync + 'static {
     }
 }
 
-/// A language of engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     Rust,

@@ -37,7 +37,6 @@ struct Block {
 }
 
 struct Tables {
-    /// Blocks in order of their rows.
     blocks: Vec<Block>,
     /// First row by the kinds of attacker and victim.
     first: [[u32; 12]; 12],

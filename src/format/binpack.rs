@@ -19,7 +19,6 @@ const MAGIC: &[u8; 4] = b"BINP";
 const LARGEST: u32 = 100 << 20;
 /// Size that ends a chunk of the writer, after the chain that reaches it.
 const CHUNK: usize = 1 << 20;
-
 pub static FORMAT: Format = Format {
     name: "binpack",
     about: "Stockfish's binpack; score in units of the engine, score and result from the side to \
@@ -42,7 +41,6 @@ fn border(bytes: &[u8]) -> Option<usize> {
     (0..bytes.len().saturating_sub(HEADER)).find(begins)
 }
 
-/// Bytes before a chunk: magic and length.
 const HEADER: usize = 8;
 
 struct BinpackReader {

@@ -44,7 +44,6 @@ impl Text {
         Ok(true)
     }
 
-    /// The line without surrounding white space.
     pub fn line(&self) -> Result<&str, String> {
         match self.line.len() > self.longest {
             true => Err(format!("the line is longer than {} bytes", self.longest)),

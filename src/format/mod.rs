@@ -35,7 +35,6 @@ use crate::registry::{self, Kind, NameMissing, NameTaken};
 use crate::sample::Sample;
 
 pub type Input = Box<dyn BufRead + Send>;
-
 /// Approximate number of samples that a source yields at a time; games stay whole.
 pub const BLOCK: usize = 4096;
 
@@ -86,7 +85,6 @@ pub struct Format {
 
 /// Extensions of compressed files.
 pub const PACKED: [&str; 2] = ["gz", "zst"];
-
 pub static ALL: [&Format; 9] = [
     &viriformat::FORMAT,
     &binpack::FORMAT,

@@ -17,7 +17,6 @@ pub struct RecordStarts {
     pub border: fn(&[u8]) -> Option<usize>,
 }
 
-/// A file that is read in blocks.
 #[derive(Clone)]
 pub struct FileBlocks {
     path: PathBuf,

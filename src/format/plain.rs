@@ -72,7 +72,6 @@ impl Reader for PlainReader {
     }
 }
 
-/// The fields of a record so far.
 #[derive(Default)]
 struct Entry {
     position: Option<Position>,
@@ -83,7 +82,6 @@ struct Entry {
 }
 
 impl Entry {
-    /// Reads a line `name value`.
     fn take(&mut self, line: &str) -> Result<(), String> {
         let (name, value) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let value = value.trim();

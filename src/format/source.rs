@@ -79,7 +79,6 @@ impl BadRecords {
     }
 }
 
-/// A file of samples being read.
 pub struct Source {
     path: PathBuf,
     format: &'static Format,
@@ -230,7 +229,6 @@ fn in_file(place: RecordPlace, path: &Path, from: u64) -> RecordPlace {
     }
 }
 
-/// Counts the lines that end before a place.
 fn lines_before(path: &Path, place: u64) -> io::Result<u64> {
     let (mut file, mut lines) = (BufReader::new(File::open(path)?).take(place), 0);
     loop {

@@ -62,7 +62,6 @@ pub struct TracedPosition {
     pub scale: f32,
     /// The engine's own evaluation, in centipawns for White.
     pub eval: Option<f64>,
-    /// Terms in the order of the line.
     pub entries: Vec<Entry>,
 }
 

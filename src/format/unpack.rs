@@ -84,7 +84,6 @@ fn require_content(head: &[u8]) -> io::Result<()> {
     foreign(head).map_or(Ok(()), |it| Err(io::Error::new(io::ErrorKind::InvalidData, it)))
 }
 
-/// The only file of a zip archive.
 fn member(file: BufReader<File>) -> io::Result<Input> {
     let mut archive = ZipArchive::new(file)?;
     let is_file = |index: &usize| match archive.name_for_index(*index) {

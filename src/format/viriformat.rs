@@ -23,7 +23,6 @@ const END: [u8; MOVE] = [0; MOVE];
 const NO_SCORE: i16 = i16::MIN;
 /// Longest game under the rules: it ends after 75 moves without pawn move and capture.
 const LONGEST: usize = 1 << 14;
-
 pub static FORMAT: Format = Format {
     name: "viriformat",
     about: "whole games of start position, moves and scores; score in centipawns, score and \

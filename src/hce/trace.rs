@@ -17,7 +17,6 @@ pub struct Trace {
     counts: [[i16; 2]; TERMS],
     /// One bit a term that was counted at all, so that reading need not visit all of them.
     touched: [u64; WORDS],
-    /// The parts that are counted.
     pub(super) parts: Parts,
 }
 
@@ -66,7 +65,6 @@ impl Sink for Trace {
 pub trait Sink {
     /// Whether the terms of a part are counted.
     fn needs(&self, part: EvaluationPart) -> bool;
-
     /// Counts a term for a colour; SAFETY for the king in danger, COMPLEXITY always for White.
     fn add(&mut self, term: Term, colour: Color, count: i32);
 }

@@ -8,7 +8,6 @@ use crate::sample::Sample;
 
 /// Rounding errors of sums near 0 and 1; a quantised weight is a multiple of some 0.004.
 const ROUNDING: f64 = 1e-5;
-/// Neurons whose weights are shown as boards.
 const MAPS: usize = 10;
 
 /// Statistics of a layer's neurons over the positions.
@@ -66,7 +65,6 @@ impl Layer {
 /// of a neuron's outputs, or of its contributions to the evaluation.
 type Sums = [f64; 6];
 
-/// Adds a value before its activation.
 fn activate(sums: &mut Sums, value: f64, curves: &[Curve]) {
     let bounded = curves.iter().filter(|it| it.bounded);
     let is_full = bounded.clone().all(|it| it.value(value) >= 1.0 - ROUNDING);

@@ -50,7 +50,6 @@ pub(super) struct RemovedPiece {
     value: f64,
 }
 
-/// Values of all pieces but kings.
 pub(super) fn removed_pieces(float: &Float, scale: f64, samples: &[&Sample]) -> Vec<RemovedPiece> {
     let chunks = samples.par_chunks(super::CHUNK).map(|samples| {
         let mut removed_pieces = Vec::with_capacity(24 * samples.len());

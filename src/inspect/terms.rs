@@ -15,7 +15,6 @@ use crate::sample::{Sample, mix};
 
 /// Most hidden neurons used as regressors: those with the most use.
 const MOST_NEURONS: usize = 256;
-/// Added to the diagonal of the regressors' correlations.
 const RIDGE: f64 = 1e-4;
 
 /// Explained variance of handcrafted evaluations.

@@ -16,7 +16,6 @@ const SHOWN: usize = 10;
 /// Rows with the largest effect that are shown.
 const SHOWN_ROWS: usize = 20;
 
-/// A title, a line about it, and a table.
 pub(super) struct TextSection {
     pub title: &'static str,
     pub about: String,

@@ -18,7 +18,6 @@ use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 use crate::terms::TermSelection;
 
-/// The inputs of a model.
 #[derive(Clone, Debug)]
 pub enum Encoder {
     /// Rows and output buckets of a net, with its base, if any.
@@ -601,7 +600,6 @@ impl Workspace {
     }
 }
 
-/// Plans a chunk with filled lists.
 struct Planning<'a>(&'a Architecture, &'a Arc<Pairs>, &'a [u32], &'a mut Workspace);
 
 /// Inlined into code that may use the machine's vector instructions.

@@ -15,7 +15,6 @@ use crate::sample::{Position, Sample};
 pub trait Prepare: Send + Sync {
     /// Rows of each sample, the sample itself last, with centipawns for its side to move.
     fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
-
     /// The loss of several rows of a sample; none if each sample has one row and a target.
     fn choices(&self) -> Option<Choices>;
 }

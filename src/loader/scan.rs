@@ -140,7 +140,6 @@ struct Reader<'a> {
     keeps: bool,
 }
 
-/// Records by part.
 type RecordsByPart = BTreeMap<u64, PartRecords>;
 
 impl<'a> Reader<'a> {

@@ -67,7 +67,6 @@ pub(super) fn in_order<T: Send>(
 }
 
 impl PlanFile {
-    /// Opens the files of a plan.
     pub fn all(plan: &Plan) -> Result<Vec<Arc<Self>>, LoadError> {
         let plan = Arc::new(plan.clone());
         let file = |place| Self::new(&plan, place).map(Arc::new);

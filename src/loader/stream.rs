@@ -139,7 +139,6 @@ impl WindowReader {
         }
     }
 
-    /// The end of the current batch.
     fn place(&self) -> Option<ResumePoint> {
         let Window { taken, place, .. } = self.open.last()?;
         Some(ResumePoint { taken: taken.end, ..place.clone()? })

@@ -40,10 +40,8 @@ pub struct LossGradients {
 
 /// Flat gradients by the numbers of the parameters.
 pub type Gradients = BTreeMap<u64, Tensor<1>>;
-
 /// Names of parameters in [`Weights`] and their shapes, by number.
 pub type Arrays = BTreeMap<u64, (String, Vec<usize>)>;
-
 /// Parameters of which a batch touches only some rows, by number, and these rows in order:
 /// gradients have only these rows, `[touched, N]`; all others are 0.
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;

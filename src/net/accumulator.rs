@@ -13,13 +13,10 @@ use crate::sample::{Piece, Position};
 pub trait Evaluate {
     /// Restarts at a position.
     fn refresh(&mut self, position: &Position);
-
     /// Plays a legal move, or passes the turn, to `after`.
     fn play(&mut self, moved: Option<&DirtyPieces>, after: &Position);
-
     /// Undoes the last move or pass.
     fn undo(&mut self);
-
     /// Centipawns for the side to move.
     fn value(&mut self) -> i32;
 }

@@ -120,7 +120,6 @@ impl Net {
         sum / (self.top() / i64::from(self.scales.qa)) + i64::from(bias)
     }
 
-    /// The last steps of a net of integers.
     fn centipawns(&self, sum: i64) -> i64 {
         let Scales { qa, qb, scale, .. } = self.scales;
         sum.saturating_mul(scale.into()) / (i64::from(qa) * i64::from(qb))
@@ -157,7 +156,6 @@ fn sum(accumulators: &[i32], weights: &[i16], top: i32, term: impl Fn(i32, i32) 
 struct Integers<'a> {
     net: &'a Net,
     bucket: usize,
-    /// See [`Net::piece_squares`].
     piece_squares: i64,
     /// Whether maps of floats are computed in the order of the definition.
     slowly: bool,
@@ -301,13 +299,11 @@ impl Net {
     }
 }
 
-/// See [`Net::top`].
 pub(super) fn top(net: &Architecture, qa: i32) -> i64 {
     let factors = if net.pairwise { 2 } else { 1 };
     i64::from(qa).pow(net.activation.curve().degree() * factors)
 }
 
-/// See [`Net::unit`].
 pub(super) fn unit(net: &Architecture, scales: Scales) -> (u32, f32) {
     let top = top(net, scales.qa);
     let shift = (0..31).find(|shift| top >> shift <= MOST_INPUT.into()).unwrap_or(31);
@@ -485,7 +481,6 @@ impl Numbers {
         self.len() == 0
     }
 
-    /// Place of the first non-finite number.
     pub(super) fn not_finite(&self) -> Option<usize> {
         let Numbers::F32(them) = self else { return None };
         them.iter().position(|it| !it.is_finite())

@@ -287,7 +287,6 @@ impl Comparison {
     }
 }
 
-/// The verdict that there is a winner.
 pub(super) const BETTER: &str = "better";
 
 #[derive(Clone, Debug, PartialEq)]

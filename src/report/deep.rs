@@ -74,7 +74,6 @@ pub struct Disagreement {
 /// A position with different values of two evaluations. Pairs are in the order of the names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DisputedPosition {
-    /// Index of the position.
     pub position: usize,
     pub fen: String,
     /// From the side to move's point of view, as all numbers here.
@@ -83,7 +82,6 @@ pub struct DisputedPosition {
     pub expected: [f64; 2],
 }
 
-/// An evaluation before and after quantising.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quantising {
     /// Floats, integers.

@@ -352,7 +352,6 @@ pub struct PairedGames {
     pub pairs: Pairs,
 }
 
-/// Joint ratings of several players.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratings {
     pub players: Vec<Rating>,

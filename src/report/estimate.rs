@@ -124,7 +124,6 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Groups records with equal keys.
     pub fn new(keys: impl IntoIterator<Item = u64>) -> Self {
         let mut numbers = HashMap::new();
         let mut groups = Self { of: Vec::new(), counts: Vec::new(), known: true };

@@ -11,7 +11,6 @@ use crate::draw::page::figure;
 use crate::draw::{Chart, Line, Section};
 use crate::log::Row;
 
-/// A run for a report, from its folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub name: String,
@@ -19,12 +18,10 @@ pub struct Run {
     pub about: Vec<(String, String)>,
     /// Every key of its config, sorted.
     pub settings: Vec<(String, String)>,
-    /// Its validations, in order.
     pub rows: Vec<Row>,
     pub state: String,
 }
 
-/// The comparison, with what each name is.
 pub fn comparison(comparison: &Comparison, names: &[(String, String)]) -> Section {
     let body = html! {
         (comparison.table(true).markup())

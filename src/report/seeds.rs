@@ -8,7 +8,6 @@ use super::chance;
 use super::compare::PositionFacts;
 use super::estimate::{Estimate, FEW_GROUPS, Means};
 
-/// Statistics of a number over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SeedSpread {
     pub mean: f64,

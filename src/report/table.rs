@@ -17,7 +17,6 @@ pub struct Table {
 
 const GAP: &str = "  ";
 const NARROWEST: usize = 8;
-/// Space at which no line ends.
 pub const NO_BREAK: char = '\u{a0}';
 
 impl Table {

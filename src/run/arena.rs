@@ -49,7 +49,6 @@ pub struct MatchResult {
     pub meetings: Vec<PairedGames>,
     /// Games lost on time or by a failure.
     pub forfeits: u64,
-    /// The first failure.
     pub fault: Option<String>,
 }
 
@@ -239,7 +238,7 @@ fn game(
     let mut fault = None;
     let mut has_begun = [false; 2];
     let ask = |line: &GameLine| -> Result<ControlFlow<Ending, MoveResult>, Infallible> {
-        let turn = line.chess().turn();
+        let turn = line.chess.turn();
         let side = turn.fold_wb(0, 1);
         let limit = match rules.pace {
             TimeControl::Clock(_) => Limit::Clocks(clocks),

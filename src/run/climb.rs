@@ -76,7 +76,6 @@ impl Generation {
     }
 }
 
-/// A self-play loop in a folder.
 pub struct Climb<'a> {
     config: Config,
     settings: &'a Settings,

@@ -32,7 +32,6 @@ pub struct WrittenNet {
     pub unlearnt: Option<String>,
 }
 
-/// Exports a checkpoint of a finished run.
 pub fn checkpoint(
     path: &Path,
     net: &Path,

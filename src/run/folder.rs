@@ -30,7 +30,6 @@ pub const LOG: &str = "log.csv";
 pub const REPORT: &str = "report.html";
 /// Locked by the process that works in a folder.
 const LOCK: &str = ".lock";
-
 /// All files of a run except its config and its lock.
 const FILES: [&str; 11] =
     [LAST, BEST, ROUND, NET, TERMS, BASE, TERMS_CSV, "net.json", "net.safetensors", LOG, REPORT];
@@ -78,7 +77,6 @@ impl RunFolder {
         Ok(taken)
     }
 
-    /// Locks the folder of an existing run.
     pub fn of_run(path: &Path, listener: &dyn Progress) -> Result<Self> {
         ensure!(
             path.join(LAST).exists(),

@@ -8,7 +8,6 @@ use super::folder::{BEST, NET};
 use super::recipe;
 use crate::input;
 
-/// The kind of a file, by its first bytes.
 pub enum FileKind {
     Weights,
     Json,

@@ -97,7 +97,7 @@ impl Player for AtBoard<'_> {
             }
             Limit::Movetime(time) => budget = Some(Budget::exactly(time, OVERHEAD)),
             Limit::Clocks(clocks) => {
-                let clock = clocks[line.chess().turn().fold_wb(0, 1)];
+                let clock = clocks[line.chess.turn().fold_wb(0, 1)];
                 let (time, increment) = (clock.left, clock.increment);
                 budget = Some(Clock { time, increment, moves_to_go: None }.budget(OVERHEAD));
             }
@@ -107,8 +107,8 @@ impl Player for AtBoard<'_> {
             None => Default::default(),
         };
         let question = SearchSettings { limits, scale: self.scale };
-        let mut game = Game::new(line.first().clone());
-        line.moves().iter().for_each(|&played| game.play(played));
+        let mut game = Game::new(line.first.clone());
+        line.moves.iter().for_each(|&played| game.play(played));
         let is_over = || budget.is_some_and(|budget| watch.milliseconds() >= budget.soft);
         let Self { searcher, evaluation, .. } = self;
         let found = searcher.search(&game, &mut **evaluation, &question, &stop, &mut |_| {

@@ -175,7 +175,6 @@ impl Recipe {
     }
 }
 
-/// The names of files, with commas.
 pub fn names(files: &[DataFile]) -> String {
     files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }

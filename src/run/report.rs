@@ -24,7 +24,6 @@ use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 
-/// Positions shown of each disagreement.
 const BOARDS: usize = 8;
 
 pub struct ShownRun {

@@ -26,7 +26,6 @@ const MOST: usize = 10_000;
 /// Most letters of a value in the name of a folder.
 const LONGEST: usize = 24;
 
-/// A key of the config with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Key as for `--set`.
@@ -53,7 +52,6 @@ impl Axis {
         Ok(Self { key: key.to_string(), values })
     }
 
-    /// The key without its section.
     fn title(&self) -> &str {
         self.key.split_once('.').map_or(&self.key, |(_, rest)| rest)
     }
@@ -327,7 +325,6 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// A sweep with its measured members.
 #[derive(Serialize)]
 pub struct Outcome {
     pub titles: Vec<String>,

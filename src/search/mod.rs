@@ -39,7 +39,6 @@ pub struct Limits {
     pub soft_nodes: Option<u64>,
 }
 
-/// Parameters of a search besides the position.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchSettings {
     pub limits: Limits,
@@ -48,7 +47,6 @@ pub struct SearchSettings {
     pub scale: f64,
 }
 
-/// Result of a search, intermediate or final.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchResult {
     /// From the point of view of the side to move.

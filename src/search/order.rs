@@ -68,7 +68,6 @@ const FIRST: i32 = 1 << 30;
 const WINNING: i32 = 1 << 28;
 const KILLER: i32 = 1 << 26;
 const LOSING: i32 = -(1 << 28);
-/// Capacity of a list of moves.
 const MOST_MOVES: usize = 270;
 
 /// The legal moves of a position in their order.
@@ -101,7 +100,6 @@ impl<'a> Picker<'a> {
         Self { moves, ranks, next: 0 }
     }
 
-    /// Returns the best of the remaining moves.
     pub fn pick(&mut self) -> Option<Move> {
         let place = self.next;
         let rest = &self.ranks[place..self.moves.len()];

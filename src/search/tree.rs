@@ -50,9 +50,7 @@ pub struct Tree<'a> {
     pub so_far: Option<i32>,
     /// The hashes of the game and of the path from the root.
     keys: Vec<u64>,
-    /// Index of the root's hash.
     root: usize,
-    /// The moves of the root.
     moves: MoveList,
     /// Index behind the last null move, which no repetition crosses.
     passed: usize,
@@ -504,7 +502,6 @@ fn reduction(depth: i32, count: i32) -> i32 {
 }
 
 const SIDE: usize = 64;
-
 /// Product of the logarithms, as usual.
 static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
     let ln = |number: usize| (number.max(1) as f64).ln();

@@ -324,7 +324,6 @@ impl<'a> Trainer<'a> {
         Ok((loss, model.loss_gradients(&batch.inputs, Aim::Forces(&forces))))
     }
 
-    /// Reads the losses that are still on the device.
     fn unread_losses(&mut self) -> Result<Vec<(Step, f64)>, TrainError> {
         let (steps, losses): (Vec<Step>, Vec<Tensor<1>>) = self.unread.drain(..).unzip();
         let read = losses.into_iter().fold(Transaction::default(), Transaction::register);
@@ -412,7 +411,6 @@ impl<'a> Trainer<'a> {
         Ok(is_best)
     }
 
-    /// Checks that all ranks have the same weights.
     fn compare(&self) -> Result<(), TrainError> {
         let (ranks, step) = (self.job.ranks, self.state.step);
         if ranks.is_alone() {

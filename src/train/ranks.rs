@@ -8,13 +8,10 @@ use crate::batch::RankShare;
 pub trait Ranks: Sync {
     /// The number of this rank, below [`Ranks::count`]. Rank 0 writes files and prints.
     fn rank(&self) -> usize;
-
     /// The number of ranks, 1 or more.
     fn count(&self) -> usize;
-
     /// Replaces each number by its sum over all ranks, with the same bits on each of them.
     fn sum(&self, values: &mut [f32], numbers: &mut [f64]);
-
     /// Replaces the bytes by those of rank 0.
     fn broadcast(&self, bytes: &mut Vec<u8>);
 }

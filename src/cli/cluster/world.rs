@@ -36,7 +36,6 @@ struct State {
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
-
 /// Most bytes of a message: MPI counts them in 31 bits.
 const MAX_MESSAGE: usize = 1 << 30;
 /// Most bytes of a host's name.

@@ -246,7 +246,6 @@ pub fn interrupted() -> Result<()> {
     Ok(())
 }
 
-/// Counts of positions read, written and left out.
 #[derive(Default)]
 pub struct PositionCounts {
     pub read: u64,

@@ -84,7 +84,6 @@ impl Board {
         Position::from_chess(&self.chess).numbered(ply / 2 + 1)
     }
 
-    /// Converts a move that is legal here.
     pub fn legal(&self, played: PlayedMove) -> Result<Move, String> {
         played.legal_move(&self.chess).ok_or_else(|| illegal(played.from(), played.to()))
     }

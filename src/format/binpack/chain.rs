@@ -10,7 +10,6 @@ use crate::sample::{GameHash, PlayedMove, Position, Sample};
 pub const LEAST: usize = 34;
 /// Mask of the ply in the 16 bits of ply and result.
 const PLY: u16 = 0x3fff;
-
 /// Error in a chain: how many of its positions were read, and what is wrong with the next.
 pub type ChainError = (usize, String);
 

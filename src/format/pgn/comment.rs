@@ -17,7 +17,6 @@ use crate::format::fields;
 
 /// Score of a mate in n half-moves is `MATE - n`.
 pub const MATE: i16 = 32_000;
-/// Largest score from a comment.
 pub const LARGEST: i16 = MATE - 1;
 pub const LONGEST_MATE: i16 = 1000;
 

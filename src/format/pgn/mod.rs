@@ -168,7 +168,6 @@ fn last(text: &[u8]) -> Result<Option<Position>, GameError> {
     Ok((tags.some || !samples.is_empty()).then(|| Position::from_chess(&chess)))
 }
 
-/// An error at the last token.
 fn token_error(tokens: &Tokens, chess: &Chess, reason: String) -> GameError {
     let turn = Some((chess.fullmoves().get(), chess.turn()));
     GameError { at: tokens.from, turn, reason, at_end: tokens.at_end() }

@@ -32,7 +32,6 @@ impl Frame {
         }
     }
 
-    /// Line number of a byte.
     pub fn line_of(&self, at: usize) -> u64 {
         self.line + self.text[..at].iter().filter(|&&byte| byte == b'\n').count() as u64
     }
@@ -48,7 +47,6 @@ pub struct GameError {
 }
 
 impl GameError {
-    /// An error of the game as a whole.
     pub fn of_game(reason: String) -> Self {
         Self { at: 0, turn: None, reason, at_end: false }
     }
@@ -303,7 +301,6 @@ pub enum Token<'a> {
     Outcome(Outcome),
 }
 
-/// Reader of the tokens of a game.
 pub struct Tokens<'a> {
     text: &'a [u8],
     at: usize,

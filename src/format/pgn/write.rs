@@ -56,7 +56,6 @@ fn tag(name: &str, value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("[{name} \"{value}\"]\n").as_bytes());
 }
 
-/// Appends the tags that every game has.
 fn seven_tags([event, round, white, black, result]: [&str; 5], out: &mut Vec<u8>) {
     let names = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
     let values = [event, "?", "????.??.??", round, white, black, result];

@@ -51,7 +51,6 @@ macro_rules! parts {
 
         /// Whether each part is counted.
         pub type Parts = [bool; PARTS.len()];
-
         const PARTS: &[(&str, EvaluationPart)] = &[
             $(($board_words, EvaluationPart::$board_part),)*
             $(($words, EvaluationPart::$part),)*
@@ -166,7 +165,6 @@ struct View {
     /// Own pieces, the first `len` of the list.
     list: [Piece; 32],
     len: usize,
-    /// See [`closedness`].
     pub closed: usize,
     pub our_turn: bool,
 }

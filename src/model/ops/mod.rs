@@ -106,10 +106,8 @@ pub struct FusedGradients<B: Backend> {
 #[backend_extension(Flex, Cube: cfg(feature = "wgpu"))]
 pub trait FusedOps: Backend {
     fn net_gradients(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FusedGradients<Self>;
-
     /// The logits, `[batch]`; no gradients follow from them.
     fn net_logits(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self>;
-
     /// A step: parameter, gradient and states to the next parameter and states.
     fn take_step(#[extension_type] arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self>;
 }

@@ -136,7 +136,6 @@ impl Formula<0> for Mean {
 /// Arithmetic on vectors or tensors `V` and single factors.
 trait Arithmetic: Copy {
     type V: Clone;
-
     fn scale(self, factor: f32, x: Self::V) -> Self::V;
     fn scale_add(self, factor: f32, x: &Self::V, y: Self::V) -> Self::V;
     fn shift(self, number: f32, x: Self::V) -> Self::V;

@@ -30,7 +30,6 @@ pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
     })
 }
 
-/// An evaluation that quiescence searches use.
 pub struct Searcher {
     form: Form,
     /// Centipawns per logit.

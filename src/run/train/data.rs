@@ -51,7 +51,6 @@ pub enum BatchSource {
     },
 }
 
-/// The handcrafted terms of a run.
 pub struct TermData {
     pub terms: RunTerms,
     pub start: HceWeights,
@@ -298,7 +297,6 @@ fn terms_of_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeigh
     Ok(HceWeights { scale_factor, source, ..began })
 }
 
-/// Enough positions to fit a scale.
 const FIT_ON: usize = 200_000;
 
 /// Data for the built-in terms, from positions.

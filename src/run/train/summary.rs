@@ -138,7 +138,6 @@ fn amounts(positions: u64, games: u64) -> String {
     known.map(|(count, noun)| counted(count, noun) + ", ").collect()
 }
 
-/// Formula of the training target.
 fn target(config: &Config, settings: &Settings, steps: u64) -> String {
     let score = format!("sigmoid(score / {})", config.win_rate.scale);
     let (low, high) = settings.wdl.range();

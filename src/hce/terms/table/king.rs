@@ -6,7 +6,6 @@ use crate::terms::Kind;
 
 /// Ranks of enemy pawns that an own pawn right below blocks.
 const BLOCKED: Axis = Axis::Numbers { first: 3, len: 5 };
-
 pub const GROUPS: [Group; 5] = [
     normal(
         "king.defenders",

@@ -7,7 +7,6 @@ use super::simd::Lanes;
 /// A number format with vectors of `H` times as many numbers as vectors of floats.
 pub(super) trait Format<const H: usize>: Number {
     type Vector<S: Lanes>: Copy;
-
     fn vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
     fn vectors_mut<S: Lanes>(numbers: &mut [Self]) -> &mut [Self::Vector<S>];
 
@@ -16,10 +15,8 @@ pub(super) trait Format<const H: usize>: Number {
 
     /// Adds gradients, no more than [`Number::ADDENDS`].
     fn add<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-
     /// Converts to floats, without the scale.
     fn widen<S: Lanes>(simd: S, a: Self::Vector<S>) -> [S::f32s; H];
-
     /// Converts from floats, rounded. For gradients only, which fit.
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; H]) -> Self::Vector<S>;
 
@@ -43,10 +40,8 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     const LARGEST_SLOPE: f32;
     /// Gradients that can be added without overflow.
     const ADDENDS: usize;
-
     /// Converts a weight, clamped to the range.
     fn weight(weight: f32) -> Self;
-
     /// Adds weights, clamped to the range.
     fn sum(one: Self, other: Self) -> Self;
 }
@@ -160,10 +155,8 @@ impl Format<2> for i16 {
 pub(super) trait Rho: Copy + Send + Sync {
     /// Largest ρ'.
     const STEEPEST: f32;
-
     /// Units of ρ and ρ' if 1 is `one`: powers of two if `one` is.
     fn units(one: f32) -> [f32; 2];
-
     /// ρ(a) and ρ'(a) if 1 is `one`, in their units.
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s);
 }

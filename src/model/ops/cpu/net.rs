@@ -91,7 +91,6 @@ pub struct Slices<T> {
 }
 
 pub type Weights<'a> = Slices<&'a [f32]>;
-
 /// Gradients, which are overwritten.
 pub type Gradients<'a> = Slices<&'a mut [f32]>;
 

@@ -85,7 +85,6 @@ const MISSING: &str = "this machine lacks the requested instructions";
 /// Work that is compiled once a level. `R` vectors make a cache line, the columns of a block.
 pub(in crate::model::ops) trait Task {
     type Output;
-
     /// Must be `#[inline(always)]`, with all that it calls, to use the instructions.
     fn run<S: Lanes, const R: usize>(self, simd: S) -> Self::Output;
 }
@@ -114,10 +113,8 @@ pub(in crate::model::ops) trait Lanes: Simd {
 
     /// `a + b`, clamped to the range of 16 bits
     fn add_saturating(self, a: Self::i16s, b: Self::i16s) -> Self::i16s;
-
     /// The lower and the upper half, as floats.
     fn widen(self, a: Self::i16s) -> [Self::f32s; 2];
-
     /// Rounds to the nearest. All must be within the range of 16 bits.
     fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s;
 }

@@ -7,7 +7,6 @@ use crate::loss::{Loss, LossShape};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 
 pub(super) const BLOCK: usize = 128;
-
 type Numbers = [f32; BLOCK];
 
 /// Numbers of positions; those behind the last position are stale.
