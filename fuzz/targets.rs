@@ -191,7 +191,7 @@ fn position(data: &[u8]) -> Option<Position> {
         }
     }
     setup.castling_rights =
-        setup.board.rooks().into_iter().filter(|it| it.rank() as u8 % 7 == 0).collect();
+        setup.board.rooks().into_iter().filter(|it| (it.rank() as u8).is_multiple_of(7)).collect();
     setup.ep_square = (flags & 2 != 0).then(|| square(*flags));
     setup.turn = Color::from_white(flags & 1 == 0);
     let turned = Setup { turn: !setup.turn, ..setup.clone() };
