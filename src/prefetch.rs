@@ -8,7 +8,7 @@ pub fn prefetch<T>(slice: &[T], index: usize, near: bool) {
     {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
         let address = slice.as_ptr().wrapping_add(index).cast();
-        // SAFETY: only a hint, which may name any address; all of x86-64 has it.
+        // SAFETY: a hint may name any address, and all of x86-64 has it.
         unsafe {
             match near {
                 true => _mm_prefetch::<_MM_HINT_T0>(address),

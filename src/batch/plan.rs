@@ -20,8 +20,8 @@ pub(crate) const FOUR: usize = 4;
 pub const MOST: usize = 2048;
 
 /// The lists of a chunk, in working order. A slot is a place in that order, and holds the
-/// [`ChunkPlan::parallel_views`] of a position, whose lists are neighbours. Only [`Planner`] writes
-/// offsets, which are never checked again.
+/// `parallel_views` of a position, whose lists are neighbours. Only [`Planner`] and
+/// [`FirstPlanner`](super::FirstPlanner) write offsets, which are never checked again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChunkPlan {
     /// Item of each slot, `position * groups + group`; empty slots behind pad to [`ABREAST`] lists.

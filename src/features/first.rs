@@ -56,7 +56,7 @@ impl Inputs {
         let color = if self.views == Views::Plain { Color::White } else { position.turn() };
         #[cfg(target_arch = "x86_64")]
         if vectors::are_available() {
-            // SAFETY: the machine has the instructions.
+            // SAFETY: the machine has these AVX-512 instructions; all that do have popcnt.
             return unsafe { vectors::first_view(kings.mirror, position, color) };
         }
         let mut list = [PIECES as u16; MAX_ACTIVE];

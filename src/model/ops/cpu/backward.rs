@@ -337,8 +337,8 @@ fn gather<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: b
         }
         let mut gradient = gradients[input];
         // SAFETY: the runs have as many fours as there are, see above, one behind the other.
-        // `Planner::invert` wrote in them no offset but those of the lists' rows and of the row
-        // behind, which is there, see above. With slices in the place of pointers the loop takes
+        // `Planner` and `FirstPlanner` wrote in them no offset but those of the lists' rows and of
+        // the row behind, which is there, see above. With slices in the place of pointers the loop takes
         // longer.
         unsafe {
             let rows = |four: *const [u16; FOUR]| {

@@ -66,7 +66,7 @@ pub(super) fn multiply<S: Lanes>(
     let mut row = 0;
     while row < n && vectors % 2 == 1 {
         let (left, at) = (n - row, [row, vectors - 1, width]);
-        // SAFETY: as above.
+        // SAFETY: no more rows than are left, the last vector of the width, see the assertions.
         row += unsafe {
             match left {
                 1 => tile::<S, 1, 1>(simd, depth, at, a, b, bias, c),
@@ -95,7 +95,7 @@ unsafe fn tile<S: Lanes, const T: usize, const V: usize>(
     let lanes = S::F32_LANES;
     let first = vector * lanes;
     let mut sums = [[simd.splat_f32s(0.0); V]; T];
-    // SAFETY: see above.
+    // SAFETY: the rows, vectors and depth are within the matrices, as the caller guarantees.
     unsafe {
         for v in 0..V {
             let bias = load(simd, bias, first + v * lanes);
@@ -133,7 +133,7 @@ unsafe fn tile<S: Lanes, const T: usize, const V: usize>(
 /// A vector must lie at the place.
 #[inline(always)]
 unsafe fn load<S: Lanes>(_: S, from: &[f32], place: usize) -> S::f32s {
-    // SAFETY: see above.
+    // SAFETY: the vector is within the slice, as the caller guarantees.
     unsafe { from.as_ptr().add(place).cast::<S::f32s>().read_unaligned() }
 }
 
@@ -158,7 +158,7 @@ pub(super) fn gather_products<S: Lanes>(
             row += 8;
         }
         while row < k {
-            // SAFETY: as above.
+            // SAFETY: row below k, vectors below the width, see the assertions.
             unsafe { products::<S, 1>(simd, n, [row, vector, width], a, b, c) };
             row += 1;
         }
@@ -179,16 +179,16 @@ unsafe fn products<S: Lanes, const K: usize>(
     let first = vector * S::F32_LANES;
     let mut sums = [simd.splat_f32s(0.0); K];
     for i in 0..n {
-        // SAFETY: see above.
+        // SAFETY: row `i` and the vector are within `b`, as the caller guarantees.
         let b = unsafe { b.as_ptr().add(i * width + first).cast::<S::f32s>().read_unaligned() };
         for (k, sum) in sums.iter_mut().enumerate() {
-            // SAFETY: see above.
+            // SAFETY: row `i` and column `row + k` are within `a`, as the caller guarantees.
             let factor = unsafe { *a.values.get_unchecked(i * a.stride + row + k) };
             *sum = simd.multiply_add(simd.splat_f32s(factor), b, *sum);
         }
     }
     for (k, sum) in sums.into_iter().enumerate() {
-        // SAFETY: see above.
+        // SAFETY: row `row + k` and the vector are within `c`, as the caller guarantees.
         unsafe {
             let to = c.as_mut_ptr().add((row + k) * width + first).cast::<S::f32s>();
             to.write_unaligned(simd.add_f32s(to.read_unaligned(), sum));

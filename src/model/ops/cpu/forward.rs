@@ -297,8 +297,8 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
         for run in ahead.next().unwrap_or_default() {
             prefetch(block.next, run.input as usize * (LINE / size_of::<F>()), false);
         }
-        // SAFETY: `Planner::order` wrote no row beyond the blank one, which is there, see above; and
-        // so many entries of `ABREAST` lists.
+        // SAFETY: `Planner` and `FirstPlanner`, which alone write entries, wrote no row beyond the
+        // blank one, which is there, see above; and so many entries of `ABREAST` lists.
         let sums = unsafe {
             match &plan.entries {
                 Entries::Near(entries) => sum(simd, &entries[lists], walk, block),
@@ -347,13 +347,13 @@ unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Word>(
     let weights: &[[F::Vector<S>; R]] = F::vectors(block.rows).as_chunks().0;
     let mut sums = [bias; ABREAST];
     let add = |sum: &mut [F::Vector<S>; R], entry: usize| {
-        // SAFETY: see above.
+        // SAFETY: the entry is the offset of a row, as the caller guarantees.
         let row = unsafe { &*weights.as_ptr().byte_add(entry * STEP) };
         for r in 0..R {
             sum[r] = F::add_saturating(simd, sum[r], row[r]);
         }
     };
-    // SAFETY: see above.
+    // SAFETY: below `walk` there are entries of all lists, as the caller guarantees.
     let four =
         |abreast: usize, four: usize| unsafe { lists.get_unchecked(four * ABREAST + abreast) };
     let fours = walk / FOUR;
