@@ -20,6 +20,7 @@ type Addition = Box<dyn FnOnce() -> Result<(), NameTaken>>;
 pub struct App(Vec<Addition>);
 
 impl App {
+    /// A program without additions.
     pub fn new() -> Self {
         Self::default()
     }

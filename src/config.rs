@@ -2,6 +2,7 @@
 
 mod read;
 mod resolve;
+#[allow(missing_docs, reason = "docs/config.md describes each key")]
 mod sections;
 
 pub use read::ConfigError;
@@ -42,6 +43,7 @@ const PASSES: u64 = 2;
 
 /// A config, complete but for what depends on the number of positions, with the keys of its file.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Config {
     file: ConfigFile,
     /// None for handcrafted terms.
@@ -84,10 +86,12 @@ impl Config {
         Self::resolve(file)
     }
 
+    /// The architecture of the net, if there is one.
     pub fn architecture(&self) -> Option<&Architecture> {
         self.architecture.as_ref()
     }
 
+    /// Whether it trains a net, not terms alone.
     pub fn is_net(&self) -> bool {
         self.net.is_some()
     }
@@ -125,6 +129,7 @@ impl Config {
         }
     }
 
+    /// The split into training and held-out games.
     pub fn split(&self) -> Split {
         Split { share: self.data.held_out, seed: self.data.held_out_seed }
     }
@@ -137,6 +142,7 @@ impl Config {
         !self.learns_moves() && least.unwrap_or(usual) < 1.0
     }
 
+    /// Whether moves are among what is learnt.
     pub fn learns_moves(&self) -> bool {
         self.target.learn == Objective::Moves
     }
@@ -208,6 +214,7 @@ impl Data {
         !self.validation.is_empty() || self.held_out > 0.0 && self.test != Some(1.0)
     }
 
+    /// Every file of data that it names.
     pub fn all_files(&self) -> Vec<std::path::PathBuf> {
         let of_sources = self.source.iter().flat_map(|source| &source.files);
         self.files.iter().chain(of_sources).cloned().collect()

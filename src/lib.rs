@@ -11,7 +11,7 @@
 //! Read it along the arrows:
 //!
 //! - [`sample`]: a position with its score and result, as every reader yields it;
-//! - [`format`]: bytes to samples and back, one file a format;
+//! - [`mod@format`]: bytes to samples and back, one file a format;
 //! - [`features`] and [`hce`]: a position to the inputs of a net, or to handcrafted terms;
 //! - [`loader`]: files to a stream of [`batch`]es, shuffled, filtered, split by game;
 //! - [`model`]: the Burn modules, and the devices they run on;
@@ -25,48 +25,97 @@
 //!   commands, the only place that prints; [`App`]: a program that adds to all of this.
 //!
 //! Score and result are the side to move's unless a name has `white`.
+//!
+//! # Programs
+//!
+//! Start from one of the examples:
+//!
+//! - [`evaluate.rs`](../../../examples/evaluate.rs): a net in an engine, its accumulators follow a search;
+//! - [`own_filter.rs`](../../../examples/own_filter.rs): a filter, weights and output buckets of your own;
+//! - [`own_inputs.rs`](../../../examples/own_inputs.rs): a feature set of your own;
+//! - [`train_from_code.rs`](../../../examples/train_from_code.rs): training and export without a command line.
+//!
+//! [`own-code.md`](../../../docs/own-code.md) explains them. The first is:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/evaluate.rs")]
+//! ```
+#![warn(missing_docs)]
 
 mod app;
-pub mod architecture;
-pub mod batch;
-pub mod cli;
 pub mod config;
-pub mod data;
-pub mod data_file;
-pub mod digest;
-pub mod digits;
-pub mod draw;
-pub mod engine;
 pub mod export;
 pub mod features;
-pub mod floats;
 pub mod format;
-pub mod hce;
-pub mod input;
-pub mod inspect;
-pub mod interface;
-pub mod linear;
-pub mod loader;
 pub mod log;
-pub mod loss;
-pub mod model;
 pub mod net;
-pub mod output;
-pub mod place;
-pub mod point_of_view;
-pub mod prefetch;
 pub mod progress;
-pub mod registry;
-pub mod report;
 pub mod run;
 pub mod sample;
-pub mod scales;
-pub mod score;
-pub mod search;
-pub mod sketch;
-pub mod sums;
-pub mod terms;
 pub mod train;
+
+// Internal: public for the program and the tests of this crate, and changed without notice.
+#[doc(hidden)]
+pub mod architecture;
+#[doc(hidden)]
+pub mod batch;
+#[doc(hidden)]
+pub mod cli;
+#[doc(hidden)]
+pub mod data;
+#[doc(hidden)]
+pub mod data_file;
+#[doc(hidden)]
+pub mod digest;
+#[doc(hidden)]
+pub mod digits;
+#[doc(hidden)]
+pub mod draw;
+#[doc(hidden)]
+pub mod engine;
+#[doc(hidden)]
+pub mod floats;
+#[doc(hidden)]
+pub mod hce;
+#[doc(hidden)]
+pub mod input;
+#[doc(hidden)]
+pub mod inspect;
+#[doc(hidden)]
+pub mod interface;
+#[doc(hidden)]
+pub mod linear;
+#[doc(hidden)]
+pub mod loader;
+#[doc(hidden)]
+pub mod loss;
+#[doc(hidden)]
+pub mod model;
+#[doc(hidden)]
+pub mod output;
+#[doc(hidden)]
+pub mod place;
+#[doc(hidden)]
+pub mod point_of_view;
+#[doc(hidden)]
+pub mod prefetch;
+#[doc(hidden)]
+pub mod registry;
+#[doc(hidden)]
+pub mod report;
+#[doc(hidden)]
+pub mod scales;
+#[doc(hidden)]
+pub mod score;
+#[doc(hidden)]
+pub mod search;
+#[doc(hidden)]
+pub mod sketch;
+#[doc(hidden)]
+pub mod sums;
+#[doc(hidden)]
+pub mod terms;
+#[doc(hidden)]
 pub mod weights;
 
 pub use app::App;

@@ -13,6 +13,7 @@ pub const HEADER: &str = "step,positions,train_loss,validation_loss,validation_r
 
 /// The state of training after a step.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct TrainStep {
     pub step: u64,
     pub positions: u64,
@@ -23,7 +24,9 @@ pub struct TrainStep {
     pub converged: bool,
 }
 
+/// A row of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Row {
     pub step: u64,
     /// Positions trained on, with repetitions.
@@ -41,6 +44,7 @@ pub struct Row {
 }
 
 impl Row {
+    /// The row as a line of the log.
     pub fn line(&self) -> String {
         let cell = |value: Option<f64>, digits: usize| {
             value.map_or(String::new(), |value| format!("{value:.digits$}"))
@@ -80,6 +84,7 @@ fn number(cell: &str) -> Option<Option<f64>> {
     if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
 }
 
+/// The log of a run, open for writing.
 pub struct Log {
     path: PathBuf,
     file: File,
@@ -121,6 +126,7 @@ impl Log {
     }
 }
 
+/// Reason why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {path}: {error}")]
 pub struct LogError {

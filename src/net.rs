@@ -1,4 +1,4 @@
-//! The quantised net: its numbers, its file and its evaluation ([`definition`](self::definition)).
+//! The quantised net: its numbers, its file and its evaluation ([`Net`]).
 //! The file is bullet's `quantised.bin`: no header, little-endian arrays in the order of
 //! [`stored`]; the weights of each feature set, `[row][neuron]`, i16 or i8 by set, and i16
 //! biases of the accumulators, both times QA; then i16 output weights
@@ -9,6 +9,7 @@
 //! `bullet` fills it up to a multiple of 64 bytes.
 
 mod accumulator;
+#[doc(hidden)]
 mod definition;
 mod read;
 
@@ -21,6 +22,7 @@ use crate::scales::{HeadFormat, Scales};
 
 /// The file is padded to a multiple of this, with [`PADDING`].
 pub const ALIGNMENT: usize = 64;
+/// Text that is repeated as padding.
 pub const PADDING: &[u8] = b"bullet";
 /// Largest QA, QB and SCALE: every product of the evaluation then fits an i64.
 pub const MAX_SCALE: i32 = i16::MAX as i32;
@@ -32,6 +34,7 @@ pub const MOST_INPUT: i32 = 127;
 pub struct Hints {
     /// The net; its hidden size follows from the size of the file.
     pub net: Architecture,
+    /// Factors of quantisation.
     pub scales: Scales,
 }
 
@@ -44,6 +47,7 @@ impl Default for Hints {
     }
 }
 
+/// Bytes behind the numbers of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Padding {
     /// [`PADDING`]
@@ -98,18 +102,22 @@ impl Net {
         Ok(Self { architecture, scales, padding, numbers, maps, columns, unit })
     }
 
+    /// The net with other padding in its file.
     pub fn padded_with(self, padding: Padding) -> Self {
         Self { padding, ..self }
     }
 
+    /// The architecture of the net.
     pub fn architecture(&self) -> &Architecture {
         &self.architecture
     }
 
+    /// Factors of quantisation.
     pub fn scales(&self) -> Scales {
         self.scales
     }
 
+    /// The padding that its file had.
     pub fn padding(&self) -> Padding {
         self.padding
     }
@@ -133,6 +141,7 @@ impl Net {
         self.numbers[self.numbers.len() - self.sets() + set].i32s()
     }
 
+    /// Weights and biases of a map behind the accumulators.
     pub fn map_numbers(&self, map: usize) -> [&Numbers; 2] {
         let first = self.sets() + 1 + 2 * map;
         [&self.numbers[first], &self.numbers[first + 1]]
@@ -173,6 +182,7 @@ impl Net {
         bytes
     }
 
+    /// Checks an architecture and its scales together.
     pub fn check(net: &Architecture, scales: Scales) -> Result<(), NetError> {
         net.check()?;
         for (name, value) in [("QA", scales.qa), ("QB", scales.qb), ("SCALE", scales.scale)] {

@@ -42,6 +42,7 @@ pub struct WorkGuard<'a>(&'a dyn Progress);
 pub type Counter<'a> = Box<dyn Fn(u64) + Sync + 'a>;
 
 impl dyn Progress + '_ {
+    /// [`Progress::begin`] with an end when the guard is dropped.
     pub fn begin_guarded(
         &self,
         work: &'static str,
@@ -52,6 +53,7 @@ impl dyn Progress + '_ {
         WorkGuard(self)
     }
 
+    /// [`Progress::begin`] with a function that adds finished items.
     pub fn count(&self, total: Option<u64>, work: &'static str) -> Counter<'_> {
         let begun = self.begin_guarded(work, total, 0);
         Box::new(move |count| begun.advance(count))

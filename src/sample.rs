@@ -1,6 +1,7 @@
 //! One training position. Facts that a format lacks are `None`, never a default.
 
 mod fen;
+#[doc(hidden)]
 pub mod planes;
 
 pub use planes::Planes;
@@ -32,7 +33,9 @@ const CASTLING_ROOK: u8 = 6;
 const NO_EP: u8 = 64;
 const LOWEST: u128 = u128::MAX / 15;
 
+/// A piece and its square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Piece {
     pub square: Square,
     pub color: Color,
@@ -41,6 +44,7 @@ pub struct Piece {
     pub castles: bool,
 }
 
+/// Reason why a position is illegal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct IllegalPosition(String);
@@ -68,6 +72,7 @@ impl Position {
         Ok(Self::from_chess(&legal(setup)?))
     }
 
+    /// Converts a position of shakmaty.
     pub fn from_chess(chess: &Chess) -> Self {
         let board = chess.board();
         let castling = chess.castles().castling_rights() & board.rooks();
@@ -171,6 +176,7 @@ impl Position {
         setup
     }
 
+    /// The board of shakmaty.
     pub fn board(&self) -> Board {
         let planes = self.planes();
         let [pawn, knight, bishop, rook, queen, king] = planes.roles().map(Bitboard);
@@ -204,6 +210,7 @@ impl Position {
         self.occupied.count_ones() as usize
     }
 
+    /// Square of a king.
     pub fn king(&self, color: Color) -> Option<Square> {
         let king = u128::from(KING + if color.is_white() { 0 } else { 8 });
         let differs = u128::from_le_bytes(self.nibbles) ^ (king * LOWEST);
@@ -212,6 +219,7 @@ impl Position {
         planes::nth(self.occupied, kings.trailing_zeros() / 4).filter(|_| kings != 0)
     }
 
+    /// Occupied squares as bits, a1 lowest.
     pub fn occupied(&self) -> u64 {
         self.occupied
     }
@@ -228,6 +236,7 @@ impl Position {
         [white, planes.bits[3]].map(|side| planes.roles().map(|pieces| pieces & side))
     }
 
+    /// The pieces as bitboards.
     pub fn planes(&self) -> Planes {
         Planes::of(self.occupied, u128::from_le_bytes(self.nibbles))
     }
@@ -237,10 +246,12 @@ impl Position {
         self.planes().check(self.turn())
     }
 
+    /// Whether the side to move is in check.
     pub fn in_check(&self) -> bool {
         self.planes().is_king_attacked(self.turn())
     }
 
+    /// The side to move.
     pub fn turn(&self) -> Color {
         Color::from_black(self.turn_ep >> 7 == 1)
     }
@@ -250,18 +261,22 @@ impl Position {
         self.turn_ep
     }
 
+    /// The en passant square.
     pub fn ep_square(&self) -> Option<Square> {
         Square::try_from(u32::from(self.turn_ep & 127)).ok()
     }
 
+    /// Half-moves since the last capture or pawn move.
     pub fn halfmove(&self) -> u8 {
         self.halfmove
     }
 
+    /// Number of the move, from 1.
     pub fn fullmove(&self) -> u16 {
         self.fullmove
     }
 
+    /// The position with another move number.
     pub fn numbered(&self, fullmove: u16) -> Self {
         Self { fullmove, ..*self }
     }
@@ -375,6 +390,7 @@ pub(crate) fn steps(from: Square, color: Color, occupied: Bitboard) -> Bitboard 
 
 /// One training position. Score and result have the point of view of the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Sample {
     pub position: Position,
     /// 0, 0.5 or 1 (some text files hold values between).
@@ -408,10 +424,12 @@ impl Sample {
 pub struct GameHash(u64);
 
 impl GameHash {
+    /// Hash of a start position without moves.
     pub fn of(start: &Position) -> Self {
         Self(start.key())
     }
 
+    /// Adds a move.
     pub fn play(&mut self, played: PlayedMove) {
         self.0 = mix(self.0, u64::from(played.0.get()));
     }
@@ -449,6 +467,7 @@ impl SampleDraw {
         Self { kept: Vec::new(), most, seen: 0, level: 0 }
     }
 
+    /// Draws a sample, or not.
     pub fn add(&mut self, sample: &Sample) {
         // In a game every second sample has White to move: the draw has to be irregular.
         let lot = mix(0, self.seen);
@@ -464,6 +483,7 @@ impl SampleDraw {
         }
     }
 
+    /// The samples that were drawn.
     pub fn samples(&self) -> impl Iterator<Item = &Sample> {
         self.kept.iter().map(|(_, sample)| sample)
     }
@@ -476,22 +496,27 @@ impl SampleDraw {
 pub struct PlayedMove(pub NonZeroU16);
 
 impl PlayedMove {
+    /// The square that the piece leaves.
     pub fn from(self) -> Square {
         Square::new(u32::from(self.0.get() & 63))
     }
 
+    /// The square that the piece reaches; of castling, that of the rook.
     pub fn to(self) -> Square {
         Square::new(u32::from(self.0.get() >> 6 & 63))
     }
 
+    /// Whether it captures en passant.
     pub fn is_en_passant(self) -> bool {
         self.0.get() >> 14 == 1
     }
 
+    /// Whether it castles.
     pub fn is_castling(self) -> bool {
         self.0.get() >> 14 == 2
     }
 
+    /// The role that a pawn becomes.
     pub fn promotion(self) -> Option<Role> {
         let role = ROLES[1 + usize::from(self.0.get() >> 12 & 3)];
         (self.0.get() >> 14 == 3).then_some(role)

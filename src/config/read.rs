@@ -14,6 +14,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Keys of `[schedule]` of which a config has exactly one.
 const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
 
+/// Error in a config, with its remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);

@@ -1,4 +1,4 @@
-//! Data made by players: scored [`positions`], or games from scratch ([`selfplay`]).
+//! Data made by players: scored `positions`, or games from scratch (`selfplay`).
 //! `pool` distributes items to [`Player`]s and commits their results, in order, to output and
 //! journal. A player starts each item without memory, so the output depends neither on their number
 //! nor on resumes.

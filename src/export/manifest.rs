@@ -22,6 +22,7 @@ const FORMAT: u64 = 5;
 
 /// Facts about a net that its file lacks. Optional facts are `null`, never left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Manifest {
     pub format: u64,
     /// Hash of the net's file, hexadecimal.
@@ -42,7 +43,9 @@ pub struct Manifest {
     pub golden: Vec<Golden>,
 }
 
+/// Source of a net: data, run and licence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Provenance {
     pub licence: Option<String>,
     /// Text of the config that trained it.
@@ -65,6 +68,7 @@ pub struct Provenance {
 
 /// The net of a run's starting weights. Its training games are part of the run's sketch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct StartNet {
     pub file: String,
     pub sha256: String,
@@ -74,6 +78,7 @@ pub struct StartNet {
 
 /// Mean squared errors of the final weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Losses {
     pub train: Option<f64>,
     /// Loss on the validation games, on which the weights were chosen.
@@ -116,6 +121,7 @@ impl Manifest {
         serde_json::from_value(value).map_err(|error| error.to_string())
     }
 
+    /// Facts that reading the net needs.
     pub fn hints(&self) -> Hints {
         Hints { net: self.architecture.clone(), scales: self.scales }
     }
@@ -146,6 +152,7 @@ fn beside(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
 }
 
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
 pub enum LoadError {
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
@@ -166,6 +173,7 @@ pub enum LoadError {
 
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
+#[allow(missing_docs, reason = "their names describe them")]
 pub enum Sidecar {
     Manifest(Manifest),
     Description(Hints),
@@ -173,6 +181,7 @@ pub enum Sidecar {
 }
 
 impl Sidecar {
+    /// Facts that reading the net needs.
     pub fn hints(&self) -> Option<Hints> {
         match self {
             Sidecar::Manifest(manifest) => Some(manifest.hints()),
@@ -182,6 +191,7 @@ impl Sidecar {
     }
 }
 
+/// Reads the description beside a net with these bytes.
 pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
     let Some(manifest) = read_manifest(path)? else {
         return Ok(description(path)?.map_or(Sidecar::Nothing, Sidecar::Description));
@@ -196,6 +206,7 @@ pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
 
 /// A net, read with the file that describes it.
 #[derive(Debug)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct LoadedNet {
     pub net: Net,
     pub manifest: Option<Manifest>,
@@ -285,6 +296,7 @@ fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Base {
     pub name: String,
     /// Hash of its file; null if it is built in.
@@ -297,8 +309,10 @@ pub struct Base {
     pub below: BaseContent,
 }
 
+/// An evaluation that a net corrects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "their names describe them")]
 pub enum BaseContent {
     /// The text of a JSON file of all handcrafted terms.
     Terms(String),
@@ -306,6 +320,7 @@ pub enum BaseContent {
 }
 
 impl BaseContent {
+    /// The noun that messages use.
     pub fn noun(&self) -> &'static str {
         match self {
             BaseContent::Terms(_) => "these terms",
@@ -316,6 +331,7 @@ impl BaseContent {
 
 /// A quantised net, and all facts needed to read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct EmbeddedNet {
     pub architecture: Architecture,
     pub scales: Scales,
@@ -327,6 +343,7 @@ impl EmbeddedNet {
     /// Largest file of a net in bytes, as headers of checkpoints and manifests contain it.
     pub const MOST: usize = 32 << 20;
 
+    /// Encodes a net as text.
     pub fn new(net: &Net) -> Self {
         let (architecture, scales) = (net.architecture().clone(), net.scales());
         Self { architecture, scales, file: STANDARD.encode(net.to_bytes()) }

@@ -1,12 +1,18 @@
 //! Weights to a net that engines load: quantise, prove, measure, write, verify. Floats
 //! (`.safetensors`), net (`.bin`) and manifest (`.json`) are complete before the first is renamed.
 
+#[doc(hidden)]
 mod import;
 mod manifest;
+#[doc(hidden)]
 mod prove;
+#[doc(hidden)]
 mod quantise;
+#[doc(hidden)]
 pub mod snippet;
+#[doc(hidden)]
 pub mod tables;
+#[doc(hidden)]
 mod verify;
 
 use std::collections::BTreeMap;
@@ -36,6 +42,7 @@ use crate::weights::{Weights, WeightsError};
 
 /// Reason why an export failed. No file was written.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
 pub enum ExportError {
     #[error(transparent)]
     Quantise(#[from] QuantiseError),
@@ -53,6 +60,7 @@ pub enum ExportError {
 
 /// A net with its proof, measurements and manifest.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct ExportedNet {
     pub net: Net,
     /// Architecture of the floats, which may have a factoriser.
@@ -105,6 +113,7 @@ impl ExportedNet {
 
 /// Differences between the integers and the floats of a net.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct FloatError {
     pub positions: u64,
     pub mean_cp: f64,
@@ -133,6 +142,7 @@ pub fn measure(
     }))
 }
 
+/// Paths of floats, net and manifest.
 pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
     let taken = net.extension().is_some_and(|ending| ending == "json" || ending == "safetensors");
     if taken || net.file_name().is_none() {

@@ -13,6 +13,7 @@ mod rows;
 mod set;
 mod threat_kinds;
 mod threats;
+#[doc(hidden)]
 mod views;
 
 use std::ops::Range;
@@ -64,6 +65,7 @@ fn all() -> impl Iterator<Item = Set> {
     ALL.iter().map(|set| set()).chain(added)
 }
 
+/// Names of all sets, built-in and added.
 pub fn names() -> Vec<String> {
     let names = all().map(|set| set.name().to_string());
     [pieces::NAME.to_string()].into_iter().chain(names).collect()
@@ -82,6 +84,7 @@ pub fn named(name: &str, kings: Kings) -> Result<Set, NameMissing> {
 /// Inputs of a net: the perspectives, and the feature sets with their rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inputs {
+    /// The points of view that have accumulators.
     pub views: Views,
     sets: Vec<Set>,
     /// Whether sets with a factor are trained with it.
@@ -93,6 +96,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// Inputs of several sets.
     pub fn new(views: Views, sets: Vec<Set>, factorised: bool) -> Self {
         let end = |rows: &mut usize, set: &Set| {
             *rows += set.rows();
@@ -105,6 +109,7 @@ impl Inputs {
         Self { views, sets, factorised, pieces, ends }
     }
 
+    /// Inputs of pieces alone.
     pub fn of_pieces(views: Views, kings: Kings, factorised: bool) -> Self {
         Self::new(views, vec![Set::new(Pieces(kings))], factorised)
     }
@@ -114,18 +119,22 @@ impl Inputs {
         Self { factorised: false, ..self.clone() }
     }
 
+    /// The sets, in the order of their rows.
     pub fn sets(&self) -> &[Set] {
         &self.sets
     }
 
+    /// Rows of all sets.
     pub fn rows(&self) -> usize {
         self.ends[self.ends.len() - 1]
     }
 
+    /// The number of a set's first row.
     pub fn first_row(&self, set: usize) -> usize {
         if set == 0 { 0 } else { self.ends[set - 1] }
     }
 
+    /// The set of a row, and the row within it.
     pub fn set_of(&self, row: usize) -> (usize, usize) {
         let set = self.ends.partition_point(|end| *end <= row);
         (set, row - self.first_row(set))
@@ -146,6 +155,7 @@ impl Inputs {
         self.pieces.as_ref()
     }
 
+    /// Whether pieces are the only set.
     pub fn is_pieces(&self) -> bool {
         self.pieces.is_some() && self.sets.len() == 1
     }

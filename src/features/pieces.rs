@@ -99,6 +99,7 @@ pub struct Kings {
 }
 
 impl Kings {
+    /// Most king buckets.
     pub const MOST: usize = 64;
     /// One bucket, no mirroring.
     pub const NONE: Self = Self { mirror: false, count: 1, table: [0; 64] };
@@ -144,6 +145,7 @@ impl Kings {
         Ok(Self { mirror, count: most + 1, table })
     }
 
+    /// Number of king buckets.
     #[inline(always)]
     pub const fn count(&self) -> usize {
         self.count as usize

@@ -10,12 +10,14 @@ pub struct Rows {
 
 /// A row of weights, and how often it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Row {
     pub number: u32,
     pub times: u32,
 }
 
 impl Rows {
+    /// Adds a row that is active once.
     pub fn push(&mut self, row: u32) {
         self.entries.push(Row { number: self.first + row, times: 1 });
     }
@@ -37,10 +39,12 @@ impl Rows {
         self.entries.reserve(64);
     }
 
+    /// The rows in the order of their addition.
     pub fn entries(&self) -> &[Row] {
         &self.entries
     }
 
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.entries.clear();
     }

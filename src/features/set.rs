@@ -17,6 +17,7 @@ use crate::sample::{Piece, Position};
 pub trait FeatureSet: Send + Sync + 'static {
     /// Name in configs, manifests and arrays: lower-case words joined by hyphens.
     fn name(&self) -> &str;
+    /// Number of rows.
     fn rows(&self) -> usize;
     /// Upper bound of the active rows of one perspective, with repetitions.
     fn max_active(&self) -> usize;
@@ -81,6 +82,7 @@ pub trait FeatureSet: Send + Sync + 'static {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub enum Language {
     Rust,
     /// A header that C++ compiles as well.
@@ -88,6 +90,7 @@ pub enum Language {
 }
 
 impl Language {
+    /// The argument of this language.
     pub fn choose<T>(self, rust: T, c: T) -> T {
         match self {
             Language::Rust => rust,
@@ -98,6 +101,7 @@ impl Language {
 
 /// Integer type of a set's weights in a net's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub enum Integer {
     I8,
     I16,
@@ -108,6 +112,7 @@ pub enum Integer {
 pub struct Set(pub Arc<dyn FeatureSet>);
 
 impl Set {
+    /// Wraps a set behind a shared pointer.
     pub fn new(set: impl FeatureSet) -> Self {
         Self(Arc::new(set))
     }
@@ -158,6 +163,7 @@ pub struct Board {
 
 /// An attack on an occupied square.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Threat {
     pub attacker: Piece,
     /// Piece of either side, kings included.
@@ -165,6 +171,7 @@ pub struct Threat {
 }
 
 impl Board {
+    /// The board of a position; attacks are computed once.
     pub fn new(position: &Position) -> Self {
         let (square, color, role) = (Square::A1, Color::White, Role::Pawn);
         let none = Piece { square, color, role, castles: false };
@@ -180,6 +187,7 @@ impl Board {
         }
     }
 
+    /// The position of the board.
     pub fn position(&self) -> &Position {
         &self.position
     }
@@ -195,6 +203,7 @@ impl Board {
         self.bitboards[usize::from(color.is_black())][role as usize - 1]
     }
 
+    /// Occupied squares as bits, a1 lowest.
     pub fn occupied(&self) -> u64 {
         self.position.occupied()
     }
@@ -268,6 +277,7 @@ pub const KINDS: [&str; 12] = [
 
 /// A board from one side: ranks are flipped for Black, files where the set mirrors them.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Perspective {
     pub color: Color,
     /// Exclusive or of the squares.

@@ -2,23 +2,37 @@
 //! recognise it, a [`Reader`], a [`Writer`], and the facts that it stores. Score and result of
 //! samples have the side to move's point of view.
 
+#[doc(hidden)]
 pub mod binpack;
+#[doc(hidden)]
 pub mod book;
+#[doc(hidden)]
 pub mod bulletformat;
+#[doc(hidden)]
 pub mod epd;
 mod fields;
+#[doc(hidden)]
 pub mod lines;
+#[doc(hidden)]
 pub mod marlinformat;
+#[doc(hidden)]
 pub mod pgn;
+#[doc(hidden)]
 mod pieces;
+#[doc(hidden)]
 pub mod plain;
 mod record;
 mod sink;
 mod source;
+#[doc(hidden)]
 pub mod text;
+#[doc(hidden)]
 pub mod trace;
+#[doc(hidden)]
 pub mod unpack;
+#[doc(hidden)]
 pub mod view;
+#[doc(hidden)]
 pub mod viriformat;
 
 pub use fields::fen_of_line;
@@ -34,12 +48,14 @@ use std::path::Path;
 use crate::registry::{self, Kind, NameMissing, NameTaken};
 use crate::sample::Sample;
 
+/// Unpacked bytes of a file.
 pub type Input = Box<dyn BufRead + Send>;
 /// Approximate number of samples that a source yields at a time; games stay whole.
 pub const BLOCK: usize = 4096;
 
 /// How often the samples of a format have a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub enum Presence {
     Never,
     /// It differs from sample to sample.
@@ -47,7 +63,9 @@ pub enum Presence {
     Always,
 }
 
+/// Facts that a format stores.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct Facts {
     pub scores: Presence,
     pub plies: Presence,
@@ -58,23 +76,28 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// All facts, of every sample.
     pub const ALL: Self = {
         let of = Presence::Always;
         Self { scores: of, plies: of, moves: of, games: of, colours: of }
     };
 }
 
+/// A file format. `src/format/epd.rs` is a short example.
 pub struct Format {
+    /// Name in configs and options.
     pub name: &'static str,
     /// The record, its point of view, and the tolerance of the reader.
     pub about: &'static str,
     /// Usual file name extensions, without the dot.
     pub extensions: &'static [&'static str],
+    /// Facts of its samples.
     pub facts: Facts,
     /// Point of view of score and result in the file.
     pub view: View,
     /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
     pub recognises: fn(&[u8]) -> bool,
+    /// Opens a reader of the bytes of a file.
     pub reader: fn(Input) -> Box<dyn Reader>,
     /// Where records begin, so that parts of a file can be read separately, in built-in formats.
     /// None: a file is read from its beginning.
@@ -85,6 +108,7 @@ pub struct Format {
 
 /// Extensions of compressed files.
 pub const PACKED: [&str; 2] = ["gz", "zst"];
+/// The built-in formats.
 pub static ALL: [&Format; 9] = [
     &viriformat::FORMAT,
     &binpack::FORMAT,
@@ -106,11 +130,13 @@ pub fn all() -> impl Iterator<Item = &'static Format> {
     ALL.into_iter().chain(registry::all::<Format>().into_iter().map(|own| own.value))
 }
 
+/// Names of all formats, built-in and added.
 pub fn names() -> Vec<&'static str> {
     all().map(|format| format.name).collect()
 }
 
 impl Format {
+    /// Finds a format by name.
     pub fn named(name: &str) -> Result<&'static Format, NameMissing> {
         let found = all().find(|format| format.name == name);
         found.ok_or_else(|| NameMissing::of::<Self>(name, &names()))
@@ -145,6 +171,7 @@ impl fmt::Debug for Format {
     }
 }
 
+/// Reader of the samples of one file.
 pub trait Reader: Send {
     /// Appends the samples of the next record, game or block, even before a fault; false at the
     /// end.
@@ -155,6 +182,7 @@ pub trait Reader: Send {
         0
     }
 
+    /// Comments of which no score was read, in formats with comments.
     fn unread_comments(&self) -> Option<&UnreadComments> {
         None
     }
@@ -187,6 +215,7 @@ impl fmt::Display for UnreadComments {
     }
 }
 
+/// Writer of samples to one file.
 pub trait Writer: Send {
     /// Appends the bytes of a sample, now or later. A writer that failed cannot be used again.
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String>;
@@ -195,7 +224,9 @@ pub trait Writer: Send {
     fn finish(&mut self, _out: &mut Vec<u8>) {}
 }
 
+/// A record that is no legal position or game.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct BadRecord {
     pub place: RecordPlace,
     pub reason: String,
@@ -203,6 +234,7 @@ pub struct BadRecord {
 
 /// Place of a record in a reader's input. Lines and records count from 1, bytes from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub enum RecordPlace {
     Line(u64),
     Record(u64),
@@ -231,7 +263,9 @@ impl fmt::Display for BadRecord {
     }
 }
 
+/// Reason why a reader stops or skips.
 #[derive(Debug)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub enum Fault {
     /// The record was skipped; the next call reads behind it.
     Skipped(BadRecord),

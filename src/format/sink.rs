@@ -14,6 +14,7 @@ const BLOCK: usize = 1 << 16;
 
 /// Reason why samples cannot be written. No file is left behind.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
 pub enum WriteError {
     #[error("cannot write position {number} to {path} as {format}: {reason}")]
     Sample { path: PathBuf, format: &'static str, number: u64, reason: String },
@@ -38,6 +39,7 @@ pub struct Sink {
 }
 
 impl Sink {
+    /// Creates a file, which appears only once it is complete.
     pub fn create(path: &Path, format: &'static Format) -> Result<Self, WriteError> {
         Ok(Self {
             path: path.to_path_buf(),

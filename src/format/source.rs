@@ -18,6 +18,7 @@ use crate::sample::Sample;
 const KEPT: usize = 5;
 
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
 pub enum ReadError {
     #[error("cannot open {path}: {error}")]
     Open { path: PathBuf, error: io::Error },
@@ -41,8 +42,10 @@ pub enum ReadError {
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
 }
 
+/// Bad records of a file that were skipped.
 #[derive(Clone, Debug, Default)]
 pub struct BadRecords {
+    /// Number of bad records.
     pub count: u64,
     /// The first few of them.
     pub first: Vec<BadRecord>,
@@ -79,6 +82,7 @@ impl BadRecords {
     }
 }
 
+/// Samples of one file.
 pub struct Source {
     path: PathBuf,
     format: &'static Format,
@@ -196,22 +200,27 @@ impl Source {
         Ok(out.len() > before)
     }
 
+    /// The format of the file.
     pub fn format(&self) -> &'static Format {
         self.format
     }
 
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Games without a result so far, which were skipped.
     pub fn unfinished(&self) -> u64 {
         self.reader.unfinished()
     }
 
+    /// Comments of which no score was read so far.
     pub fn unread_comments(&self) -> Option<&UnreadComments> {
         self.reader.unread_comments()
     }
 
+    /// Bad records so far.
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
     }

@@ -1,4 +1,4 @@
-//! Positions to handcrafted terms: [`evaluate`] passes every term to a [`Sink`]; [`HceEvaluator`]
+//! Positions to handcrafted terms: `evaluate` passes every term to a [`Sink`]; [`HceEvaluator`]
 //! adds up weights, [`Trace`] counts. Trace times weights is the evaluation. A new term is a row in
 //! [`terms::GROUPS`] and a line in its part of the evaluation.
 

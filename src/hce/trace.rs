@@ -61,7 +61,7 @@ impl Sink for Trace {
     }
 }
 
-/// Receives the terms of a position from [`evaluate`](super::evaluate).
+/// Receives the terms of a position from `evaluate`.
 pub trait Sink {
     /// Whether the terms of a part are counted.
     fn needs(&self, part: EvaluationPart) -> bool;

@@ -1,7 +1,7 @@
-//! Files to a stream of batches: [`source`] reads parts of files and filters positions, [`pass`]
-//! shuffles streamed positions and [`shuffle`] those in memory, [`encode`] writes the inputs of a
-//! model, and [`stream`] yields batches without end. [`scan`] reads a sample before training, or
-//! all that is kept: it holds games out ([`split`]), counts, and finds errors. The order of
+//! Files to a stream of batches: `source` reads parts of files and filters positions, `pass`
+//! shuffles streamed positions and `shuffle` those in memory, `encode` writes the inputs of a
+//! model, and `stream` yields batches without end. `scan` reads a sample before training, or
+//! all that is kept: it holds games out (`split`), counts, and finds errors. The order of
 //! positions depends on the data and the seed alone, and a stream begins anywhere. Handcrafted
 //! terms, which take longer to find than to learn from, are found once and kept in a [`Store`],
 //! where memory allows it.

@@ -32,7 +32,7 @@ pub struct Scan {
     /// Smallest hashes of the games.
     pub sketch: Sketch,
     pub games: u64,
-    /// About [`SOME`] of the training positions, spread evenly.
+    /// About `SOME` of the training positions, spread evenly.
     pub some: Vec<Sample>,
     /// All training positions, if they were to stay in memory and are few enough.
     pub kept: Option<KeptRecords>,

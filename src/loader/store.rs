@@ -134,7 +134,7 @@ impl Stream {
     }
 }
 
-/// Reads the traces that a [scan](super::scan) of the plan has found: those to train on, those for
+/// Reads the traces that a scan of the plan has found: those to train on, those for
 /// validation, and how often each term was counted in the former. Fails with the first file that
 /// cannot be read, or has too many lines that contradict the term list.
 pub fn read_traces(

@@ -56,13 +56,14 @@ struct List {
 const FEW: usize = 256;
 
 impl Net {
-    /// Centipawns for the side to move, see [`definition`](super::definition).
+    /// Centipawns for the side to move, see `definition.rs`.
     pub fn evaluate(&self, position: &Position) -> i32 {
         Accumulator::new(self, position).value()
     }
 }
 
 impl<'a> Accumulator<'a> {
+    /// The accumulators of a position.
     pub fn new(net: &'a Net, position: &Position) -> Self {
         let colours = if net.architecture().inputs.views == Views::Plain { 1 } else { 2 };
         let views = vec![0; colours * net.architecture().hidden];

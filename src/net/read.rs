@@ -7,7 +7,9 @@ use super::{ALIGNMENT, Hints, Net, PADDING, Padding, StoredArray, stored};
 use crate::architecture::{Architecture, ImpossibleNet, MOST_HIDDEN};
 use crate::scales::HeadFormat;
 
+/// Reason why a file, or numbers, are no net.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
 pub enum NetError {
     #[error(transparent)]
     ImpossibleNet(#[from] ImpossibleNet),

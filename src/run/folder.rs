@@ -12,6 +12,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::train::KEPT;
 
+/// The resolved config.
 pub const CONFIG: &str = "config.toml";
 /// Checkpoint for resuming.
 pub const LAST: &str = "last.safetensors";
@@ -21,12 +22,15 @@ pub const BEST: &str = "best.safetensors";
 pub const ROUND: &str = "round.safetensors";
 /// The quantised best net; its manifest and floats have the same name.
 pub const NET: &str = "net.bin";
+/// Handcrafted terms.
 pub const TERMS: &str = "terms.json";
 /// Terms that were trained with a net.
 pub const BASE: &str = "base.json";
 /// Changes of each term.
 pub const TERMS_CSV: &str = "terms.csv";
+/// The log of validations.
 pub const LOG: &str = "log.csv";
+/// The page about the run.
 pub const REPORT: &str = "report.html";
 /// Locked by the process that works in a folder.
 const LOCK: &str = ".lock";
@@ -43,6 +47,7 @@ pub fn is_finished(folder: &Path) -> bool {
 
 /// A folder locked by this process for training.
 pub struct RunFolder {
+    /// The folder itself.
     pub path: PathBuf,
     /// Released when the process ends in any way.
     _lock: File,
@@ -77,6 +82,7 @@ impl RunFolder {
         Ok(taken)
     }
 
+    /// Locks the folder of a run.
     pub fn of_run(path: &Path, listener: &dyn Progress) -> Result<Self> {
         ensure!(
             path.join(LAST).exists(),
@@ -104,6 +110,7 @@ impl RunFolder {
         Ok(Self { path: path.to_path_buf(), _lock: lock })
     }
 
+    /// Removes the files of a run.
     pub fn clear(&self) -> Result<()> {
         remove(&self.path, |name| FILES.contains(&name))?;
         let kept = self.file(KEPT);
@@ -113,6 +120,7 @@ impl RunFolder {
         Ok(())
     }
 
+    /// The path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

@@ -2,23 +2,38 @@
 //! prints, exits, or reads clock and environment; a [`Progress`](crate::progress::Progress)
 //! receives all events.
 
+#[doc(hidden)]
 pub mod arena;
+#[doc(hidden)]
 pub mod climb;
 mod device;
+#[doc(hidden)]
 pub mod evaluator;
+#[doc(hidden)]
 pub mod export;
 pub mod folder;
+#[doc(hidden)]
 pub mod honest;
+#[doc(hidden)]
 pub mod inspect;
+#[doc(hidden)]
 pub mod measure;
+#[doc(hidden)]
 pub mod moves;
+#[doc(hidden)]
 pub mod objective;
+#[doc(hidden)]
 pub mod path;
+#[doc(hidden)]
 pub mod played;
 mod player;
+#[doc(hidden)]
 pub mod recipe;
+#[doc(hidden)]
 pub mod report;
+#[doc(hidden)]
 pub mod sweep;
+#[doc(hidden)]
 pub mod terms;
 pub mod train;
 

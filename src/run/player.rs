@@ -42,6 +42,7 @@ impl SearchPlayer {
         Self { mebibytes, ..self }
     }
 
+    /// An evaluator that follows the moves of a search.
     pub fn in_search(&self) -> Box<dyn Evaluate + Send + '_> {
         self.evaluator.in_search().expect("tried when it was opened")
     }

@@ -33,6 +33,7 @@ pub use resume::resume;
 
 /// How a run is carried out, independent of its config.
 #[derive(Clone, Copy)]
+#[allow(missing_docs, reason = "their names describe them")]
 pub struct RunContext<'a> {
     pub device: &'a DeviceOptions,
     pub listener: &'a dyn Progress,

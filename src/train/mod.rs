@@ -1,14 +1,20 @@
 //! The training loop: batches in, checkpoints and a log out. It takes any iterator of [`Batch`]es;
 //! clock and requests to stop come through [`Progress`].
 
+#[doc(hidden)]
 pub mod checkpoint;
+#[doc(hidden)]
 pub mod direct;
 mod gradients;
 mod learner;
+#[doc(hidden)]
 pub mod optimizer;
 pub mod ranks;
+#[doc(hidden)]
 pub mod schedule;
+#[doc(hidden)]
 mod settings;
+#[doc(hidden)]
 pub mod target;
 
 use std::any::Any;
@@ -36,6 +42,7 @@ use target::{losses, targets};
 /// Folder of permanent checkpoints in that of a run.
 pub const KEPT: &str = "checkpoints";
 
+#[doc(hidden)]
 pub struct Training<'a> {
     pub kind: Kind,
     pub compute: Compute,
@@ -51,8 +58,10 @@ pub struct Training<'a> {
     pub ranks: &'a dyn Ranks,
 }
 
+/// Reason why training ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
+    /// All steps were taken.
     Finished,
     /// No step of the method lowers the loss.
     Converged,
@@ -66,6 +75,7 @@ pub enum End {
 
 /// Reason why a run failed. Earlier checkpoints remain.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
 pub enum TrainError {
     #[error(
         "{what}: training diverged; the last good checkpoint is step {good} in {path}; lower the \

@@ -35,10 +35,12 @@ impl Ranks for SingleRank {
 }
 
 impl dyn Ranks + '_ {
+    /// The share of each batch of this rank.
     pub fn which(&self) -> RankShare {
         RankShare { rank: self.rank(), size: self.count() }
     }
 
+    /// Whether the run has no other rank.
     pub fn is_alone(&self) -> bool {
         self.count() == 1
     }

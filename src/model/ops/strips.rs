@@ -8,7 +8,7 @@
 pub struct Strips {
     /// Places per strip, a multiple of [`ROUND`].
     pub length: usize,
-    /// The list at each place of each strip, or [`NONE`]; empty for one king bucket, in order.
+    /// The list at each place of each strip, or `NONE`; empty for one king bucket, in order.
     pub order: Vec<u32>,
     /// The first strip of each king bucket, and behind the last one their number.
     pub starts: Vec<u32>,

@@ -27,6 +27,7 @@ const SHOWN: usize = 100_000;
 
 /// Result of a run: the files in its folder, and how it ended.
 pub struct FinishedRun {
+    /// Folder of the run.
     pub folder: PathBuf,
     /// The step of the best weights, and the last one.
     pub steps: [u64; 2],
@@ -34,7 +35,9 @@ pub struct FinishedRun {
     pub validation_loss: Option<f64>,
     /// The training loss logged at that step.
     pub training_loss: Option<f64>,
+    /// Reason of the end.
     pub end: End,
+    /// The trained evaluation.
     pub made: RunResult,
     /// Path of the page about the run; none unless requested.
     pub page: Option<Result<PathBuf>>,
@@ -48,6 +51,7 @@ impl FinishedRun {
     }
 }
 
+/// The trained evaluation, by kind.
 pub enum RunResult {
     /// A net, and the file with the terms that were trained with it.
     Net(Box<WrittenNet>, Option<PathBuf>),
