@@ -121,7 +121,7 @@ type Left = BTreeMap<String, Vec<u8>>;
 
 const STDOUT: &str = "standard output";
 
-/// What a command leaves.
+/// Files and output of a command.
 ///
 /// Two parts depend on the clock and are left out: the speed in the last column of a log, and the
 /// chart of it in a report.
