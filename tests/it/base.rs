@@ -14,7 +14,7 @@ use crate::together::loss;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 
-fn config(base: &str, target: &str, epochs: usize) -> String {
+pub fn config(base: &str, target: &str, epochs: usize) -> String {
     format!(
         "version = 3\nseed = 3\n\
          [data]\nfiles = [\"{GAMES}\"]\nlimit = 6000\nheld_out = 0.2\n\
@@ -30,10 +30,8 @@ fn uneven() -> HceWeights {
     weights
 }
 
-fn terms_in(folder: &TempDir) -> String {
-    let path = folder.path().join("terms.json");
-    fs::write(&path, uneven().to_json()).unwrap();
-    path.to_string_lossy().into_owned()
+fn terms_in(folder: &Workdir) -> String {
+    folder.write("terms.json", uneven().to_json())
 }
 
 fn open(path: &Path) -> Evaluator {
@@ -51,19 +49,19 @@ fn manifest(net: &Path) -> Manifest {
 
 #[test]
 fn sum_learns_evaluates_and_plays() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let terms = terms_in(&folder);
     let evaluator = HceEvaluator::new(&uneven());
     let of_terms = |position: &Position| evaluator.evaluate(position).round();
     let base = load(Path::new(NET)).unwrap();
     let of_net = |position: &Position| f64::from(base.net.evaluate_slowly(position));
     let scale = f64::from(base.net.scales().scale);
-    let [with_terms, with_net] = ["terms", "net"].map(|name| folder.path().join(name));
+    let [with_terms, with_net] = ["terms", "net"].map(|name| folder.path(name));
     type Case<'a> = (&'a str, &'a Path, f64, &'a dyn Fn(&Position) -> f64);
     let cases: [Case; 2] =
         [(&terms, &with_terms, 170.0, &of_terms), (NET, &with_net, scale, &of_net)];
     for (path, out, scale, below) in cases {
-        said(&mut train(&written(&folder, &config(path, "wdl = 0.3", 6)), out));
+        said(&mut train(&folder.write("run.toml", config(path, "wdl = 0.3", 6)), out));
         let (best, found) = recipe::open(&out.join("best.safetensors")).unwrap();
         assert_eq!((found.config.scale, found.config.win_rate.scale), (scale, 126.0));
         let plan = recipe::plan(&found.config);
@@ -109,7 +107,7 @@ fn sum_learns_evaluates_and_plays() {
     }
 
     // Exported again from the net alone it is still a part of the sum; another scale is refused.
-    let (net, again) = (with_terms.join("net.bin"), folder.path().join("again.bin"));
+    let (net, again) = (with_terms.join("net.bin"), folder.path("again.bin"));
     assert!(complaint(export(&net, &again).args(["--scale", "400"])).contains("400"));
     said(&mut export(&net, &again));
     let of = |net: &Path| manifest(net).provenance.base;
@@ -121,7 +119,7 @@ fn sum_learns_evaluates_and_plays() {
     assert_eq!(recorded.sha256, Some(base.manifest.unwrap().sha256));
     let BaseContent::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
     assert_eq!(whole.read().unwrap().to_bytes(), fs::read(NET).unwrap());
-    let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path().join(name));
+    let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path(name));
     said(nnuance().arg("inspect").arg(&net).args(["--data", GAMES, "-o"]).arg(page));
     said(nnuance().arg("verify").arg(&net));
     let few = ["--pairs", "1", "--nodes", "50", "--pgn"];
@@ -129,14 +127,12 @@ fn sum_learns_evaluates_and_plays() {
     said(nnuance().arg("compare").arg(&net).args(["material", "--data", GAMES]));
 }
 
-fn of_zeros(folder: &TempDir, name: &str, inputs: &str, hidden: usize) -> String {
-    let path = folder.path().join(format!("{name}.bin"));
+fn of_zeros(folder: &Workdir, name: &str, inputs: &str, hidden: usize) -> String {
     let views = if inputs == "perspective" { 2 } else { 1 };
     let numbers = 768 * hidden + hidden + views * hidden + 1;
-    fs::write(&path, vec![0; (2 * numbers).next_multiple_of(64)]).unwrap();
     let about = format!("inputs = \"{inputs}\"\nhidden = {hidden}\nactivation = \"screlu\"\n");
-    fs::write(path.with_extension("toml"), about).unwrap();
-    path.to_string_lossy().into_owned()
+    folder.write(&format!("{name}.toml"), about);
+    folder.write(&format!("{name}.bin"), vec![0; (2 * numbers).next_multiple_of(64)])
 }
 
 const NET: &str = "nets/quickstart-32.bin";
@@ -144,25 +140,25 @@ const NET: &str = "nets/quickstart-32.bin";
 /// A run, its best checkpoint and its net are one base. A run continues with it and the sum itself.
 #[test]
 fn run_or_its_net_as_base() {
-    let folder = tempfile::tempdir().unwrap();
-    let below = folder.path().join("below");
+    let folder = Workdir::empty();
+    let below = folder.path("below");
     let alone = config("x", "wdl = 0.3", 2).replace("base = \"x\"\n", "");
-    said(&mut train(&written(&folder, &alone), &below));
+    said(&mut train(&folder.write("run.toml", &alone), &below));
     let weights = ["", "best.safetensors", "net.bin"].map(|name| {
-        let (base, out) = (below.join(name), folder.path().join("out"));
+        let (base, out) = (below.join(name), folder.path("out"));
         let text = config(&base.to_string_lossy(), "wdl = 0.3", 2);
-        said(train(&written(&folder, &text), &out).arg("--overwrite"));
+        said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
         Checkpoint::read(&out.join("last.safetensors")).unwrap().weights
     });
     assert!(weights[0] == weights[1] && weights[0] == weights[2]);
 
-    let (sum, again) = (folder.path().join("out"), folder.path().join("again"));
+    let (sum, again) = (folder.path("out"), folder.path("again"));
     let text = config(&sum.to_string_lossy(), "wdl = 0.3", 1);
     // A sum is no base. The last one was of the net.
     assert!(refused(&text).contains("net.start"));
     let [base, start] = [("base", below.join("net.bin")), ("start", sum.clone())]
         .map(|(key, path)| format!("net.{key} = \"{}\"", path.display()));
-    let mut command = train(&written(&folder, &text), &again);
+    let mut command = train(&folder.write("run.toml", &text), &again);
     said(command.args(["--set", &base, "--set", &start]));
     let first = column(&again, "validation_loss")[0];
     let best = Checkpoint::read(&sum.join("best.safetensors")).unwrap().state.best.unwrap().loss;
@@ -172,36 +168,35 @@ fn run_or_its_net_as_base() {
 /// A base with a view of White needs data that name White.
 #[test]
 fn base_needs_its_inputs() {
-    let folder = tempfile::tempdir().unwrap();
-    let packed = folder.path().join("turned.bin").to_string_lossy().into_owned();
+    let folder = Workdir::empty();
+    let packed = folder.name("turned.bin");
     said(nnuance().args(["data", "convert", GAMES, "--to", "bulletformat", "-o", &packed]));
     let on = |inputs: &str| {
         let base = of_zeros(&folder, inputs, inputs, 2);
         config(&base, "wdl = 0.3", 1).replace(GAMES, &packed)
     };
-    said(&mut train(&written(&folder, &on("perspective")), &folder.path().join("out")));
+    said(&mut train(&folder.write("run.toml", on("perspective")), &folder.path("out")));
     assert!(refused(&on("plain")).contains("White"));
 }
 
 #[test]
 fn zeros_as_a_base() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let nothing = HceWeights { tempo: 0.0, ..HceWeights::of_list(terms::list(), 160.0) };
     let values = vec![[0.0; 2]; nothing.values.len()];
-    let path = folder.path().join("nothing.json");
-    fs::write(&path, HceWeights { values, ..nothing }.to_json()).unwrap();
+    let path = folder.write("nothing.json", HceWeights { values, ..nothing }.to_json());
     let net = of_zeros(&folder, "zeros", "perspective", 1);
     let targets = ["wdl = 0.5\nlearn = \"quiescence\"", "wdl = 1.0\nlearn = \"moves\""];
-    let cases = [(&*path.to_string_lossy(), targets[0]), (&net, targets[0]), (&net, targets[1])];
-    for (base, target) in cases.into_iter().chain([(&*path.to_string_lossy(), targets[1])]) {
+    let cases = [(&path, targets[0]), (&net, targets[0]), (&net, targets[1])];
+    for (base, target) in cases.into_iter().chain([(&path, targets[1])]) {
         let target = format!("scale = 160\n{target}");
         let on = config(base, &target, 2);
         // Else a net on a base begins with another output.
         let on = on.replace("hidden = 8", "hidden = 32\nstart = \"nets/quickstart-32.bin\"");
         let line = on.lines().find(|line| line.starts_with("base = ")).unwrap().to_string();
         let weights = [on.clone(), on.replace(&line, "")].map(|text| {
-            let out = folder.path().join("out");
-            said(train(&written(&folder, &text), &out).arg("--overwrite"));
+            let out = folder.path("out");
+            said(train(&folder.write("run.toml", &text), &out).arg("--overwrite"));
             Checkpoint::read(&out.join("last.safetensors")).unwrap().weights
         });
         assert!(weights[0] == weights[1], "{target}");
@@ -210,7 +205,7 @@ fn zeros_as_a_base() {
 
 #[test]
 fn killed_and_resumed_with_a_base() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     killed_and_resumed(&config(&terms_in(&folder), "wdl = 0.3", 12), 2);
     let moves = "wdl = 0.3\nlearn = \"moves\"";
     killed_and_resumed(&config(&terms_in(&folder), moves, 3), 2);
@@ -221,7 +216,7 @@ fn killed_and_resumed_with_a_base() {
 /// Windows that are read as they stream give the bits of data in memory.
 #[test]
 fn bases_stay_with_their_records() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let below = BaseEvaluation::Terms(HceEvaluator::new(&uneven()));
     let base = Base { below, scale: 170.0 };
     let text = config(&terms_in(&folder), "wdl = 0.3", 1).replace("limit", "window = 700\nlimit");
@@ -258,7 +253,7 @@ fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
 
 #[test]
 fn unfit_bases_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let large = of_zeros(&folder, "large", "perspective", 22_000);
     for (base, word) in [("score", "score"), ("nowhere.json", "nowhere"), (&large, "33 MiB")] {
         assert!(refused(&config(base, "wdl = 0.3", 1)).contains(word), "{base}");

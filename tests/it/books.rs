@@ -1,9 +1,8 @@
 //! Books of openings: lines and games, packed or not.
 
-use std::io::Write as _;
-
 use nnuance::format::book::read;
 
+use crate::formats::gz;
 use crate::kit::*;
 
 const LINES: &str = "# openings\n\
@@ -25,24 +24,16 @@ fn boards(book: &[Position]) -> Vec<String> {
 
 #[test]
 fn lines_and_games_packed_or_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let write = |name: &str, content: &[u8]| {
-        fs::write(path(name), content).unwrap();
-        boards(&read(&path(name)).unwrap())
-    };
-    let gz = |content: &str| {
-        let mut pack = flate2::write::GzEncoder::new(Vec::new(), Default::default());
-        pack.write_all(content.as_bytes()).unwrap();
-        pack.finish().unwrap()
-    };
+    let work = Workdir::empty();
+    let write =
+        |name: &str, content: &[u8]| boards(&read(Path::new(&work.write(name, content))).unwrap());
     let lines = write("lines.epd", LINES.as_bytes());
     assert_eq!(lines.len(), 3);
     assert_eq!(write("games.pgn", GAMES.as_bytes()), lines);
     // The file name is irrelevant.
     assert_eq!(write("games.epd", GAMES.as_bytes()), lines);
-    assert_eq!(write("lines.epd.gz", &gz(LINES)), lines);
-    assert_eq!(write("games.pgn.gz", &gz(GAMES)), lines);
+    assert_eq!(write("lines.epd.gz", &gz(LINES.as_bytes())), lines);
+    assert_eq!(write("games.pgn.gz", &gz(GAMES.as_bytes())), lines);
     let zst = |content: &str| zstd::encode_all(content.as_bytes(), 3).unwrap();
     assert_eq!(write("lines.epd.zst", &zst(LINES)), lines);
     assert_eq!(write("games.pgn.zst", &zst(GAMES)), lines);

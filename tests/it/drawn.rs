@@ -1,17 +1,12 @@
 //! Nets drawn from a seed, of every kind, with numbers that reach all parts of their activations.
 
-use std::sync::LazyLock;
-
-use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Layer, Views};
+use nnuance::architecture::Inputs;
 use nnuance::export::quantise;
 use nnuance::export::snippet::{Language, snippet};
-use nnuance::model::initial;
-use nnuance::net::Net;
-use nnuance::scales::{HeadFormat, Scales};
-use nnuance::weights::Weights;
-use rand::RngExt;
+use nnuance::scales::HeadFormat;
 use rand::seq::{IndexedRandom, IteratorRandom};
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+
+use crate::kit::*;
 
 pub fn net(seed: u64, most: usize) -> Architecture {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -135,10 +135,7 @@ fn long_files_up_to_the_error() {
     let path = folder.path().join("many.epd.gz");
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n".repeat(3000);
     let evaluate = |text: &str| {
-        let file = fs::File::create(&path).unwrap();
-        let mut pack = flate2::write::GzEncoder::new(file, Default::default());
-        std::io::Write::write_all(&mut pack, text.as_bytes()).unwrap();
-        pack.finish().unwrap();
+        fs::write(&path, crate::formats::gz(text.as_bytes())).unwrap();
         output(nnuance(&["eval", "material", "--fens"]).arg(&path), false)
     };
     let [out, said] = evaluate(&format!("{lines}no position\n4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n"));

@@ -1,18 +1,10 @@
 //! Full disks, read-only folders, inputs that change, and two runs in one folder: one error that
 //! names a file, nothing half-written, and the same end once the cause is gone.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
-
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use std::process::Output;
 
 use crate::kills::{Case, cases, left_behind, require_same};
-use crate::need;
-use crate::program::Workdir;
+use crate::kit::*;
 
 /// Runs a command in its folder as `"$@"` of a shell script.
 fn within(script: &str, command: &Command) -> Output {
@@ -97,7 +89,7 @@ fn disks() {
 fn input_changes() {
     let case = chosen(&["train on a stream"]).next().unwrap();
     let bytes = fs::read("data/selfplay_sf151_scored.txt").unwrap();
-    let work = Workdir::new("");
+    let work = Workdir::empty();
     let input = work.path("input.txt");
     let of = |folder: &Path| {
         let mut command = case.command(folder, "2");
@@ -115,10 +107,8 @@ fn input_changes() {
     let grown = [&bytes[..], half].concat();
     for (what, now) in [("truncated", Some(half)), ("grown", Some(&grown)), ("deleted", None)] {
         let parts = work.path(what);
-        let child = of(&parts).spawn().unwrap();
-        while !parts.join("out/last.safetensors").exists() {
-            sleep(Duration::from_millis(1));
-        }
+        let mut child = of(&parts).spawn().unwrap();
+        await_file(&mut child, &parts.join("out/last.safetensors"));
         match now {
             Some(bytes) => fs::write(&input, bytes).unwrap(),
             None => fs::remove_file(&input).unwrap(),
@@ -139,10 +129,8 @@ fn two_runs_in_one_folder() {
     let work = Workdir::new("");
     let folder = work.path("it");
     let mut first = case.command(&folder, "1");
-    let first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while !folder.join("out/last.safetensors").exists() {
-        sleep(Duration::from_millis(1));
-    }
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    await_file(&mut first, &folder.join("out/last.safetensors"));
     let second = case.command(&folder, "1").output().unwrap();
     let said = String::from_utf8_lossy(&second.stderr);
     assert!(second.status.code() == Some(1) && said.contains("out"), "{said}");

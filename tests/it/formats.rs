@@ -54,6 +54,12 @@ pub fn read_as(format: &'static Format, bytes: &[u8]) -> Result<Vec<Sample>, Rea
     read_source(Source::open(&scratch("positions", bytes).path, Some(format), 0)?)
 }
 
+pub fn gz(bytes: &[u8]) -> Vec<u8> {
+    let mut pack = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+    pack.write_all(bytes).unwrap();
+    pack.finish().unwrap()
+}
+
 pub fn writable() -> impl Iterator<Item = &'static Format> {
     format::ALL.into_iter().filter(|format| format.writer.is_some())
 }
@@ -419,9 +425,7 @@ fn limit_of_bad_records() {
 fn files_of_other_kinds() {
     let empty: &[u8] = b"";
     for (bytes, looks) in [
-        (&b"BZh91AY&SY"[..], "bzip2"),
-        (b"[net]\nname = \"first\"\n", "`[net]`"),
-        (b"7z\xbc\xaf\x27\x1c", "7z"),
+        (&b"[net]\nname = \"first\"\n"[..], "`[net]`"),
         (b"hello, world\n", "`hello, world`"),
         (b"\x01\x02\x03", "01 02 03"),
         (b"\n\n\n", ""),
@@ -527,10 +531,7 @@ fn concatenated_packed_parts() {
     let line = format!("{START} | 3 | 0.5\n");
     let zst = zstd::encode_all(line.as_bytes(), 1).unwrap();
     assert_eq!(read_bytes(&zst.repeat(3)).unwrap().len(), 3);
-    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gz.write_all(line.as_bytes()).unwrap();
-    let gz = gz.finish().unwrap();
-    assert_eq!(read_bytes(&gz.repeat(3)).unwrap().len(), 3);
+    assert_eq!(read_bytes(&gz(line.as_bytes()).repeat(3)).unwrap().len(), 3);
 }
 
 #[test]

@@ -1,18 +1,12 @@
 //! Positions for tests: random legal games from a seed.
 
-use std::sync::Arc;
-
-use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
-use nnuance::loader::{Encoder, Plan, TermsEncoder, collect};
-use nnuance::loss::Loss;
-use nnuance::model::{Aim, LossInputs};
-use nnuance::sample::{Position, Sample};
+use nnuance::loader::TermsEncoder;
+use nnuance::model::LossInputs;
 use nnuance::terms::TermSelection;
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use shakmaty::{Chess, Position as _};
+
+use crate::kit::*;
 
 pub fn positions(count: usize, seed: u64) -> Vec<Position> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);

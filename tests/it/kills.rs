@@ -2,17 +2,10 @@
 //!
 //! `NNUANCE_KILLS` is the number of kills a command.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-
 use crate::engine::FAKE;
-use crate::program::nnuance;
+use crate::kit::*;
 use crate::train::DEEP;
 
 /// A command, its words between blanks, in a folder with the config `run.toml`. `@` is the folder
@@ -116,7 +109,6 @@ impl Case {
     }
 }
 
-/// Files by name, and the standard output.
 type Left = BTreeMap<String, Vec<u8>>;
 
 const STDOUT: &str = "standard output";
@@ -151,7 +143,6 @@ pub fn left_behind(folder: &Path, stdout: Vec<u8>) -> Left {
     files
 }
 
-/// Compares the files of two runs.
 pub fn require_same(whole: &Left, parts: &Left, what: &str) {
     assert_eq!(whole.keys().collect::<Vec<_>>(), parts.keys().collect::<Vec<_>>(), "{what}");
     for (name, bytes) in whole {
@@ -165,8 +156,8 @@ fn kills() {
     let most = std::env::var("NNUANCE_KILLS").map_or(4, |kills| kills.parse().unwrap());
     let (mut random, mut total) = (Xoshiro256PlusPlus::seed_from_u64(50), 0);
     for case in cases() {
-        let scratch = tempfile::tempdir().unwrap();
-        let [whole, parts] = ["whole", "parts"].map(|name| scratch.path().join(name));
+        let work = Workdir::empty();
+        let [whole, parts] = ["whole", "parts"].map(|name| work.path(name));
         let start = Instant::now();
         let output = case.command(&whole, "2").output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

@@ -316,7 +316,6 @@ fn scores_of_tournament_programs() {
         ("book", None),
         ("1/2 was offered", None),
         ("12/20", None),
-        ("+0.35", Some(35)),
         ("e4 +0.35/12", None),
     ] {
         let found = scores(&format!("1. e4 e5 {{{comment}}} 2. Nf3"));

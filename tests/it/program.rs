@@ -1,15 +1,11 @@
 //! The program in tests: commands and their output, runs, kills, numbers of threads.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Child;
+use std::time::Instant;
 
 use assert_cmd::assert::OutputAssertExt;
-use nnuance::sample::Sample;
-use nnuance::train::checkpoint::Checkpoint;
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use tempfile::TempDir;
+
+use crate::kit::*;
 
 pub fn nnuance() -> Command {
     Command::new(env!("CARGO_BIN_EXE_nnuance"))
@@ -17,7 +13,7 @@ pub fn nnuance() -> Command {
 
 pub fn written(folder: &TempDir, text: &str) -> String {
     let path = folder.path().join("run.toml");
-    std::fs::write(&path, text).unwrap();
+    fs::write(&path, text).unwrap();
     path.to_string_lossy().into_owned()
 }
 
@@ -128,7 +124,7 @@ impl Workdir {
 
     /// Writes a file; its whole name.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        std::fs::write(self.path(name), bytes).unwrap();
+        fs::write(self.path(name), bytes).unwrap();
         self.name(name)
     }
 
@@ -249,14 +245,18 @@ pub fn same_for_any_threads(text: &str) {
     }
 }
 
-/// Starts a command, and kills it as soon as a file is there.
-pub fn kill_at(mut command: Command, file: &Path) {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
+pub fn await_file(child: &mut Child, file: &Path) {
     while !file.exists() {
         let ended = child.try_wait().expect("a state");
         assert!(ended.is_none() || file.exists(), "it ended before {}", file.display());
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Starts a command, and kills it as soon as a file is there.
+pub fn kill_at(mut command: Command, file: &Path) {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
+    await_file(&mut child, file);
     child.kill().expect("SIGKILL, or it has ended");
     child.wait().expect("its end");
 }

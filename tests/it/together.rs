@@ -4,26 +4,20 @@ use nnuance::export::{self, BaseContent};
 use nnuance::run::recipe;
 
 use crate::kit::*;
-use crate::program;
+use crate::{base, program};
 
-fn terms_in(folder: &TempDir) -> (String, HceWeights) {
+fn terms_in(folder: &Workdir) -> (String, HceWeights) {
     let mut weights = HceWeights { scale: 150.0, ..HceWeights::default() };
     let pairs = weights.list.terms.iter().zip(&mut weights.values);
     pairs.filter(|(term, _)| term.name.starts_with("king")).for_each(|(_, pair)| *pair = [0.0; 2]);
-    let path = folder.path().join("terms.json");
-    fs::write(&path, weights.to_json()).unwrap();
-    (path.to_string_lossy().into_owned(), weights)
+    (folder.write("terms.json", weights.to_json()), weights)
 }
 
-fn config(base: &str, inputs: &str, epochs: usize) -> String {
-    format!(
-        "version = 3\nseed = 3\n\
-         [data]\nfiles = [\"data/selfplay-sf15.vf\"]\nlimit = 6000\nheld_out = 0.2\n\
-         [net]\ninputs = \"{inputs}\"\nmirror = false\nstart_size = 1.0\nhidden = 8\n\
-         base = \"{base}\"\ntune_base = true\n\
-         [target]\nscore_scale = 126\nwdl = 0.3\n\
-         [schedule]\nepochs = {epochs}\nbatch = 512\nlearning_rate = 0.004\n"
-    )
+fn config(terms: &str, inputs: &str, epochs: usize) -> String {
+    base::config(terms, "wdl = 0.3", epochs)
+        .replace("\"perspective\"", &format!("\"{inputs}\""))
+        .replace("[target]", "tune_base = true\n[target]")
+        .replace("learning_rate = 0.01", "learning_rate = 0.004")
 }
 
 /// The loss of centipawns, against targets of 30 % the result and 70 % the score.
@@ -37,12 +31,12 @@ pub fn loss(values: impl Iterator<Item = f64>, samples: &[Sample], scale: f64) -
 
 #[test]
 fn both_parts_learn_and_are_exported() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let (path, before) = terms_in(&folder);
     // Of outputs for the side to move, and for White.
     for inputs in ["perspective", "plain"] {
-        let out = folder.path().join(inputs);
-        said(&mut train(&written(&folder, &config(&path, inputs, 5)), &out));
+        let out = folder.path(inputs);
+        said(&mut train(&folder.write("run.toml", config(&path, inputs, 5)), &out));
         let text = fs::read_to_string(out.join("base.json")).unwrap();
         let after = HceWeights::from_json(&text).unwrap();
         let mut moved = 0;
@@ -76,7 +70,7 @@ fn both_parts_learn_and_are_exported() {
         let base = net.manifest.unwrap().provenance.base.unwrap();
         assert_eq!((&base.below, &base.sha256), (&BaseContent::Terms(text), &None));
         assert_eq!(found.base.unwrap(), base);
-        let again = folder.path().join("again.bin");
+        let again = folder.path("again.bin");
         said(program::export(&out, &again).arg("--overwrite"));
         let bytes = |path: &Path| fs::read(path).unwrap();
         assert_eq!(bytes(&again), bytes(&out.join("net.bin")));
@@ -88,16 +82,16 @@ fn both_parts_learn_and_are_exported() {
 /// The terms have their own learning rate, and resuming covers both parts.
 #[test]
 fn terms_have_their_own_rate() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     let (path, before) = terms_in(&folder);
-    let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+    let (first, second) = (folder.path("first"), folder.path("second"));
     let config = config(&path, "perspective", 2);
     let slow = "\n[optimizer.layers]\nterms = { rate = 1e-60 }\ntempo = { rate = 1e-60 }\n";
-    said(&mut train(&written(&folder, &format!("{config}{slow}")), &first));
+    said(&mut train(&folder.write("run.toml", format!("{config}{slow}")), &first));
     let text = fs::read_to_string(first.join("base.json")).unwrap();
     assert_eq!(HceWeights::from_json(&text).unwrap().values, before.rounded(2).values);
 
-    let mut on = train(&written(&folder, &config), &second);
+    let mut on = train(&folder.write("run.toml", &config), &second);
     for (key, value) in [("start", first.clone()), ("base", first.join("base.json"))] {
         on.args(["--set", &format!("net.{key}=\"{}\"", value.display())]);
     }
@@ -109,6 +103,6 @@ fn terms_have_their_own_rate() {
 
 #[test]
 fn killed_and_resumed_with_terms() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Workdir::empty();
     killed_and_resumed(&config(&terms_in(&folder).0, "perspective", 8), 2);
 }
