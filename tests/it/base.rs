@@ -2,12 +2,11 @@
 
 use nnuance::batch::Inputs;
 use nnuance::export::{BaseContent, Manifest, load};
-use nnuance::features::DirtyPieces;
 use nnuance::hce::terms;
 use nnuance::loader::{Base, BaseEvaluation};
 use nnuance::progress::SilentProgress;
+use nnuance::run::Evaluator;
 use nnuance::run::objective::Searcher;
-use nnuance::run::{Evaluator, recipe};
 
 use crate::kit::*;
 use crate::together::loss;

@@ -1,9 +1,6 @@
 //! Stockfish's binpack: golden figures, an independent reader, malformed files.
 
-use std::fs::File;
-use std::io::Cursor;
-
-use nnuance::format::{Presence, binpack, viriformat};
+use nnuance::format::{binpack, viriformat};
 use sfbinpack::chess::r#move::MoveType;
 use sfbinpack::{CompressedTrainingDataEntryReader, TrainingDataEntry};
 

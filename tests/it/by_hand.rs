@@ -1,7 +1,5 @@
 //! Independent slow evaluation, training and comparison, from FENs and the bytes of files alone.
 
-use nnuance::export::import;
-
 use crate::formats::SCORED;
 use crate::golden::{SEED, losses_on};
 use crate::kit::*;

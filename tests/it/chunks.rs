@@ -2,7 +2,7 @@
 
 use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{Inputs, RankShare};
-use nnuance::loader::{PLANS, pairs_of};
+use nnuance::loader::pairs_of;
 use nnuance::model::outputs;
 
 use crate::kit::*;

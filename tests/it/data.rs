@@ -2,7 +2,6 @@
 
 use nnuance::data::Record;
 use nnuance::data::shuffle::{Shuffle, ShuffleError};
-use nnuance::format::write_all;
 use nnuance::loader::Filter;
 
 use crate::formats::read;

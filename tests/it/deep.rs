@@ -1,16 +1,13 @@
 //! `compare --deep` against definitions: phases, calibration, disagreements, quantising.
 
 use nnuance::draw::page;
-use nnuance::log::Row;
 use nnuance::report::deep::{Calibration, Quantising, quantising};
 use nnuance::report::estimate::Groups;
 use nnuance::report::fit::{fit, near};
 use nnuance::report::html::{self, Run};
 use nnuance::report::{DeepComparison, PositionFacts, Predictions, compare, deep, part};
 
-use crate::draw::stands_alone;
 use crate::kit::*;
-use crate::problems::Dice;
 
 /// Positions of games with three evaluations: good, noisy in endgames, and good but rounded.
 struct World {

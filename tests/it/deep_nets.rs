@@ -6,10 +6,9 @@ use nnuance::architecture::PIECES;
 use nnuance::batch::Inputs;
 use nnuance::model::SetRows;
 use nnuance::train::optimizer::{OptimizerName, Settings};
-use nnuance::train::target::{WinRateModel, targets};
+use nnuance::train::target::targets;
 
 use crate::kit::*;
-use crate::listed;
 
 const NETS: std::ops::Range<u64> = 0..24;
 

@@ -1,9 +1,6 @@
 //! `nnuance data doctor`: real files are fit, and every kind of damage is found.
 
-use std::process::Output;
-
 use nnuance::data::doctor::Keys;
-use nnuance::format::write_all;
 
 use crate::formats::{BULLET, GAMES, QUIET, SCORED, read};
 use crate::kit::*;

@@ -1,9 +1,7 @@
 //! Nets drawn from a seed, of every kind, with numbers that reach all parts of their activations.
 
 use nnuance::architecture::Inputs;
-use nnuance::export::quantise;
 use nnuance::export::snippet::{Language, snippet};
-use nnuance::scales::HeadFormat;
 use rand::seq::{IndexedRandom, IteratorRandom};
 
 use crate::kit::*;

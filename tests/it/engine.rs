@@ -3,14 +3,12 @@
 use std::env;
 use std::io::{BufRead as _, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{EngineSettings, Limit, ParallelPlayers, PositionsJob, SelfplayJob};
 use nnuance::format::{self, text};
-use nnuance::progress::Progress;
-use shakmaty::{CastlingMode, EnPassantMode, Move, fen::Fen, uci::UciMove};
+use shakmaty::{EnPassantMode, Move};
 
 use crate::formats;
 use crate::kit::*;

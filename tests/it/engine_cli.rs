@@ -2,9 +2,6 @@
 
 use std::env;
 use std::process::Child;
-use std::thread;
-
-use nnuance::engine::journal::path_of;
 
 use crate::engine::*;
 use crate::kit::*;

@@ -4,7 +4,7 @@ use nnuance::engine::game::{Adjudication, Ending, Referee};
 use nnuance::engine::opening::{Openings, StartPosition, chess960};
 use nnuance::engine::{EngineError, Score, SelfplayJob, selfplay};
 use nnuance::format::{binpack, bulletformat, pgn, viriformat};
-use shakmaty::{Board, EnPassantMode, fen::Fen, uci::UciMove};
+use shakmaty::{Board, EnPassantMode};
 
 use crate::engine::*;
 use crate::kit::*;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::io::Write as _;
 
-use nnuance::engine::journal::{Journal, Progress, path_of};
+use nnuance::engine::journal::{Journal, Progress};
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{JobReport, PositionsJob, SelfplayJob, SkippedItem, positions, selfplay};
 use nnuance::format::{binpack, bulletformat, epd, pgn, viriformat};

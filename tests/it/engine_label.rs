@@ -1,6 +1,5 @@
 //! Positions scored by engines, and engines that fail.
 
-use nnuance::engine::journal::path_of;
 use nnuance::engine::{EngineError, EngineSettings, JobPart, PositionsJob, positions};
 use nnuance::format::{binpack, text, viriformat};
 

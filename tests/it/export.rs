@@ -1,7 +1,7 @@
 //! Quantising, proving, manifests, imports.
 
 use nnuance::export::{
-    self, Manifest, Provenance, dequantise, facts, import, largest_scales, prove, quantise, verify,
+    self, Manifest, Provenance, dequantise, facts, largest_scales, prove, verify,
 };
 use nnuance::report::fit::loss;
 use nnuance::weights::WeightsFile;

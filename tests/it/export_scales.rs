@@ -1,6 +1,6 @@
 //! Scales that are chosen or matched, as a library and by `nnuance export`.
 
-use nnuance::export::{largest_scales, prove, quantise};
+use nnuance::export::{largest_scales, prove};
 use nnuance::report::fit::fit;
 use nnuance::report::{MatchedScale, match_scale};
 

@@ -1,8 +1,6 @@
 //! Full disks, read-only folders, inputs that change, and two runs in one folder: one error that
 //! names a file, nothing half-written, and the same end once the cause is gone.
 
-use std::process::Output;
-
 use crate::kills::{Case, cases, left_behind, require_same};
 use crate::kit::*;
 

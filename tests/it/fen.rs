@@ -1,10 +1,7 @@
 //! The fast path of reading FENs against shakmaty's reader and rules.
 
-use std::io::Cursor;
-
 use nnuance::format::{epd, text};
 use proptest::prelude::*;
-use shakmaty::fen::Fen;
 
 use crate::kit::*;
 

@@ -6,7 +6,6 @@ use nnuance::loader::pairs_of;
 
 use crate::games::eighths;
 use crate::kit::*;
-use crate::listed;
 use crate::pairs::assert_same_inputs;
 
 fn net(views: Views, mirror: bool, buckets: usize) -> Architecture {

@@ -1,13 +1,13 @@
 //! Bytes to samples and back, over every format of the registry.
 
-use std::io::{BufRead as _, Cursor, Write as _};
+use std::io::{BufRead as _, Write as _};
 
 use nnuance::format::{
-    self, Presence, ReadError, Sink, WriteError, bulletformat, epd, text, unpack, viriformat,
+    self, ReadError, Sink, WriteError, bulletformat, epd, text, unpack, viriformat,
 };
-use nnuance::sample::{GameHash, Piece, PlayedMove};
+use nnuance::sample::{GameHash, Piece};
 use proptest::prelude::*;
-use shakmaty::{Board, CastlingMode, FromSetup as _, Setup};
+use shakmaty::{Board, FromSetup as _, Setup};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 

@@ -1,11 +1,5 @@
 //! Positions for tests: random legal games from a seed.
 
-use nnuance::hce::Coding;
-use nnuance::hce::terms::TERMS;
-use nnuance::loader::TermsEncoder;
-use nnuance::model::LossInputs;
-use nnuance::terms::TermSelection;
-
 use crate::kit::*;
 
 pub fn positions(count: usize, seed: u64) -> Vec<Position> {

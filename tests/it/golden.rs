@@ -2,12 +2,9 @@
 
 use std::sync::Mutex;
 
-use nnuance::log::Row;
-use nnuance::progress::Progress;
 use nnuance::train::optimizer::{self, OptimizerName};
 use nnuance::train::ranks::SingleRank;
 use nnuance::train::schedule::Schedule;
-use nnuance::train::target::WinRateModel;
 use nnuance::train::{self, Settings, Training};
 
 use crate::kit::*;

@@ -3,11 +3,9 @@
 
 use nnuance::architecture;
 use nnuance::batch::{ActiveRows, Indices, Inputs};
-use nnuance::loss::LossShape;
 use nnuance::model::ROOM;
 
 use crate::kit::*;
-use crate::listed;
 
 pub const GPU: Compute = Compute::Gpu { room: ROOM };
 

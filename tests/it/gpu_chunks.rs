@@ -1,7 +1,6 @@
 //! Chunks that stay on a GPU equal those that are sent in each pass.
 
 use nnuance::batch::Inputs;
-use nnuance::loader::PLANS;
 
 use crate::gpu::{GPU, gpu, with_room};
 use crate::gpu_pairs::unplanned;

@@ -1,11 +1,9 @@
 //! Lists that name pairs of inputs, on a GPU: against those of inputs alone, and against the CPU.
 
 use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, ListShape, Pairs, Planner, lists};
-use nnuance::run::recipe;
 
 use crate::gpu::{GPU, gpu, with_room};
 use crate::kit::*;
-use crate::listed;
 
 const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 

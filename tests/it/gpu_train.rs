@@ -1,7 +1,7 @@
 //! Training on a GPU: losses, bits, resuming on another device, and failures.
 
 use nnuance::log::TrainStep;
-use nnuance::progress::{Progress, SilentProgress};
+use nnuance::progress::SilentProgress;
 use nnuance::train::ranks::SingleRank;
 use nnuance::train::{self, End, Settings, TrainError, Training};
 
@@ -10,7 +10,6 @@ use crate::gpu::{GPU, batch, gpu, net};
 use crate::kit::*;
 use crate::parity::{LOSSES, check};
 use crate::parity_threats;
-use crate::program;
 
 struct Run<'a> {
     kind: Kind,

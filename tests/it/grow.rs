@@ -1,10 +1,8 @@
 //! Nets that start from smaller ones.
 
-use nnuance::architecture::Form;
 use nnuance::run::train::grow::grow;
 
 use crate::kit::*;
-use crate::program;
 
 fn net(text: &str) -> Architecture {
     let form: Form = toml::from_str(text).expect("the form of a net");

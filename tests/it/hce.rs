@@ -2,10 +2,10 @@
 //! as files and tensors.
 
 use nnuance::batch::Terms;
-use nnuance::hce::terms::{self, TERMS, list};
-use nnuance::hce::{Coding, Phase, Term, Trace, evaluate, freeze};
+use nnuance::hce::terms::{self, list};
+use nnuance::hce::{Phase, Term, Trace, evaluate, freeze};
 use nnuance::sums::Sums;
-use nnuance::terms::{Kind, TermEntry, TermList, TermSelection};
+use nnuance::terms::{Kind, TermEntry, TermList};
 
 use crate::kit::*;
 

@@ -1,12 +1,11 @@
 //! Held-out games: some validate, the others are the test that training never reads.
 
-use nnuance::format::{plain, write_all};
+use nnuance::format::plain;
 use nnuance::loader::{HeldOut, Subset, TestShare, TrainingShare};
 use nnuance::sketch::Sketch;
 
 use crate::formats::{first, read};
 use crate::kit::*;
-use crate::program;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };

@@ -1,10 +1,6 @@
 //! Invalid inputs: devices, pipes, huge files and weights that are NaN.
 
-use std::io::Cursor;
-
-use nnuance::export::import;
 use nnuance::input;
-use nnuance::terms::EngineTerms;
 
 use crate::kit::*;
 

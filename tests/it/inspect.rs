@@ -4,7 +4,6 @@ use nnuance::features;
 use nnuance::inspect::{Inspection, ROLES, inspect};
 use shakmaty::Role;
 
-use crate::draw::stands_alone;
 use crate::kit::*;
 use crate::set_nets::net_of;
 

@@ -2,8 +2,6 @@
 //!
 //! `NNUANCE_KILLS` is the number of kills a command.
 
-use std::time::Instant;
-
 use crate::engine::FAKE;
 use crate::kit::*;
 use crate::train::DEEP;

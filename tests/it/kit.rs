@@ -1,41 +1,59 @@
 //! Imports of most tests, and helpers for numbers of threads and models.
 
 pub use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-pub use std::fs;
+pub use std::fs::{self, File};
+pub use std::io::Cursor;
 pub use std::path::{Path, PathBuf};
-pub use std::process::{Command, Stdio};
+pub use std::process::{Command, Output, Stdio};
 pub use std::sync::{Arc, LazyLock};
-pub use std::time::Duration;
+pub use std::thread;
+pub use std::time::{Duration, Instant};
 
-pub use nnuance::architecture::{Activation, Architecture, Kings, Layer, Views};
+pub use nnuance::architecture::{Activation, Architecture, Form, Kings, Layer, Views};
 pub use nnuance::batch::Batch;
 pub use nnuance::config::Config;
+pub use nnuance::engine::journal::path_of;
+pub use nnuance::export::{import, quantise};
+pub use nnuance::features::DirtyPieces;
 pub use nnuance::floats::Float;
-pub use nnuance::format::{Format, Source};
-pub use nnuance::hce::{HceEvaluator, HceWeights};
-pub use nnuance::loader::{Encoder, Plan, Split, Stream, Subset, collect, scan};
-pub use nnuance::loss::{Loss, sigmoid};
+pub use nnuance::format::{Format, Presence, Source, write_all};
+pub use nnuance::hce::terms::TERMS;
+pub use nnuance::hce::{Coding, HceEvaluator, HceWeights};
+pub use nnuance::loader::{
+    Encoder, PLANS, Plan, Split, Stream, Subset, TermsEncoder, collect, scan,
+};
+pub use nnuance::log::Row;
+pub use nnuance::loss::{Loss, LossShape, sigmoid};
 pub use nnuance::model::{
-    Aim, Backend, Compute, Device, Kind, Level, Model, Precision, initial, to_host,
+    Aim, Backend, Compute, Device, Kind, Level, LossInputs, Model, Precision, initial, to_host,
 };
 pub use nnuance::net::{Hints, Net};
-pub use nnuance::sample::{Position, Sample, mix};
-pub use nnuance::scales::Scales;
+pub use nnuance::point_of_view::PointOfView;
+pub use nnuance::progress::Progress;
+pub use nnuance::run::recipe;
+pub use nnuance::sample::{PlayedMove, Position, Sample, mix};
+pub use nnuance::scales::{HeadFormat, Scales};
+pub use nnuance::terms::{EngineTerms, TermSelection};
 pub use nnuance::train::checkpoint::Checkpoint;
+pub use nnuance::train::target::WinRateModel;
 pub use nnuance::weights::Weights;
 pub use rand::RngExt;
 pub use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 pub use serde_json::Value;
-pub use shakmaty::{Chess, Color, Position as _};
+pub use shakmaty::fen::Fen;
+pub use shakmaty::uci::UciMove;
+pub use shakmaty::{CastlingMode, Chess, Color, Position as _};
 pub use tempfile::TempDir;
 
 use nnuance::hce::Term;
 use nnuance::report::PositionFacts;
 
+pub use crate::draw::stands_alone;
 pub use crate::largest::{assert_close, assert_near, distance, error_and_size, largest, smallest};
 pub use crate::listed::near;
+pub use crate::problems::Dice;
 pub use crate::program::*;
-pub(crate) use crate::{drawn, games, need};
+pub(crate) use crate::{drawn, games, listed, need, playouts, program};
 
 /// Activations that accumulators may have: one number a neuron.
 pub fn of_accumulators() -> impl Iterator<Item = Activation> {

@@ -3,7 +3,6 @@
 use nnuance::linear::{Cholesky, Matrix};
 
 use crate::kit::*;
-use crate::problems::Dice;
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix {
     let mut dice = Dice::new(seed);

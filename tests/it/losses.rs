@@ -1,7 +1,6 @@
 //! Losses of errors, expected results of scores, and weights of positions.
 
 use nnuance::loader::{PositionWeights, Store};
-use nnuance::train::target::WinRateModel;
 
 use crate::kit::*;
 

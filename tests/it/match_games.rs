@@ -1,15 +1,10 @@
 //! The file of a match: read back completely, and the same however often the match was killed.
 
-use std::thread;
-
 use nnuance::digest;
-use nnuance::engine::journal::path_of;
 
 use nnuance::format::pgn::{AnnotatedGame, Ply, scoresheets};
 use nnuance::run::played;
-use nnuance::sample::PlayedMove;
 use nnuance::score::Score;
-use shakmaty::uci::UciMove;
 
 use crate::formats;
 use crate::kit::*;

@@ -2,11 +2,8 @@
 
 use nnuance::batch::{Inputs, Terms};
 use nnuance::features::index;
-use nnuance::hce::terms::TERMS;
-use nnuance::loss::LossShape;
-use nnuance::model::{HceShape, LossInputs};
-use nnuance::point_of_view::PointOfView;
-use nnuance::train::target::{WinRateModel, targets};
+use nnuance::model::HceShape;
+use nnuance::train::target::targets;
 
 use crate::kit::*;
 

@@ -11,7 +11,7 @@ use nnuance::train::direct::problem::{Goal, Problem};
 
 use crate::formats::read;
 use crate::kit::*;
-use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values};
+use crate::problems::{ALL, LINEAR, Shape, pieces, point, values};
 
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 

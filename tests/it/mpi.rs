@@ -1,11 +1,9 @@
 //! `mpirun nnuance`: on several ranks, with some that exit, hang or differ.
 
-use std::process::{Child, Output};
+use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use crate::kit::*;
-use crate::program;
 use crate::ranks::{NET, STEPS, apart, config};
 
 fn mpirun(ranks: usize, arguments: &[&str]) -> Command {

@@ -1,10 +1,9 @@
 //! Nets of every kind in integers: the definition in floats, the reference, the fast evaluation and
 //! the accumulator along games; files, descriptions beside them, nets and weights of others.
 
-use nnuance::architecture::{ArrayKind, Form, Inputs, LayerForm};
-use nnuance::export::{self, Manifest, Proof, dequantise, factorised_as, import, prove, quantise};
+use nnuance::architecture::{ArrayKind, Inputs, LayerForm};
+use nnuance::export::{self, Manifest, Proof, dequantise, factorised_as, prove};
 use nnuance::net::{Accumulator, Evaluate as _, Numbers};
-use nnuance::scales::HeadFormat;
 
 use crate::kit::*;
 use crate::net::{engine_net, integers};

@@ -1,11 +1,8 @@
 //! Outputs: existing files, devices, pipes, full disks and standard output.
 
-use std::fs::File;
-
 use nnuance::output::is_same;
 
 use crate::kit::*;
-use crate::program;
 
 /// A command in a folder, whose arguments stand between blanks.
 fn nnuance(folder: &Path, words: &str) -> Command {

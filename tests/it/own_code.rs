@@ -3,7 +3,6 @@
 use std::sync::Once;
 
 use nnuance::App;
-use nnuance::architecture::Form;
 use nnuance::features::{Board, FeatureSet, Inputs, Pieces, Rows, Set, Views};
 use nnuance::format::{self, epd};
 use nnuance::loader::{PositionWeights, Scan};

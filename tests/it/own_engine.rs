@@ -2,7 +2,7 @@
 
 use nnuance::format;
 use nnuance::format::trace::{self, Entry};
-use nnuance::terms::{EngineTerms, Kind};
+use nnuance::terms::Kind;
 
 use crate::formats::{read, scratch};
 use crate::kit::*;

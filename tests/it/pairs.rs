@@ -4,7 +4,6 @@ use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, Inputs, Pairs, Planner};
 
 use crate::kit::*;
-use crate::listed;
 
 const ROWS: u32 = 768;
 

@@ -1,8 +1,6 @@
 //! Ten losses of deeper nets from the regression tests of the trainer bullet (at 4e9317ff): every
 //! batch is the whole file, and the starting weights are bullet's.
 
-use nnuance::export::import;
-
 use crate::golden::{DATA, losses_of};
 use crate::kit::*;
 use crate::nets::parity;

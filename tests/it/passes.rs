@@ -1,6 +1,6 @@
 //! Passes over streamed data: each position once, well mixed, from any place on.
 
-use nnuance::format::{bulletformat, text, viriformat, write_all};
+use nnuance::format::{bulletformat, text, viriformat};
 use nnuance::place::ResumePoint;
 
 use crate::kit::*;

@@ -1,8 +1,7 @@
 //! PGN: real files against counts of another program, and errors.
 
 use nnuance::format::pgn::FORMAT;
-use nnuance::format::{self, Presence, viriformat};
-use nnuance::sample::PlayedMove;
+use nnuance::format::{self, viriformat};
 use proptest::prelude::*;
 
 use crate::formats::{exhaust, read, read_as, read_bytes, scratch, write};

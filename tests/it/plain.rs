@@ -1,9 +1,8 @@
 //! Text formats: Stockfish's plain text, lines of tuners, lines of any length.
 
 use nnuance::format::{Fault, Reader, bulletformat, epd, plain, text};
-use nnuance::point_of_view::PointOfView;
 use proptest::prelude::*;
-use std::io::{BufReader, Cursor};
+use std::io::BufReader;
 
 use crate::formats::{START, exhaust, read_as, read_bytes, read_source, samples, scratch, write};
 use crate::kit::*;

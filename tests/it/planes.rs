@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU16;
 
+use nnuance::sample::Planes;
 use nnuance::sample::planes::{gather, nth, spread};
-use nnuance::sample::{Planes, PlayedMove};
 use shakmaty::{Bitboard, Square};
 
 use crate::kit::*;

@@ -1,8 +1,6 @@
 //! Random games from a seed, with every kind of move.
 
-use nnuance::features::DirtyPieces;
-use shakmaty::fen::Fen;
-use shakmaty::{Board, CastlingMode, EnPassantMode, FromSetup, Move, Setup};
+use shakmaty::{Board, EnPassantMode, FromSetup, Move, Setup};
 
 use crate::kit::*;
 

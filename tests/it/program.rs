@@ -1,7 +1,6 @@
 //! The program in tests: commands and their output, runs, kills, numbers of threads.
 
 use std::process::Child;
-use std::time::Instant;
 
 use assert_cmd::assert::OutputAssertExt;
 

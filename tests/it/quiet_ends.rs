@@ -4,11 +4,9 @@ use nnuance::export;
 use nnuance::loader::Prepare as _;
 use nnuance::net::Accumulator;
 use nnuance::run::objective::{QuietEnds, Searcher};
-use nnuance::run::recipe;
 use nnuance::search::{Evaluate, Quiescence, Terms, exchange};
 
 use crate::kit::*;
-use crate::playouts;
 
 const INFINITE: i32 = 40_000;
 

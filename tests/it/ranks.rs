@@ -4,10 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 
 use nnuance::batch::RankShare;
-use nnuance::loader::PLANS;
 use nnuance::log;
-use nnuance::log::{Row, TrainStep};
-use nnuance::progress::Progress;
+use nnuance::log::TrainStep;
 use nnuance::run::DeviceOptions;
 use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{RunContext, begin, join, resume};

@@ -6,7 +6,6 @@ use nnuance::report::fit::{fit, loss, near};
 use nnuance::report::{Predictions, compare, part};
 
 use crate::kit::*;
-use crate::problems::Dice;
 
 #[test]
 fn the_scale_is_recovered() {

@@ -1,8 +1,6 @@
 //! `nnuance report`, and the page that `train` leaves.
 
-use crate::draw::stands_alone;
 use crate::kit::*;
-use crate::program;
 
 fn train(config: &str, folder: &Path, sets: &[&str]) {
     let few = ["data.limit=20000", "data.held_out=0.4", "schedule.epochs=1"];

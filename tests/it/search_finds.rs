@@ -6,8 +6,6 @@ use nnuance::score::Score;
 use nnuance::search::{
     Game, Limits, MOST_DEPTH, SearchResult, SearchSettings, Searcher, Terms, exchange,
 };
-use shakmaty::CastlingMode;
-use shakmaty::uci::UciMove;
 
 use crate::kit::*;
 use crate::search_walks::KIWIPETE;

@@ -2,7 +2,6 @@
 
 use nnuance::engine::opening::chess960;
 use nnuance::export::load;
-use nnuance::features::DirtyPieces;
 use nnuance::net::Accumulator;
 use nnuance::search::{Evaluate, Game, Limits, SearchResult, SearchSettings, Searcher, Terms};
 use rayon::prelude::*;
@@ -10,7 +9,6 @@ use shakmaty::Role;
 use std::sync::atomic::AtomicBool;
 
 use crate::kit::*;
-use crate::playouts;
 
 pub const KIWIPETE: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
 const EN_PASSANT: &str = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1";

@@ -1,7 +1,7 @@
 //! Nets of every feature set in integers: files, factors, proofs, clips, and accumulators along games.
 
 use nnuance::architecture::{ArrayKind, Inputs, Integer, Set};
-use nnuance::export::{Proof, dequantise, quantise};
+use nnuance::export::{Proof, dequantise};
 use nnuance::features::{self, Board, Rows};
 use nnuance::net::Number;
 

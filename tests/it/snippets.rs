@@ -1,8 +1,6 @@
 //! Engine code, compiled and compared with this program's own evaluation.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::process::Output;
 
 use nnuance::architecture::{ArrayKind, Inputs};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
@@ -10,13 +8,11 @@ use nnuance::export::{Golden, golden_evaluations, load};
 use nnuance::features::{self, Set};
 use nnuance::net::{Number, Numbers, stored};
 use nnuance::sample::Piece;
-use nnuance::scales::HeadFormat;
 
 use crate::drawn::{Drawn, TWENTY};
 use crate::kit::*;
 use crate::net::integers;
 use crate::own_set::AttackKinds;
-use crate::playouts;
 use crate::playouts::{GAMES, Game};
 
 struct Program {

@@ -1,8 +1,7 @@
 //! Several sources of positions in one run.
 
-use nnuance::format::write_all;
 use nnuance::loader::{DataSource, ReadOptions};
-use nnuance::train::target::{SourceTarget, WinRateModel, targets};
+use nnuance::train::target::{SourceTarget, targets};
 
 use crate::kit::*;
 

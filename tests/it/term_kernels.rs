@@ -1,8 +1,6 @@
 //! The fused operation for handcrafted terms against sums and slopes taken row by row in f64.
 
 use nnuance::batch::{Column, Rows, Terms};
-use nnuance::loss::LossShape;
-use nnuance::model::LossInputs;
 use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
 use nnuance::sums::Sums;
 use rand::prelude::*;

@@ -1,10 +1,9 @@
 //! Terms and the net on top of them, trained together.
 
 use nnuance::export::{self, BaseContent};
-use nnuance::run::recipe;
 
+use crate::base;
 use crate::kit::*;
-use crate::{base, program};
 
 fn terms_in(folder: &Workdir) -> (String, HceWeights) {
     let mut weights = HceWeights { scale: 150.0, ..HceWeights::default() };

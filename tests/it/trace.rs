@@ -1,14 +1,10 @@
 //! Traces of an engine, and the rows from them.
 
-use std::io::Cursor;
-
 use nnuance::batch::Terms;
 use nnuance::format::trace::{Entry, HEADER, TracedPosition, Traces};
 use nnuance::format::{self, Fault};
-use nnuance::hce::Coding;
-use nnuance::hce::terms::TERMS;
-use nnuance::loader::{TermsEncoder, TestShare, TrainingShare, push, read_traces};
-use nnuance::terms::{EngineTerms, Kind, TermSelection};
+use nnuance::loader::{TestShare, TrainingShare, push, read_traces};
+use nnuance::terms::Kind;
 use proptest::prelude::*;
 
 use crate::formats::scratch;

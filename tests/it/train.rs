@@ -1,7 +1,5 @@
 //! `nnuance train`: runs that are killed, threads, and every kind of mistake.
 
-use std::time::Instant;
-
 use crate::kit::*;
 
 const CONFIG: &str = r#"

@@ -1,9 +1,8 @@
 //! `nnuance train` on handcrafted terms: every method, and which weights it changes.
 
 use nnuance::batch::{Inputs, Terms};
-use nnuance::hce::{self, Coding, Trace};
-use nnuance::loader::{self, Store, TermsEncoder};
-use nnuance::terms::TermSelection;
+use nnuance::hce::{self, Trace};
+use nnuance::loader::{self, Store};
 
 use crate::kit::*;
 

@@ -1,7 +1,6 @@
 //! An engine from its traces to its tuned weights, as in the guide.
 
 use nnuance::report::{Predictions, compare};
-use nnuance::terms::EngineTerms;
 
 use crate::kit::*;
 use crate::own_engine::{ENGINE, compiled, printed};

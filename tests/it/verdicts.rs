@@ -6,7 +6,6 @@ use nnuance::sketch::Sketch;
 
 use crate::formats::{read, scratch, write};
 use crate::kit::*;
-use crate::problems::Dice;
 use crate::whole_games::games;
 
 /// Games of eight positions, evaluated well or with much noise.

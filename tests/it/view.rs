@@ -1,8 +1,6 @@
 //! Points of view of results and scores: measured over every real file, and refused by training.
 
-use nnuance::format::Presence;
 use nnuance::format::view::{LabelKind, ViewCheck, measure};
-use nnuance::point_of_view::PointOfView;
 
 use crate::formats::{BULLET, GAMES, QUIET, SCORED, scratch};
 use crate::kit::*;

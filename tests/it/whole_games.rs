@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use nnuance::format::{Presence, binpack, pgn, plain, viriformat};
+use nnuance::format::{binpack, pgn, plain, viriformat};
 
 use crate::data::{data, fails, fine};
 use crate::formats::{first, read_bytes, writable, write};
