@@ -277,11 +277,10 @@ fn scale_follows_the_scores() {
 
 #[test]
 fn encodings_of_files() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("my.toml");
+    let work = Workdir::empty();
     let read = |bytes: &[u8]| {
-        fs::write(&path, bytes).expect("a file");
-        Config::read(&path, &[]).map_err(|error| error.to_string())
+        let path = work.write("my.toml", bytes);
+        Config::read(Path::new(&path), &[]).map_err(|error| error.to_string())
     };
     let utf16: Vec<u8> =
         [0xfeff].into_iter().chain(CONFIG.encode_utf16()).flat_map(u16::to_le_bytes).collect();

@@ -7,15 +7,9 @@ use crate::engine::*;
 use crate::kit::*;
 
 fn data(folder: &Path, words: &str) -> Command {
-    let mut command = command(folder, words);
+    let mut command = in_folder(folder, &format!("data {words}"));
     command.arg("--engine").arg(env::current_exe().unwrap()).args(["--engines", "2"]);
     command.args(FAKE.iter().flat_map(|word| ["--argument", word]));
-    command
-}
-
-fn command(folder: &Path, words: &str) -> Command {
-    let mut command = nnuance();
-    command.current_dir(folder).arg("data").args(words.split(' '));
     command
 }
 
@@ -141,8 +135,8 @@ fn mistakes_leave_nothing_behind() {
         assert!(said.contains(word), "{words}: {said}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "{words}");
     }
-    let words = "label in.txt -o a.txt --nodes 9 --engine ./none";
-    assert!(complaint(&mut command(folder.path(), words)).contains("./none"));
+    let words = "data label in.txt -o a.txt --nodes 9 --engine ./none";
+    assert!(complaint(&mut in_folder(folder.path(), words)).contains("./none"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 
@@ -158,7 +152,7 @@ fn stockfish_by_default() {
         ("selfplay --games 3 --nodes 200 --chess960 double -o a.pgn", "3 games done: 3 written, "),
         ("selfplay --games 2 --movetime 1 --max-plies 30 -o a.vf", "2 games done: 2 written, 0 "),
     ] {
-        let said = done(command(folder.path(), words));
+        let said = done(in_folder(folder.path(), &format!("data {words}")));
         assert!(said.starts_with(done_words) && said.contains(" 0 skipped: "), "{said}");
     }
     assert_eq!(games_of(&folder.path().join("a.pgn")).len(), 3);

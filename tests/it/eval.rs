@@ -15,22 +15,20 @@ fn output(command: &mut Command, success: bool) -> [String; 2] {
 
 #[test]
 fn lists_and_arguments_evaluate_alike() {
-    let folder = tempfile::tempdir().unwrap();
+    let work = Workdir::empty();
     let net = random(Views::Perspective, 16, Activation::SCReLU);
-    let path = folder.path().join("net.bin");
-    fs::write(&path, net.to_bytes()).unwrap();
+    let path = work.write("net.bin", net.to_bytes());
     let fens = GOLDEN_FENS.map(|fen| format!("{fen};something;else\n")).concat();
     let lines = GOLDEN_FENS
         .map(|fen| format!("{fen};{}\n", net.evaluate(&Position::from_fen(fen).unwrap())));
-    let eval = || nnuance(&["eval", path.to_str().unwrap()]);
+    let eval = || nnuance(&["eval", &path]);
     let [out, _] = output(eval().args(GOLDEN_FENS), true);
     assert_eq!(out, lines.concat());
     let [out, _] = output(eval().args(["--fens", "-"]).write_stdin(fens.clone()), true);
     assert_eq!(out, lines.concat());
 
-    let list = folder.path().join("list.txt");
-    fs::write(&list, fens + "no position\n").unwrap();
-    let [out, said] = output(eval().arg("--fens").arg(&list), false);
+    let list = work.write("list.txt", fens + "no position\n");
+    let [out, said] = output(eval().args(["--fens", &list]), false);
     assert!(out == lines.concat() && said.contains("list.txt, line 17"), "{said}");
 }
 
@@ -116,27 +114,25 @@ fn eval_and_compare_have_same_values() {
 /// Rounded to the nearest whole centipawn, halves away from zero, and never to a negative zero.
 #[test]
 fn floats_are_rounded_to_the_nearest() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("pawn.json");
+    let work = Workdir::empty();
     let text = fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
     let mut weights = HceWeights::from_json(&text).unwrap();
     weights.values.iter_mut().for_each(|pair| *pair = [0.0; 2]);
     for (tempo, said) in [(2.5, 3), (-2.5, -3), (2.4, 2), (-0.4, 0), (0.5, 1)] {
         weights.tempo = tempo;
-        fs::write(&path, weights.to_json()).unwrap();
-        assert_eq!(centipawns(path.to_str().unwrap(), GOLDEN_FENS[0]), [said], "{tempo}");
+        let path = work.write("pawn.json", weights.to_json());
+        assert_eq!(centipawns(&path, GOLDEN_FENS[0]), [said], "{tempo}");
     }
 }
 
 /// Many blocks of positions with an error behind them, in a packed file.
 #[test]
 fn long_files_up_to_the_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("many.epd.gz");
+    let work = Workdir::empty();
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n".repeat(3000);
     let evaluate = |text: &str| {
-        fs::write(&path, crate::formats::gz(text.as_bytes())).unwrap();
-        output(nnuance(&["eval", "material", "--fens"]).arg(&path), false)
+        let path = work.write("many.epd.gz", crate::formats::gz(text.as_bytes()));
+        output(&mut nnuance(&["eval", "material", "--fens", &path]), false)
     };
     let [out, said] = evaluate(&format!("{lines}no position\n4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n"));
     assert!(said.contains("line 3001"), "{said}");

@@ -325,19 +325,13 @@ fn run_folder() -> TempDir {
     folder
 }
 
-fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = nnuance();
-    command.current_dir(folder).args(args);
-    command
-}
-
 #[test]
 fn export_keeps_its_provenance() {
     let folder = run_folder();
     let fens = export::GOLDEN_FENS.map(|fen| format!("{fen} [0.5]\n")).concat();
     fs::write(folder.path().join("other.epd"), fens).unwrap();
     let more = ["--data", "other.epd", "--scale", "300", "--force"];
-    said(command(folder.path(), &["export", ".", "-o", "out/net-0.5"]).args(more));
+    said(in_folder(folder.path(), "export . -o out/net-0.5").args(more));
     let text = fs::read_to_string(folder.path().join("out/net-0.5.json")).unwrap();
     let manifest: Manifest = serde_json::from_str(&text).unwrap();
     assert_eq!(manifest.float_error.unwrap().positions, 16);
@@ -357,14 +351,14 @@ fn export_overwrites_no_source() {
     let folder = run_folder();
     let path = folder.path();
     let before = fs::read(path.join("best.safetensors")).unwrap();
-    for args in [&["best.bin"][..], &["./best"]] {
-        complaint(command(path, &["export", "best.safetensors", "-o"]).args(args));
+    for out in ["best.bin", "./best"] {
+        complaint(&mut in_folder(path, &format!("export best.safetensors -o {out}")));
     }
     assert_eq!(fs::read(path.join("best.safetensors")).unwrap(), before);
     assert_eq!(fs::read_dir(path).unwrap().count(), 1);
-    said(&mut command(path, &["export", ".", "-o", "x.bin", "--force"]));
-    complaint(&mut command(path, &["export", "x.bin", "-o", "x.bin"]));
-    let verified = command(path, &["verify", "absent.bin", "x.bin"]).output().unwrap();
+    said(&mut in_folder(path, "export . -o x.bin --force"));
+    complaint(&mut in_folder(path, "export x.bin -o x.bin"));
+    let verified = in_folder(path, "verify absent.bin x.bin").output().unwrap();
     assert_eq!(verified.status.code(), Some(1));
     let lines = String::from_utf8(verified.stdout).unwrap();
     assert!(lines.starts_with("absent.bin\nFAIL") && lines.contains("ok  no overflow"));

@@ -14,13 +14,11 @@ const FEN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
 #[cfg(unix)]
 #[test]
 fn devices_and_pipes_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let name = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    let (pipe, out) = (name("pipe"), name("out"));
+    let work = Workdir::empty();
+    let (pipe, out) = (work.name("pipe"), work.name("out"));
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let traces = name("traces.toml");
     let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
-    fs::write(&traces, text).unwrap();
+    let traces = work.write("traces.toml", text);
     for path in ["/dev/zero", &pipe] {
         let terms = "train configs/hce-pst.toml --out OUT --set";
         let quiet = "data/selfplay_sf151_quiet.epd";
@@ -100,23 +98,20 @@ fn nested_names_of_terms() {
     assert!(error.starts_with("terms.txt: line 2") && error.len() < 300, "{error}");
 }
 
-fn floats(folder: &Path, change: impl FnOnce(&mut Weights)) -> PathBuf {
+fn floats(work: &Workdir, change: impl FnOnce(&mut Weights)) -> String {
     let bytes = fs::read("nets/quickstart-32.safetensors").unwrap();
     let mut packed = Weights::from_bytes(&bytes).unwrap();
     change(&mut packed.weights);
-    let path = folder.join("changed.safetensors");
-    fs::write(&path, packed.weights.to_bytes(&packed.facts, &[]).unwrap()).unwrap();
-    path
+    work.write("changed.safetensors", packed.weights.to_bytes(&packed.facts, &[]).unwrap())
 }
 
 #[test]
 fn weights_that_are_no_numbers() {
-    let folder = tempfile::tempdir().unwrap();
+    let work = Workdir::empty();
     for value in [f32::NAN, f32::INFINITY] {
-        let path = floats(folder.path(), |weights| {
+        let path = floats(&work, |weights| {
             weights.0.get_mut("output.weight").unwrap().values[7] = value;
         });
-        let path = path.to_string_lossy();
         for args in [
             &["eval", &path, FEN][..],
             &["compare", &path, "material", "--data", "data/selfplay_sf151_quiet.epd"],
@@ -126,26 +121,24 @@ fn weights_that_are_no_numbers() {
         }
     }
     // Finite, but too large for f32.
-    let path = floats(folder.path(), |weights| {
+    let path = floats(&work, |weights| {
         for array in ["accumulator.weight", "output.weight"] {
             weights.0.get_mut(array).unwrap().values.fill(3e38);
         }
         weights.0.get_mut("output.weight").unwrap().values[0] = -3e38;
     });
-    fails(&["eval", &path.to_string_lossy(), FEN]);
+    fails(&["eval", &path, FEN]);
 
     let json = HceWeights::material().to_json();
-    let path = folder.path().join("hce.json");
-    fs::write(&path, json.replace("\"mg\": 320", "\"mg\": 1e300")).unwrap();
-    let hce = path.to_string_lossy();
+    let hce = work.write("hce.json", json.replace("\"mg\": 320", "\"mg\": 1e300"));
     let said = fails(&["eval", &hce, FEN]);
     assert!(said.contains("`material.knight.mg`"), "{said}");
 }
 
 #[test]
 fn nets_without_neurons() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = floats(folder.path(), |weights| {
+    let work = Workdir::empty();
+    let name = floats(&work, |weights| {
         for (name, shape) in [
             ("accumulator.weight", vec![768, 0]),
             ("accumulator.bias", vec![0]),
@@ -154,7 +147,6 @@ fn nets_without_neurons() {
             weights.insert(name, &shape, Vec::new());
         }
     });
-    let name = path.to_string_lossy();
     let quiet = "data/selfplay_sf151_quiet.epd";
     for args in [
         &["compare", &name, "material", "--data", quiet][..],
@@ -163,7 +155,7 @@ fn nets_without_neurons() {
     ] {
         fails(args);
     }
-    let path = floats(folder.path(), |weights| {
+    let path = floats(&work, |weights| {
         weights.insert("output.weight", &[3], vec![0.0; 3]);
     });
     let error = import(&fs::read(path).unwrap(), &Default::default()).unwrap_err().to_string();

@@ -4,19 +4,12 @@ use nnuance::output::is_same;
 
 use crate::kit::*;
 
-/// A command in a folder, whose arguments stand between blanks.
-fn nnuance(folder: &Path, words: &str) -> Command {
-    let mut command = program::nnuance();
-    command.current_dir(folder).args(words.split(' '));
-    command
-}
-
 fn fine(folder: &Path, words: &str) {
-    said(&mut nnuance(folder, words));
+    said(&mut in_folder(folder, words));
 }
 
 fn fails(folder: &Path, words: &str) -> String {
-    failure(&mut nnuance(folder, words))
+    failure(&mut in_folder(folder, words))
 }
 
 fn folder() -> TempDir {
@@ -53,7 +46,7 @@ fn closed_and_full_streams() {
         ("nosuch", 2),
     ] {
         for stderr in [unread(), full()] {
-            let ended = nnuance(at, words).stderr(stderr).output().unwrap();
+            let ended = in_folder(at, words).stderr(stderr).output().unwrap();
             assert_eq!(ended.status.code(), Some(code), "{words}");
         }
     }
@@ -63,7 +56,7 @@ fn closed_and_full_streams() {
     let (verify, eval) = (format!("verify {net}"), format!("eval {net} --fens fen.epd"));
     for words in ["--help", "keys", "data stats a.txt", &verify, &eval] {
         for (stdout, code) in [(full(), 1), (unread(), 0)] {
-            let ended = nnuance(at, words).stdout(stdout).output().unwrap();
+            let ended = in_folder(at, words).stdout(stdout).output().unwrap();
             let said = String::from_utf8(ended.stderr).unwrap();
             let names_it =
                 if code == 0 { said.is_empty() } else { said.contains("standard output") };
@@ -165,10 +158,10 @@ fn dash_is_standard_output() {
     let folder = folder();
     let at = folder.path();
     fine(at, "data convert a.txt -o plain.epd");
-    let ended = nnuance(at, "data convert a.txt --to epd -o -").output().unwrap();
+    let ended = in_folder(at, "data convert a.txt --to epd -o -").output().unwrap();
     assert!(ended.status.success() && ended.stdout == fs::read(at.join("plain.epd")).unwrap());
     fine(at, "data shuffle a.txt -o plain.bf");
-    let ended = nnuance(at, "data shuffle plain.bf --to bulletformat -o -").output().unwrap();
+    let ended = in_folder(at, "data shuffle plain.bf --to bulletformat -o -").output().unwrap();
     assert_eq!(ended.stdout.len() as u64, fs::metadata(at.join("plain.bf")).unwrap().len());
     assert!(fails(at, "data convert a.txt -o -").contains("--to"));
     let net = absolute("nets/quickstart-32.bin");

@@ -8,7 +8,7 @@ use nnuance::format::{self, epd};
 use nnuance::loader::{PositionWeights, Scan};
 use nnuance::shakmaty::Color;
 
-use crate::formats::read;
+use crate::formats::{START, read, scratch};
 use crate::kit::*;
 
 fn example(name: &str, words: &[&str]) -> Command {
@@ -148,16 +148,12 @@ fn buckets_beyond_the_last() {
     assert_eq!(Form::from(net), form);
 }
 
-const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-
 #[test]
 fn formats_are_read() {
     install();
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("games.mine");
-    fs::write(&path, format!("\0mine\n{START} c9 \"1-0\";\n")).expect("a file");
+    let file = scratch("games.mine", format!("\0mine\n{START} c9 \"1-0\";\n").as_bytes());
     let mine = Format::named("mine").expect("it is there");
-    let mut source = Source::open(&path, Some(mine), 0).expect("a file");
+    let mut source = Source::open(&file.path, Some(mine), 0).expect("a file");
     let mut samples = Vec::new();
     source.next_block(&mut samples).expect("a sample");
     assert_eq!(

@@ -6,9 +6,7 @@ use crate::kit::*;
 const NET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/nets/quickstart-32.bin");
 
 fn data(folder: &Path, words: &str) -> Command {
-    let mut command = nnuance();
-    command.current_dir(folder).arg("data").args(words.split(' ')).args(["--with", NET]);
-    command
+    in_folder(folder, &format!("data {words} --with {NET}"))
 }
 
 #[test]

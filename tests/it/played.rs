@@ -6,6 +6,7 @@ use nnuance::digest;
 use nnuance::report::elo::Pairs;
 use nnuance::run::played::{self, Match};
 
+use crate::formats::START;
 use crate::kit::*;
 
 const NET: &str = "nets/quickstart-32.bin";
@@ -27,8 +28,6 @@ fn pair([first, second]: [&str; 2], round: usize, results: [&str; 2]) -> String 
     let tags = [("Round", &round[..]), ("FEN", START), ("SetUp", "1")];
     game([first, second], results[0], &tags) + &game([second, first], results[1], &tags)
 }
-
-const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 fn written(folder: &Path, text: &str) -> PathBuf {
     let path = folder.join("match.pgn");

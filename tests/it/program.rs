@@ -16,6 +16,13 @@ pub fn written(folder: &TempDir, text: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// The program in a folder, with words between blanks.
+pub fn in_folder(folder: &Path, words: &str) -> Command {
+    let mut command = nnuance();
+    command.current_dir(folder).args(words.split(' '));
+    command
+}
+
 /// Standard output and standard error of a command that succeeds.
 pub fn said(command: &mut Command) -> [String; 2] {
     let assert = command.assert().success();

@@ -57,11 +57,12 @@ fn scores_of_other_dialects() {
         let all = String::from_utf8(all).unwrap();
         assert!(all.contains("2 comments") && all.contains("+63/9"), "{all}");
     }
-    let error = refused(&format!(
+    let work = Workdir::new(&format!(
         "version = 3\ndata.files = ['{}']\nnet = {{ inputs = 'perspective', hidden = 8 }}\n\
          schedule = {{ epochs = 1, learning_rate = 0.001 }}\ntarget.wdl = 0.5\n",
         file.path.display()
     ));
+    let error = complaint(&mut work.train("out", &[]));
     assert!(error.contains("no position has a score") && error.contains("+63/9"), "{error}");
 }
 
