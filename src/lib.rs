@@ -8,21 +8,13 @@
 //!                        positions to inputs  Burn              report (numbers only)
 //! ```
 //!
-//! Read it along the arrows:
+//! - [`config`]: a run in TOML; [`run`]: all that is done with it, from training to a page;
+//! - [`sample`], [`mod@format`]: positions, and the files that hold them;
+//! - [`features`]: positions to inputs of a net; [`App`]: a program that adds inputs and more;
+//! - [`train`], [`log`], [`progress`]: the loop and what it reports;
+//! - [`export`], [`net`]: integers, proved not to overflow, evaluated as an engine does.
 //!
-//! - [`sample`]: a position with its score and result, as every reader yields it;
-//! - [`mod@format`]: bytes to samples and back, one file a format;
-//! - [`features`] and [`hce`]: a position to the inputs of a net, or to handcrafted terms;
-//! - [`loader`]: files to a stream of [`batch`]es, shuffled, filtered, split by game;
-//! - [`model`]: the Burn modules, and the devices they run on;
-//! - [`train`]: the loop, its schedules, optimisers, checkpoints and log;
-//! - [`weights`]: what is trained, on disk as safetensors;
-//! - [`export`] and [`net`]: integers, proved not to overflow, evaluated as an engine does;
-//! - [`search`]: chess played with any of these evaluations, the same for all;
-//! - [`report`]: which evaluation is better, and how sure that is; [`inspect`]: what a net has
-//!   learnt; [`draw`]: pictures and pages;
-//! - [`config`]: a run in TOML; [`run`]: what is done with it, from training to a page; [`cli`]: the
-//!   commands, the only place that prints; [`App`]: a program that adds to all of this.
+//! `ARCHITECTURE.md` has the parts within.
 //!
 //! Score and result are the side to move's unless a name has `white`.
 //!
@@ -44,12 +36,16 @@
 
 mod app;
 pub mod config;
+mod data_file;
+mod digits;
 pub mod export;
 pub mod features;
 pub mod format;
 pub mod log;
 pub mod net;
+mod prefetch;
 pub mod progress;
+mod registry;
 pub mod run;
 pub mod sample;
 pub mod train;
@@ -64,11 +60,7 @@ pub mod cli;
 #[doc(hidden)]
 pub mod data;
 #[doc(hidden)]
-pub mod data_file;
-#[doc(hidden)]
 pub mod digest;
-#[doc(hidden)]
-pub mod digits;
 #[doc(hidden)]
 pub mod draw;
 #[doc(hidden)]
@@ -97,10 +89,6 @@ pub mod output;
 pub mod place;
 #[doc(hidden)]
 pub mod point_of_view;
-#[doc(hidden)]
-pub mod prefetch;
-#[doc(hidden)]
-pub mod registry;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]

@@ -26,7 +26,6 @@ pub struct ResumePoint {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnState {
     pub rounds: u64,
-    /// The next part to open.
     pub next: usize,
     /// The open parts, and how many blocks of each were read.
     pub open: Vec<(usize, u64)>,
@@ -46,7 +45,6 @@ pub struct ReadFacts {
 }
 
 impl ReadFacts {
-    /// The counts as one line.
     pub fn summary(&self) -> String {
         let [read, games, bad] = [0, 1, 2].map(|i| self.files.iter().map(|it| it[i]).sum::<u64>());
         let games = if games > 0 { format!(" of {} games", grouped(games)) } else { String::new() };

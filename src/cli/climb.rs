@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::value_parser;
 
-use super::options::Place;
+use super::options::DeviceArgs;
 use super::out;
 use super::terminal::Terminal;
 use super::train::default_folder;
@@ -58,12 +58,12 @@ pub struct Args {
     #[arg(long, default_value = "500", value_name = "N", value_parser = value_parser!(u64).range(1..))]
     nodes: u64,
     #[command(flatten)]
-    place: Place,
+    place: DeviceArgs,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::brief();
-    let device = args.place.named();
+    let device = args.place.options();
     let means = RunContext { device: &device, listener: &terminal, page: true, ranks: &SingleRank };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));
     let config = Config::read(&args.config, &args.overrides)?;

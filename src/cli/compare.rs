@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 
 use super::data::select::FilterKeys;
-use super::options::{DataFiles, Place};
+use super::options::{DataFiles, DeviceArgs};
 use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
@@ -59,7 +59,7 @@ pub struct Args {
     #[command(flatten)]
     filter: FilterKeys,
     #[command(flatten)]
-    place: Place,
+    place: DeviceArgs,
 }
 
 const BOARDS: usize = 4;
@@ -69,7 +69,7 @@ const OPENING: u16 = 16;
 pub fn run(args: Args) -> Result<()> {
     require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
-    let place = args.place.open(Precision::F32)?;
+    let place = args.place.options().open(Precision::F32)?;
     let mut evaluators: Vec<Evaluator> = args
         .evaluations
         .iter()

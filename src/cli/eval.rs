@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, Result, anyhow, ensure};
 
-use super::options::Place;
+use super::options::DeviceArgs;
 use super::out;
 use super::terminal::Terminal;
 use crate::format::lines::{LONGEST, Text};
@@ -33,7 +33,7 @@ pub struct Args {
     #[command(flatten)]
     positions: GivenPositions,
     #[command(flatten)]
-    place: Place,
+    place: DeviceArgs,
 }
 
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub type GivenPosition = (String, Position);
 
 pub fn run(args: Args) -> Result<()> {
     let terminal = Terminal::default();
-    let place = args.place.open(Precision::F32)?;
+    let place = args.place.options().open(Precision::F32)?;
     let evaluator = Evaluator::open(&evaluated_file(&args.evaluation), &place, &terminal)?;
     evaluator.require_bare_positions()?;
     let mut positions = args.positions.read()?;

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use serde_json::json;
 
 use super::data::{engine, option, resumable, searcher};
-use super::options::{Beginning, Place, Rules};
+use super::options::{Beginning, DeviceArgs, Rules};
 use super::out;
 use super::terminal::Terminal;
 use crate::engine::{Clock, JobPart, PlayerFactory, journal};
@@ -104,7 +104,7 @@ pub struct Args {
     #[command(flatten)]
     rules: Rules,
     #[command(flatten)]
-    place: Place,
+    place: DeviceArgs,
 }
 
 /// `10+0.1` or `10`, in seconds.
@@ -139,7 +139,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
     ensure!(args.sprt.is_none() || count == 2, "--sprt is for two players, not {count}");
-    let place = args.place.open(Precision::F32)?;
+    let place = args.place.options().open(Precision::F32)?;
     let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
         players.push(Box::new(searcher(name, &place, args.hash)?));

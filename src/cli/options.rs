@@ -9,13 +9,12 @@ use super::data::Reading;
 use crate::engine::game::Adjudication;
 use crate::engine::opening::{Openings, StartPosition};
 use crate::loader::Plan;
-use crate::model::{Compute, Device, Precision};
 use crate::run;
 
 /// Options of all commands that compute with floats.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Where to compute")]
-pub struct Place {
+pub struct DeviceArgs {
     /// flex (CPU), ndarray (slow CPU), wgpu or vulkan (GPU; wgpu:1 is the second one), or auto (a
     /// graphics card, else flex)
     #[arg(long, default_value = "flex", value_name = "NAME")]
@@ -28,14 +27,10 @@ pub struct Place {
     plain: bool,
 }
 
-impl Place {
-    pub fn named(&self) -> run::DeviceOptions {
+impl DeviceArgs {
+    pub fn options(&self) -> run::DeviceOptions {
         let Self { device, simd, plain } = self;
         run::DeviceOptions { device: device.clone(), level: simd.clone(), plain: *plain }
-    }
-
-    pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
-        self.named().open(precision)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::options::{DataFiles, Place};
+use super::options::{DataFiles, DeviceArgs};
 use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
@@ -32,12 +32,12 @@ pub struct Args {
     #[command(flatten)]
     data: DataFiles,
     #[command(flatten)]
-    place: Place,
+    place: DeviceArgs,
 }
 
 pub fn run(args: Args) -> Result<()> {
     out::require_page(&args.output)?;
-    let place = args.place.open(Precision::F32)?;
+    let place = args.place.options().open(Precision::F32)?;
     let runs: Vec<ShownRun> =
         args.runs.iter().map(|folder| ShownRun::read(folder)).collect::<Result<_>>()?;
     let page = compare(&runs, &args.with, args.data.plan(), &place, &Terminal::default())?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::options::Place;
+use super::options::DeviceArgs;
 use super::out;
 use super::terminal::Terminal;
 use crate::digits::grouped;
@@ -46,12 +46,12 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: Place,
+    place: DeviceArgs,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::brief();
-    let device = args.place.named();
+    let device = args.place.options();
     let means =
         RunContext { device: &device, listener: &terminal, page: false, ranks: &SingleRank };
     let axes = args.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>>>()?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use super::options::Place;
+use super::options::DeviceArgs;
 use super::terminal::Terminal;
 use super::{cluster, out};
 use crate::config::Config;
@@ -50,12 +50,12 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 45)]
     silence: u16,
     #[command(flatten)]
-    place: Place,
+    place: DeviceArgs,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let ranks = cluster::ranks(args.silence)?;
-    let device = args.place.named();
+    let device = args.place.options();
     if !ranks.is_first() {
         let means =
             RunContext { device: &device, listener: &Terminal::silent(), page: false, ranks };

@@ -51,7 +51,6 @@ impl Sprite {
         bytes
     }
 
-    /// The picture as a data URL.
     pub fn address(&self) -> String {
         format!("data:image/png;base64,{}", STANDARD.encode(self.png()))
     }

@@ -23,7 +23,6 @@ pub(super) struct FittedEvaluation<'a> {
     pub evaluation: &'a Predictions,
     truth: &'a PositionFacts,
     groups: &'a Groups,
-    /// By part.
     folds: Vec<Fold>,
 }
 

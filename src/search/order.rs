@@ -32,7 +32,6 @@ pub fn is_quiet(played: Move) -> bool {
 pub struct History(Box<[[[i16; 64]; 64]; 2]>);
 
 impl History {
-    /// Bound of the numbers.
     pub const MOST: i32 = 1 << 14;
 
     pub fn new() -> Self {

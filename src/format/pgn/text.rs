@@ -145,7 +145,6 @@ pub struct Tags<'a> {
     all: Vec<(&'a [u8], &'a [u8])>,
     /// Whether there were any tags.
     pub some: bool,
-    /// First byte behind them.
     pub end: usize,
 }
 

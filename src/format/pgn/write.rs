@@ -149,7 +149,6 @@ pub struct AnnotatedGame<'a> {
     /// Tags besides those of every game and those of the start.
     pub tags: Vec<(&'a str, String)>,
     pub start: &'a Chess,
-    /// Legal moves in order.
     pub plies: &'a [Ply],
     /// 0, 0.5 or 1.
     pub white_result: f32,
