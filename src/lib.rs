@@ -14,13 +14,9 @@
 //! - [`train`], [`log`], [`progress`]: the loop and what it reports;
 //! - [`export`], [`net`]: integers, proved not to overflow, evaluated as an engine does.
 //!
-//! `ARCHITECTURE.md` has the parts within.
-//!
 //! Score and result are the side to move's unless a name has `white`.
 //!
-//! # Programs
-//!
-//! Start from one of the examples:
+//! Programs to start from:
 //!
 //! - [`evaluate.rs`](../../../examples/evaluate.rs): a net in an engine, its accumulators follow a search;
 //! - [`own_filter.rs`](../../../examples/own_filter.rs): a filter, weights and output buckets of your own;

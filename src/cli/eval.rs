@@ -100,13 +100,16 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<GivenPosition>>> {
         false => path.display().to_string(),
     };
     let input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
-    let (mut text, file) = (Text::new(input, LONGEST), name.clone());
+    let (mut text, file, mut failed) = (Text::new(input, LONGEST), name.clone(), false);
     let mut next = move || -> Result<Option<GivenPosition>> {
-        while text.advance().with_context(|| file.clone())? {
-            let read = text.line().map_err(Error::msg);
-            if !matches!(read, Ok("")) {
-                let failed = |error| anyhow!("{file}, {}", text.bad(format!("{error:#}")));
-                return read.and_then(parse).map(Some).map_err(failed);
+        // Lines behind a wrong one may have no end.
+        while !failed && text.advance().with_context(|| file.clone())? {
+            let line = text.line().map_err(Error::msg);
+            if !matches!(line, Ok("")) {
+                let read = line.and_then(parse);
+                failed = read.is_err();
+                let named = |error| anyhow!("{file}, {}", text.bad(format!("{error:#}")));
+                return read.map(Some).map_err(named);
             }
         }
         Ok(None)
