@@ -163,7 +163,7 @@ fn write_kit() -> Result<()> {
         match input::read(&path, input::BOOK) {
             Ok(there) => ensure!(
                 there == content,
-                "{} is there and was changed; move it away, and quickstart lays it out anew",
+                "{} is there and was changed; move it away, and quickstart writes it again",
                 path.display()
             ),
             Err(_) => {

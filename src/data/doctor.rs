@@ -363,7 +363,7 @@ fn records(it: &Diagnosis, ended: Option<String>) -> Finding {
     let bad = it.bad_records;
     if let Some(ended) = ended {
         let cure = match it.unfinished {
-            0 => "fetch or make the file anew",
+            0 => "fetch or make the file again",
             _ => "label the positions, or finish the games, before training on them",
         };
         return finding(Grade::Problem, "records", ended, cure);
@@ -470,7 +470,7 @@ fn views(samples: &[Sample], view: PointOfView, colours: bool) -> Vec<Finding> {
             (Some(why), _) => finding(Grade::Problem, about, why, ""),
             (None, Some(evidence)) => finding(Grade::Ok, about, evidence.to_string(), ""),
             (None, None) => {
-                let says = "material does not tell the point of view".to_string();
+                let says = "material does not show the point of view".to_string();
                 finding(Grade::Note, about, says, "check more positions, or by hand")
             }
         }

@@ -24,13 +24,13 @@ impl Game {
     pub fn play<E>(
         start: Chess,
         rules: Adjudication,
-        mut ask: impl FnMut(&GameLine) -> Result<ControlFlow<Ending, MoveResult>, E>,
+        mut next_move: impl FnMut(&GameLine) -> Result<ControlFlow<Ending, MoveResult>, E>,
     ) -> Result<Self, E> {
         let mut line = GameLine::new(start.clone());
         let mut referee = Referee::new(rules, &start);
         let mut plies = Vec::new();
         loop {
-            let ending = match ask(&line)? {
+            let ending = match next_move(&line)? {
                 ControlFlow::Break(ending) => Some(ending),
                 ControlFlow::Continue(MoveResult { best: played, score, depth, .. }) => {
                     plies.push(Ply { played, score, depth });

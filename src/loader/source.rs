@@ -236,7 +236,7 @@ impl FilePart {
         let more = self.source.next_block(&mut self.raw);
         self.file.check_length()?;
         let more = more?;
-        let knows = bound > 0 || plan.split.share > 0.0 || plan.share.0 < 1.0;
+        let needs_group = bound > 0 || plan.split.share > 0.0 || plan.share.0 < 1.0;
         let facts = &mut found.facts;
         for sample in &mut self.raw {
             if self.left == 0 {
@@ -256,7 +256,7 @@ impl FilePart {
             sample.source = *number;
             facts.games += u64::from(sample.game.is_some() && sample.game != self.game);
             self.game = sample.game;
-            let group = if knows { sample.group() } else { 0 };
+            let group = if needs_group { sample.group() } else { 0 };
             let subset = plan.subset(group);
             match subset {
                 Subset::Train => {

@@ -237,7 +237,7 @@ fn game(
     };
     let mut fault = None;
     let mut has_begun = [false; 2];
-    let ask = |line: &GameLine| -> Result<ControlFlow<Ending, MoveResult>, Infallible> {
+    let next_move = |line: &GameLine| -> Result<ControlFlow<Ending, MoveResult>, Infallible> {
         let turn = line.chess.turn();
         let side = turn.fold_wb(0, 1);
         let limit = match rules.pace {
@@ -264,7 +264,7 @@ fn game(
             }
         })
     };
-    let Ok(game) = Game::play(start, rules.adjudication, ask);
+    let Ok(game) = Game::play(start, rules.adjudication, next_move);
     let fault = fault.map(|(side, fault)| {
         sides[side].player = None;
         fault

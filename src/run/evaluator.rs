@@ -172,7 +172,7 @@ impl Evaluator {
             Form::Score => "a position alone has no score",
             Form::Constant => "it is the mean result of many positions",
             Form::Traced(_) => {
-                "only the engine knows its terms; `nnuance compare` reads its traces"
+                "its terms are code of the engine; `nnuance compare` reads its traces"
             }
             _ => return Ok(()),
         };
@@ -284,7 +284,7 @@ fn evaluate_traces(
             })?;
         }
     }
-    ensure!(!values.is_empty(), "only the engine knows its terms; compare on its traces");
+    ensure!(!values.is_empty(), "its terms are code of the engine; compare on its traces");
     let value = |sample: &Sample| {
         let value = values.get(&sample.position).copied();
         value.with_context(|| format!("no trace has the terms of {}", sample.position.fen()))

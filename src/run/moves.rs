@@ -26,7 +26,7 @@ pub fn find(
     samples.retain(is_lesson);
     ensure!(
         !samples.is_empty(),
-        "no position tells the move of a winner who had to choose; name games that were won, in \
+        "no position has the choice of a winner among several moves; name games that were won, in \
          PGN, viriformat or binpack"
     );
     evaluators.iter().try_for_each(|evaluator| evaluator.in_search().map(drop))?;

@@ -147,7 +147,7 @@ fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
         let both = [of("White", DIGESTS[0])?, of("Black", DIGESTS[1])?];
         ensure!(
             both[0] != both[1],
-            "{shown}, line {}: {} plays against itself, which tells nothing",
+            "{shown}, line {}: {} plays against itself, which compares nothing",
             sheet.line,
             players[both[0]].name
         );

@@ -335,8 +335,8 @@ impl<'a> Tree<'a> {
 
     /// Whether to stop; called before each move.
     fn is_over(&mut self) -> bool {
-        let told = || self.nodes.is_multiple_of(POLL) && self.stop.load(Ordering::Relaxed);
-        self.is_stopped = self.is_stopped || self.nodes >= self.most_nodes || told();
+        let is_requested = || self.nodes.is_multiple_of(POLL) && self.stop.load(Ordering::Relaxed);
+        self.is_stopped = self.is_stopped || self.nodes >= self.most_nodes || is_requested();
         self.is_stopped
     }
 

@@ -373,7 +373,7 @@ fn lists_lack_brackets() {
 }
 
 #[test]
-fn nets_are_mirrored_unless_told_otherwise() {
+fn nets_are_mirrored_by_default() {
     for (inputs, said, mirrored) in [
         ("perspective", "", true),
         ("side-to-move", "", true),

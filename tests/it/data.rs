@@ -162,8 +162,8 @@ fn temporary_records_drop_the_game_alone() {
 #[test]
 fn unfit_samples_of_convert() {
     let folder = Workdir::empty();
-    let [_, told] = said(&mut data(&["convert", TEXT, "-o", &folder.name("a.bf")]));
-    assert!(told.contains("castling rights"));
+    let [_, warning] = said(&mut data(&["convert", TEXT, "-o", &folder.name("a.bf")]));
+    assert!(warning.contains("castling rights"));
     assert_eq!(folder.bytes("a.bf").len(), 30_000 * 32);
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5]\n\

@@ -29,10 +29,10 @@ fn doctor(arguments: &[&str]) -> Output {
 fn json(arguments: &[&str]) -> (Value, bool) {
     let output = doctor(&[arguments, &["--json"]].concat());
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let told = String::from_utf8_lossy(&output.stderr);
-    let value: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{told}"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let value: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{errors}"));
     let fit = value.as_array().expect("files").iter().all(|file| file["fit"] == true);
-    assert_eq!(output.status.code(), Some(i32::from(!fit)), "{told}");
+    assert_eq!(output.status.code(), Some(i32::from(!fit)), "{errors}");
     (value[0].clone(), fit)
 }
 

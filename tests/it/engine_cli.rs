@@ -37,8 +37,8 @@ fn label_from_the_command_line() {
     let said = done(other);
     let bad = 120 - read(&output).len();
     assert!(bad > 2, "{said}");
-    let told = format!("{} written, {bad} skipped", 120 - bad);
-    assert!(said.contains(&told) && said.contains("exit status: 3"), "{said}");
+    let remarks = format!("{} written, {bad} skipped", 120 - bad);
+    assert!(said.contains(&remarks) && said.contains("exit status: 3"), "{said}");
 }
 
 #[test]
@@ -103,8 +103,8 @@ fn killed_or_interrupted_and_resumed() {
         stops += 1;
         interrupted += u32::from(output.status.code() == Some(130));
         if stops == 6 {
-            let [_, told] = said(&mut again());
-            assert!(told.contains("resumed behind "), "{told}");
+            let [_, remarks] = said(&mut again());
+            assert!(remarks.contains("resumed behind "), "{remarks}");
             break;
         }
     }

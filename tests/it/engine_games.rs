@@ -151,15 +151,15 @@ fn formats_hold_the_same_games() {
     selfplay(&viri, &Quiet).unwrap();
     let games = games_of(&viri.output);
     assert_eq!(games.len(), 8);
-    let told = |sample: &Sample| {
+    let facts = |sample: &Sample| {
         assert!(sample.game.is_some());
         (sample.position, sample.score, sample.result, sample.played, sample.game)
     };
     for (format, name) in [(&pgn::FORMAT, "a.pgn"), (&binpack::FORMAT, "a.binpack")] {
         let job = SelfplayJob { format, output: folder.path().join(name), ..viri.clone() };
         selfplay(&job, &Quiet).unwrap();
-        let made: Vec<_> = read(&job.output).iter().map(told).collect();
-        assert_eq!(made, games.iter().flatten().map(told).collect::<Vec<_>>(), "{name}");
+        let made: Vec<_> = read(&job.output).iter().map(facts).collect();
+        assert_eq!(made, games.iter().flatten().map(facts).collect::<Vec<_>>(), "{name}");
     }
     let job =
         SelfplayJob { format: &bulletformat::FORMAT, output: folder.path().join("a.bf"), ..viri };

@@ -232,7 +232,7 @@ fn viriformat_reads_the_quickstart_games() {
     assert_eq!(quiet.count(), 997_456);
 
     let bytes = write(&viriformat::FORMAT, &samples).unwrap();
-    assert!(bytes == fs::read(GAMES).unwrap(), "the games changed when written anew");
+    assert!(bytes == fs::read(GAMES).unwrap(), "the games changed when written again");
 }
 
 #[test]

@@ -249,8 +249,8 @@ fn files_and_tensors_keep_the_weights() {
         let mut tensors = weights.to_weights();
         let back = HceWeights::from_weights(&tensors, list.clone(), weights.scale, true).unwrap();
         // Tensors do not include the scale factor.
-        let told = HceWeights { source: None, scale_factor: true, ..weights.clone() };
-        assert!(back == told);
+        let as_read = HceWeights { source: None, scale_factor: true, ..weights.clone() };
+        assert!(back == as_read);
         let change = &mut tensors.0.get_mut("terms.change").unwrap().values;
         assert!(change.iter().all(|change| *change == 0.0));
         change[3] = 0.1;

@@ -357,8 +357,8 @@ fn validation_games_are_not_trained_on() {
     };
     // Some of the same games, and none of them.
     for (from, shares) in [(90, true), (100, false)] {
-        let [_, told] = said(&mut run(&write(&folder, "some.vf", &games[from..])));
-        assert_eq!(told.contains("share games"), shares, "{told}");
+        let [_, remarks] = said(&mut run(&write(&folder, "some.vf", &games[from..])));
+        assert_eq!(remarks.contains("share games"), shares, "{remarks}");
     }
     let mut own = Plan { validation: vec![data.clone()], ..plan(&data) };
     own.reading.filter.min_ply = Some(u16::MAX);

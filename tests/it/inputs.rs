@@ -38,8 +38,8 @@ fn devices_and_pipes_are_refused() {
                 .map(|it| it.replace("PATH", path).replace("OUT", &out).replace("FEN", FEN))
                 .collect();
             let said = fails(&words.iter().map(String::as_str).collect::<Vec<_>>());
-            let told = ["device", "only once"].iter().any(|word| said.contains(word));
-            assert!(told || command.starts_with("verify"), "{command}: {said}");
+            let is_refused = ["device", "only once"].iter().any(|word| said.contains(word));
+            assert!(is_refused || command.starts_with("verify"), "{command}: {said}");
         }
     }
     assert!(!Path::new(&out).join("config.toml").exists());

@@ -48,7 +48,7 @@ struct Right {
 
 impl Right {
     /// Rounding decides gradients at a kink, and dominates if evaluations nearly equal targets.
-    fn can_be_told(&self) -> bool {
+    fn is_decided(&self) -> bool {
         self.nearest > 5e-7 && self.size > 0.02
     }
 }
@@ -236,11 +236,11 @@ fn compare(precision: Precision, tolerance: f64) {
         for &batch in if kernel.net.hidden <= 31 { &batches[..] } else { few } {
             let turns = (0..50).map(|turn| (seed + 2000 * turn) as u64);
             let mut cases = turns.map(|seed| Case::random(&kernel, batch, seed));
-            let told = cases.find_map(|case| {
+            let found = cases.find_map(|case| {
                 let right = case.right();
-                right.can_be_told().then_some((case, right))
+                right.is_decided().then_some((case, right))
             });
-            let (case, right) = told.expect("there are such cases");
+            let (case, right) = found.expect("there are such cases");
             let (got_loss, got) = case.run(&mut scratch);
             let mut got_logits = vec![0.0; batch];
             logits(&case.kernel, &case.weights(), case.positions(), &mut got_logits, &mut scratch);

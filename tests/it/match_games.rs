@@ -76,11 +76,11 @@ fn games_are_results_and_data() {
     let folder = tempfile::tempdir().unwrap();
     let pgn = folder.path().join("match.pgn");
     let arguments = [NET, "material", "--pairs", "8", "--nodes", "60", "--json"];
-    let told = json(&mut command(&arguments, &pgn));
+    let summary = json(&mut command(&arguments, &pgn));
     let read = played::read(std::slice::from_ref(&pgn)).unwrap();
     assert!(read.notes.is_empty(), "{:?}", read.notes);
     let counts = serde_json::to_value(read.played.meetings[0].pairs).unwrap();
-    assert_eq!(counts, told["meetings"][0]["pairs"]);
+    assert_eq!(counts, summary["meetings"][0]["pairs"]);
     assert_eq!(read.played.names, ["quickstart-32.bin", "material"]);
 
     let text = fs::read_to_string(&pgn).unwrap();
@@ -141,15 +141,15 @@ fn parts_equal_the_whole() {
     let arguments = [NET, "material", TERMS, "--pairs", "5", "--nodes", "60", "--json"];
     let played = |part: &str| {
         let pgn = folder.path().join(format!("{}.pgn", part.replace('/', "-")));
-        let told = json(command(&arguments, &pgn).args(["--part", part]));
-        (pgn, told)
+        let summary = json(command(&arguments, &pgn).args(["--part", part]));
+        (pgn, summary)
     };
-    let (whole, told) = played("1/1");
+    let (whole, summary) = played("1/1");
     let parts = ["1/2", "2/2"].map(|part| played(part).0);
     let read = |path: &PathBuf| fs::read(path).unwrap();
     assert!(parts.each_ref().map(read).concat() == read(&whole));
     let from = json(nnuance().args(["match", "--json", "--from"]).args(parts));
-    assert_eq!((&from["meetings"], &from["ratings"]), (&told["meetings"], &told["ratings"]));
+    assert_eq!((&from["meetings"], &from["ratings"]), (&summary["meetings"], &summary["ratings"]));
 }
 
 #[test]
@@ -171,12 +171,12 @@ fn only_the_same_match_is_resumed() {
     assert!(complaint(&mut command(&other, &pgn)).contains("Nodes"));
 }
 
-fn told(arguments: &[&str]) -> Value {
+fn summary(arguments: &[&str]) -> Value {
     json(nnuance().arg("match").args(arguments))
 }
 
-fn pairs(told: &Value) -> u64 {
-    let counts = told["meetings"][0]["pairs"].as_array().unwrap();
+fn pairs(summary: &Value) -> u64 {
+    let counts = summary["meetings"][0]["pairs"].as_array().unwrap();
     counts.iter().map(|it| it.as_u64().unwrap()).sum()
 }
 
@@ -184,8 +184,8 @@ const SHORT: [&str; 5] = ["--pairs", "32", "--nodes", "100", "--json"];
 
 #[test]
 fn same_match_for_any_threads() {
-    let once = told(&[&[NET, "material", "--threads", "1"], &SHORT[..]].concat());
-    let again = told(&[&[NET, "material", "--threads", "3"], &SHORT[..]].concat());
+    let once = summary(&[&[NET, "material", "--threads", "1"], &SHORT[..]].concat());
+    let again = summary(&[&[NET, "material", "--threads", "3"], &SHORT[..]].concat());
     assert_eq!(once, again);
     let verdict = &once["verdicts"][0];
     assert_eq!(verdict["decided"], true, "{once}");
@@ -209,13 +209,14 @@ fn programs_take_part_and_clocks_run() {
     }
     let script = script.to_string_lossy().into_owned();
     for pace in [&["--nodes", "60"][..], &["--time", "1+0.01"]] {
-        let told =
-            told(&[&["material", "--engine", &script, "--pairs", "4", "--json"], pace].concat());
-        assert_eq!(told["players"][1], "fake", "{told}");
-        assert_eq!((pairs(&told), told["forfeits"].as_u64()), (4, Some(0)));
+        let summary =
+            summary(&[&["material", "--engine", &script, "--pairs", "4", "--json"], pace].concat());
+        assert_eq!(summary["players"][1], "fake", "{summary}");
+        assert_eq!((pairs(&summary), summary["forfeits"].as_u64()), (4, Some(0)));
     }
     // Sometimes it exits: it loses, and continues with the next game.
-    let told =
-        told(&["material", "--engine", &script, "--option", "Crash=97", "--pairs", "6", "--json"]);
-    assert!(pairs(&told) == 6 && told["forfeits"].as_u64() > Some(0), "{told}");
+    let summary = summary(&[
+        "material", "--engine", &script, "--option", "Crash=97", "--pairs", "6", "--json",
+    ]);
+    assert!(pairs(&summary) == 6 && summary["forfeits"].as_u64() > Some(0), "{summary}");
 }

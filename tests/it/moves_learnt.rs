@@ -284,7 +284,7 @@ fn equal_moves_share_their_places() {
 #[test]
 fn ranks_are_those_of_the_search() {
     let args = ["compare", "--moves", "--json", "material", "--data", GAMES, "--all"];
-    let told = json(nnuance().args(args));
+    let report = json(nnuance().args(args));
     let samples = read(GAMES).unwrap();
     let mut material = Terms::new(HceEvaluator::new(&HceWeights::material()));
     let mut quiescence = Quiescence::new(200.0);
@@ -310,7 +310,7 @@ fn ranks_are_those_of_the_search() {
         positions += 1;
     }
     assert!(positions > 500, "{positions}");
-    assert_eq!(told["positions"].as_u64(), Some(positions));
-    let share = told["evaluations"][0]["first"]["mean"].as_f64().unwrap();
+    assert_eq!(report["positions"].as_u64(), Some(positions));
+    let share = report["evaluations"][0]["first"]["mean"].as_f64().unwrap();
     assert!((share - first / positions as f64).abs() < 1e-9);
 }

@@ -49,7 +49,7 @@ fn lists_round_trip() {
 
 #[test]
 fn wrong_lists_are_refused() {
-    for (text, told) in [
+    for (text, expected) in [
         ("", "has no terms"),
         ("a normal 1 2\n\na normal 1 2", "line 3: `a`"),
         ("a norml 1 2", "line 1: unknown kind"),
@@ -59,7 +59,7 @@ fn wrong_lists_are_refused() {
         ("phase 0", "more than 0"),
     ] {
         let error = list(text).unwrap_err();
-        assert!(error.contains(told), "{text:?} gives {error:?}");
+        assert!(error.contains(expected), "{text:?} gives {error:?}");
     }
     let many: String = (0..65_536).map(|i| format!("t{i} normal 0 0\n")).collect();
     assert!(list(&many).unwrap_err().contains("line 65536"));

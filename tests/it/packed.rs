@@ -24,7 +24,7 @@ fn endless_game_is_refused() {
 #[ignore = "a reader of standard input, started by other tests"]
 fn as_a_child() {
     let count = read("-").map(|samples| samples.len());
-    println!("told {}", count.map_or_else(|error| error.to_string(), |count| count.to_string()));
+    println!("read {}", count.map_or_else(|error| error.to_string(), |count| count.to_string()));
     // Peak memory, where the system reports it.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -44,7 +44,7 @@ fn in_child(bytes: &[u8]) -> (String, Option<u64>) {
     let _ = child.stdin.take().unwrap().write_all(bytes);
     let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let after = |word| output.split(word).nth(1).unwrap().lines().next().unwrap().to_string();
-    (after("told "), after("peak ").parse().ok())
+    (after("read "), after("peak ").parse().ok())
 }
 
 #[test]

@@ -127,12 +127,12 @@ fn comparisons_have_elo() {
     let digest = digest::short_of_file(Path::new(NET)).unwrap();
     let pgn = written(folder.path(), &ladder(&digest));
     let data = ["--data", "data/selfplay-sf15.vf", "--json", "--pgn"];
-    let told = json(nnuance().args(["compare", "material", NET, TERMS]).args(data).arg(&pgn));
+    let report = json(nnuance().args(["compare", "material", NET, TERMS]).args(data).arg(&pgn));
     let row = |name: &str| {
-        let all = told["evaluations"].as_array().unwrap();
+        let all = report["evaluations"].as_array().unwrap();
         all.iter().find(|it| it["name"] == name).unwrap()["elo"].clone()
     };
-    assert_eq!(told["games"]["zero"], "quickstart-32.bin");
+    assert_eq!(report["games"]["zero"], "quickstart-32.bin");
     assert_eq!(row("quickstart-32.bin")["value"], 0.0);
     assert!(row("material")["value"].as_f64().unwrap() < -200.0);
     assert!(row("pesto.json").is_null());

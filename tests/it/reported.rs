@@ -45,9 +45,11 @@ fn scores_of_other_dialects() {
         ("0:10:05", None, false),
         ("[%clk 0:10:05]", None, false),
     ] {
-        let (found, told) = scores(&format!("1. e4 {{{comment}}} e5 2. Nf3"));
-        assert_eq!((found, told.is_some()), (vec![score, None, None], unread), "{comment}");
-        assert!(told.is_none_or(|told| told.starts_with("1 ") && told.contains(comment.trim())));
+        let (found, notice) = scores(&format!("1. e4 {{{comment}}} e5 2. Nf3"));
+        assert_eq!((found, notice.is_some()), (vec![score, None, None], unread), "{comment}");
+        assert!(
+            notice.is_none_or(|notice| notice.starts_with("1 ") && notice.contains(comment.trim()))
+        );
     }
     // Commands name them.
     let file = scratch("games.pgn", game("1. e4 {+63/9} e5 {-44/9} 2. Nf3").as_bytes());

@@ -162,8 +162,9 @@ fn limits_are_kept() {
     assert!(soft.nodes >= 5000 && iterations == soft.depth as usize);
     assert!(ask(&game, depth(soft.depth - 1)).0.nodes < 5000);
     let question = SearchSettings { limits: Limits::default(), scale: SCALE };
-    let told = AtomicBool::new(true);
-    let found = Searcher::new(1).search(&game, &mut material(), &question, &told, &mut |_| ());
+    let is_stopped = AtomicBool::new(true);
+    let found =
+        Searcher::new(1).search(&game, &mut material(), &question, &is_stopped, &mut |_| ());
     assert!(found.nodes == 0 && !found.pv.is_empty());
     // A position with few moves reaches the deepest iteration.
     let (found, _) = ask(&self::game("8/8/8/8/8/p1k5/P7/K7 w - - 98 90", ""), Limits::default());

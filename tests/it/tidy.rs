@@ -243,11 +243,11 @@ fn no_test_skips_silently() {
         let path = path.display();
         let cure = "ask `need`, which counts what is skipped";
         assert!(!code.contains("println!(\"skip"), "{path} skips on its own; {cure}");
-        let asks = code.contains("need::") || code.contains("engine_net(");
-        assert!(asks || !code.contains("\"../shared"), "{path} reads ../shared; {cure}");
+        let has_need = code.contains("need::") || code.contains("engine_net(");
+        assert!(has_need || !code.contains("\"../shared"), "{path} reads ../shared; {cure}");
         for tool in ["cc", "gcc", "g++", "rustc", "rustfmt", "mcs", "mono", "javac", "java", "go"] {
             let runs = code.contains(&format!("Command::new(\"{tool}\")"));
-            assert!(asks || !runs, "{path} runs {tool}; {cure}");
+            assert!(has_need || !runs, "{path} runs {tool}; {cure}");
         }
         for condition in [".exists() {", ".is_file() {", ".is_err() {"] {
             for (at, _) in code.match_indices(condition) {

@@ -164,14 +164,14 @@ impl World {
         let mut silent: Vec<usize> =
             if self.rank == 0 { (1..self.count()).collect() } else { vec![0] };
         scope(|scope| {
-            let ask = |rank: &usize| {
+            let send = |rank: &usize| {
                 world.process_at_rank(*rank as i32).immediate_send_with_tag(scope, &0_u8, ASK)
             };
-            let mut asked: Vec<_> = silent.iter().map(ask).collect();
+            let mut requests: Vec<_> = silent.iter().map(send).collect();
             let begun = Instant::now();
-            while !(silent.is_empty() && asked.is_empty()) {
-                let all = std::mem::take(&mut asked).into_iter();
-                asked = all
+            while !(silent.is_empty() && requests.is_empty()) {
+                let all = std::mem::take(&mut requests).into_iter();
+                requests = all
                     .filter_map(|request: Request<_, &LocalScope>| request.test().err())
                     .collect();
                 self.answer();

@@ -157,7 +157,7 @@ impl Search {
         let nodes = self.nodes.map(Limit::Nodes);
         let depth = self.depth.map(Limit::Depth);
         let movetime = self.movetime.map(Limit::Movetime);
-        Ok(nodes.or(depth).or(movetime).expect("clap asks for one of them"))
+        Ok(nodes.or(depth).or(movetime).expect("clap requires one of them"))
     }
 }
 

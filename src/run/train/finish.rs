@@ -172,7 +172,7 @@ fn results(
     weights: &HceWeights,
 ) -> Result<Vec<(TermResult, f64)>> {
     let TermData { terms, start, counts, term_counts } = tuned;
-    let asked = recipe.terms()?.context("the run has terms")?.chosen;
+    let requested = recipe.terms()?.context("the run has terms")?.chosen;
     let results = (0..terms.list.len()).filter(|i| terms.present.terms[*i]).map(|i| {
         let entry = &terms.list.terms[i];
         let error = |phase: usize| errors.get(2 * i + phase).copied().flatten();
@@ -187,7 +187,7 @@ fn results(
                 (None, None) => None,
                 (mg, eg) => Some([mg.unwrap_or(0.0), eg.unwrap_or(0.0)]),
             },
-            held: match (terms.chosen.terms[i], asked.terms[i]) {
+            held: match (terms.chosen.terms[i], requested.terms[i]) {
                 (true, _) => None,
                 (false, true) => Some("rare"),
                 (false, false) => Some("not chosen"),

@@ -44,7 +44,7 @@ pub fn resume(
     if is_longer {
         ensure!(
             settings.steps > done,
-            "this run has done {done} steps already, and its new length is {}; ask for more",
+            "this run has done {done} steps already, and its new length is {}; give a larger one",
             settings.steps
         );
         checkpoint.facts.extend(run.recipe.facts()?);

@@ -41,13 +41,14 @@ pub fn opening(run: &Run, settings: &Settings) -> Result<Table> {
         let weights: usize = net.arrays().iter().map(|array| array.len()).sum();
         row("net", format!("{net}, {} weights", grouped(weights as u64)));
     }
-    if let (Some(terms), Some(asked)) = (terms, recipe.terms()?) {
+    if let (Some(terms), Some(requested)) = (terms, recipe.terms()?) {
         let count = |chosen: &[bool]| chosen.iter().filter(|it| **it).count();
-        let [present, moving, asked] =
-            [&terms.present.terms, &terms.chosen.terms, &asked.chosen.terms].map(|it| count(it));
+        let [present, moving, requested] =
+            [&terms.present.terms, &terms.chosen.terms, &requested.chosen.terms]
+                .map(|it| count(it));
         let mut text = format!("{moving} of {present} tuned");
-        if asked > moving {
-            let rare = asked - moving;
+        if requested > moving {
+            let rare = requested - moving;
             text += &format!("; {rare} held, in fewer than {} positions", terms.rare);
         }
         row("terms", text);
@@ -186,7 +187,7 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
     let few = few.map(|(held, what, _)| format!("{} {what}", counted(held.groups() as u64, noun)));
     let few: Vec<String> = few.collect();
     if !few.is_empty() {
-        lines.push(format!("{}: too few to tell evaluations apart", few.join(", ")));
+        lines.push(format!("{}: too few to compare evaluations", few.join(", ")));
     }
     for (files, seen) in [(&scan.files, holds.then_some(scan.games)), (&own.files, None)] {
         for (i, file) in files.iter().enumerate() {
