@@ -15,7 +15,7 @@ use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
 use crate::report::{MatchedScale, Table};
-use crate::run::export::{Origin, WrittenNet, match_to, read, require_distinct, write};
+use crate::run::export::{WrittenNet, match_to, read, require_distinct, write};
 use crate::run::folder::{BEST, NET};
 use crate::run::path::{FileKind, holds_terms, in_folder, kind_of, weights_file};
 use crate::run::terms::read_weights;
@@ -108,7 +108,7 @@ pub fn run(args: Args) -> Result<()> {
     out::require_new(&export::paths(&output)?.each_ref().map(PathBuf::as_path), args.overwrite)?;
     // Opened and dropped, so that an unwritable net is found before the long work.
     Output::create(&output)?;
-    let mut source = read(&path)?;
+    let (mut source, mut origin) = read(&path)?;
     let Scales { qa, qb, scale, head_format } = source.scales;
     source.scales = Scales {
         qa: args.qa.unwrap_or(qa),
@@ -116,8 +116,7 @@ pub fn run(args: Args) -> Result<()> {
         scale: args.scale.unwrap_or(scale),
         head_format: args.head.unwrap_or(head_format),
     };
-    let mut origin = Origin::of(&source).with_context(|| name.to_string())?;
-    origin.provenance.licence = args.licence.clone();
+    origin.provenance.licence = args.licence.clone().or(origin.provenance.licence);
     let terminal = Terminal::default();
     let basis = origin.load_positions(args.data.plan(), &path, &terminal)?;
     let mut table = Table::facts();

@@ -48,7 +48,7 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(page) = &args.output {
         out::require_page(page)?;
     }
-    let source = export::read(&path)?;
+    let (source, _) = export::read(&path)?;
     let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
     let mut samples = positions(given, recipe.as_ref(), &path, &terminal)?;
     samples.truncate(args.positions as usize);

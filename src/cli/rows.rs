@@ -49,7 +49,7 @@ pub fn run(args: Args) -> Result<()> {
 fn inputs(path: &Path) -> Result<Inputs> {
     let path = in_folder(path, CONFIG)?;
     if path.extension().is_none_or(|extension| extension != "toml") {
-        return Ok(export::read(&path)?.architecture.inputs);
+        return Ok(export::read(&path)?.0.architecture.inputs);
     }
     let config = Config::read(&path, &[])?;
     let net = config.architecture().with_context(|| {

@@ -38,7 +38,7 @@ pub fn checkpoint(
     config: &Config,
     validation: &[Sample],
 ) -> Result<WrittenNet> {
-    let mut source = read(path)?;
+    let (mut source, origin) = read(path)?;
     source.scales = config.scales;
     let ImportedWeights { weights, architecture, scales, .. } = &source;
     let quantised = export::quantise(weights, architecture, *scales)?;
@@ -46,14 +46,14 @@ pub fn checkpoint(
     {
         source.scales = largest_scales(weights, architecture, *scales).unwrap_or(*scales);
     }
-    let origin = Origin::of(&source)?;
     let samples = validation[..validation.len().min(MEASURED)].to_vec();
     let basis = ExportPositions { samples, on: origin.describe_positions(None) };
     write(&source, origin.provenance, &basis, None, true, net)
 }
 
-/// Reads a file of weights, or dequantises a net, as the file or its sidecar describes it.
-pub fn read(path: &Path) -> Result<ImportedWeights> {
+/// Reads a file of weights, or dequantises a net, as the file or its sidecar describes it; with its
+/// origin.
+pub fn read(path: &Path) -> Result<(ImportedWeights, Origin)> {
     let name = path.display();
     let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let beside = export::sidecar_of(path, &bytes)?;
@@ -61,15 +61,17 @@ pub fn read(path: &Path) -> Result<ImportedWeights> {
     let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
     recipe::replace_base_terms(&mut source.facts, &source.weights)
         .with_context(|| name.to_string())?;
+    let mut origin = Origin::of(&source).with_context(|| name.to_string())?;
     match &beside {
         // The file itself has no base evaluation.
         Sidecar::Manifest(it) => {
             source.facts.extend(recipe::base_fact(it.provenance.base.as_ref())?);
+            origin.provenance = it.provenance.clone();
         }
         Sidecar::Description(said) => export::agrees(path, said, &source.architecture)?,
         Sidecar::Nothing => {}
     }
-    Ok(source)
+    Ok((source, origin))
 }
 
 /// Fails if an export would overwrite its source, by any path or link.
@@ -108,7 +110,7 @@ pub struct Origin {
 
 impl Origin {
     /// The origin; empty for files of other programs.
-    pub fn of(source: &ImportedWeights) -> Result<Self> {
+    fn of(source: &ImportedWeights) -> Result<Self> {
         let recipe = Recipe::read(&source.facts)?;
         let state = Checkpoint::state(&source.facts).unwrap_or_default();
         let losses =

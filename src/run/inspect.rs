@@ -22,7 +22,7 @@ pub fn sections(
     explained: usize,
     listener: &dyn Progress,
 ) -> Result<Vec<Section>> {
-    let source = export::read(Path::new(net))?;
+    let (source, _) = export::read(Path::new(net))?;
     let counter = listener.count(None, "inspecting");
     let inspection = inspect_net(&source, samples, explained, &SilentProgress)
         .with_context(|| net.to_string())?;

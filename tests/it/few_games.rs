@@ -46,6 +46,10 @@ fn few_games_are_called_too_few() {
             said(&mut export(&run, &net));
         }
         said(export(&run, &forced).arg("--force"));
+        // A net has its origin from its manifest.
+        let again = folder.path().join("again.bin");
+        let written = export(&forced, &again).output().unwrap();
+        assert_eq!(written.status.success(), !is_few);
         let compared = json(nnuance().args(["compare", "material", "--json"]).arg(&forced));
         assert_eq!(compared["evaluations"].to_string().contains(WARNING), is_few, "{compared}");
     }

@@ -140,7 +140,6 @@ struct Piece {
 
 #[derive(Clone, Copy)]
 struct Side {
-    /// By role.
     pub pieces: [u64; 6],
     pub all: u64,
     pub king: u32,
