@@ -5,12 +5,11 @@
 use std::sync::Arc;
 
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 
 use super::ops::cpu::{Level, TermsJob, terms_gradients, terms_logits};
-use super::{Aim, Arrays, Compute, Gradients, LossGradients, TouchedRows, inner, to_host};
-use crate::batch::{Rows, Terms};
-use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
+use super::{Aim, Arrays, Compute, Gradients, LossGradients, TouchedRows, to_host};
+use crate::batch::Terms;
 use crate::weights::{Weights, WeightsError};
 
 #[derive(Module, Debug)]
@@ -21,9 +20,9 @@ pub struct HceModel {
     pub tempo: TunedParam<1>,
     #[module(skip)]
     shape: HceShape,
-    /// Instructions of the fused operations, always on the CPU. None: plain tensor operations.
+    /// Instructions of the fused operations, always on the CPU.
     #[module(skip)]
-    level: Option<Level>,
+    level: Level,
 }
 
 /// Weights as start and change.
@@ -83,15 +82,11 @@ impl HceModel {
         compute: Compute,
     ) -> Result<Self, WeightsError> {
         let level = match compute {
-            Compute::Plain => None,
-            Compute::Fused { level, .. } => Some(level),
-            Compute::Gpu { .. } => Some(Level::detect()),
+            Compute::Fused { level, .. } => level,
+            Compute::Plain | Compute::Gpu { .. } => Level::detect(),
         };
         // As in `NetModel::new`.
-        let device = &match level {
-            Some(_) => device.clone().without_autodiff(),
-            None => device.clone(),
-        };
+        let device = &device.clone().without_autodiff();
         let [terms, tempo] = [0, 2].map(|behind| [first + behind, first + behind + 1]);
         let terms = TunedParam::new(terms, "terms", [shape.terms, 2], true, weights, device)?;
         let tempo = TunedParam::new(tempo, "tempo", [1], shape.tempo, weights, device)?;
@@ -103,100 +98,30 @@ impl HceModel {
     }
 
     fn values(&self) -> (Vec<f32>, f32) {
-        (to_host(inner(self.terms.value())), to_host(inner(self.tempo.value()))[0])
+        (to_host(self.terms.value()), to_host(self.tempo.value())[0])
     }
 
-    fn job<'a>(&self, level: Level, pieces: &'a [Arc<Terms>], aim: Aim<'a>) -> TermsJob<'a> {
+    fn job<'a>(&self, pieces: &'a [Arc<Terms>], aim: Aim<'a>) -> TermsJob<'a> {
         let HceShape { scale, tempo, .. } = self.shape;
-        TermsJob { pieces, aim, scale, tempo, level }
+        TermsJob { pieces, aim, scale, tempo, level: self.level }
     }
 
-    /// Device of results without autodiff.
     fn device(&self) -> Device {
-        inner(self.tempo.value()).device()
-    }
-
-    fn piece(&self, weights: &Tensor<2>, tempo: &Tensor<1>, piece: &Terms) -> Tensor<1> {
-        let device = weights.device();
-        let (rows, terms) = (piece.len(), self.shape.terms);
-        let column = |values: &[f32]| {
-            Tensor::<2>::from_data(TensorData::new(values.to_vec(), [rows, 1]), &device)
-        };
-        // [rows, terms] x [terms, 2] = [rows, 2]
-        let product = |entries: Option<Vec<f32>>, frozen: Vec<f32>| {
-            let frozen = match frozen.is_empty() {
-                true => Tensor::zeros([rows, 2], &device),
-                false => Tensor::<2>::from_data(TensorData::new(frozen, [rows, 2]), &device),
-            };
-            match entries {
-                None => frozen,
-                Some(dense) => {
-                    let dense =
-                        Tensor::<2>::from_data(TensorData::new(dense, [rows, terms]), &device);
-                    dense.matmul(weights.clone()) + frozen
-                }
-            }
-        };
-        let frozen = &piece.frozen;
-        let side = |colour: usize| {
-            let frozen = frozen.safety.iter().flat_map(|it| [it[2 * colour], it[2 * colour + 1]]);
-            let dense = dense(&piece.safety, rows, terms, |count| f32::from(count[colour]));
-            product(dense, frozen.collect())
-        };
-        let halves = |tensor: Tensor<2>| {
-            let [mg, eg] = [0, 1].map(|half| tensor.clone().narrow(1, half, 1));
-            (mg, eg) // [rows, 1] each
-        };
-        let normal = dense(&piece.normal, rows, terms, f32::from);
-        let (mut mg, mut eg) = halves(product(normal, frozen.normal.concat()));
-        if !(piece.safety.term.is_empty() && frozen.safety.is_empty()) {
-            for (colour, sign) in [(0, -1.0), (1, 1.0)] {
-                let (danger_mg, danger_eg) = halves(side(colour));
-                let positive = danger_mg.clone().clamp_min(0.0);
-                mg = mg + danger_mg * positive * (sign / SAFETY_MIDDLEGAME);
-                let positive = danger_eg.clone().greater_elem(0.0).float();
-                eg = eg + danger_eg * positive * (sign / SAFETY_ENDGAME);
-            }
-        }
-        if !(piece.complexity.term.is_empty() && frozen.complexity.is_empty()) {
-            let counts = dense(&piece.complexity, rows, terms, f32::from);
-            let frozen = frozen.complexity.iter().flat_map(|value| [0.0, *value]);
-            let (_, complexity) = halves(product(counts, frozen.collect()));
-            // The side of a kink on which a position lies is not differentiated.
-            let value = eg.clone().detach();
-            let reach = value.clone().abs() + complexity.clone().detach();
-            let stays = reach.greater_equal_elem(0.0).float();
-            let zero = value.clone().equal_elem(0.0).float();
-            let kept = stays.clone() + zero.clone() - stays * zero;
-            eg = (eg + value.sign() * complexity) * kept;
-        }
-        let white = column(&piece.middlegame) * mg + column(&piece.endgame) * eg;
-        let turn: Vec<f32> = piece.turn.iter().map(|turn| f32::from(*turn)).collect();
-        let turn = Tensor::<1>::from_data(&turn[..], &device); // [rows]
-        (white.reshape([rows]) + turn * tempo.clone()) / self.shape.scale
+        self.tempo.value().device()
     }
 
     pub(super) fn logits(&self, pieces: &[Arc<Terms>]) -> Tensor<1> {
-        if let Some(level) = self.level {
-            let (weights, tempo) = self.values();
-            let job = self.job(level, pieces, Aim::Targets(&[]));
-            return Tensor::from_data(&terms_logits(&weights, tempo, job)[..], &self.device());
-        }
-        let (weights, tempo) = (self.terms.value(), self.tempo.value());
-        let logits = pieces.iter().filter(|piece| !piece.is_empty());
-        Tensor::cat(logits.map(|piece| self.piece(&weights, &tempo, piece)).collect(), 0)
+        let (weights, tempo) = self.values();
+        let logits = terms_logits(&weights, tempo, self.job(pieces, Aim::Targets(&[])));
+        Tensor::from_data(&logits[..], &self.device())
     }
 
     /// Panics if the objective has a base.
     pub(super) fn loss_gradients(&self, pieces: &[Arc<Terms>], aim: Aim) -> LossGradients {
         let base = aim.loss_inputs().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");
-        let Some(level) = self.level else {
-            let loss = aim.of(self.logits(pieces), 0);
-            return LossGradients::by_autodiff(loss, self);
-        };
         let ((weights, tempo), device) = (self.values(), self.device());
-        let found = terms_gradients(&weights, tempo, self.job(level, pieces, aim));
+        let found = terms_gradients(&weights, tempo, self.job(pieces, aim));
         let terms = Tensor::from_data(&found.terms[..], &device);
         let mut gradients = Gradients::from([(self.terms.change.id.val(), terms)]);
         if self.shape.tempo {
@@ -206,22 +131,4 @@ impl HceModel {
         let loss = Tensor::from_data([found.loss as f32], &device);
         LossGradients { loss, gradients, touched: TouchedRows::default() }
     }
-}
-
-/// The entries as a matrix, `[rows, terms]`; none without entries.
-fn dense<C: Copy>(
-    entries: &Rows<C>,
-    rows: usize,
-    terms: usize,
-    value: impl Fn(C) -> f32,
-) -> Option<Vec<f32>> {
-    (!entries.term.is_empty()).then(|| {
-        let mut dense = vec![0.0; rows * terms];
-        for (row, values) in dense.chunks_exact_mut(terms).enumerate() {
-            for (term, count) in entries.row(row) {
-                values[term] += value(count);
-            }
-        }
-        dense
-    })
 }

@@ -48,7 +48,7 @@ impl SumModel {
         let (_, pieces) = both(inputs);
         let terms = self.terms.logits(pieces);
         let signs = Tensor::<1>::from_data(&self.signs(pieces)[..], &terms.device());
-        self.net.logits(inputs) + terms * signs
+        inner(self.net.logits(inputs)) + terms * signs
     }
 
     /// The terms are the net's base, and then get the forces on the sum.
@@ -62,7 +62,7 @@ impl SumModel {
             let (net, pulls) = (self.net.loss_gradients(inputs, aim, None), seen(aim.numbers()));
             return Self::joined(net, self.terms.loss_gradients(pieces, Aim::Forces(&pulls)));
         };
-        let mut below = seen(&to_host(inner(self.terms.logits(pieces))));
+        let mut below = seen(&to_host(self.terms.logits(pieces)));
         if !judged.base.is_empty() {
             below.iter_mut().zip(judged.base).for_each(|(below, base)| *below += base);
         }
