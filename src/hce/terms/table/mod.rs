@@ -7,15 +7,24 @@ mod threats;
 
 use super::Group;
 
+/// Groups of a kind: name, axes, weights of the i-th term before training, and what is counted.
+macro_rules! groups {
+    ($kind:ident: $($name:literal [$($axis:expr),*] $start:expr => $counts:literal,)*) => {
+        &[$($crate::hce::terms::Group {
+            name: $name,
+            counts: $counts,
+            kind: $crate::terms::Kind::$kind,
+            axes: &[$($axis),*],
+            start: $start,
+        },)*]
+    };
+}
+
+use groups;
+
 /// Kinds stand in the order of [`Kind`](crate::terms::Kind).
-const TABLES: [&[Group]; 6] = [
-    &pieces::GROUPS,
-    &pawns::GROUPS,
-    &threats::GROUPS,
-    &king::GROUPS,
-    &king::SAFETY,
-    &king::COMPLEXITY,
-];
+const TABLES: [&[Group]; 6] =
+    [pieces::GROUPS, pawns::GROUPS, threats::GROUPS, king::GROUPS, king::SAFETY, king::COMPLEXITY];
 
 const LEN: usize = {
     let mut len = 0;
@@ -42,12 +51,3 @@ pub const GROUPS: [Group; LEN] = {
     }
     all
 };
-
-const fn normal(
-    name: &'static str,
-    counts: &'static str,
-    axes: &'static [super::Axis],
-    start: fn(usize) -> [i32; 2],
-) -> Group {
-    Group { name, counts, kind: crate::terms::Kind::Normal, axes, start }
-}

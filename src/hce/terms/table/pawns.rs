@@ -1,6 +1,6 @@
 //! Pawn structure and passed pawns.
 
-use super::normal;
+use super::groups;
 use crate::hce::terms::{Axis, FILES, Group, RANKS};
 
 /// Ranks on which an own pawn can stand a rank further down.
@@ -12,52 +12,29 @@ fn advance(i: usize) -> i32 {
     [0, 0, 2, 6, 12, 20][i]
 }
 
-pub const GROUPS: [Group; 14] = [
-    normal(
-        "pawns.isolated",
+pub const GROUPS: &[Group] = groups! { Normal:
+    "pawns.isolated" [FILES] |_| [-8, -12] =>
         "pawns of this file without own pawns on the files beside it",
-        &[FILES],
-        |_| [-8, -12],
-    ),
-    normal(
-        "pawns.doubled",
+    "pawns.doubled" [Axis::Words(&["alone", "together"])] |i| [[-10, -25], [-5, -12]][i] =>
         "pawns with an own pawn in front on the file, isolated (alone) or not (together)",
-        &[Axis::Words(&["alone", "together"])],
-        |i| [[-10, -25], [-5, -12]][i],
-    ),
-    normal(
-        "pawns.backward",
+    "pawns.backward" [Axis::Words(&["closed", "open"]), Axis::Numbers { first: 2, len: 4 }]
+        |i| [[-4, -6], [-12, -10]][i / 4] =>
         "pawns whose next square an enemy pawn attacks, with own pawns on the files beside them \
          but only further up; open where no enemy pawn stands in front on the file",
-        &[Axis::Words(&["closed", "open"]), Axis::Numbers { first: 2, len: 4 }],
-        |i| [[-4, -6], [-12, -10]][i / 4],
-    ),
-    normal("pawns.supported", "pawns that an own pawn defends", &[UPPER], |i| {
-        [6 + advance(i + 1), 3 + advance(i + 1)]
-    }),
-    normal("pawns.phalanx", "pawns with an own pawn right beside them", &[RANKS], |i| {
-        [3 + advance(i), 2 + advance(i)]
-    }),
-    normal(
-        "pawns.candidate.later",
-        "pawns that are not passed but have no pawn in front on the file, and on the files beside \
-         it no more enemy pawns ahead than own pawns level or behind, while more enemy than own \
-         pawns attack the next square",
-        &[Axis::Numbers { first: 3, len: 3 }],
-        |i| [4 + advance(i + 1), 6 + advance(i + 1)],
-    ),
-    normal(
-        "pawns.candidate.now",
+    "pawns.supported" [UPPER] |i| [6 + advance(i + 1), 3 + advance(i + 1)] =>
+        "pawns that an own pawn defends",
+    "pawns.phalanx" [RANKS] |i| [3 + advance(i), 2 + advance(i)] =>
+        "pawns with an own pawn right beside them",
+    "pawns.candidate.later" [Axis::Numbers { first: 3, len: 3 }]
+        |i| [4 + advance(i + 1), 6 + advance(i + 1)] =>
+        "pawns that are not passed but have no pawn in front on the file, and on the files \
+         beside it no more enemy pawns ahead than own pawns level or behind, while more enemy \
+         than own pawns attack the next square",
+    "pawns.candidate.now" [Axis::Numbers { first: 2, len: 5 }]
+        |i| [4 + advance(i), 10 + advance(i)] =>
         "pawns like those of pawns.candidate.later, but no more enemy than own pawns attack the \
          next square",
-        &[Axis::Numbers { first: 2, len: 5 }],
-        |i| [4 + advance(i), 10 + advance(i)],
-    ),
-    normal(
-        "pawns.passed",
-        "passed pawns, the foremost of a file: free or blocked by a piece on the next square, which \
-         is safe or attacked by the enemy",
-        &[Axis::Words(&["free", "blocked"]), Axis::Words(&["safe", "attacked"]), RANKS],
+    "pawns.passed" [Axis::Words(&["free", "blocked"]), Axis::Words(&["safe", "attacked"]), RANKS]
         |i| {
             let far = advance(i % 6);
             match i / 6 {
@@ -66,40 +43,20 @@ pub const GROUPS: [Group; 14] = [
                 2 => [3 * far, 5 + 5 * far],
                 _ => [2 * far, 2 + 3 * far],
             }
-        },
-    ),
-    normal(
-        "pawns.passed.own",
+        } =>
+        "passed pawns, the foremost of a file: free or blocked by a piece on the next square, \
+         which is safe or attacked by the enemy",
+    "pawns.passed.own" [DISTANCE, RANKS] |i| [0, -(i as i32 / 6 - 3) * (1 + advance(i % 6) / 2)] =>
         "passed pawns with their own king so many steps from the next square, by the pawn's rank",
-        &[DISTANCE, RANKS],
-        |i| [0, -(i as i32 / 6 - 3) * (1 + advance(i % 6) / 2)],
-    ),
-    normal(
-        "pawns.passed.other",
+    "pawns.passed.other" [DISTANCE, RANKS] |i| [0, (i as i32 / 6 - 3) * (1 + advance(i % 6) / 2)] =>
         "passed pawns with the enemy king so many steps from the next square, by the pawn's rank",
-        &[DISTANCE, RANKS],
-        |i| [0, (i as i32 / 6 - 3) * (1 + advance(i % 6) / 2)],
-    ),
-    normal("pawns.passed.supported", "passed pawns that an own pawn defends", &[UPPER], |i| {
-        [2 + advance(i + 1) / 2, 4 + advance(i + 1)]
-    }),
-    normal(
-        "pawns.passed.path",
+    "pawns.passed.supported" [UPPER] |i| [2 + advance(i + 1) / 2, 4 + advance(i + 1)] =>
+        "passed pawns that an own pawn defends",
+    "pawns.passed.path" [] |_| [8, 20] =>
         "passed pawns with no enemy piece on the way to promotion, and no enemy attack on it",
-        &[],
-        |_| [8, 20],
-    ),
-    normal(
-        "pawns.passed.rook",
+    "pawns.passed.rook" [Axis::Words(&["own", "other"])] |i| [[6, 12], [-6, -12]][i] =>
         "passed pawns with a rook right behind them on the file: their own, or the other side's",
-        &[Axis::Words(&["own", "other"])],
-        |i| [[6, 12], [-6, -12]][i],
-    ),
-    normal(
-        "pawns.passed.runner",
+    "pawns.passed.runner" [] |_| [0, 250] =>
         "passed pawns with nothing on the way that the enemy, who has pawns and a king alone, \
          cannot catch with it",
-        &[],
-        |_| [0, 250],
-    ),
-];
+};
