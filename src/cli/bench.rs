@@ -125,9 +125,9 @@ pub fn run(args: Args) -> Result<()> {
             file.data.chunk = None;
         })?;
         let streamed = recipe::plan(&config);
-        let fits = scan.is_whole && scan.train <= config.most_kept();
+        let fits = scan.is_whole && scan.counts.train <= config.most_kept();
         let kept = fits.then(|| {
-            let (window, expected) = (config.window(scan.train), Some(scan.train));
+            let (window, expected) = (config.window(scan.counts.train), Some(scan.counts.train));
             Plan { window, expected, ..streamed.clone() }
         });
         if stages.is_none() {
@@ -156,8 +156,8 @@ pub fn run(args: Args) -> Result<()> {
         },
         gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
         files: &config.data.files,
-        positions: scan.read,
-        kept: scan.train,
+        positions: scan.counts.read,
+        kept: scan.counts.train,
         net: net.to_string().replace("-> 0", "-> N"),
         loading: stages.context("no batch size is given")?,
         nets,

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::{ALL, Format, ReadError, Source, unpack};
@@ -41,6 +42,12 @@ impl FileBlocks {
 
     pub fn count(&self) -> u64 {
         self.length.div_ceil(self.cut.bytes)
+    }
+
+    /// Size of a range of blocks, in whole ones; the last one of the file is mostly shorter.
+    pub fn size(&self, blocks: Range<u64>) -> f64 {
+        let [start, end] = [blocks.start, blocks.end].map(|it| it * self.cut.bytes);
+        (end.min(self.length) - start) as f64 / self.cut.bytes as f64
     }
 
     /// Opens a block as if it were a file; bad records are located in the whole file.

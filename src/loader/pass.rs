@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::packed::Packed;
 use super::shuffle::random;
-use super::source::{Facts, FilePart, PartPositions, PlanFile, in_order};
+use super::source::{FilePart, PartPositions, PlanFile, ReadCounts, in_order};
 use super::{LoadError, Plan};
 use crate::place::{ReadFacts, ResumePoint, TurnState};
 use crate::sample::mix;
@@ -306,12 +306,12 @@ impl Pass {
         };
         let found = in_order(self.open.par_iter_mut().map(read))?;
         let (mut parts, mut is_open) = (Vec::new(), Vec::with_capacity(found.len()));
-        for (more, file, PartPositions { facts, records: of_part, hashes }) in found {
+        for (more, file, PartPositions { counts: of_file, records: of_part, hashes }) in found {
             is_open.push(more);
             self.queued += of_part.len();
             parts.push(of_part);
             if counts {
-                self.count(file, &facts, hashes)?;
+                self.count(file, &of_file, hashes)?;
             }
         }
         let mut is_open = is_open.into_iter();
@@ -333,14 +333,14 @@ impl Pass {
         Ok(())
     }
 
-    fn count(&mut self, file: usize, facts: &Facts, hashes: Vec<u64>) -> Result<(), LoadError> {
+    fn count(&mut self, file: usize, counts: &ReadCounts, hashes: Vec<u64>) -> Result<(), LoadError> {
         let read = Arc::make_mut(&mut self.read);
         read.files.resize(self.files.len(), [0; 3]);
-        read.train += facts.train;
-        let counts = [facts.read, facts.games, facts.bad.count];
-        read.files[file].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        read.train += counts.train;
+        let sums = [counts.read, counts.games, counts.bad.count];
+        read.files[file].iter_mut().zip(sums).for_each(|(sum, count)| *sum += count);
         read.sketch.extend(hashes);
-        let mut bad = facts.bad.clone();
+        let mut bad = counts.bad.clone();
         bad.count = read.files[file][2];
         self.files[file].check_bad(&bad)
     }

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::encode::TERMS_PIECE;
 use super::packed::Packed;
-use super::source::{Facts, FilePart, PartPositions, PlanFile, in_order};
-use super::{HeldOut, LoadError, Plan, RejectCounts, Subset};
+use super::source::{FilePart, PartPositions, PlanFile, ReadCounts, in_order};
+use super::{HeldOut, LoadError, Plan, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::sample::{Sample, SampleDraw};
@@ -18,20 +18,15 @@ use crate::sketch::Sketch;
 #[derive(Debug, Default)]
 pub struct Scan {
     pub files: Vec<DataFile>,
-    /// Whether all data were read; otherwise counts are those of a sample, except `train`.
+    /// Whether all data were read.
     pub is_whole: bool,
-    pub read: u64,
-    pub rejected: RejectCounts,
-    /// Training positions; an estimate unless all were read.
-    pub train: u64,
-    /// Positions of games that are neither held out nor in the training share.
-    pub left_out: u64,
+    /// Unless all were read, those of a sample, and an estimate of all training positions.
+    pub counts: ReadCounts,
     pub validation: HeldOut,
     pub test: HeldOut,
     pub validating: ValidationFacts,
     /// Smallest hashes of the games.
     pub sketch: Sketch,
-    pub games: u64,
     /// About `SOME` of the training positions, spread evenly.
     pub some: Vec<Sample>,
     /// All training positions, if they were to stay in memory and are few enough.
@@ -44,8 +39,7 @@ pub struct ValidationFacts {
     /// None if held-out games validate.
     pub files: Vec<DataFile>,
     pub sketch: Sketch,
-    pub games: u64,
-    pub rejected: RejectCounts,
+    pub counts: ReadCounts,
 }
 
 /// Approximate number of positions on which a file's point of view is measured.
@@ -78,24 +72,24 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     }
     let mut scan = read_all(plan, keep, seen)?;
     check(plan, &scan).map_err(LoadError::Empty)?;
-    if let Some(Scan { files, rejected, validation, sketch, games, .. }) = own {
+    if let Some(Scan { files, counts, validation, sketch, .. }) = own {
         scan.validation = validation;
-        scan.validating = ValidationFacts { files, sketch, games, rejected };
+        scan.validating = ValidationFacts { files, sketch, counts };
     }
     Ok(scan)
 }
 
 fn check(plan: &Plan, scan: &Scan) -> Result<(), String> {
     let (validation, test) = (scan.validation.groups(), scan.test.groups());
-    let (share, left_out) = (plan.split.share, scan.left_out);
-    if scan.train == 0 {
+    let (share, ReadCounts { train, left_out, games, .. }) = (plan.split.share, &scan.counts);
+    if *train == 0 {
         let (why, held_out) = (skipped(scan), scan.validation.total + scan.test.total);
         Err(format!(
             "to train on: {why}, {held_out} held out, {left_out} beyond data.share = {}",
             plan.share.0
         ))
     } else if share > 0.0 && validation + test == 0 {
-        let groups = if scan.games > 0 { scan.games } else { scan.train + left_out };
+        let groups = if *games > 0 { *games } else { train + left_out };
         Err(format!(
             "to validate with: {share} of {groups} games or positions is less than one; raise \
              `data.held_out`, or set it to 0"
@@ -112,10 +106,10 @@ fn check(plan: &Plan, scan: &Scan) -> Result<(), String> {
 
 /// The number of positions read, and of those that each key skipped.
 fn skipped(scan: &Scan) -> String {
-    let skipped = scan.rejected.counts().map(|(key, count)| format!("{count} by {key}"));
+    let skipped = scan.counts.rejected.counts().map(|(key, count)| format!("{count} by {key}"));
     let skipped = skipped.collect::<Vec<_>>().join(", ");
     let skipped = if skipped.is_empty() { "none" } else { &skipped };
-    format!("of {} positions {skipped} were skipped", scan.read)
+    format!("of {} positions {skipped} were skipped", scan.counts.read)
 }
 
 #[derive(Default)]
@@ -197,8 +191,8 @@ impl<'a> Reader<'a> {
         let mut open = open.unwrap_or_else(|| file.open(part - self.starts[self.file(part)]))?;
         let mut some = SampleDraw::new(SOME / self.parts().min(SOME_PARTS) as usize);
         let mut more = true;
-        while more && (file.is_cut() || read.found.facts.read < most) {
-            let before = read.found.facts.read;
+        while more && (file.is_cut() || read.found.counts.read < most) {
+            let before = read.found.counts.read;
             let PartRecords { found, validation, test, probe: probed, .. } = &mut read;
             more = open.next(self.bound.load(Ordering::Relaxed), found, |sample, subset| {
                 if probed.len() < probe {
@@ -214,7 +208,7 @@ impl<'a> Reader<'a> {
             if !self.keeps {
                 found.records = Vec::new();
             }
-            (self.seen)(read.found.facts.read - before);
+            (self.seen)(read.found.counts.read - before);
         }
         read.open = more.then_some(open);
         read.some.extend(some.samples());
@@ -228,7 +222,7 @@ impl<'a> Reader<'a> {
     fn check_ends(&self) -> Result<(), LoadError> {
         let check_end = |file: usize| {
             for part in (self.starts[file]..self.starts[file + 1]).rev() {
-                if self.read_part(part, None, 0)?.found.facts.read > 0 {
+                if self.read_part(part, None, 0)?.found.counts.read > 0 {
                     break;
                 }
             }
@@ -239,20 +233,24 @@ impl<'a> Reader<'a> {
 
     /// Number of training positions, estimated from the parts read.
     fn estimate(&self, done: &RecordsByPart) -> u64 {
-        let (mut estimate, mut parts_of_files) = (0.0, 0);
-        for (number, file) in self.files.iter().enumerate() {
-            let parts = done.range(self.starts[number]..self.starts[number + 1]);
-            let (mut train, mut share) = (0, 0.0);
-            for (_, read) in parts {
-                train += read.found.facts.train;
-                share += read.open.as_ref().map_or(1.0, FilePart::share_read);
+        let (mut estimate, mut known, mut all) = (0.0, 0.0, 0.0);
+        for (start, file) in self.starts.iter().zip(&self.files) {
+            let (mut train, mut share, size) = (0, 0.0, file.size(0..file.parts()));
+            for (part, read) in done.range(*start..start + file.parts()) {
+                let number = part - start;
+                train += read.found.counts.train;
+                share += match &read.open {
+                    Some(open) => open.share_read(),
+                    None => file.size(number..number + 1),
+                };
             }
             if share > 0.0 {
-                estimate += train as f64 * file.parts() as f64 / share;
-                parts_of_files += file.parts();
+                estimate += train as f64 * size / share;
+                known += size;
             }
+            all += size;
         }
-        (estimate * self.parts() as f64 / parts_of_files as f64).round() as u64
+        (estimate * all / known).round() as u64
     }
 
     fn missing(&self, done: &RecordsByPart) -> Vec<u64> {
@@ -269,7 +267,7 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     let whole = reader.files.iter().filter(|file| !file.is_cut()).count() as u64;
     let (most, mut count) = (SAMPLE_OF_WHOLE / whole.max(1), 0);
     for wave in sample.chunks(WAVE) {
-        let read: u64 = done.values().map(|read| read.found.facts.read).sum();
+        let read: u64 = done.values().map(|read| read.found.counts.read).sum();
         if count >= reader.files.len() && read >= SAMPLE {
             break;
         }
@@ -291,13 +289,13 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     let Reader { files, starts, sketch, keeps, .. } = reader;
     let mut scan = Scan { is_whole, ..Scan::default() };
     scan.sketch = sketch.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (mut of_files, mut kept) = (vec![Facts::default(); files.len()], KeptRecords::default());
+    let (mut of_files, mut kept) = (vec![ReadCounts::default(); files.len()], KeptRecords::default());
     kept.0.resize_with(files.len(), Vec::new);
     let (mut validation, mut test, mut probes) =
         (Vec::new(), Vec::new(), vec![Vec::new(); files.len()]);
     for (part, read) in done {
         let file = starts.partition_point(|start| *start <= part) - 1;
-        of_files[file].add(&read.found.facts);
+        of_files[file].add(&read.found.counts);
         files[file].check_bad(&of_files[file].bad)?;
         validation.extend(read.validation);
         test.extend(read.test);
@@ -309,11 +307,11 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         }
     }
     let digests: Vec<_> = files.par_iter().map(|file| digest::of_data(&file.path)).collect();
-    for ((file, facts), (probe, digest)) in
+    for ((file, counts), (probe, digest)) in
         files.iter().zip(of_files).zip(probes.into_iter().zip(digests))
     {
-        if is_whole || facts.read > 0 {
-            file.check(&facts)?;
+        if is_whole || counts.read > 0 {
+            file.check(&counts)?;
         }
         file.check_view(&probe)?;
         let digest = digest.map_err(|error| LoadError::Hash { path: file.path.clone(), error })?;
@@ -323,23 +321,19 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
             bytes: digest.bytes,
             sha256: digest.sha256,
             is_sampled: digest.is_sampled,
-            positions: is_whole.then_some(facts.read),
-            games: if is_whole { facts.games } else { 0 },
-            bad_records: is_whole.then_some(facts.bad.count),
+            positions: is_whole.then_some(counts.read),
+            games: if is_whole { counts.games } else { 0 },
+            bad_records: is_whole.then_some(counts.bad.count),
         });
-        scan.read += facts.read;
-        scan.rejected.add(&facts.rejected);
-        scan.train += facts.train;
-        scan.left_out += facts.left_out;
-        scan.games += facts.games;
+        scan.counts.add(&counts);
     }
     (scan.validation, scan.test) = (HeldOut::of(validation), HeldOut::of(test));
     let mut some = SampleDraw::new(SOME);
     scan.some.iter().for_each(|sample| some.add(sample));
     scan.some = some.samples().copied().collect();
-    scan.kept = (is_whole && keeps && scan.train <= keep).then_some(kept);
+    scan.kept = (is_whole && keeps && scan.counts.train <= keep).then_some(kept);
     if !is_whole {
-        scan.train = estimate;
+        scan.counts.train = estimate;
     }
     Ok(scan)
 }
@@ -401,22 +395,22 @@ pub fn collect(
                 (file.open(number)?, Vec::new(), PartPositions::default());
             let mut more = true;
             while more {
-                let before = found.facts.read;
+                let before = found.counts.read;
                 let take = |sample: &Sample, of| {
                     samples.extend(subset.is_none_or(|wanted| wanted == of).then_some(*sample));
                 };
                 more = open.next(0, &mut found, take)?;
                 found.records.clear();
-                seen(found.facts.read - before);
+                seen(found.counts.read - before);
             }
-            Ok((samples, found.facts))
+            Ok((samples, found.counts))
         };
         let parts = (0..file.parts()).into_par_iter().map(of_part);
-        let (parts, mut all): (Vec<Result<_, LoadError>>, _) = (parts.collect(), Facts::default());
+        let (parts, mut all): (Vec<Result<_, LoadError>>, _) = (parts.collect(), ReadCounts::default());
         for part in parts {
-            let (of_part, facts) = part?;
+            let (of_part, counts) = part?;
             samples.extend(of_part);
-            all.add(&facts);
+            all.add(&counts);
             file.check_bad(&all.bad)?;
         }
         file.check(&all)?;

@@ -1,5 +1,6 @@
 //! Files of positions: formats, filters, and parts for reading.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -122,6 +123,11 @@ impl PlanFile {
         self.pieces.as_ref().map_or(1, FileBlocks::count)
     }
 
+    /// Size of a range of parts, in whole ones.
+    pub fn size(&self, parts: Range<u64>) -> f64 {
+        self.pieces.as_ref().map_or(1.0, |pieces| pieces.size(parts))
+    }
+
     pub fn is_cut(&self) -> bool {
         self.pieces.is_some()
     }
@@ -137,13 +143,13 @@ impl PlanFile {
     }
 
     /// Fails if the whole file has no positions, or none with a score if scores are needed.
-    pub fn check(&self, facts: &Facts) -> Result<(), LoadError> {
-        let (path, skipped) = (self.path.clone(), facts.bad.count);
-        if facts.read == 0 {
+    pub fn check(&self, counts: &ReadCounts) -> Result<(), LoadError> {
+        let (path, skipped) = (self.path.clone(), counts.bad.count);
+        if counts.read == 0 {
             return Err(ReadError::NoPositions { path, skipped, unfinished: 0 }.into());
         }
-        let unscored = facts.rejected.counts().any(|(key, _)| key == RejectCounts::NO_SCORE);
-        if !unscored || facts.scored {
+        let unscored = counts.rejected.counts().any(|(key, _)| key == RejectCounts::NO_SCORE);
+        if !unscored || counts.scored {
             return Ok(());
         }
         let mut source = open(&self.path, &self.reading, &self.plan)?;
@@ -185,10 +191,12 @@ pub(super) struct FilePart {
     raw: Vec<Sample>,
 }
 
+/// Numbers of positions, games and bad records that were read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub struct ReadCounts {
     pub read: u64,
     pub rejected: RejectCounts,
+    /// Training positions.
     pub train: u64,
     /// Positions of games that are neither held out nor in the training share.
     pub left_out: u64,
@@ -197,7 +205,7 @@ pub(super) struct Facts {
     pub bad: BadRecords,
 }
 
-impl Facts {
+impl ReadCounts {
     pub fn add(&mut self, other: &Self) {
         self.read += other.read;
         self.rejected.add(&other.rejected);
@@ -211,7 +219,7 @@ impl Facts {
 
 #[derive(Default)]
 pub(super) struct PartPositions {
-    pub facts: Facts,
+    pub counts: ReadCounts,
     pub records: Vec<Packed>,
     /// Hashes below a bound of games, or of positions without games.
     pub hashes: Vec<u64>,
@@ -237,33 +245,33 @@ impl FilePart {
         self.file.check_length()?;
         let more = more?;
         let needs_group = bound > 0 || plan.split.share > 0.0 || plan.share.0 < 1.0;
-        let facts = &mut found.facts;
+        let counts = &mut found.counts;
         for sample in &mut self.raw {
             if self.left == 0 {
                 break;
             }
-            facts.read += 1;
-            facts.scored |= sample.score.is_some();
+            counts.read += 1;
+            counts.scored |= sample.score.is_some();
             if let Some(key) = reading.filter.rejects(sample) {
-                facts.rejected.count(key);
+                counts.rejected.count(key);
                 continue;
             } else if reading.scores && sample.score.is_none() {
-                facts.rejected.count(RejectCounts::NO_SCORE);
+                counts.rejected.count(RejectCounts::NO_SCORE);
                 continue;
             }
             plan.weighing.check_own(path, sample)?;
             self.left -= 1;
             sample.source = *number;
-            facts.games += u64::from(sample.game.is_some() && sample.game != self.game);
+            counts.games += u64::from(sample.game.is_some() && sample.game != self.game);
             self.game = sample.game;
             let group = if needs_group { sample.group() } else { 0 };
             let subset = plan.subset(group);
             match subset {
                 Subset::Train => {
-                    facts.train += 1;
+                    counts.train += 1;
                     found.records.push(Packed::with_weight(sample, &plan.weighing));
                 }
-                Subset::Unused => facts.left_out += 1,
+                Subset::Unused => counts.left_out += 1,
                 Subset::Validation | Subset::Test => {}
             }
             if group < bound && subset != Subset::Unused && found.hashes.last() != Some(&group) {
@@ -273,7 +281,7 @@ impl FilePart {
         }
         let bad = self.source.bad_records();
         if bad.count > self.bad {
-            facts.bad.add(&bad.behind(self.bad));
+            counts.bad.add(&bad.behind(self.bad));
             self.bad = bad.count;
         }
         Ok(more && self.left > 0)

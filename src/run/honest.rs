@@ -10,7 +10,7 @@ use crate::sample::{Sample, games_known};
 use crate::sketch::Sketch;
 
 /// Positions for a comparison, with notes and doubts about them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Selection {
     pub samples: Vec<Sample>,
     /// Whether they are test games; else all positions are used.
@@ -91,14 +91,8 @@ pub fn select_positions(
     chosen: bool,
 ) -> Result<Selection> {
     let games = games_known(&samples);
-    let mut found = Selection {
-        samples,
-        is_test: false,
-        notes: Vec::new(),
-        details: Vec::new(),
-        doubts: vec![None; evaluators.len()],
-        is_shared: false,
-    };
+    let doubts = vec![None; evaluators.len()];
+    let mut found = Selection { samples, doubts, ..Selection::default() };
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (place, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];

@@ -174,7 +174,7 @@ impl<'a> Sweep<'a> {
             sums(&Predictions::constant(), &position_facts(games, "games"))?;
         }
         for member in &sweep.members {
-            check(&member.config, sweep.scan.train, context)
+            check(&member.config, sweep.scan.counts.train, context)
                 .with_context(|| format!("member {}", member.name))?;
             for seed in 0..seeds {
                 let (config, path) = sweep.run_of(member, seed)?;

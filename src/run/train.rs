@@ -62,7 +62,7 @@ pub fn begin(
     output::write(&folder.file(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
     let mut facts = run.recipe.facts()?;
     facts.insert(COMPUTE.into(), summary::compute(&run.place.1));
-    facts.insert(POSITIONS.into(), run.data.scan.train.to_string());
+    facts.insert(POSITIONS.into(), run.data.scan.counts.train.to_string());
     let checkpoint = Checkpoint { weights, facts, ..Checkpoint::default() };
     run.train(checkpoint, &settings, folder)
 }
@@ -156,7 +156,7 @@ impl<'a> Run<'a> {
         recipe.validation = scan.validating.files.clone();
         recipe.validation_sketch.join(&scan.validating.sketch);
         if let Some(window) = self.data.window(&recipe.config) {
-            let positions = (!scan.is_whole).then_some(scan.train);
+            let positions = (!scan.is_whole).then_some(scan.counts.train);
             recipe.config = recipe.config.with(|file| {
                 (file.data.window, file.data.positions) = (Some(window), positions);
             })?;
@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
     }
 
     fn settings(&self) -> Result<Settings> {
-        settings(&self.recipe.config, self.data.scan.train)
+        settings(&self.recipe.config, self.data.scan.counts.train)
     }
 
     /// Trains from a checkpoint to the end; returns the result, or none if it was interrupted.
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
             listener.remark(&doubts);
         }
         // A direct method ends long before its last step.
-        let all = settings.steps * config.span(scan.train).batch;
+        let all = settings.steps * config.span(scan.counts.train).batch;
         let all = (!settings.optimizer.name.is_direct()).then_some(all);
         let begun = listener.begin_guarded("training", all, checkpoint.state.positions);
         let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path)?;
@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
     ) -> Result<(End, Checkpoint)> {
         let Self { recipe, data, place: (device, compute), context } = self;
         let (&RunContext { listener, ranks, .. }, config) = (*context, &recipe.config);
-        let (kind, rounds) = (recipe.kind()?, Rounds::of(config, &config.span(data.scan.train)));
+        let (kind, rounds) = (recipe.kind()?, Rounds::of(config, &config.span(data.scan.counts.train)));
         loop {
             let mut until = u64::MAX;
             if let Some(rounds) = rounds {

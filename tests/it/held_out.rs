@@ -99,7 +99,7 @@ fn validation_and_test_are_disjoint() {
     // Without a test all of them validate.
     let old = scan(&Plan { test: TestShare(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
     assert_eq!((old.validation.groups(), old.test.total), (held_out.len(), 0));
-    assert_eq!(old.train, found.train);
+    assert_eq!(old.counts.train, found.counts.train);
     assert_eq!(old.sketch, found.sketch);
 }
 
@@ -320,9 +320,9 @@ fn own_files_validate_like_drawn_games() {
     let plans = Plan { validation: vec![validation.clone()], ..plan(&rest) };
     let [found, drawn] = [&plans, &plan(&whole)].map(|it| scan(it, 0, &|_| {}).expect("good data"));
     assert_eq!((&found.validation, &found.test), (&drawn.validation, &drawn.test));
-    assert_eq!((found.train, &found.some), (drawn.train, &drawn.some));
+    assert_eq!((found.counts.train, &found.some), (drawn.counts.train, &drawn.some));
     assert_eq!((found.files.len(), found.validating.files.len()), (1, 1));
-    assert_eq!(found.validating.games, found.validation.groups() as u64);
+    assert_eq!(found.validating.counts.games, found.validation.groups() as u64);
     assert_eq!(found.sketch.shared(&found.validating.sketch), 0);
     let collected = |plan: &Plan, part| collect(plan, part, &|_| {}).expect("games");
     for part in [Some(Subset::Validation), Some(Subset::Test)] {

@@ -44,13 +44,13 @@ fn smaller_shares_are_parts_of_larger() {
 #[test]
 fn every_share_holds_out_the_same() {
     let whole = scanned(&plan());
-    assert_eq!(whole.left_out, 0);
+    assert_eq!(whole.counts.left_out, 0);
     for share in SHARES.map(TrainingShare) {
         let scan = scanned(&Plan { share, ..plan() });
         assert_eq!(scan.validation, whole.validation, "{share:?}");
         assert_eq!(scan.test, whole.test, "{share:?}");
-        assert_eq!(scan.train + scan.left_out, whole.train, "{share:?}");
-        assert_eq!(scan.games, whole.games, "{share:?}");
+        assert_eq!(scan.counts.train + scan.counts.left_out, whole.counts.train, "{share:?}");
+        assert_eq!(scan.counts.games, whole.counts.games, "{share:?}");
     }
 }
 
@@ -63,7 +63,7 @@ fn training_sees_its_share_alone() {
         .filter(|it| !SPLIT.holds_out(it.group()) && share.takes(it.group()))
         .collect();
     let found = scanned(&Plan { share, ..plan() });
-    assert_eq!(found.train, slow.len() as u64);
+    assert_eq!(found.counts.train, slow.len() as u64);
     assert!(slow.iter().all(|sample| found.sketch.contains(sample.group()) || slow.len() > 2048));
     let sorted = |mut scores: Vec<i32>| {
         scores.sort_unstable();
@@ -72,7 +72,7 @@ fn training_sees_its_share_alone() {
     let expected = sorted(slow.iter().map(|it| it.score.expect("scores").into()).collect());
     // Kept in memory, and streamed through windows.
     for window in [slow.len(), 10_000] {
-        let (batch, expected_count) = (slow.len(), Some(found.train));
+        let (batch, expected_count) = (slow.len(), Some(found.counts.train));
         let plan = Plan { share, window, batch, expected: expected_count, ..plan() };
         let mut stream = Stream::new(plan, games::lists(Views::Perspective), 0);
         for epoch in 0..2 {

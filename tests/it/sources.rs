@@ -17,7 +17,7 @@ fn plan() -> Plan {
     let sources = vec![source(GAMES, 900), source(SCORED, 300)];
     let files = vec![GAMES.into(), SCORED.into()];
     let mut plan = Plan { sources, batch: 50, ..Plan::reading(files) };
-    plan.expected = Some(scan(&plan, 0, &|_| ()).expect("good data").train);
+    plan.expected = Some(scan(&plan, 0, &|_| ()).expect("good data").counts.train);
     plan
 }
 
@@ -61,8 +61,8 @@ fn cached_positions_equal_streamed() {
         Plan { split, batch: 5_000, window: 1 << 20, check_view: false, ..Plan::reading(files) };
     for mut plan in [files, plan()] {
         let found = scan(&plan, 1 << 20, &|_| ()).expect("good data");
-        plan.expected = Some(found.train);
-        assert!(scan(&plan, found.train - 1, &|_| ()).expect("good data").kept.is_none());
+        plan.expected = Some(found.counts.train);
+        assert!(scan(&plan, found.counts.train - 1, &|_| ()).expect("good data").kept.is_none());
         let encoder = games::lists(Views::Perspective);
         let from = |kept| Stream::of(plan.clone(), encoder.clone(), 0, kept, None);
         let streams = [found.kept, None].map(from);

@@ -56,24 +56,21 @@ pub struct Engines {
 
 /// How far each search goes.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Length of a search")]
 #[group(required = true, multiple = true)]
 pub struct Search {
     /// Nodes of each search; with --soft-nodes its limit [default there: ten times as many]
-    #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
     /// Nodes after which no iteration begins; needs --with
-    #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     #[arg(conflicts_with_all = ["depth", "movetime"])]
     soft_nodes: Option<u64>,
     /// Depth of each search in half-moves
-    #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(conflicts_with_all = ["nodes", "movetime"])]
     depth: Option<u32>,
     /// Milliseconds of each search; scores differ from run to run
-    #[arg(help_heading = "Length of a search")]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     #[arg(conflicts_with_all = ["nodes", "depth"])]
     movetime: Option<u64>,

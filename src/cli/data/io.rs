@@ -41,17 +41,15 @@ pub struct Inputs {
 
 /// The file to write, and how.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Output")]
 pub struct Writing {
     /// File to write; .gz and .zst pack it, - is standard output
-    #[arg(help_heading = "Output")]
     #[arg(short, long = "out", value_name = "FILE")]
     pub output: PathBuf,
     /// Format to write [default: by the ending of the output]
-    #[arg(help_heading = "Output")]
     #[arg(long, value_name = "NAME", value_parser = Format::named)]
     to: Option<&'static Format>,
     /// Replace an existing output
-    #[arg(help_heading = "Output")]
     #[arg(long)]
     pub overwrite: bool,
 }

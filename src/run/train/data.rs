@@ -81,7 +81,7 @@ fn read(
 ) -> Result<Scan, LoadError> {
     let mut scan = scan(plan, keep, &*listener.count(None, "reading"))?;
     if !scan.is_whole {
-        scan.train = config.data.positions.unwrap_or(scan.train);
+        scan.counts.train = config.data.positions.unwrap_or(scan.counts.train);
     }
     let weights = plan.weighing.weights(&scan.some);
     if !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
@@ -122,7 +122,7 @@ impl Data {
             BatchSource::Store(_) => false,
             BatchSource::Prepared { .. } => config.batch.is_some(),
         };
-        has_window.then(|| config.window(self.scan.train))
+        has_window.then(|| config.window(self.scan.counts.train))
     }
 
     /// Prepares rows with the weights of a round, including the validation games; returns the
@@ -259,10 +259,10 @@ fn net(
         some.find_map_first(|it| check(it).err()).map_or(Ok(()), |it| Err(Error::msg(it)))?;
     }
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
-    plan.expected = scan.is_whole.then_some(scan.train);
+    plan.expected = scan.is_whole.then_some(scan.counts.train);
     plan.lengths = scan.files.iter().map(|file| file.bytes).collect();
-    plan.window = config.window(scan.train);
-    recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
+    plan.window = config.window(scan.counts.train);
+    recipe::plan_chunks(&mut plan, config, *compute, scan.counts.train, &scan.some);
     let sizes: Vec<f64> = section.sets.iter().map(|set| section.start_size.of(set)).collect();
     let mut weights = initial_of_size(net, config.seed, &sizes);
     if base.is_some() {
@@ -275,11 +275,11 @@ fn net(
     weights.0.extend(terms.into_iter().flat_map(|terms| terms.to_weights().0));
     let source = match samples {
         Some(samples) => {
-            scan.train = samples.len() as u64;
+            scan.counts.train = samples.len() as u64;
             BatchSource::Prepared { samples, by: None }
         }
         None => {
-            let fits = scan.train <= plan.window as u64;
+            let fits = scan.counts.train <= plan.window as u64;
             let kept = scan.kept.take().filter(|_| fits);
             BatchSource::Files { plan: Box::new(plan), kept }
         }
@@ -316,8 +316,8 @@ fn positions(
         (_, None) => KEPT,
     };
     let mut scan = read(&plan, keep, config, listener)?;
-    plan.expected = scan.is_whole.then_some(scan.train);
-    plan.window = config.window(scan.train);
+    plan.expected = scan.is_whole.then_some(scan.counts.train);
+    plan.window = config.window(scan.counts.train);
     let encoder = |terms: &RunTerms| Encoder::Hce(Arc::new(terms.encoder(&start)));
     let (source, counts, fitted);
     match scan.kept.take() {
@@ -331,7 +331,7 @@ fn positions(
                 false => samples.chunks(TERMS_PIECE).step_by(every).flatten().copied().collect(),
             };
             (fitted, counts) = (encoder(&terms).encode(&some), Some(seen));
-            scan.train = samples.len() as u64;
+            scan.counts.train = samples.len() as u64;
             source = BatchSource::Prepared { samples, by: None };
         }
         Some(records) => {
@@ -369,7 +369,7 @@ fn traces(
     freeze_rare_of(&mut store, &mut terms, &start);
     validation.freeze(&terms.encoder(&start));
     let weights = begin(config, &terms, &start, &store.subsample(FIT_ON), place)?;
-    scan.train = store.len() as u64;
+    scan.counts.train = store.len() as u64;
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), term_counts });
     let source = stored(store, config, place);

@@ -57,7 +57,7 @@ pub fn opening(run: &Run, settings: &Settings) -> Result<Table> {
         row("added to", base.name.clone());
     }
     let optimizer = &settings.optimizer;
-    let Span { steps, batch, superbatch, epoch } = config.span(scan.train);
+    let Span { steps, batch, superbatch, epoch } = config.span(scan.counts.train);
     if optimizer.name.is_direct() {
         row("length", format!("at most {}, each over all positions", counted(steps, "step")));
         row("optimiser", optimizer.name.text());
@@ -106,16 +106,16 @@ fn data(scan: &Scan) -> Table {
             row("skipped", counts.join(", "));
         }
     };
-    of("data", &scan.files, &scan.rejected);
-    of("for validation", &own.files, &own.rejected);
-    let mut training = format!("{} positions", grouped(scan.train));
+    of("data", &scan.files, &scan.counts.rejected);
+    of("for validation", &own.files, &own.counts.rejected);
+    let mut training = format!("{} positions", grouped(scan.counts.train));
     if !scan.is_whole {
-        training += &format!(", estimated from {}; an epoch counts them", grouped(scan.read));
+        training += &format!(", estimated from {}; an epoch counts them", grouped(scan.counts.read));
     }
     row("training", training);
     for (name, held) in [("validation", &scan.validation), ("test", &scan.test)] {
         let mut text = format!("{} positions", grouped(held.total));
-        if scan.games + own.games > 0 {
+        if scan.counts.games + own.counts.games > 0 {
             text += &format!(" of {}", counted(held.groups() as u64, "game"));
         }
         if !scan.is_whole {
@@ -127,8 +127,8 @@ fn data(scan: &Scan) -> Table {
         }
         row(name, text);
     }
-    if scan.left_out > 0 {
-        row("left out", format!("{} positions, by data.share", grouped(scan.left_out)));
+    if scan.counts.left_out > 0 {
+        row("left out", format!("{} positions, by data.share", grouped(scan.counts.left_out)));
     }
     table
 }
@@ -175,10 +175,10 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
     let is_new = |net: &Net| net.base.is_none() && net.start.is_none();
     if config.net.as_ref().is_some_and(is_new) && are_few_for_nets(&scan.files) {
         let positions = scan.files.iter().filter_map(|file| file.positions).sum();
-        let amounts = amounts(positions, scan.games);
+        let amounts = amounts(positions, scan.counts.games);
         lines.push(format!("{amounts}too few for a net: tune handcrafted terms, or play more"));
     }
-    let noun = if scan.games + own.games > 0 { "game" } else { "position" };
+    let noun = if scan.counts.games + own.counts.games > 0 { "game" } else { "position" };
     let held = [
         (&scan.validation, "validate", config.data.validates()),
         (&scan.test, "are the test", holds && config.test.0 > 0.0),
@@ -189,7 +189,7 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
     if !few.is_empty() {
         lines.push(format!("{}: too few to compare evaluations", few.join(", ")));
     }
-    for (files, seen) in [(&scan.files, holds.then_some(scan.games)), (&own.files, None)] {
+    for (files, seen) in [(&scan.files, holds.then_some(scan.counts.games)), (&own.files, None)] {
         for (i, file) in files.iter().enumerate() {
             let path = file.path.display();
             if let Some(bad @ 1..) = file.bad_records {
