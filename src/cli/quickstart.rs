@@ -24,52 +24,41 @@ pub struct Args {
     device: String,
 }
 
-/// A title, and a command.
-const STEPS: [(&str, &str); 9] = [
-    (
-        "piece-square tables, tuned on the results of games",
-        "train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite",
-    ),
-    (
-        "all handcrafted terms: mobility, pawns, threats, king safety and more",
-        "train configs/quickstart-hce.toml --out runs/quickstart/quickstart-hce --overwrite",
-    ),
-    (
-        "a net on the same games, mirrored by its king",
-        "train configs/net-2-mirrored.toml --out runs/quickstart/mirrored-net --overwrite",
-    ),
-    (
-        "a net that also sees attacks, mobility and pairs of pawns",
-        "train configs/net-6-threats.toml --out runs/quickstart/threats-net --overwrite",
-    ),
-    (
-        "a net that is added to the handcrafted terms",
-        "train configs/net-on-terms.toml --set net.base=runs/quickstart/quickstart-hce \
-         --out runs/quickstart/net-on-terms --overwrite",
-    ),
-    (
-        "the file of a net holds what its manifest says",
-        "verify runs/quickstart/mirrored-net/net.bin",
-    ),
-    (
-        "the start position, and the same without White's queen",
-        "eval runs/quickstart/mirrored-net/net.bin \
-         'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1' \
-         'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'",
-    ),
-    (
-        "games of each with each, by the same search",
-        "match runs/quickstart/net-on-terms runs/quickstart/quickstart-hce \
-         runs/quickstart/threats-net runs/quickstart/mirrored-net runs/quickstart/hce-pst material \
-         --pairs 50 --nodes 200 --pgn runs/quickstart/match.pgn --overwrite",
-    ),
-    (
-        "loss on games that none has seen, and Elo",
-        "compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
-         runs/quickstart/mirrored-net/net.bin runs/quickstart/threats-net/net.bin \
-         runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn",
-    ),
-];
+/// Steps: a title, and a command on the lines below.
+const STEPS: &str = "\
+piece-square tables, tuned on the results of games
+    train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite
+
+all handcrafted terms: mobility, pawns, threats, king safety and more
+    train configs/quickstart-hce.toml --out runs/quickstart/quickstart-hce --overwrite
+
+a net on the same games, mirrored by its king
+    train configs/net-2-mirrored.toml --out runs/quickstart/mirrored-net --overwrite
+
+a net that also sees attacks, mobility and pairs of pawns
+    train configs/net-6-threats.toml --out runs/quickstart/threats-net --overwrite
+
+a net that is added to the handcrafted terms
+    train configs/net-on-terms.toml --set net.base=runs/quickstart/quickstart-hce
+    --out runs/quickstart/net-on-terms --overwrite
+
+the file of a net holds what its manifest says
+    verify runs/quickstart/mirrored-net/net.bin
+
+the start position, and the same without White's queen
+    eval runs/quickstart/mirrored-net/net.bin
+    'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
+    'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'
+
+games of each with each, by the same search
+    match runs/quickstart/net-on-terms runs/quickstart/quickstart-hce
+    runs/quickstart/threats-net runs/quickstart/mirrored-net runs/quickstart/hce-pst material
+    --pairs 50 --nodes 200 --pgn runs/quickstart/match.pgn --overwrite
+
+loss on games that none has seen, and Elo
+    compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce
+    runs/quickstart/mirrored-net/net.bin runs/quickstart/threats-net/net.bin
+    runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn";
 
 const NEXT: &str = "
 pages  runs/quickstart/*/report.html
@@ -81,14 +70,17 @@ next   nnuance export runs/quickstart/mirrored-net --snippet c -o nnue.h
 pub fn run(args: Args) -> Result<ExitCode> {
     write_kit()?;
     prepare_folder()?;
-    for (number, (title, command)) in (1..).zip(&STEPS) {
+    let mut printed = String::new();
+    for (number, step) in (1..).zip(STEPS.split("\n\n")) {
+        let (title, command) = step.split_once("\n    ").context("a step has a command")?;
         let command = match (command.starts_with("train "), &args.device[..]) {
             (true, device) if device != "flex" => format!("{command} --device {device}"),
             _ => command.to_string(),
         };
         eprintln!("{number}  {title}\n   $ {}", out::command(&words(&command)));
         let start = Instant::now();
-        let (code, printed) = out::capture(|| Cli::parse_from(words(&command)).run());
+        let code;
+        (code, printed) = out::capture(|| Cli::parse_from(words(&command)).run());
         let code = code?;
         if code != ExitCode::SUCCESS {
             out::line(printed)?;
@@ -106,10 +98,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
             _ => String::new(),
         };
         eprintln!("{}\n", format!("   {seconds:.1} s  {fact}").trim_end());
-        if number == STEPS.len() {
-            out::line(printed + NEXT)?;
-        }
     }
+    out::line(printed + NEXT)?;
     Ok(ExitCode::SUCCESS)
 }
 

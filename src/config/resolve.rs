@@ -208,8 +208,8 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
     let length = [schedule.epochs.is_some(), schedule.positions.is_some()];
     let lengths = count([length[0], length[1], schedule.superbatches.is_some()]);
     let batch = schedule.batch.and_then(BatchSize::positions);
-    let (is_net, direct, gauss) =
-        (net.is_some(), name.is_direct(), name == OptimizerName::GaussNewton);
+    let (is_net, direct) = (net.is_some(), name.is_direct());
+    let [gauss, corrects] = [OptimizerName::GaussNewton, OptimizerName::AdamW].map(|it| it == name);
     let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
     let asymmetric = target.asymmetry.is_some_and(|it| it != 0.0);
     let (level, squared) = (target.weights.is_level(), target.loss == LossShape::Squared);
@@ -217,10 +217,7 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
         ("schedule.learning_rate", !direct || schedule.learning_rate.is_none()),
         ("schedule.batch", !direct || batch.is_none()),
         ("data.window", !direct || data.window.is_none()),
-        (
-            "optimizer.bias_correction",
-            name == OptimizerName::AdamW || optimizer.bias_correction != Some(false),
-        ),
+        ("optimizer.bias_correction", corrects || optimizer.bias_correction != Some(false)),
         ("optimizer.average_decay", !direct || optimizer.average_decay.is_none()),
         ("optimizer.prior", gauss || optimizer.prior.is_none()),
         ("optimizer.step", name == OptimizerName::LocalSearch || optimizer.step.is_none()),
@@ -294,78 +291,69 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
 fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked {
     let ConfigFile { data, target, optimizer, schedule, .. } = file;
     let whole = |count: Option<u64>| count.map(|count| count as f64);
-    let (one, most) = (Included(1.0), MOST_POSITIONS as f64);
+    let size = |count: Option<usize>| count.map(|count| count as f64);
+    let (zero, one, above, most) =
+        (Included(0.0), Included(1.0), Excluded(0.0), MOST_POSITIONS as f64);
     let superbatch = schedule.batches_per_superbatch as f64 * batch as f64;
     let longest = most / superbatch.max(1.0);
     let (wdl, rate) = (target.wdl.range(), schedule.learning_rate.as_ref().map(Stages::range));
     // If it is 0 in 32 bits, a weight without any gradient becomes 0 / 0.
     let epsilon = f64::from(settings.epsilon as f32);
     let mut rows = vec![
-        ("data.held_out", Some(data.held_out), Included(0.0), Excluded(1.0)),
-        ("data.test", data.test, Included(0.0), one),
-        ("data.share", Some(data.share), Excluded(0.0), one),
+        ("data.held_out", Some(data.held_out), zero, Excluded(1.0)),
+        ("data.test", data.test, zero, one),
+        ("data.share", Some(data.share), above, one),
         ("data.limit", whole(data.limit), one, Unbounded),
-        ("data.window", data.window.map(|it| it as f64), one, Included((1u64 << 31) as f64)),
+        ("data.window", size(data.window), one, Included((1u64 << 31) as f64)),
         ("data.positions", whole(data.positions), one, Included(most)),
-        (
-            "data.chunk",
-            data.chunk.map(|it| it as f64),
-            Included(0.0),
-            Included(MOST_IN_CHUNK as f64),
-        ),
+        ("data.chunk", size(data.chunk), zero, Included(MOST_IN_CHUNK as f64)),
         ("target.scale", target.scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
         ("target.score_scale", target.score_scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
-        ("target.score_offset", target.score_offset, Included(0.0), Unbounded),
+        ("target.score_offset", target.score_offset, zero, Unbounded),
         ("target.power", target.power, Excluded(1.0), Unbounded),
         ("target.asymmetry", target.asymmetry, Excluded(-1.0), Included(MOST_FACTOR)),
-        ("target.force", target.force, Included(0.0), Unbounded),
-        ("target.wdl", Some(wdl.0), Included(0.0), one),
-        ("target.wdl", Some(wdl.1), Included(0.0), one),
-        ("optimizer.beta1", Some(settings.beta1), Included(0.0), Excluded(1.0)),
-        ("optimizer.beta2", Some(settings.beta2), Included(0.0), Excluded(1.0)),
-        ("optimizer.average_decay", optimizer.average_decay, Included(0.0), Excluded(1.0)),
-        ("optimizer.weight_decay", Some(settings.weight_decay), Included(0.0), Unbounded),
-        ("optimizer.clip", Some(settings.clip), Included(0.0), Unbounded),
-        ("optimizer.epsilon", Some(epsilon), Excluded(0.0), Unbounded),
-        ("optimizer.prior", optimizer.prior, Excluded(0.0), Unbounded),
+        ("target.force", target.force, zero, Unbounded),
+        ("target.wdl", Some(wdl.0), zero, one),
+        ("target.wdl", Some(wdl.1), zero, one),
+        ("optimizer.beta1", Some(settings.beta1), zero, Excluded(1.0)),
+        ("optimizer.beta2", Some(settings.beta2), zero, Excluded(1.0)),
+        ("optimizer.average_decay", optimizer.average_decay, zero, Excluded(1.0)),
+        ("optimizer.weight_decay", Some(settings.weight_decay), zero, Unbounded),
+        ("optimizer.clip", Some(settings.clip), zero, Unbounded),
+        ("optimizer.epsilon", Some(epsilon), above, Unbounded),
+        ("optimizer.prior", optimizer.prior, above, Unbounded),
         ("optimizer.step", optimizer.step.map(f64::from), one, Included(1000.0)),
-        ("schedule.learning_rate", rate.map(|it| it.0), Included(0.0), Unbounded),
-        ("schedule.learning_rate", rate.map(|it| it.1), Excluded(0.0), Unbounded),
+        ("schedule.learning_rate", rate.map(|it| it.0), zero, Unbounded),
+        ("schedule.learning_rate", rate.map(|it| it.1), above, Unbounded),
         ("schedule.batch", Some(batch as f64), one, Included(LARGEST_BATCH as f64)),
         ("schedule.batches_per_superbatch", Some(superbatch), one, Included(most)),
         ("schedule.validations", whole(Some(schedule.validations)), one, Unbounded),
         ("schedule.checkpoints", whole(Some(schedule.checkpoints)), one, Unbounded),
         ("schedule.patience", whole(schedule.patience), one, Unbounded),
-        ("schedule.epochs", schedule.epochs, Excluded(0.0), Included(MOST_EPOCHS)),
-        ("schedule.positions", whole(schedule.positions), Excluded(0.0), Included(most)),
-        ("schedule.superbatches", schedule.superbatches, Excluded(0.0), Included(longest)),
+        ("schedule.epochs", schedule.epochs, above, Included(MOST_EPOCHS)),
+        ("schedule.positions", whole(schedule.positions), above, Included(most)),
+        ("schedule.superbatches", schedule.superbatches, above, Included(longest)),
     ];
     if let Some(net) = &file.net {
         let most = Included(i16::MAX.into());
         let (sizes, least) = match &net.start_size {
-            StartSize::Number(size) => (vec![*size], Excluded(0.0)),
-            StartSize::Sets(sizes) => (sizes.values().copied().collect(), Included(0.0)),
+            StartSize::Number(size) => (vec![*size], above),
+            StartSize::Sets(sizes) => (sizes.values().copied().collect(), zero),
         };
-        rows.extend(
-            sizes.into_iter().map(|size| ("net.start_size", Some(size), least, Included(10.0))),
-        );
+        let row = |size| ("net.start_size", Some(size), least, Included(10.0));
+        rows.extend(sizes.into_iter().map(row));
         rows.push(("net.qa", net.qa.map(f64::from), one, most));
         rows.push(("net.qb", Some(net.qb.into()), one, most));
     }
     for source in &data.source {
-        rows.push((
-            "data.source.score_scale",
-            source.score_scale,
-            Excluded(0.0),
-            Included(MOST_SCALE),
-        ));
-        rows.push(("data.source.wdl", source.wdl, Included(0.0), one));
+        rows.push(("data.source.score_scale", source.score_scale, above, Included(MOST_SCALE)));
+        rows.push(("data.source.wdl", source.wdl, zero, one));
         rows.push(("data.source.limit", whole(source.limit), one, Unbounded));
     }
     for layer in optimizer.layers.0.values() {
-        rows.push(("optimizer.layers", layer.clip, Included(0.0), Unbounded));
-        rows.push(("optimizer.layers", layer.rate, Excluded(0.0), Unbounded));
-        rows.push(("optimizer.layers", layer.decay, Included(0.0), Unbounded));
+        rows.push(("optimizer.layers", layer.clip, zero, Unbounded));
+        rows.push(("optimizer.layers", layer.rate, above, Unbounded));
+        rows.push(("optimizer.layers", layer.decay, zero, Unbounded));
     }
     let words = |bound, included, excluded| match bound {
         Included(bound) => format!("{included} {bound}"),

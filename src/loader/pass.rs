@@ -333,7 +333,12 @@ impl Pass {
         Ok(())
     }
 
-    fn count(&mut self, file: usize, counts: &ReadCounts, hashes: Vec<u64>) -> Result<(), LoadError> {
+    fn count(
+        &mut self,
+        file: usize,
+        counts: &ReadCounts,
+        hashes: Vec<u64>,
+    ) -> Result<(), LoadError> {
         let read = Arc::make_mut(&mut self.read);
         read.files.resize(self.files.len(), [0; 3]);
         read.train += counts.train;

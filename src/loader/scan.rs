@@ -289,7 +289,8 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     let Reader { files, starts, sketch, keeps, .. } = reader;
     let mut scan = Scan { is_whole, ..Scan::default() };
     scan.sketch = sketch.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (mut of_files, mut kept) = (vec![ReadCounts::default(); files.len()], KeptRecords::default());
+    let (mut of_files, mut kept) =
+        (vec![ReadCounts::default(); files.len()], KeptRecords::default());
     kept.0.resize_with(files.len(), Vec::new);
     let (mut validation, mut test, mut probes) =
         (Vec::new(), Vec::new(), vec![Vec::new(); files.len()]);
@@ -406,7 +407,8 @@ pub fn collect(
             Ok((samples, found.counts))
         };
         let parts = (0..file.parts()).into_par_iter().map(of_part);
-        let (parts, mut all): (Vec<Result<_, LoadError>>, _) = (parts.collect(), ReadCounts::default());
+        let (parts, mut all): (Vec<Result<_, LoadError>>, _) =
+            (parts.collect(), ReadCounts::default());
         for part in parts {
             let (of_part, counts) = part?;
             samples.extend(of_part);

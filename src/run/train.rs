@@ -228,7 +228,8 @@ impl<'a> Run<'a> {
     ) -> Result<(End, Checkpoint)> {
         let Self { recipe, data, place: (device, compute), context } = self;
         let (&RunContext { listener, ranks, .. }, config) = (*context, &recipe.config);
-        let (kind, rounds) = (recipe.kind()?, Rounds::of(config, &config.span(data.scan.counts.train)));
+        let (kind, rounds) =
+            (recipe.kind()?, Rounds::of(config, &config.span(data.scan.counts.train)));
         loop {
             let mut until = u64::MAX;
             if let Some(rounds) = rounds {

@@ -243,7 +243,10 @@ fn rows_follow_the_split() {
         let ([train, held], tally) = read_traces(&plan, &own, &encoder).unwrap();
         let found = scan(&plan, 0, &|_| ()).unwrap();
         assert!(found.counts.train > 100 && found.validation.total > 50);
-        assert_eq!([train.len() as u64, held.len() as u64], [found.counts.train, found.validation.total]);
+        assert_eq!(
+            [train.len() as u64, held.len() as u64],
+            [found.counts.train, found.validation.total]
+        );
         assert_eq!(tally.times[0], found.counts.train);
         for (store, part) in [(train, Some(Subset::Train)), (held, Some(Subset::Validation))] {
             let samples = collect(&plan, part, &|_| ()).unwrap();

@@ -110,7 +110,8 @@ fn data(scan: &Scan) -> Table {
     of("for validation", &own.files, &own.counts.rejected);
     let mut training = format!("{} positions", grouped(scan.counts.train));
     if !scan.is_whole {
-        training += &format!(", estimated from {}; an epoch counts them", grouped(scan.counts.read));
+        training +=
+            &format!(", estimated from {}; an epoch counts them", grouped(scan.counts.read));
     }
     row("training", training);
     for (name, held) in [("validation", &scan.validation), ("test", &scan.test)] {

@@ -59,25 +59,22 @@ impl Level {
     pub(in crate::model::ops) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => {
-                let simd = pulp::x86::V4::try_new().expect(MISSING);
-                pulp::Simd::vectorize(simd, Bound::<_, _, 1> { task, simd })
-            }
+            Level::Avx512 => run::<_, _, 1>(pulp::x86::V4::try_new(), task),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => {
-                let simd = pulp::x86::V3::try_new().expect(MISSING);
-                pulp::Simd::vectorize(simd, Bound::<_, _, 2> { task, simd })
-            }
+            Level::Avx2 => run::<_, _, 2>(pulp::x86::V3::try_new(), task),
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => {
-                let simd = pulp::aarch64::Neon::try_new().expect(MISSING);
-                pulp::Simd::vectorize(simd, Bound::<_, _, 4> { task, simd })
-            }
+            Level::Neon => run::<_, _, 4>(pulp::aarch64::Neon::try_new(), task),
             Level::Portable => Bound::<_, _, 4> { task, simd: pulp::Scalar128b }.call(),
             #[allow(unreachable_patterns)]
             _ => panic!("{MISSING}"),
         }
     }
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn run<T: Task, S: Lanes, const R: usize>(simd: Option<S>, task: T) -> T::Output {
+    let simd = simd.expect(MISSING);
+    simd.vectorize(Bound::<_, _, R> { task, simd })
 }
 
 const MISSING: &str = "this machine lacks the requested instructions";
