@@ -13,8 +13,8 @@ pub(super) struct Theme {
     pub(super) line: Rgb,
     /// Colours below, at and above the middle, also distinct for colour-blind readers.
     pub(super) scale: [Rgb; 3],
-    /// Colours of curves, after M. Okabe, K. Ito, "Color Universal Design".
-    pub(super) series: [Rgb; SERIES],
+    /// Colours of curves in hexadecimal, after M. Okabe, K. Ito, "Color Universal Design".
+    series: [u32; SERIES],
 }
 
 pub(super) const LIGHT: Theme = Theme {
@@ -23,14 +23,7 @@ pub(super) const LIGHT: Theme = Theme {
     soft: [98, 104, 112],
     line: [216, 219, 223],
     scale: [[166, 76, 8], [245, 244, 240], [28, 98, 176]],
-    series: [
-        [0, 114, 178],
-        [213, 94, 0],
-        [0, 138, 100],
-        [176, 82, 138],
-        [176, 122, 0],
-        [64, 148, 201],
-    ],
+    series: [0x0072b2, 0xd55e00, 0x008a64, 0xb0528a, 0xb07a00, 0x4094c9],
 };
 
 pub(super) const DARK: Theme = Theme {
@@ -39,14 +32,7 @@ pub(super) const DARK: Theme = Theme {
     soft: [150, 157, 167],
     line: [58, 63, 71],
     scale: [[238, 144, 62], [42, 45, 52], [92, 166, 246]],
-    series: [
-        [92, 172, 238],
-        [245, 140, 70],
-        [70, 200, 158],
-        [224, 140, 190],
-        [230, 184, 70],
-        [150, 208, 245],
-    ],
+    series: [0x5cacee, 0xf58c46, 0x46c89e, 0xe08cbe, 0xe6b846, 0x96d0f5],
 };
 
 /// The themes as variables of a page: `--paper`, `--ink`, `--soft`, `--line`, `--s0` and so on
@@ -54,15 +40,17 @@ pub(super) const DARK: Theme = Theme {
 pub(super) fn variables() -> String {
     let of = |theme: &Theme| {
         let mut css = String::new();
-        let mut set = |name: &str, colour: Rgb| {
-            let _ = write!(css, " --{name}: {};", hex(colour));
+        let mut set = |name: &str, [red, green, blue]: Rgb| {
+            let _ = write!(css, " --{name}: #{red:02x}{green:02x}{blue:02x};");
         };
         set("paper", theme.paper);
         set("ink", theme.ink);
         set("soft", theme.soft);
         set("line", theme.line);
-        theme.series.iter().enumerate().for_each(|(i, colour)| set(&format!("s{i}"), *colour));
         ["low", "middle", "high"].iter().zip(theme.scale).for_each(|(name, it)| set(name, it));
+        for (i, colour) in theme.series.iter().enumerate() {
+            let _ = write!(css, " --s{i}: #{colour:06x};");
+        }
         css
     };
     format!(
@@ -73,8 +61,4 @@ pub(super) fn variables() -> String {
         of(&DARK),
         of(&LIGHT)
     )
-}
-
-pub(super) fn hex([red, green, blue]: Rgb) -> String {
-    format!("#{red:02x}{green:02x}{blue:02x}")
 }

@@ -1,6 +1,7 @@
 //! The manifest beside a net in JSON: its architecture, origin and golden evaluations. A net of
 //! another trainer may have a description instead, `NAME.toml`: `qa`, `qb`, `scale`, `head_format`
 //! and the keys of a [`Form`](crate::architecture::Form), with defaults.
+#![allow(missing_docs, reason = "names and messages describe themselves")]
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,6 @@ const FORMAT: u64 = 5;
 
 /// Facts about a net that its file lacks. Optional facts are `null`, never left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "their names describe them")]
 pub struct Manifest {
     pub format: u64,
     /// Hash of the net's file, hexadecimal.
@@ -45,7 +45,6 @@ pub struct Manifest {
 
 /// Source of a net: data, run and licence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "their names describe them")]
 pub struct Provenance {
     pub licence: Option<String>,
     /// Text of the config that trained it.
@@ -68,7 +67,6 @@ pub struct Provenance {
 
 /// The net of a run's starting weights. Its training games are part of the run's sketch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "their names describe them")]
 pub struct StartNet {
     pub file: String,
     pub sha256: String,
@@ -78,7 +76,6 @@ pub struct StartNet {
 
 /// Mean squared errors of the final weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "their names describe them")]
 pub struct Losses {
     pub train: Option<f64>,
     /// Loss on the validation games, on which the weights were chosen.
@@ -152,7 +149,6 @@ fn beside(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "its messages describe them")]
 pub enum LoadError {
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
@@ -173,7 +169,6 @@ pub enum LoadError {
 
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
-#[allow(missing_docs, reason = "their names describe them")]
 pub enum Sidecar {
     Manifest(Manifest),
     Description(Hints),
@@ -206,7 +201,6 @@ pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
 
 /// A net, read with the file that describes it.
 #[derive(Debug)]
-#[allow(missing_docs, reason = "their names describe them")]
 pub struct LoadedNet {
     pub net: Net,
     pub manifest: Option<Manifest>,
@@ -296,7 +290,6 @@ fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "their names describe them")]
 pub struct Base {
     pub name: String,
     /// Hash of its file; null if it is built in.
@@ -312,7 +305,6 @@ pub struct Base {
 /// An evaluation that a net corrects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "their names describe them")]
 pub enum BaseContent {
     /// The text of a JSON file of all handcrafted terms.
     Terms(String),
@@ -331,7 +323,6 @@ impl BaseContent {
 
 /// A quantised net, and all facts needed to read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "their names describe them")]
 pub struct EmbeddedNet {
     pub architecture: Architecture,
     pub scales: Scales,

@@ -144,12 +144,8 @@ pub fn check_ep(board: &Board, turn: Color, square: Square) -> Result<(), String
         && pawn.is_some_and(stands)
         && empty(square)
         && start.is_some_and(empty);
-    fits.then_some(()).ok_or_else(|| {
-        format!(
-            "en passant square {square}, but no pawn has just \
-         passed it"
-        )
-    })
+    let wrong = || format!("en passant square {square}, but no pawn has just passed it");
+    fits.then_some(()).ok_or_else(wrong)
 }
 
 /// Half-moves since the start of the game, by the move number if a sample has no ply.
