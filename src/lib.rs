@@ -30,6 +30,9 @@
 //! ```
 #![warn(missing_docs)]
 
+#[macro_use]
+mod words;
+
 mod app;
 pub mod config;
 mod data_file;

@@ -13,18 +13,9 @@ pub enum PointOfView {
     SideToMove,
 }
 
+words!(PointOfView: White = "white", SideToMove = "side-to-move");
+
 impl PointOfView {
-    pub fn name(self) -> &'static str {
-        match self {
-            PointOfView::White => "white",
-            PointOfView::SideToMove => "side-to-move",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        [PointOfView::White, PointOfView::SideToMove].into_iter().find(|view| view.name() == name)
-    }
-
     /// Sign that converts a value of the side to move to this point of view.
     pub fn sign(self, turn: Color) -> i32 {
         if self == PointOfView::White && turn.is_black() { -1 } else { 1 }

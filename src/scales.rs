@@ -26,20 +26,9 @@ pub enum HeadFormat {
     Int8,
 }
 
+words!(HeadFormat: Float = "float", Int8 = "int8");
+
 impl HeadFormat {
-    pub const ALL: [HeadFormat; 2] = [HeadFormat::Float, HeadFormat::Int8];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            HeadFormat::Float => "float",
-            HeadFormat::Int8 => "int8",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-
     fn is_usual(&self) -> bool {
         *self == Self::default()
     }

@@ -16,21 +16,7 @@ pub enum Kind {
     Complexity,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Normal, Kind::Safety, Kind::Complexity];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Normal => "normal",
-            Kind::Safety => "safety",
-            Kind::Complexity => "complexity",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
+words!(Kind: Normal = "normal", Safety = "safety", Complexity = "complexity");
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermEntry {

@@ -11,19 +11,11 @@ pub use crate::features::Language;
 use crate::net::Net;
 use crate::scales::{HeadFormat, Scales};
 
+words!(Language: Rust = "rust", C = "c");
+
 impl Language {
-    pub const ALL: [Language; 2] = [Language::Rust, Language::C];
-
-    pub fn name(self) -> &'static str {
-        self.choose("rust", "c")
-    }
-
     pub fn file_name(self) -> &'static str {
         self.choose("nnue.rs", "nnue.h")
-    }
-
-    pub fn named(name: &str) -> Option<Language> {
-        Language::ALL.into_iter().find(|language| language.name() == name)
     }
 
     /// Command that compiles a file of code to the program `nnue`.

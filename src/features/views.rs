@@ -16,17 +16,9 @@ pub enum Views {
     Perspective,
 }
 
+words!(Views: Plain = "plain", SideToMove = "side-to-move", Perspective = "perspective");
+
 impl Views {
-    pub const ALL: [Views; 3] = [Views::Plain, Views::SideToMove, Views::Perspective];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Views::Plain => "plain",
-            Views::SideToMove => "side-to-move",
-            Views::Perspective => "perspective",
-        }
-    }
-
     pub fn count(self) -> usize {
         if self == Views::Perspective { 2 } else { 1 }
     }

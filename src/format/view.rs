@@ -31,14 +31,7 @@ pub enum LabelKind {
     Score,
 }
 
-impl LabelKind {
-    fn name(self) -> &'static str {
-        match self {
-            LabelKind::Result => "results",
-            LabelKind::Score => "scores",
-        }
-    }
-}
+words!(LabelKind: Result = "results", Score = "scores");
 
 /// Correlation of results or scores with material, for one side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]

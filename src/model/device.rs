@@ -80,18 +80,9 @@ pub enum DeviceError {
     Software { name: &'static str, index: usize },
 }
 
+words!(Backend: Flex = "flex", NdArray = "ndarray", Wgpu = "wgpu", Vulkan = "vulkan");
+
 impl Backend {
-    pub const ALL: [Backend; 4] = [Backend::Flex, Backend::NdArray, Backend::Wgpu, Backend::Vulkan];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Backend::Flex => "flex",
-            Backend::NdArray => "ndarray",
-            Backend::Wgpu => "wgpu",
-            Backend::Vulkan => "vulkan",
-        }
-    }
-
     /// The first device, for models that are trained on it (`Device::autodiff`) or only read. Fails
     /// if the backend is not compiled in or finds no adapter.
     pub fn device(self) -> Result<Device, DeviceError> {
@@ -128,8 +119,7 @@ impl DeviceChoice {
             return Ok(card.map_or(flex, |index| Self { backend: Backend::Wgpu, index }));
         }
         let (name, number) = text.split_once(':').unwrap_or((text, "0"));
-        let backend = Backend::ALL.into_iter().find(|backend| backend.name() == name);
-        let choice = backend.zip(number.parse().ok());
+        let choice = Backend::named(name).zip(number.parse().ok());
         let (backend, index) = choice.ok_or_else(|| DeviceError::Unknown(text.to_string()))?;
         Ok(Self { backend, index })
     }
@@ -170,16 +160,12 @@ pub enum AdapterKind {
     Other,
 }
 
-impl AdapterKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            AdapterKind::Card => "graphics card",
-            AdapterKind::Integrated => "part of the processor",
-            AdapterKind::Software => "software",
-            AdapterKind::Other => "other",
-        }
-    }
-}
+words!(
+    AdapterKind: Card = "graphics card",
+    Integrated = "part of the processor",
+    Software = "software",
+    Other = "other"
+);
 
 impl fmt::Display for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -68,14 +68,7 @@ pub enum Precision {
     Mixed,
 }
 
-impl Precision {
-    pub fn name(self) -> &'static str {
-        match self {
-            Precision::F32 => "f32",
-            Precision::Mixed => "mixed",
-        }
-    }
-}
+words!(Precision: F32 = "f32", Mixed = "mixed");
 
 #[derive(Debug)]
 pub struct Slices<T> {

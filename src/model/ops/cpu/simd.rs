@@ -13,10 +13,10 @@ pub enum Level {
     Portable,
 }
 
-impl Level {
-    /// Fastest first.
-    pub const ALL: [Level; 4] = [Level::Avx512, Level::Avx2, Level::Neon, Level::Portable];
+// Fastest first.
+words!(Level: Avx512 = "avx512", Avx2 = "avx2", Neon = "neon", Portable = "portable");
 
+impl Level {
     /// The fastest level of this machine.
     pub fn detect() -> Level {
         Level::available()[0]
@@ -25,20 +25,6 @@ impl Level {
     /// The levels of this machine, fastest first.
     pub fn available() -> Vec<Level> {
         Level::ALL.into_iter().filter(|level| level.is_available()).collect()
-    }
-
-    /// The level with this [`name`](Level::name), available or not.
-    pub fn named(name: &str) -> Option<Level> {
-        Level::ALL.into_iter().find(|level| level.name() == name)
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Avx512 => "avx512",
-            Level::Avx2 => "avx2",
-            Level::Neon => "neon",
-            Level::Portable => "portable",
-        }
     }
 
     pub fn is_available(self) -> bool {
