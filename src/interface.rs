@@ -186,7 +186,8 @@ pub fn best(found: Option<Move>, mode: CastlingMode) -> String {
     format!("bestmove {}", found.map_or("0000".into(), |best| word(best, mode)))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Time of a side, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     pub time: u64,
     pub increment: u64,

@@ -70,7 +70,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: DeviceArgs,
+    device: DeviceArgs,
 }
 
 const PRECISIONS: &[(&str, Precision)] = &[("f32", Precision::F32), ("mixed", Precision::Mixed)];
@@ -104,14 +104,14 @@ pub fn run(args: Args) -> Result<()> {
         file.net = net.or(file.net.take());
     })?;
 
-    let (device, fused) = args.place.options().open(Precision::F32)?;
+    let (device, fused) = args.device.options().open(Precision::F32)?;
     let precisions = match &args.precision[..] {
         [] if matches!(fused, Compute::Fused { .. }) => vec![Precision::F32, Precision::Mixed],
         [] => vec![Precision::F32],
         wanted => wanted.to_vec(),
     };
     let computes =
-        precisions.into_iter().map(|precision| Ok(args.place.options().open(precision)?.1));
+        precisions.into_iter().map(|precision| Ok(args.device.options().open(precision)?.1));
     let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
     let lap = args.seconds / LAPS as f64;

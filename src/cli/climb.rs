@@ -58,12 +58,12 @@ pub struct Args {
     #[arg(long, default_value = "500", value_name = "N", value_parser = value_parser!(u64).range(1..))]
     nodes: u64,
     #[command(flatten)]
-    place: DeviceArgs,
+    device: DeviceArgs,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::brief();
-    let device = args.place.options();
+    let device = args.device.options();
     let means = RunContext { device: &device, listener: &terminal, page: true, ranks: &SingleRank };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));
     let config = Config::read(&args.config, &args.overrides)?;

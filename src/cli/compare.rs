@@ -59,7 +59,7 @@ pub struct Args {
     #[command(flatten)]
     filter: FilterKeys,
     #[command(flatten)]
-    place: DeviceArgs,
+    device: DeviceArgs,
 }
 
 const BOARDS: usize = 4;
@@ -69,7 +69,7 @@ const OPENING: u16 = 16;
 pub fn run(args: Args) -> Result<()> {
     require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
-    let place = args.place.options().open(Precision::F32)?;
+    let place = args.device.options().open(Precision::F32)?;
     let mut evaluators: Vec<Evaluator> = args
         .evaluations
         .iter()

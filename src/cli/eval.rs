@@ -33,7 +33,7 @@ pub struct Args {
     #[command(flatten)]
     positions: GivenPositions,
     #[command(flatten)]
-    place: DeviceArgs,
+    device: DeviceArgs,
 }
 
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub type GivenPosition = (String, Position);
 
 pub fn run(args: Args) -> Result<()> {
     let terminal = Terminal::default();
-    let place = args.place.options().open(Precision::F32)?;
+    let place = args.device.options().open(Precision::F32)?;
     let evaluator = Evaluator::open(&evaluated_file(&args.evaluation), &place, &terminal)?;
     evaluator.require_bare_positions()?;
     let mut positions = args.positions.read()?;

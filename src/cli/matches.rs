@@ -10,7 +10,8 @@ use super::data::{engine, option, resumable, searcher};
 use super::options::{Beginning, DeviceArgs, Rules};
 use super::out;
 use super::terminal::Terminal;
-use crate::engine::{Clock, JobPart, PlayerFactory, journal};
+use crate::engine::{JobPart, PlayerFactory, journal};
+use crate::interface::Clock;
 use crate::model::Precision;
 use crate::progress::Progress as _;
 use crate::report::elo::{PlayerDifference, Sprt, ratings, table};
@@ -104,7 +105,7 @@ pub struct Args {
     #[command(flatten)]
     rules: Rules,
     #[command(flatten)]
-    place: DeviceArgs,
+    device: DeviceArgs,
 }
 
 /// `10+0.1` or `10`, in seconds.
@@ -115,7 +116,7 @@ fn clock(text: &str) -> Result<Clock, String> {
         seconds.map(|seconds| (seconds * 1000.0).round() as u64)
     };
     match (milliseconds(base), milliseconds(increment)) {
-        (Some(left @ 1..), Some(increment)) => Ok(Clock { left, increment }),
+        (Some(time @ 1..), Some(increment)) => Ok(Clock { time, increment, moves_to_go: None }),
         _ => Err("expected seconds and what each move brings back, such as 10+0.1".into()),
     }
 }
@@ -139,7 +140,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
     ensure!(args.sprt.is_none() || count == 2, "--sprt is for two players, not {count}");
-    let place = args.place.options().open(Precision::F32)?;
+    let place = args.device.options().open(Precision::F32)?;
     let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
         players.push(Box::new(searcher(name, &place, args.hash)?));

@@ -32,12 +32,12 @@ pub struct Args {
     #[command(flatten)]
     data: DataFiles,
     #[command(flatten)]
-    place: DeviceArgs,
+    device: DeviceArgs,
 }
 
 pub fn run(args: Args) -> Result<()> {
     out::require_page(&args.output)?;
-    let place = args.place.options().open(Precision::F32)?;
+    let place = args.device.options().open(Precision::F32)?;
     let runs: Vec<ShownRun> =
         args.runs.iter().map(|folder| ShownRun::read(folder)).collect::<Result<_>>()?;
     let page = compare(&runs, &args.with, args.data.plan(), &place, &Terminal::default())?;

@@ -46,12 +46,12 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: DeviceArgs,
+    device: DeviceArgs,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::brief();
-    let device = args.place.options();
+    let device = args.device.options();
     let means =
         RunContext { device: &device, listener: &terminal, page: false, ranks: &SingleRank };
     let axes = args.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>>>()?;

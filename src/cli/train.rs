@@ -50,12 +50,12 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 45)]
     silence: u16,
     #[command(flatten)]
-    place: DeviceArgs,
+    device: DeviceArgs,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let ranks = cluster::ranks(args.silence)?;
-    let device = args.place.options();
+    let device = args.device.options();
     if !ranks.is_first() {
         let means =
             RunContext { device: &device, listener: &Terminal::silent(), page: false, ranks };

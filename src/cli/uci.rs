@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "CP")]
     fitted_scale: Option<f64>,
     #[command(flatten)]
-    place: DeviceArgs,
+    device: DeviceArgs,
 }
 
 const MEBIBYTES: usize = 16;
@@ -48,7 +48,7 @@ const OVERHEAD: u64 = 10;
 const MOST_OVERHEAD: u64 = 5_000;
 
 pub fn run(args: Args) -> Result<()> {
-    let place = args.place.options().open(Precision::F32)?;
+    let place = args.device.options().open(Precision::F32)?;
     let terminal = Terminal::default();
     let player = SearchPlayer::open(&args.evaluation, &place, &terminal)?;
     let scale = args.fitted_scale.unwrap_or_else(|| player.scale());

@@ -21,7 +21,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use journal::JournalError;
-pub use player::{Clock, Limit, ParallelPlayers, Player, PlayerFactory};
+pub use player::{Limit, ParallelPlayers, Player, PlayerFactory};
 pub use positions::{PositionsJob, positions};
 pub use selfplay::{SelfplayJob, selfplay};
 pub use uci::{EngineFault, EngineSettings};

@@ -7,6 +7,7 @@ use shakmaty::{Chess, Color, Move, uci::UciMove};
 
 use super::EngineError;
 use super::uci::{EngineFault, GameLine};
+use crate::interface::Clock;
 use crate::score::Score;
 
 /// A player of one board, which keeps what earlier searches found.
@@ -53,19 +54,12 @@ pub enum Limit {
     Clocks([Clock; 2]),
 }
 
-/// Time of a side for the rest of a game, in milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Clock {
-    pub left: u64,
-    pub increment: u64,
-}
-
 impl Limit {
     /// Most milliseconds of an answer, if time is limited.
     pub fn milliseconds(&self, turn: Color) -> Option<u64> {
         match self {
             Limit::Movetime(milliseconds) => Some(*milliseconds),
-            Limit::Clocks(clocks) => Some(clocks[turn.fold_wb(0, 1)].left),
+            Limit::Clocks(clocks) => Some(clocks[turn.fold_wb(0, 1)].time),
             _ => None,
         }
     }
@@ -83,7 +77,7 @@ impl fmt::Display for Limit {
             Limit::Clocks([white, black]) => write!(
                 f,
                 "wtime {} btime {} winc {} binc {}",
-                white.left, black.left, white.increment, black.increment
+                white.time, black.time, white.increment, black.increment
             ),
         }
     }

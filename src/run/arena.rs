@@ -17,8 +17,9 @@ use crate::engine::opening::{Opener, Openings, StartPosition};
 use crate::engine::player::MoveResult;
 use crate::engine::pool::{self, AttemptedItem, ItemError};
 use crate::engine::uci::{EngineFault, GameLine};
-use crate::engine::{Clock, EngineError, JobPart, Limit, Player, PlayerFactory};
+use crate::engine::{EngineError, JobPart, Limit, Player, PlayerFactory};
 use crate::format::pgn::AnnotatedGame;
+use crate::interface::Clock;
 use crate::progress::Progress;
 use crate::report::elo::{Decision, PairedGames, Pairs, Sprt};
 
@@ -205,7 +206,7 @@ fn opening(
     // This time is not charged to the clocks.
     let limit = match rules.pace {
         TimeControl::Nodes(nodes) => Limit::Nodes(nodes),
-        TimeControl::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
+        TimeControl::Clock(clock) => Limit::Movetime((clock.time / 50).clamp(1, 100)),
     };
     'next: for start in opener.openings(number) {
         let line = GameLine::new(start.clone());
@@ -251,8 +252,8 @@ fn game(
             false => players[side].search_without_memory(line, limit),
         };
         let (took, clock) = (watch.milliseconds(), &mut clocks[side]);
-        let in_time = took <= clock.left + GRACE;
-        clock.left = clock.left.saturating_sub(took) + clock.increment;
+        let in_time = took <= clock.time + GRACE;
+        clock.time = clock.time.saturating_sub(took) + clock.increment;
         if matches!(rules.pace, TimeControl::Clock(_)) && !in_time {
             return Ok(ControlFlow::Break(Ending::Late(turn.other())));
         }
@@ -346,8 +347,8 @@ fn tags(rules: &MatchRules) -> Vec<(&'static str, String)> {
     let seconds = |milliseconds: u64| milliseconds as f64 / 1000.0;
     let pace = match rules.pace {
         TimeControl::Nodes(nodes) => ("Nodes", nodes.to_string()),
-        TimeControl::Clock(Clock { left, increment }) => {
-            ("TimeControl", format!("{}+{}", seconds(left), seconds(increment)))
+        TimeControl::Clock(Clock { time, increment, .. }) => {
+            ("TimeControl", format!("{}+{}", seconds(time), seconds(increment)))
         }
     };
     let (least, most) = rules.openings.plies;

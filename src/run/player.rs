@@ -11,7 +11,7 @@ use crate::engine::clock::{Alarm, Stopwatch};
 use crate::engine::player::{Limit, MoveResult};
 use crate::engine::uci::{EngineFault, GameLine};
 use crate::engine::{EngineError, Player, PlayerFactory};
-use crate::interface::{Budget, Clock};
+use crate::interface::Budget;
 use crate::model::{Compute, Device};
 use crate::progress::Progress;
 use crate::search::{Evaluate, Game, Limits, SearchSettings, Searcher};
@@ -98,9 +98,7 @@ impl Player for AtBoard<'_> {
             }
             Limit::Movetime(time) => budget = Some(Budget::exactly(time, OVERHEAD)),
             Limit::Clocks(clocks) => {
-                let clock = clocks[line.chess.turn().fold_wb(0, 1)];
-                let (time, increment) = (clock.left, clock.increment);
-                budget = Some(Clock { time, increment, moves_to_go: None }.budget(OVERHEAD));
+                budget = Some(clocks[line.chess.turn().fold_wb(0, 1)].budget(OVERHEAD));
             }
         }
         let stop = match budget {

@@ -6,7 +6,7 @@ use crate::kit::*;
 /// that there are no cycles.
 const ARROWS: &str = "\
 data_file: digits: draw: input: linear: loss: output: point_of_view: prefetch: registry: sample:
-scales: score: sketch: sums: weights:
+scales: score: sketch: sums: weights: words:
 place: digits sketch
 features: point_of_view registry sample
 architecture: features registry sample
@@ -25,7 +25,7 @@ search: features hce net prefetch sample score
 interface: score search
 train: batch input linear log loss model output place progress sums terms weights
 data: data_file digits format loss point_of_view sample
-engine: digest format output progress sample score
+engine: digest format interface output progress sample score
 export: architecture data_file digest features floats input linear net output report sample scales
     sums terms weights
 inspect: architecture digits draw features floats hce linear point_of_view report sample scales weights

@@ -9,7 +9,7 @@ use super::super::FusedGradients;
 use super::form::Positions;
 use super::gpu::Buffer;
 use super::net::Pass;
-use super::slope::Purpose;
+use super::slope::Written;
 use super::sums;
 use crate::architecture::ArrayKind;
 use crate::model::head::{self, Map};
@@ -59,7 +59,7 @@ fn accumulators(pass: &Pass, part: &Positions) -> Tensor<2> {
     let net = &pass.job.kernel.net;
     let lists = part.positions.len() * net.views();
     let values = pass.gpu.empty(lists * net.hidden);
-    pass.positions(part, Purpose::Accumulators, &values, &pass.gpu.empty(1));
+    pass.positions(part, Written::Accumulators, &values, &pass.gpu.empty(1));
     Tensor::from_primitive::<Cube>(pass.gpu.tensor(values, Shape::new([lists, net.hidden])))
 }
 

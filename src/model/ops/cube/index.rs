@@ -29,9 +29,9 @@ pub(super) struct Shape {
     pub ordered: bool,
 }
 
-/// Place of a part in the words of a batch.
+/// The lists of a part in the words of a batch.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct ListRange {
     pub first: usize,
     pub lists: usize,
     /// The order of its strips, and behind it the first strip of each king bucket.
@@ -46,7 +46,7 @@ impl Index {
     pub fn new(
         gpu: &Gpu,
         (batch, lists): (&Buffer, usize),
-        place: Place,
+        place: ListRange,
         strips: &Strips,
         [places, rows]: [usize; 2],
     ) -> Self {

@@ -16,9 +16,9 @@ use super::chunks;
 use super::deep;
 use super::form::{Form, Positions, TILE, Tiles, UnitLayout, grid};
 use super::gpu::{Buffer, Gpu, contiguous};
-use super::index::{Index, Place};
+use super::index::{Index, ListRange};
 use super::pairs::{self, Tables};
-use super::slope::{self, LossForm, Purpose};
+use super::slope::{self, LossForm, Written};
 use super::sums::{self, FinalSums};
 use crate::architecture::{Architecture, ArrayKind, PIECES};
 use crate::batch::{Indices, ListShape, OneHot};
@@ -37,7 +37,7 @@ pub(super) struct Pass<'a> {
     batch: Buffer,
     lists: usize,
     /// The strips of each part, and their place in the batch; none without gradients.
-    strips: Vec<(Strips, Place)>,
+    strips: Vec<(Strips, ListRange)>,
     /// The tables of pairs, if lists name any.
     pairs: Option<Tables>,
 }
@@ -57,7 +57,7 @@ pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
     let batch = pass.listed.positions;
     let logits = pass.gpu.empty(batch);
     for part in &pass.tiles.parts {
-        pass.positions(part, Purpose::Logits, &pass.gpu.empty(1), &logits);
+        pass.positions(part, Written::Logits, &pass.gpu.empty(1), &logits);
     }
     pass.gpu.tensor(logits, Shape::new([batch]))
 }
@@ -129,7 +129,7 @@ impl<'a> Pass<'a> {
         let parts = if learns { &tiles.parts[..] } else { &[] };
         let strips = parts.iter().map(|Positions { positions, .. }| {
             let lists = positions.start * views..positions.end * views;
-            let place = Place { first: lists.start, lists: lists.len(), order: words.len() };
+            let place = ListRange { first: lists.start, lists: lists.len(), order: words.len() };
             let strips = match one_hot {
                 OneHot::Plans(_) => Strips::of_one_king(lists.len()),
                 _ => {
@@ -187,9 +187,9 @@ impl<'a> Pass<'a> {
         let slopes = gpu.empty(most * views * hidden);
         let tile_sums = gpu.empty(tiles.len() * form.sums());
         let judging = job.aim.loss_inputs().map(LossForm::of);
-        let purpose = judging.map_or(Purpose::Pull, Purpose::Gradients);
+        let written = judging.map_or(Written::Pull, Written::Gradients);
         let rows = self.rows(|part| {
-            self.positions(part, purpose, &slopes, &tile_sums);
+            self.positions(part, written, &slopes, &tile_sums);
             slopes.clone()
         });
         let parts = tiles.runs.len() / buckets;
@@ -220,10 +220,10 @@ impl<'a> Pass<'a> {
     }
 
     /// Launches the kernel of positions for a part of the batch.
-    pub fn positions(&self, part: &Positions, purpose: Purpose, slopes: &Buffer, results: &Buffer) {
+    pub fn positions(&self, part: &Positions, written: Written, slopes: &Buffer, results: &Buffer) {
         let none = self.gpu.empty(1);
-        let [output, output_bias] = match purpose {
-            Purpose::Accumulators => [none.arg(), none.arg()],
+        let [output, output_bias] = match written {
+            Written::Accumulators => [none.arg(), none.arg()],
             _ => [ArrayKind::Output, ArrayKind::OutputBias]
                 .map(|part| self.array(part).into_buffer_arg()),
         };
@@ -254,7 +254,7 @@ impl<'a> Pass<'a> {
                 loss.power as f32,
                 1.0 + loss.asymmetry as f32,
                 self.form,
-                purpose,
+                written,
             );
         }
     }

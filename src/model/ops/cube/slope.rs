@@ -8,9 +8,9 @@ use crate::architecture::Curve;
 use crate::loss::LossShape;
 use crate::model::LossInputs;
 
-/// Results of the kernel of positions.
+/// Values that the kernel of positions writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Purpose {
+pub(super) enum Written {
     /// Writes accumulators into `slopes`, `[positions, views, hidden]`.
     Accumulators,
     /// Writes logits into `results`, `[batch]`.
@@ -72,18 +72,18 @@ pub(super) fn positions(
     power: f32,
     over_rated: f32,
     #[comptime] form: Form,
-    #[comptime] purpose: Purpose,
+    #[comptime] written: Written,
 ) {
     let Form { rows, views, places, buckets, spread, .. } = comptime!(form);
     let UnitLayout { hidden, units, columns } = comptime!(spread);
     let padded = comptime!(form.padded());
     let unrolled = comptime!(spread.unrolled());
-    let judged = comptime!(purpose != Purpose::Accumulators);
-    let judging = comptime!(match purpose {
-        Purpose::Gradients(judging) => Some(judging),
+    let judged = comptime!(written != Written::Accumulators);
+    let judging = comptime!(match written {
+        Written::Gradients(judging) => Some(judging),
         _ => None,
     });
-    let gradients = comptime!(judging.is_some() || purpose == Purpose::Pull);
+    let gradients = comptime!(judging.is_some() || written == Written::Pull);
     let listed = comptime!(buckets > 1);
     let none = comptime!(rows as u32);
     let last = comptime!(hidden - 1);
