@@ -205,10 +205,6 @@ impl Array {
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 impl Architecture {

@@ -120,10 +120,6 @@ impl Indices {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         let (near, far) = match self {
             Indices::U16(rows) => (&rows[..], &[][..]),
@@ -148,7 +144,6 @@ impl<'a> OneHot<'a> {
         active
     }
 
-    #[allow(clippy::len_without_is_empty, reason = "no batch is empty")]
     pub fn len(self) -> usize {
         match self {
             OneHot::Lists(active) => active.len(),
@@ -200,10 +195,6 @@ impl ActiveRows {
             Indices::U32(indices) => trim(indices, self.places, fewer),
         }
         self.places = fewer;
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.indices.is_empty()
     }
 }
 
@@ -425,9 +416,5 @@ impl Batch {
 
     pub fn len(&self) -> usize {
         self.results.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.results.is_empty()
     }
 }

@@ -136,7 +136,6 @@ impl ChunkPlan {
         if net.inputs.kings().count() > 1 { 1 } else { net.views() }
     }
 
-    #[allow(clippy::len_without_is_empty, reason = "no chunk is empty")]
     pub fn len(&self) -> usize {
         self.positions.len()
     }

@@ -165,10 +165,6 @@ impl PreparedRows {
     pub fn len(&self) -> usize {
         self.choices.as_ref().map_or(self.rows.records.len(), |choices| choices.ends.len())
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 impl Stream {

@@ -49,7 +49,7 @@ impl Store {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.labels.is_empty()
+        self.labels.len() == 0
     }
 
     /// All positions, without a copy.

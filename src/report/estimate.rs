@@ -157,10 +157,6 @@ impl Groups {
         self.counts.iter().filter(|count| **count > 0).count()
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.of.is_empty()
-    }
-
     pub fn records(&self) -> usize {
         self.of.len()
     }
