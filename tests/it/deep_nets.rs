@@ -213,26 +213,6 @@ fn same_bits_for_any_threads() {
 }
 
 #[test]
-fn any_number_of_pieces() {
-    let (views, places) = (2, 32);
-    let input = |list: usize, place: usize| match place < list / views {
-        true => ((97 * list + 23 * place) % 768) as u16,
-        false => 768,
-    };
-    let lists = 0..33 * views;
-    let indices = lists.flat_map(|list| (0..places).map(move |place| input(list, place))).collect();
-    let results: Vec<f32> = (0..33).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
-    let net = Architecture::simple(Views::Perspective, 20, Activation::SCReLU);
-    let inputs = Inputs::Active(listed::active(&net, indices, places));
-    let weights = drawn::weights(&net, 3);
-    let of = |compute| model(&net, &weights, compute).gradients(&inputs, Aim::Targets(&results)).0;
-    for level in Level::available() {
-        let apart = of(fused(level, Precision::F32)) / of(Compute::Plain) - 1.0;
-        assert!(apart.abs() < 1e-5, "{}: {apart:e}", level.name());
-    }
-}
-
-#[test]
 fn steps_of_adam() {
     let net = Architecture::simple(Views::Perspective, 19, Activation::SCReLU);
     // All with the plain gradients: only the step differs. Where a gradient is all but zero, its

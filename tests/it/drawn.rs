@@ -48,11 +48,8 @@ fn kings(random: &mut Xoshiro256PlusPlus) -> Kings {
     let count = *[1_u8, 1, 2, 4, 9].choose(random).expect("there are numbers");
     let mut buckets: Vec<u8> = (0..numbers).map(|i| i % count).collect();
     for _ in 0..numbers {
-        let (one, other) = (
-            random.random_range(0..usize::from(numbers)),
-            random.random_range(0..usize::from(numbers)),
-        );
-        buckets.swap(one, other);
+        let mut any = || random.random_range(0..usize::from(numbers));
+        buckets.swap(any(), any());
     }
     Kings::new(mirror, &buckets).expect("the numbers have no gaps")
 }

@@ -24,14 +24,14 @@ pub fn open(path: &Path) -> Result<Source, ReadError> {
     Source::open(path, None, 0)
 }
 
-pub fn read_source(mut source: Source) -> Result<Vec<Sample>, ReadError> {
+pub fn read_source(source: &mut Source) -> Result<Vec<Sample>, ReadError> {
     let mut samples = Vec::new();
     while source.next_block(&mut samples)? {}
     Ok(samples)
 }
 
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, ReadError> {
-    read_source(open(path.as_ref())?)
+    read_source(&mut open(path.as_ref())?)
 }
 
 pub struct Scratch {
@@ -51,7 +51,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
 }
 
 pub fn read_as(format: &'static Format, bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
-    read_source(Source::open(&scratch("positions", bytes).path, Some(format), 0)?)
+    read_source(&mut Source::open(&scratch("positions", bytes).path, Some(format), 0)?)
 }
 
 pub fn gz(bytes: &[u8]) -> Vec<u8> {
@@ -295,14 +295,13 @@ pub fn chess960_games() -> Vec<Sample> {
             let rare = moves.iter().find(|legal| legal.is_castle() || legal.is_en_passant());
             let legal = *rare.unwrap_or(&moves[random % moves.len()]);
             let white_result = (start % 3) as f32 / 2.0;
+            let position = Position::from_chess(&chess);
             samples.push(Sample {
-                position: Position::from_chess(&chess),
                 result: if chess.turn().is_white() { white_result } else { 1.0 - white_result },
                 score: Some((random >> 20) as i16 / 2),
                 ply: Some(ply as u16),
                 played: PlayedMove::from_move(&legal),
-                game: None,
-                source: 0,
+                ..Sample::of(position)
             });
             hash.play(PlayedMove::from_move(&legal).unwrap());
             chess.play_unchecked(legal);
@@ -404,8 +403,7 @@ fn wrong_lines_are_named() {
 
         // Allowed, it is skipped and counted.
         let mut source = Source::open(&file.path, None, 1).unwrap();
-        let mut samples = Vec::new();
-        while source.next_block(&mut samples).unwrap() {}
+        let samples = read_source(&mut source).unwrap();
         assert_eq!((samples.len(), source.bad_records().count), (3, 1));
         assert_eq!(source.bad_records().first[0].place, nnuance::format::RecordPlace::Line(3));
     }
@@ -415,7 +413,7 @@ fn wrong_lines_are_named() {
 fn limit_of_bad_records() {
     let sound = format!("{START} | 3 | 0.5\n");
     let file = scratch("positions", format!("{sound}bad\n{sound}bad\nbad\n{sound}").as_bytes());
-    let count = |limit| read_source(Source::open(&file.path, None, limit).unwrap());
+    let count = |limit| read_source(&mut Source::open(&file.path, None, limit).unwrap());
     assert_eq!(count(3).unwrap().len(), 3);
     let error = count(2).unwrap_err().to_string();
     assert!(error.contains("line 5"), "{error}");

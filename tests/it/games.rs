@@ -26,10 +26,7 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
         position,
         result: [0.0, 0.5, 1.0][random.random_range(0..3)],
         score: Some(random.random_range(-600..600)),
-        ply: None,
-        played: None,
-        game: None,
-        source: 0,
+        ..Sample::of(position)
     };
     // Every other position of longer games, so that few pieces occur too.
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()

@@ -140,6 +140,12 @@ fn files_round_trip() {
         assert_eq!(again.numbers(), net.numbers());
         let again = Net::read(&bytes[..net.payload()], &hints(2)).unwrap();
         assert!(again.to_bytes() == bytes, "{name}");
+        // Padding may be zeros, and nothing else.
+        let mut padded = bytes.clone();
+        padded[net.payload()..].fill(0);
+        assert!(Net::read(&padded, &hints(2)).unwrap().to_bytes() == padded, "{name}");
+        padded[net.payload()..].fill(1);
+        assert_eq!(Net::read(&padded, &hints(2)).is_ok(), padded == bytes, "{name}");
         // Floats and integers survive the conversion to floats and back.
         let again = quantise(&dequantise(net), net.architecture(), net.scales()).unwrap();
         assert_eq!(again.numbers(), net.numbers(), "{name}");

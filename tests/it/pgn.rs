@@ -4,7 +4,7 @@ use nnuance::format::pgn::FORMAT;
 use nnuance::format::{self, viriformat};
 use proptest::prelude::*;
 
-use crate::formats::{exhaust, read, read_as, read_bytes, scratch, write};
+use crate::formats::{exhaust, read, read_as, read_bytes, read_source, scratch, write};
 use crate::kit::*;
 
 const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
@@ -181,8 +181,7 @@ fn games_without_a_result_are_counted() {
     let text = format!("{by_tag}{sound}{by_end}{sound}{unknown}");
     let file = scratch("games", text.as_bytes());
     let mut source = Source::open(&file.path, None, 0).unwrap();
-    let mut samples = Vec::new();
-    while source.next_block(&mut samples).unwrap() {}
+    let samples = read_source(&mut source).unwrap();
     assert_eq!((samples.len(), source.unfinished(), source.bad_records().count), (6, 3, 0));
 
     let error = read_bytes(by_tag.as_bytes()).unwrap_err().to_string();

@@ -98,9 +98,9 @@ fn read_seen_by(
 ) -> Result<Vec<Sample>, String> {
     let file = scratch("positions", bytes);
     let source = Source::open(&file.path, Some(format), 0).unwrap().seen_by(view);
-    let source = source.map_err(|error| error.to_string())?;
+    let mut source = source.map_err(|error| error.to_string())?;
     assert_eq!(source.view(), view);
-    Ok(read_source(source).unwrap())
+    Ok(read_source(&mut source).unwrap())
 }
 
 #[test]

@@ -6,7 +6,7 @@ use nnuance::format::pgn::FORMAT as PGN;
 use nnuance::format::{binpack, book, epd, marlinformat, viriformat};
 
 use crate::engine::{FAKE, Quiet, crew, fake, selfplay_job};
-use crate::formats::{gz, read, read_as, read_bytes, scratch, writable, write};
+use crate::formats::{gz, read, read_as, read_bytes, read_source, scratch, writable, write};
 use crate::kit::*;
 use crate::pgn::game;
 
@@ -15,8 +15,7 @@ const BISHOP: &str = "rnbqkb1r/pp2pppp/3p1n2/8/3NP3/8/PPP2PPP/RNBQKB1R w KQkq -"
 fn scores(moves: &str) -> (Vec<Option<i16>>, Option<String>) {
     let file = scratch("games", game(moves).as_bytes());
     let mut source = Source::open(&file.path, None, 0).unwrap();
-    let mut samples = Vec::new();
-    while source.next_block(&mut samples).unwrap() {}
+    let samples = read_source(&mut source).unwrap();
     let unread = source.unread_comments().map(ToString::to_string);
     (samples.iter().map(|sample| sample.score).collect(), unread)
 }
