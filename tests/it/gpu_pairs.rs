@@ -17,10 +17,7 @@ pub struct Positions {
 impl Positions {
     /// In chunks of 150, of which the last is smaller.
     pub fn new(net: &Architecture) -> Self {
-        let samples: Vec<_> = games::recorded(8400).into_iter().step_by(12).collect();
-        let Inputs::Active(active) = Encoder::net(net).encode(&samples).inputs else {
-            panic!("lists")
-        };
+        let active = listed::lists(net, 700);
         let (views, places) = (active.views, active.places);
         let pairs = Arc::new(Pairs::learn(net, &active, 120));
         let mut planner = Planner::default();

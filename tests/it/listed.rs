@@ -1,7 +1,10 @@
 //! Lists of the rows of nets of pieces, which are those of 16 bits.
 
 use nnuance::architecture::{Architecture, PIECES};
-use nnuance::batch::{ActiveRows, Indices};
+use nnuance::batch::{ActiveRows, Indices, Inputs};
+use nnuance::loader::Encoder;
+
+use crate::games;
 
 /// Lists `[positions, views, places]` without output buckets.
 pub fn active(net: &Architecture, indices: Vec<u16>, places: usize) -> ActiveRows {
@@ -13,6 +16,13 @@ pub fn active(net: &Architecture, indices: Vec<u16>, places: usize) -> ActiveRow
     };
     let (rows, views, indices) = (net.rows(), net.views(), Indices::U16(indices));
     ActiveRows { rows, views, places, indices, groups, buckets: Vec::new() }
+}
+
+/// Lists of recorded positions, a twelfth of those of their games.
+pub fn lists(net: &Architecture, positions: u64) -> ActiveRows {
+    let samples: Vec<_> = games::recorded(12 * positions).into_iter().step_by(12).collect();
+    let Inputs::Active(active) = Encoder::net(net).encode(&samples).inputs else { panic!("lists") };
+    active
 }
 
 pub fn near(active: &ActiveRows) -> &[u16] {

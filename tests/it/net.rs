@@ -62,12 +62,10 @@ fn tcheran_agrees() {
     let Some(bytes) = engine_net("tcheran-256.bin") else { return };
     let net = read(&bytes);
     assert!(net.to_bytes() == bytes);
-    let golden = fs::read_to_string(Path::new(NETS).join("tcheran-256.golden.txt")).unwrap();
-    assert_eq!(golden.lines().count(), 300);
-    for line in golden.lines() {
-        let (fen, cp) = line.split_once(';').unwrap();
-        let position = Position::from_fen(fen).unwrap();
-        assert_eq!(net.evaluate(&position), cp.parse::<i32>().unwrap(), "{fen}");
+    let golden = crate::nets::golden(&Path::new(NETS).join("tcheran-256.bin"));
+    assert_eq!(golden.len(), 300);
+    for (position, cp) in golden {
+        assert_eq!(net.evaluate(&position), cp, "{position:?}");
     }
 }
 

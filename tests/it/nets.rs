@@ -216,7 +216,7 @@ fn kings_stand_within_their_buckets() {
     }
 }
 
-fn golden(path: &Path) -> Vec<(Position, i32)> {
+pub fn golden(path: &Path) -> Vec<(Position, i32)> {
     let text = fs::read_to_string(path.with_extension("golden.txt")).unwrap();
     let line = |line: &str| {
         let (fen, cp) = line.split_once(';').unwrap();

@@ -4,19 +4,9 @@ use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{ActiveRows, ChunkPlan, Inputs, Pairs, Planner};
 
 use crate::kit::*;
+use crate::listed::lists;
 
 const ROWS: u32 = 768;
-
-fn samples(count: u64) -> Vec<Sample> {
-    games::recorded(12 * count).into_iter().step_by(12).collect()
-}
-
-fn lists(net: &Architecture, positions: u64) -> ActiveRows {
-    let Inputs::Active(active) = Encoder::net(net).encode(&samples(positions)).inputs else {
-        panic!("lists")
-    };
-    active
-}
 
 fn net(views: Views, hidden: usize) -> Architecture {
     Architecture::simple(views, hidden, Activation::SCReLU)

@@ -45,29 +45,6 @@ fn nearby_scale_equals_the_search() {
     assert_eq!(near(&[0.0, 0.0], &[0.0, 1.0], &[0, 1], 100.0), None);
 }
 
-/// The jackknife over groups and Student's t with one degree of freedom less than groups.
-#[test]
-fn intervals_follow_the_definition() {
-    let keys = [0, 0, 1, 2, 2, 2, 3, 4, 4];
-    let values = [0.3, 0.1, 0.9, 0.2, 0.5, 0.4, 0.8, 0.1, 0.7];
-    let mean = |without: Option<u64>| -> f64 {
-        let left = keys.iter().zip(values).filter(|(key, _)| Some(**key) != without);
-        let left: Vec<f64> = left.map(|(_, value)| value).collect();
-        left.iter().sum::<f64>() / left.len() as f64
-    };
-    let whole = mean(None);
-    let squares: f64 = (0..5).map(|key| (mean(Some(key)) - whole).powi(2)).sum();
-    let error = (4.0 / 5.0 * squares).sqrt();
-    let groups = Groups::new(keys);
-    let found = Means::new(&groups, &[groups.sums(values)]).mean(0);
-    assert!((found.mean - whole).abs() < 1e-12);
-    assert!((found.standard_error.unwrap() - error).abs() < 1e-12);
-    // t for 5 % and 4 degrees of freedom, from a table.
-    let [low, high] = found.interval.unwrap();
-    assert!(((high - low) / (2.0 * error) - 2.776_445).abs() < 1e-5, "{low} {high}");
-    assert!(found.p.unwrap() > 0.0);
-}
-
 #[test]
 fn same_bits_for_any_threads() {
     let values: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();

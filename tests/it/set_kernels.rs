@@ -7,11 +7,8 @@ use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, lo
 
 use crate::games::eighths;
 use crate::kit::*;
+use crate::listed::lists;
 use crate::pairs::assert_same_inputs;
-
-fn samples() -> Vec<Sample> {
-    games::recorded(12 * 500).into_iter().step_by(12).collect()
-}
 
 fn kings(count: u8) -> Kings {
     let table = std::array::from_fn::<u8, 32, _>(|square| square as u8 % count);
@@ -35,13 +32,6 @@ fn nets() -> Vec<Architecture> {
         deep(net(&["pieces", "threats", "threat-kinds"], 5, true)),
         net(&["halfka-hm", "threats"], 1, false),
     ]
-}
-
-fn lists(net: &Architecture) -> ActiveRows {
-    let Inputs::Active(active) = Encoder::net(net).encode(&samples()).inputs else {
-        panic!("lists")
-    };
-    active
 }
 
 fn some(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
@@ -96,7 +86,7 @@ fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
 #[test]
 fn large_counts_take_several_places() {
     for net in nets() {
-        let lists = lists(&net);
+        let lists = lists(&net, 500);
         let pairs = Pairs::learn(&net, &some(&lists, 0..12), 40);
         let short = shortened(&pairs, &lists);
         assert_same_inputs(&short, &lists, &pairs);
@@ -108,7 +98,7 @@ fn large_counts_take_several_places() {
 #[test]
 fn gradients_of_several_sets() {
     for net in nets() {
-        let lists = lists(&net);
+        let lists = lists(&net, 500);
         let (targets, plans) = (eighths(lists.len()), planned(&net, &lists));
         let mut weights = drawn::weights(&net, 3);
         for array in weights.0.values_mut() {
@@ -152,7 +142,7 @@ fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<V
 fn touched_rows_have_all_gradients() {
     let mut scratch = Scratch::default();
     for net in nets().into_iter().filter(|net| net.inputs.is_large()) {
-        let lists = lists(&net);
+        let lists = lists(&net, 500);
         let plans = planned(&net, &lists);
         for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 1e-5)] {
             for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
@@ -187,7 +177,7 @@ fn touched_rows_have_all_gradients() {
 #[test]
 fn touched_rows_equal_the_lists() {
     for net in nets().into_iter().filter(|net| net.inputs.is_large()) {
-        let lists = lists(&net);
+        let lists = lists(&net, 500);
         let mut rows: Vec<u32> = lists.indices.iter().map(|row| row as u32).collect();
         rows.sort_unstable();
         rows.dedup();
@@ -203,7 +193,7 @@ fn touched_rows_equal_the_lists() {
 #[test]
 fn same_bits_for_any_threads() {
     for net in nets() {
-        let lists = lists(&net);
+        let lists = lists(&net, 500);
         let plans = planned(&net, &lists);
         for precision in [Precision::F32, Precision::Mixed] {
             for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
@@ -220,7 +210,7 @@ fn same_bits_for_any_threads() {
 #[test]
 fn nan_in_touched_row_shows() {
     for net in nets() {
-        let lists = lists(&net);
+        let lists = lists(&net, 500);
         let row = lists.indices.iter().filter(|row| *row < net.rows()).max().expect("rows");
         let (set, row) = net.inputs.set_of(row);
         let name = nnuance::architecture::ArrayKind::Rows(set).name(net.inputs.sets());
