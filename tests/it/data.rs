@@ -32,8 +32,7 @@ fn write(path: &Path, format: &str, samples: &[Sample]) {
 /// Records of bulletformat that differ: the score counts them.
 fn numbered(count: i16) -> Vec<Sample> {
     let position = Position::from_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").unwrap();
-    let (ply, played, game) = (None, None, None);
-    let sample = |score| Sample { ply, played, game, score: Some(score), ..Sample::of(position) };
+    let sample = |score| Sample { score: Some(score), ..Sample::of(position) };
     (0..count).map(sample).collect()
 }
 

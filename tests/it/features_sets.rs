@@ -153,13 +153,17 @@ fn by_definition(name: &str, position: &Position, perspective: Color) -> Vec<u32
             let plane = 2 * (piece.role as usize - 1) + usize::from(piece.color.is_black());
             square as usize + 64 * plane + 768 * (31 - (4 * rank + file - 4))
         })),
-        "threats" => {
+        "threats" | "threat-kinds" => {
             for &(to, victim) in &pieces {
                 for from in all_attackers(to) {
                     let attacker = board.piece_at(from).expect("an attacker");
+                    let (one, other) = (kind(attacker), kind(victim));
                     let twin = attacker.role == victim.role && from < to;
-                    let row = THREATS.get(&(kind(attacker), kind(victim), from, to));
-                    rows.extend(row.filter(|_| !twin).map(|row| *row as usize));
+                    let row = THREATS.get(&(one, other, from, to)).filter(|_| !twin);
+                    match name {
+                        "threats" => rows.extend(row.map(|row| *row as usize)),
+                        _ => rows.push(12 * one + other),
+                    }
                 }
             }
         }
@@ -179,14 +183,6 @@ fn by_definition(name: &str, position: &Position, perspective: Color) -> Vec<u32
                         rows.push(row);
                     }
                     row += 1;
-                }
-            }
-        }
-        "threat-kinds" => {
-            for &(to, victim) in &pieces {
-                for from in all_attackers(to) {
-                    let attacker = board.piece_at(from).expect("an attacker");
-                    rows.push(12 * kind(attacker) + kind(victim));
                 }
             }
         }

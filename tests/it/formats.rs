@@ -421,13 +421,12 @@ fn limit_of_bad_records() {
 
 #[test]
 fn files_of_other_kinds() {
-    let empty: &[u8] = b"";
     for (bytes, looks) in [
         (&b"[net]\nname = \"first\"\n"[..], "`[net]`"),
         (b"hello, world\n", "`hello, world`"),
         (b"\x01\x02\x03", "01 02 03"),
         (b"\n\n\n", ""),
-        (empty, "is empty"),
+        (b"", "is empty"),
     ] {
         let error = read_bytes(bytes).unwrap_err().to_string();
         assert!(error.contains(looks), "{error}");

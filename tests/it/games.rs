@@ -32,6 +32,12 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()
 }
 
+/// The same position with the result and score of the other side.
+pub fn turned(sample: &Sample) -> Sample {
+    let score = sample.score.map(|score| -score);
+    Sample { result: 1.0 - sample.result, score, ..*sample }
+}
+
 pub fn lists(views: Views) -> Encoder {
     Encoder::net(&Architecture::simple(views, 1, Activation::SCReLU))
 }

@@ -1,7 +1,6 @@
 //! The file of a match: read back completely, and the same however often the match was killed.
 
 use nnuance::digest;
-
 use nnuance::format::pgn::{AnnotatedGame, Ply, scoresheets};
 use nnuance::run::played;
 use nnuance::score::Score;

@@ -71,14 +71,8 @@ fn checks_equal_rules() {
     }
     assert!((5_000..15_000).contains(&sound), "{sound}");
     let alone = 1u64 << Square::A1 as u32;
-    let king = Position::from_parts(
-        alone,
-        [5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        Color::White,
-        None,
-        0,
-        1,
-    );
+    let king = 5_u128.to_le_bytes();
+    let king = Position::from_parts(alone, king, Color::White, None, 0, 1);
     assert_eq!(king.unwrap().check(), Err("Black has 0 kings, expected 1".to_string()));
 }
 

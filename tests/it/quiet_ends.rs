@@ -116,26 +116,17 @@ fn round_equals_a_run_on_leaves() {
     let samples = collect(&plan, None, &|_| ()).unwrap();
     let end = |(sample, rows): (&Sample, Vec<(Position, f64)>)| {
         let (position, _) = rows[0];
-        match position.turn() == sample.position.turn() {
-            true => Sample { position, ..*sample },
-            false => Sample {
-                position,
-                result: 1.0 - sample.result,
-                score: sample.score.map(|score| -score),
-                ..*sample
-            },
-        }
+        let same = position.turn() == sample.position.turn();
+        Sample { position, ..if same { *sample } else { games::turned(sample) } }
     };
     let quiet: Vec<Sample> = samples.iter().zip(ends.rows(&samples)).map(end).collect();
     let turned = |(one, other): &(&Sample, &Sample)| one.position.turn() != other.position.turn();
     assert!(samples.iter().zip(&quiet).filter(turned).count() > 500);
     let line = |sample: &Sample| {
-        let Sample { position, result, score, .. } = *sample;
-        let (result, score) = match position.turn().is_white() {
-            true => (result, score.unwrap()),
-            false => (1.0 - result, -score.unwrap()),
-        };
-        format!("{} | {score} | {result:.1}\n", position.fen())
+        let white = sample.position.turn().is_white();
+        let of_white = if white { *sample } else { games::turned(sample) };
+        let Sample { position, result, score, .. } = of_white;
+        format!("{} | {} | {result:.1}\n", position.fen(), score.unwrap())
     };
     let file = folder.path().join("quiet.txt");
     fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();

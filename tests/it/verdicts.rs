@@ -52,16 +52,15 @@ fn doubts_leave_pairs_undecided() {
     let good = world(100, &[0.0, 6.0]);
     let decided = |world: &World, truth: &PositionFacts| world.compare(truth).pairs[0].decided;
     assert!(decided(&good, &good.truth()));
-    assert!(decided(&world(30, &[0.0, 6.0]), &world(30, &[0.0, 6.0]).truth()));
     let unknown = PositionFacts { games_known: false, ..good.truth() };
     assert!(!decided(&good, &unknown));
     let json = serde_json::to_value(good.compare(&unknown)).unwrap();
     assert_eq!(json["evaluations"][0]["loss"]["interval_is_lower_bound"], true);
     let doubtful = PositionFacts { doubt: Some("of the results".into()), ..good.truth() };
     assert!(!decided(&good, &doubtful));
-    for games in [3, 29] {
-        let few = world(games, &[0.0, 6.0]);
-        assert!(!decided(&few, &few.truth()), "{games}");
+    for (games, are_enough) in [(3, false), (29, false), (30, true)] {
+        let some = world(games, &[0.0, 6.0]);
+        assert_eq!(decided(&some, &some.truth()), are_enough, "{games}");
     }
     let mut one_result = world(100, &[0.0, 6.0]);
     one_result.results.fill(1.0);

@@ -24,17 +24,11 @@ fn first(path: &str, count: usize) -> (Source, Vec<Sample>) {
 }
 
 fn turned(samples: &[Sample], only_black: bool) -> Vec<Sample> {
-    samples
-        .iter()
-        .map(|sample| match only_black && sample.position.turn().is_white() {
-            true => *sample,
-            false => Sample {
-                result: 1.0 - sample.result,
-                score: sample.score.map(|score| -score),
-                ..*sample
-            },
-        })
-        .collect()
+    let turned = |sample: &Sample| match only_black && sample.position.turn().is_white() {
+        true => *sample,
+        false => games::turned(sample),
+    };
+    samples.iter().map(turned).collect()
 }
 
 #[test]
