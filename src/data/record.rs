@@ -43,17 +43,14 @@ impl Record {
 /// Facts that positions of `from` may have and `to` cannot store, in words.
 pub fn lost_facts(from: &Format, to: &Format) -> Vec<&'static str> {
     let (before, after) = (from.facts, to.facts);
+    let of_colours = "who is White, castling rights, en passant squares and counters";
     let mut lost = Vec::new();
     for (holds, carries, fact) in [
         (before.scores, after.scores, "scores"),
         (before.plies, after.plies, "plies"),
         (before.moves, after.moves, "the moves played"),
         (before.games, after.games, "games"),
-        (
-            before.colours,
-            after.colours,
-            "who is White, castling rights, en passant squares and counters",
-        ),
+        (before.colours, after.colours, of_colours),
     ] {
         if holds != Presence::Never && carries == Presence::Never {
             lost.push(fact);

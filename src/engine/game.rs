@@ -52,14 +52,13 @@ impl Game {
         let mut hash = GameHash::of(&Position::from_chess(&chess));
         let sample = |ply: &Ply| {
             let played = PlayedMove::from_move(&ply.played);
+            let position = Position::from_chess(&chess);
             let sample = Sample {
-                position: Position::from_chess(&chess),
                 result: if chess.turn().is_white() { white } else { 1.0 - white },
                 score: ply.score.map(Score::centipawns),
                 ply: u16::try_from(half_moves(&chess)).ok(),
                 played,
-                game: None,
-                source: 0,
+                ..Sample::of(position)
             };
             played.into_iter().for_each(|played| hash.play(played));
             chess.play_unchecked(ply.played);

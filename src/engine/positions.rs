@@ -78,16 +78,8 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, 
         }
         Ok(AppendedItem { written: added, whole: item.last_of_game })
     };
-    let total = job.range.end - job.range.start;
-    let report = drive(
-        &job.crew,
-        (journal, EVERY),
-        items.by_ref(),
-        work,
-        keep,
-        ("positions", total),
-        watch,
-    )?;
+    let counted = ("positions", job.range.end - job.range.start);
+    let report = drive(&job.crew, (journal, EVERY), items.by_ref(), work, keep, counted, watch)?;
     let bad_records = items.source.bad_records().clone();
     Ok(JobReport { bad_records, ..report.require_written(output, "all positions were skipped")? })
 }

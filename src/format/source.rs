@@ -117,18 +117,8 @@ impl Source {
         limit: u64,
     ) -> Self {
         let (path, view, bad) = (path.to_path_buf(), format.view.usual(), BadRecords::default());
-        Self {
-            path,
-            format,
-            reader,
-            view,
-            limit,
-            bad,
-            file: None,
-            from: 0,
-            some: false,
-            ended: false,
-        }
+        let (file, from, some, ended) = (None, 0, false, false);
+        Self { path, format, reader, view, limit, bad, file, from, some, ended }
     }
 
     /// Marks a block of a file, which may have no samples, and sets its point of view.

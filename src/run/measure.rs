@@ -156,17 +156,8 @@ impl Measurement {
             ));
         }
         let trained = evaluators.iter().map(Evaluator::is_trained).collect();
-        Ok(Self {
-            samples,
-            evaluations,
-            notes,
-            details,
-            unseen,
-            truth,
-            trained,
-            nets,
-            played: None,
-        })
+        let played = None;
+        Ok(Self { samples, evaluations, notes, details, unseen, truth, trained, nets, played })
     }
 
     /// Adds the games of a match in which some of the evaluations played.

@@ -367,19 +367,16 @@ impl Outcome {
                 continue;
             };
             cells.extend([format!("{:.6}", validation.mean), format!("{:.5}", test.loss.mean)]);
-            cells.extend(test.above_first.iter().flat_map(|it| {
-                [
-                    format!("{:+.5}", it.games.mean),
-                    half(it.games.interval),
-                    half(it.seeds.map(|seeds| seeds.interval)),
-                    match (it.decided, it.games.mean > 0.0) {
-                        (false, _) => "unclear",
-                        (true, true) => "worse",
-                        (true, false) => "better",
-                    }
-                    .to_string(),
-                ]
-            }));
+            if let Some(it) = &test.above_first {
+                let verdict = match (it.decided, it.games.mean > 0.0) {
+                    (false, _) => "unclear",
+                    (true, true) => "worse",
+                    (true, false) => "better",
+                };
+                cells.push(format!("{:+.5}", it.games.mean));
+                cells.extend([it.games.interval, it.seeds.map(|seeds| seeds.interval)].map(half));
+                cells.push(verdict.to_string());
+            }
             table.row(cells);
         }
         table

@@ -138,7 +138,7 @@ struct Piece {
     pub attacks: u64,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Side {
     pub pieces: [u64; 6],
     pub all: u64,
@@ -180,14 +180,9 @@ impl View {
         let (theirs, black_list, black_len) = Side::of(&flip(black), &flip(white));
         let occupied = ours.all | theirs.all.swap_bytes();
         let closed = closedness(white[PAWN], black[PAWN]);
-        let view = |us: &Side, them: &Side, list, len, occupied, our_turn| View {
-            us: *us,
-            them: them.flipped(),
-            occupied,
-            list,
-            len,
-            closed,
-            our_turn,
+        let view = |us: &Side, them: &Side, list, len, occupied, our_turn| {
+            let (us, them) = (*us, them.flipped());
+            View { us, them, occupied, list, len, closed, our_turn }
         };
         let white_turn = board.position.turn().is_white();
         [
@@ -203,17 +198,8 @@ impl Side {
         let occupied = them.iter().fold(all, |all, set| all | set);
         let target = area(king_square(them[KING], 56), true);
         let king_at = king_square(us[KING], 0);
-        let mut side = Side {
-            pieces: *us,
-            all,
-            king: king_at,
-            area: area(king_at, false),
-            attacks: [0; 6],
-            attacked: 0,
-            twice: 0,
-            attackers: [0; 6],
-            hits: 0,
-        };
+        let mut side = Side { pieces: *us, all, king: king_at, ..Side::default() };
+        side.area = area(king_at, false);
         side.attack(PAWN, east(us[PAWN]) << 8);
         side.attack(PAWN, west(us[PAWN]) << 8);
         side.attack(KING, king(king_at));

@@ -138,7 +138,7 @@ where
 /// Writes the gradients of accumulators `[lists, columns]` in `units`, and adds those of biases and
 /// output. `ratios` are output weights over a column's largest, `[buckets, views, columns]`.
 #[inline(always)]
-fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
+fn slopes<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho, const TOGETHER: usize>(
     simd: S,
     chunk: &Chunk<F>,
     ratios: &[f32],
@@ -146,11 +146,7 @@ fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     accumulators: &[F],
     slopes: &mut [F],
     gradients: &mut BlockSums,
-) where
-    S: Lanes,
-    F: Format<H>,
-    P: Rho,
-{
+) {
     let ratios = S::as_simd_f32s(ratios).0.as_chunks::<H>().0.as_chunks::<R>().0;
     let ratios = ratios.as_chunks::<TOGETHER>().0;
     let mut bias = [[simd.splat_f32s(0.0); H]; R];
@@ -205,16 +201,9 @@ fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
 }
 
 /// Writes the gradients of accumulators of two halves, `[lists, columns]` each, from those of the
-/// first map's inputs; returns their sums, and units. Without `PAIRS` there is only the first half.
+/// first map's inputs; returns their sums, and units. Without `PAIR` there is only the first half.
 #[inline(always)]
-fn deep_slopes<
-    S: Lanes,
-    const R: usize,
-    const H: usize,
-    F: Format<H>,
-    P: Rho,
-    const PAIRS: bool,
->(
+fn deep_slopes<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho, const PAIR: bool>(
     simd: S,
     halves: [&[F]; 2],
     list_rows: &[u32],
@@ -232,7 +221,7 @@ fn deep_slopes<
         for ((&row, own), other) in list_rows.iter().zip(halves[0]).zip(halves[1]) {
             for r in 0..R {
                 let above = above[row as usize][r];
-                let found = neuron_slopes::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
+                let found = neuron_slopes::<S, H, F, P, PAIR>(simd, [own[r], other[r]], above);
                 for half in 0..2 {
                     for h in 0..H {
                         let size = simd.abs_f32s(found[half][h]);
@@ -260,7 +249,7 @@ fn deep_slopes<
     for (((&row, own), other), (first, second)) in lists.zip(first.zip(second)) {
         for r in 0..R {
             let above = above[row as usize][r];
-            let mut found = neuron_slopes::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
+            let mut found = neuron_slopes::<S, H, F, P, PAIR>(simd, [own[r], other[r]], above);
             for half in 0..2 {
                 for h in 0..H {
                     sums[half][r][h] = simd.add_f32s(sums[half][r][h], found[half][h]);
@@ -270,7 +259,7 @@ fn deep_slopes<
                 }
             }
             first[r] = F::narrow(simd, found[0]);
-            if PAIRS {
+            if PAIR {
                 second[r] = F::narrow(simd, found[1]);
             }
         }
@@ -280,21 +269,21 @@ fn deep_slopes<
 
 /// Gradients of neurons, and of their factors in pairwise nets, from the first map's inputs.
 #[inline(always)]
-fn neuron_slopes<S: Lanes, const H: usize, F: Format<H>, P: Rho, const PAIRS: bool>(
+fn neuron_slopes<S: Lanes, const H: usize, F: Format<H>, P: Rho, const PAIR: bool>(
     simd: S,
     neurons: [F::Vector<S>; 2],
     above: [S::f32s; H],
 ) -> [[S::f32s; H]; 2] {
     let [of_value, of_slope] = P::units(F::ONE);
-    let unit = simd.splat_f32s(if PAIRS { of_value * of_slope } else { of_slope });
+    let unit = simd.splat_f32s(if PAIR { of_value * of_slope } else { of_slope });
     // Not by a closure: only inlined code uses the instructions.
     let (values, slopes) = F::both::<S, P>(simd, neurons[0]);
     let (others, other_slopes) =
-        if PAIRS { F::both::<S, P>(simd, neurons[1]) } else { (values, slopes) };
+        if PAIR { F::both::<S, P>(simd, neurons[1]) } else { (values, slopes) };
     let mut found = [[simd.splat_f32s(0.0); H]; 2];
     for h in 0..H {
         let above = simd.mul_f32s(above[h], unit);
-        if PAIRS {
+        if PAIR {
             found[0][h] = simd.mul_f32s(simd.mul_f32s(above, others[h]), slopes[h]);
             found[1][h] = simd.mul_f32s(simd.mul_f32s(above, values[h]), other_slopes[h]);
         } else {

@@ -303,7 +303,7 @@ impl Head {
                 let below = &maps.maps[i - 1];
                 let values = part(self.values[i - 1].get(), below.width, range);
                 let taken = part_mut(self.taken[i].get_mut(), map.depth, range);
-                activate(maps.curves[i - 1], below, maps.skip && i == 1, values, taken, map.depth);
+                activate(maps, i, values, taken);
             }
             let (a, depth) = match i {
                 0 => {
@@ -381,16 +381,7 @@ impl Head {
             multiply(simd, range.len(), [1, map.outputs], a, b, zeros, c);
             let values = part(self.values[i - 1].get(), below.width, range);
             let to = part_mut(self.slopes[i - 1].get_mut(), below.width, range);
-            let skip = maps.skip && i == 1;
-            activation_gradients(
-                maps.curves[i - 1],
-                below,
-                skip,
-                values,
-                [&*c, logit_gradients],
-                map.depth,
-                to,
-            );
+            activation_gradients(maps, i, values, [&*c, logit_gradients], to);
         }
     }
 }
@@ -405,18 +396,12 @@ fn part_mut<'a>(all: &'a mut [f32], width: usize, rows: &Range<usize>) -> &'a mu
     &mut all[rows.start * width..rows.end * width]
 }
 
-/// Activations of a map's values: those of each curve side by side, zeros behind them.
+/// Activations of the values below a map: those of each curve side by side, zeros behind them.
 #[inline(always)]
-fn activate(
-    curves: &[Curve],
-    map: &Map,
-    skip: bool,
-    values: &[f32],
-    taken: &mut [f32],
-    depth: usize,
-) {
-    let neurons = map.outputs - usize::from(skip);
-    for (values, taken) in values.chunks_exact(map.width).zip(taken.chunks_exact_mut(depth)) {
+fn activate(maps: &Maps, map: usize, values: &[f32], taken: &mut [f32]) {
+    let (below, depth, curves) = (&maps.maps[map - 1], maps.maps[map].depth, maps.curves[map - 1]);
+    let neurons = below.outputs - usize::from(maps.skip && map == 1);
+    for (values, taken) in values.chunks_exact(below.width).zip(taken.chunks_exact_mut(depth)) {
         let (there, behind) = taken.split_at_mut(neurons * curves.len());
         for (curve, to) in curves.iter().zip(there.chunks_exact_mut(neurons)) {
             for (to, &x) in to.iter_mut().zip(values) {
@@ -427,20 +412,20 @@ fn activate(
     }
 }
 
-/// Gradients of a map's values from those of their activations and of the logits.
+/// Gradients of the values below a map from those of their activations and of the logits.
 #[inline(always)]
 fn activation_gradients(
-    curves: &[Curve],
-    map: &Map,
-    skip: bool,
+    maps: &Maps,
+    map: usize,
     values: &[f32],
     [above, logits]: [&[f32]; 2],
-    depth: usize,
     slopes: &mut [f32],
 ) {
-    let neurons = map.outputs - usize::from(skip);
-    let rows = values.chunks_exact(map.width).zip(above.chunks_exact(depth)).zip(logits);
-    for (((values, above), logit), slopes) in rows.zip(slopes.chunks_exact_mut(map.width)) {
+    let (below, depth, curves) = (&maps.maps[map - 1], maps.maps[map].depth, maps.curves[map - 1]);
+    let skip = maps.skip && map == 1;
+    let neurons = below.outputs - usize::from(skip);
+    let rows = values.chunks_exact(below.width).zip(above.chunks_exact(depth)).zip(logits);
+    for (((values, above), logit), slopes) in rows.zip(slopes.chunks_exact_mut(below.width)) {
         slopes.fill(0.0);
         for (curve, above) in curves.iter().zip(above.chunks_exact(neurons)) {
             for ((slope, &above), &x) in slopes.iter_mut().zip(above).zip(values) {
