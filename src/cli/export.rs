@@ -15,6 +15,7 @@ use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
 use crate::report::{MatchedScale, Table};
+use crate::run::Host;
 use crate::run::export::{WrittenNet, match_to, read, require_distinct, write};
 use crate::run::folder::{BEST, NET};
 use crate::run::path::{FileKind, holds_terms, in_folder, kind_of, weights_file};
@@ -133,8 +134,8 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(old) = &args.match_scale {
         // Floats of other evaluations are computed on the CPU.
         let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
-        let place = (Device::flex(), compute);
-        let (to, name, found) = match_to(&mut source, old, &basis.samples, &place, &terminal)?;
+        let host = Host { device: (Device::flex(), compute), listener: &terminal };
+        let (to, name, found) = match_to(&mut source, old, &basis.samples, &host)?;
         add_matched(&mut table, &name, &found);
         matched = Some(to);
     }

@@ -9,6 +9,7 @@ use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
 use crate::output;
+use crate::run::Host;
 use crate::run::report::{ShownRun, compare};
 
 /// Show runs on one page: curves, settings, comparison
@@ -37,10 +38,11 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<()> {
     out::require_page(&args.output)?;
-    let place = args.device.options().open(Precision::F32)?;
+    let device = args.device.options().open(Precision::F32)?;
+    let host = Host { device, listener: &Terminal::default() };
     let runs: Vec<ShownRun> =
         args.runs.iter().map(|folder| ShownRun::read(folder)).collect::<Result<_>>()?;
-    let page = compare(&runs, &args.with, args.data.plan(), &place, &Terminal::default())?;
+    let page = compare(&runs, &args.with, args.data.plan(), &host)?;
     output::write(&args.output, page.as_bytes())?;
     out::line(format!("report   {}, {:.1} MB", args.output.display(), page.len() as f64 / 1e6))
 }

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::config::Config;
 use crate::model::{Backend, Compute, Device, DeviceChoice, Level, Precision, ROOM, is_gpu};
+use crate::progress::Progress;
 
 /// Options of a device, as a user gives them.
 #[derive(Clone, Debug)]
@@ -14,6 +15,14 @@ pub struct DeviceOptions {
     pub level: Option<String>,
     /// Whether Burn's plain operations replace the fused ones.
     pub plain: bool,
+}
+
+/// An open device, how models compute on it, and who is told what is done.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct Host<'a> {
+    pub device: (Device, Compute),
+    pub listener: &'a dyn Progress,
 }
 
 impl Default for DeviceOptions {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use super::Host;
 use super::evaluator::{Evaluator, sum, unlearnt};
 use super::inspect;
 use super::measure::position_facts;
@@ -15,7 +16,6 @@ use crate::export::{
 };
 use crate::inspect::ordinary;
 use crate::loader::Plan;
-use crate::model::{Compute, Device};
 use crate::progress::Progress;
 use crate::report::{MatchedScale, match_scale};
 use crate::sample::{Position, Sample};
@@ -200,14 +200,13 @@ pub fn match_to(
     source: &mut ImportedWeights,
     old: &str,
     samples: &[Sample],
-    place: &(Device, Compute),
-    listener: &dyn Progress,
+    host: &Host,
 ) -> Result<(ScaleReference, String, MatchedScale)> {
     ensure!(
         !samples.is_empty(),
         "scales are matched on positions: name some with results with --data"
     );
-    let evaluator = Evaluator::open(old, place, listener)?;
+    let evaluator = Evaluator::open(old, &host.device, host.listener)?;
     let old_cp = evaluator.evaluate(samples, &[])?.cp;
     let old_cp = old_cp.with_context(|| format!("{old} gives no centipawns to match"))?;
     let net = export::quantise(&source.weights, &source.architecture, source.scales)?;

@@ -37,7 +37,7 @@ pub mod sweep;
 pub mod terms;
 pub mod train;
 
-pub use device::DeviceOptions;
+pub use device::{DeviceOptions, Host};
 pub use evaluator::Evaluator;
 pub use player::SearchPlayer;
 pub use recipe::Recipe;

@@ -9,16 +9,14 @@ use super::evaluator::{Evaluator, name_apart, require_distinct_evaluations};
 use super::honest::{chosen_on_these, select_positions};
 use super::measure::{self, Measurement};
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
-use super::{folder, inspect};
+use super::{Host, folder, inspect};
 use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::draw::{self, Section};
 use crate::inspect::listed;
 use crate::loader::{Plan, TestShare};
 use crate::log;
-use crate::model::{Compute, Device};
 use crate::output;
-use crate::progress::Progress;
 use crate::report::DeepComparison;
 use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
@@ -46,14 +44,13 @@ pub fn compare(
     runs: &[ShownRun],
     with: &[String],
     given: Option<Plan>,
-    place: &(Device, Compute),
-    listener: &dyn Progress,
+    host: &Host,
 ) -> Result<String> {
-    let evaluators = open(runs, with, place, listener)?;
+    let evaluators = open(runs, with, host)?;
     let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
-    let (samples, doubt) = measure::read(&plan, listener)?;
+    let (samples, doubt) = measure::read(&plan, host.listener)?;
     let positions = Positions { samples, doubt, files: plan.files, chosen_on: None };
-    compare_on(runs, evaluators, positions, place, listener)
+    compare_on(runs, evaluators, positions, host)
 }
 
 /// Compares runs on these positions; each net competes once, by its integers.
@@ -61,15 +58,14 @@ fn compare_on(
     runs: &[ShownRun],
     mut evaluators: Vec<Evaluator>,
     Positions { samples, doubt, files, chosen_on }: Positions,
-    place: &(Device, Compute),
-    listener: &dyn Progress,
+    host: &Host,
 ) -> Result<String> {
     ensure!(!samples.is_empty(), "no game was held out");
     let (pages, warnings) = described(runs, &evaluators);
     if samples.iter().all(|sample| sample.score.is_some())
         && !evaluators.iter().any(Evaluator::needs_scores)
     {
-        evaluators.push(Evaluator::open("score", place, listener)?);
+        evaluators.push(Evaluator::open("score", &host.device, host.listener)?);
     }
     // Positions that explain nets by handcrafted terms; at the end of a run for about a second.
     let explained = if chosen_on.is_some() { 10_000 } else { 50_000 };
@@ -84,7 +80,7 @@ fn compare_on(
         }
     }
     let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
-    let counter = listener.count(None, "comparing");
+    let counter = host.listener.count(None, "comparing");
     let quantising = measured.quantising()?;
     let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
     let mut names: Vec<(String, String)> =
@@ -110,7 +106,7 @@ fn compare_on(
         if let Some(best) = run.file(folder::BEST) {
             let name = Some(&run.page.name[..]).filter(|_| runs.len() > 1);
             let samples = &measured.samples;
-            sections.extend(inspect::sections(&best, name, samples, explained, listener)?);
+            sections.extend(inspect::sections(&best, name, samples, explained, host.listener)?);
         }
     }
     sections.push(page::settings(&pages));
@@ -131,14 +127,13 @@ pub fn of_ended(
     path: &Path,
     recipe: &Recipe,
     [validation, test]: [&[Sample]; 2],
-    place: &(Device, Compute),
-    listener: &dyn Progress,
+    host: &Host,
 ) -> Result<PathBuf> {
     let runs = [ShownRun { recipe: recipe.clone(), ..ShownRun::read(path)? }];
     let output = path.join(folder::REPORT);
     let compared = || match recipe.config.traces {
         // Terms of another engine are known from traces only.
-        Some(_) => compare(&runs, &[], None, place, listener),
+        Some(_) => compare(&runs, &[], None, host),
         None => {
             // A run without a test is measured on the games on which others are.
             let others = validation.iter().filter(|it| TestShare::DEFAULT.takes(it.group()));
@@ -146,11 +141,11 @@ pub fn of_ended(
             let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
             let (files, chosen_on) = (Vec::new(), Some(chosen_on));
             let positions = Positions { samples, doubt: None, files, chosen_on };
-            compare_on(&runs, open(&runs, &[], place, listener)?, positions, place, listener)
+            compare_on(&runs, open(&runs, &[], host)?, positions, host)
         }
     };
     let page = compared().unwrap_or_else(|error| {
-        let evaluators = open(&runs, &[], place, listener).unwrap_or_default();
+        let evaluators = open(&runs, &[], host).unwrap_or_default();
         let (pages, warnings) = described(&runs, &evaluators);
         let lead = html! {
             (warnings)
@@ -187,13 +182,8 @@ fn title(runs: &[ShownRun]) -> String {
 }
 
 /// The evaluations of the runs, others, and material. Integers have the name of their run.
-fn open(
-    runs: &[ShownRun],
-    with: &[String],
-    place: &(Device, Compute),
-    listener: &dyn Progress,
-) -> Result<Vec<Evaluator>> {
-    let open = |name: &str| Evaluator::open(name, place, listener);
+fn open(runs: &[ShownRun], with: &[String], host: &Host) -> Result<Vec<Evaluator>> {
+    let open = |name: &str| Evaluator::open(name, &host.device, host.listener);
     let mut evaluators = Vec::new();
     for run in runs {
         let files = [folder::NET, folder::BEST].map(|name| run.file(name));

@@ -12,12 +12,11 @@ use std::path::Path;
 
 use anyhow::{Error, Result, bail};
 
-use super::device::DeviceOptions;
+use super::device::{DeviceOptions, Host};
 use super::folder::{self, RunFolder};
 use super::objective::{self, Rounds};
 use super::recipe::{COMPUTE, POSITIONS, Recipe};
 use crate::config::Config;
-use crate::model::{Compute, Device};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::wrap;
@@ -43,16 +42,22 @@ pub struct RunContext<'a> {
     pub ranks: &'a dyn Ranks,
 }
 
+impl<'a> RunContext<'a> {
+    fn host(&self, config: &Config) -> Result<Host<'a>> {
+        Ok(Host { device: self.device.open_for(config)?, listener: self.listener })
+    }
+}
+
 /// Starts a run; returns its result, or none if it was interrupted.
 pub fn begin(
     config: Config,
     folder: &RunFolder,
     context: &RunContext,
 ) -> Result<Option<FinishedRun>> {
-    let place = context.device.open_for(&config)?;
-    let (recipe, began) = start::recipe(config, &place, context.listener)?;
-    join::broadcast_recipe(&recipe, None, &place, context.ranks)?;
-    let (mut run, mut weights) = Run::open(recipe, None, place, context)?;
+    let host = context.host(&config)?;
+    let (recipe, began) = start::recipe(config, &host)?;
+    join::broadcast_recipe(&recipe, None, &host, context.ranks)?;
+    let (mut run, mut weights) = Run::open(recipe, None, host, context)?;
     // Terms that are trained with a net come from its base.
     weights.0.extend(began.into_iter().flat_map(|began| began.0));
     run.describe_data()?;
@@ -61,7 +66,7 @@ pub fn begin(
     folder.clear()?;
     output::write(&folder.file(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
     let mut facts = run.recipe.facts()?;
-    facts.insert(COMPUTE.into(), summary::compute(&run.place.1));
+    facts.insert(COMPUTE.into(), summary::compute(&run.host.device.1));
     facts.insert(POSITIONS.into(), run.data.scan.counts.train.to_string());
     let checkpoint = Checkpoint { weights, facts, ..Checkpoint::default() };
     run.train(checkpoint, &settings, folder)
@@ -82,8 +87,7 @@ pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Re
 
 /// Checks a run as far as possible without its data, except for their number of positions.
 pub fn check(config: &Config, positions: u64, context: &RunContext) -> Result<Settings> {
-    let place = context.device.open_for(config)?;
-    start::recipe(config.clone(), &place, context.listener)?;
+    start::recipe(config.clone(), &context.host(config)?)?;
     settings(config, positions)
 }
 
@@ -125,7 +129,7 @@ fn settings(config: &Config, positions: u64) -> Result<Settings> {
 struct Run<'a> {
     recipe: Recipe,
     data: Data,
-    place: (Device, Compute),
+    host: Host<'a>,
     context: &'a RunContext<'a>,
 }
 
@@ -134,11 +138,11 @@ impl<'a> Run<'a> {
     fn open(
         mut recipe: Recipe,
         begun: Option<&Weights>,
-        place: (Device, Compute),
+        host: Host<'a>,
         context: &'a RunContext,
     ) -> Result<(Self, Weights)> {
-        let (data, weights) = data::open(&mut recipe, begun, &place, context.listener)?;
-        Ok((Self { recipe, data, place, context }, weights))
+        let (data, weights) = data::open(&mut recipe, begun, &host)?;
+        Ok((Self { recipe, data, host, context }, weights))
     }
 
     /// Records the data of a new run in its recipe.
@@ -226,7 +230,7 @@ impl<'a> Run<'a> {
         settings: &Settings,
         folder: &Path,
     ) -> Result<(End, Checkpoint)> {
-        let Self { recipe, data, place: (device, compute), context } = self;
+        let Self { recipe, data, host: Host { device: (device, compute), .. }, context } = self;
         let (&RunContext { listener, ranks, .. }, config) = (*context, &recipe.config);
         let (kind, rounds) =
             (recipe.kind()?, Rounds::of(config, &config.span(data.scan.counts.train)));

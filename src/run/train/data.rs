@@ -14,12 +14,12 @@ use crate::loader::{
     BatchOrder, Encoder, KeptRecords, LoadError, Plan, Preparation, Prepare, Scan, Store, Stream,
     Subset, TERMS_PIECE, read_traces, scan,
 };
-use crate::model::{Compute, Device, HceShape, Kind, Model, initial_of_size, try_to_host};
+use crate::model::{Compute, HceShape, Kind, Model, initial_of_size, try_to_host};
 use crate::progress::Progress;
 use crate::report::fit::fit;
-use crate::run::objective;
 use crate::run::recipe::{self, Recipe};
 use crate::run::terms::RunTerms;
+use crate::run::{Host, objective};
 use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
@@ -205,14 +205,9 @@ impl Data {
 }
 
 /// Opens the data of a run and its starting weights, or those `begun`. Sets a missing scale.
-pub fn open(
-    recipe: &mut Recipe,
-    begun: Option<&Weights>,
-    place: &(Device, Compute),
-    listener: &dyn Progress,
-) -> Result<(Data, Weights)> {
+pub fn open(recipe: &mut Recipe, begun: Option<&Weights>, host: &Host) -> Result<(Data, Weights)> {
     let Some(terms) = recipe.terms()? else {
-        return net(&recipe.config, recipe.base.as_ref(), begun, place, listener);
+        return net(&recipe.config, recipe.base.as_ref(), begun, host);
     };
     let config = &mut recipe.config;
     let start = match begun {
@@ -222,8 +217,8 @@ pub fn open(
         None => terms.start(config.terms.as_ref().and_then(|it| it.start.as_deref()))?,
     };
     match terms.own {
-        Some(_) => traces(config, terms, start, place, listener),
-        None => positions(config, terms, start, place, listener),
+        Some(_) => traces(config, terms, start, host),
+        None => positions(config, terms, start, host),
     }
 }
 
@@ -231,8 +226,7 @@ fn net(
     config: &Config,
     base: Option<&export::Base>,
     begun: Option<&Weights>,
-    (_, compute): &(Device, Compute),
-    listener: &dyn Progress,
+    host: &Host,
 ) -> Result<(Data, Weights)> {
     let (section, net) =
         config.net.as_ref().zip(config.architecture()).context("no terms, so a net")?;
@@ -250,7 +244,7 @@ fn net(
         Some(window) => window as u64,
         None => config.most_kept(),
     };
-    let mut scan = read(&plan, keep, config, listener)?;
+    let mut scan = read(&plan, keep, config, host.listener)?;
     if !net.inputs.is_pieces() {
         let some = scan.some.par_iter().step_by((scan.some.len() / CHECKED).max(1)).enumerate();
         let check = |(i, it): (usize, &Sample)| net.inputs.check(&it.position, i % BOUNDED == 0);
@@ -258,11 +252,11 @@ fn net(
         scan.some.first().map_or(Ok(()), |it| check((0, it))).map_err(Error::msg)?;
         some.find_map_first(|it| check(it).err()).map_or(Ok(()), |it| Err(Error::msg(it)))?;
     }
-    let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
+    let samples = rounds.then(|| to_prepare(&plan, config, host.listener)).transpose()?;
     plan.expected = scan.is_whole.then_some(scan.counts.train);
     plan.lengths = scan.files.iter().map(|file| file.bytes).collect();
     plan.window = config.window(scan.counts.train);
-    recipe::plan_chunks(&mut plan, config, *compute, scan.counts.train, &scan.some);
+    recipe::plan_chunks(&mut plan, config, host.device.1, scan.counts.train, &scan.some);
     let sizes: Vec<f64> = section.sets.iter().map(|set| section.start_size.of(set)).collect();
     let mut weights = initial_of_size(net, config.seed, &sizes);
     if base.is_some() {
@@ -304,8 +298,7 @@ fn positions(
     config: &mut Config,
     mut terms: RunTerms,
     start: HceWeights,
-    place: &(Device, Compute),
-    listener: &dyn Progress,
+    host: &Host,
 ) -> Result<(Data, Weights)> {
     let mut plan = recipe::plan(config);
     let rounds = config.target.learn != Objective::Values;
@@ -315,14 +308,14 @@ fn positions(
         (_, Some(_)) => 0,
         (_, None) => KEPT,
     };
-    let mut scan = read(&plan, keep, config, listener)?;
+    let mut scan = read(&plan, keep, config, host.listener)?;
     plan.expected = scan.is_whole.then_some(scan.counts.train);
     plan.window = config.window(scan.counts.train);
     let encoder = |terms: &RunTerms| Encoder::Hce(Arc::new(terms.encoder(&start)));
     let (source, counts, fitted);
     match scan.kept.take() {
         _ if rounds => {
-            let samples = to_prepare(&plan, config, listener)?;
+            let samples = to_prepare(&plan, config, host.listener)?;
             let seen = terms.encoder(&start).counts(&samples);
             freeze_rare(&mut terms, &seen);
             let every = (samples.len() / FIT_ON).max(1);
@@ -338,7 +331,7 @@ fn positions(
             let mut store = Store::encode(records, &terms.encoder(&start));
             freeze_rare_of(&mut store, &mut terms, &start);
             (fitted, counts) = (store.subsample(FIT_ON), Some(store.counts.clone()));
-            source = stored(store, config, place);
+            source = stored(store, config, host.device.1);
         }
         None => {
             (fitted, counts) = (encoder(&terms).encode(&scan.some), None);
@@ -346,7 +339,7 @@ fn positions(
         }
     }
     let encoder = encoder(&terms);
-    let weights = begin(config, &terms, &start, &fitted, place)?;
+    let weights = begin(config, &terms, &start, &fitted, host)?;
     let term_counts = TermCounts::of(&scan.some);
     let validation = validation(config, &encoder, &scan.validation.samples);
     let terms = Some(TermData { terms, start, counts, term_counts });
@@ -358,26 +351,25 @@ fn traces(
     config: &mut Config,
     mut terms: RunTerms,
     start: HceWeights,
-    place: &(Device, Compute),
-    listener: &dyn Progress,
+    host: &Host,
 ) -> Result<(Data, Weights)> {
     let own = terms.own.clone().context("an engine's terms")?;
     let plan = recipe::plan(config);
-    let mut scan = read(&plan, u64::MAX, config, listener)?;
+    let mut scan = read(&plan, u64::MAX, config, host.listener)?;
     let ([mut store, mut validation], term_counts) =
         read_traces(&plan, &own, &terms.encoder(&start))?;
     freeze_rare_of(&mut store, &mut terms, &start);
     validation.freeze(&terms.encoder(&start));
-    let weights = begin(config, &terms, &start, &store.subsample(FIT_ON), place)?;
+    let weights = begin(config, &terms, &start, &store.subsample(FIT_ON), host)?;
     scan.counts.train = store.len() as u64;
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), term_counts });
-    let source = stored(store, config, place);
+    let source = stored(store, config, host.device.1);
     Ok((Data { scan, validation, encoder: None, source, terms }, weights))
 }
 
 /// Terms in memory, grouped by term if the CPU takes gradients over all of them again and again.
-fn stored(mut store: Store, config: &Config, (_, compute): &(Device, Compute)) -> BatchSource {
+fn stored(mut store: Store, config: &Config, compute: Compute) -> BatchSource {
     let is_whole = config.batch.is_none() && !config.optimizer.name.is_direct();
     if is_whole && matches!(compute, Compute::Fused { .. }) {
         store.by_term();
@@ -408,7 +400,7 @@ fn begin(
     terms: &RunTerms,
     start: &HceWeights,
     batch: &Batch,
-    (device, compute): &(Device, Compute),
+    Host { device: (device, compute), .. }: &Host,
 ) -> Result<Weights> {
     let weights = start.to_weights();
     if config.target.scale.is_none() {

@@ -133,8 +133,7 @@ pub fn page(run: &Run, folder: &RunFolder) -> Result<PathBuf> {
     // Limits the games so that it takes no longer than a few seconds.
     let [validating, test] =
         [&scan.validation, &scan.test].map(|held| draw_games(&held.samples, SHOWN));
-    let listener = run.context.listener;
-    report::of_ended(&folder.path, &run.recipe, [&validating, &test], &run.place, listener)
+    report::of_ended(&folder.path, &run.recipe, [&validating, &test], &run.host)
 }
 
 fn terms(

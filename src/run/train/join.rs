@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::{Run, RunContext, summary};
 use crate::config::Objective;
-use crate::model::{Compute, Device};
+use crate::run::Host;
 use crate::run::recipe::{COMPUTE, Recipe};
 use crate::train::End;
 use crate::train::checkpoint::Checkpoint;
@@ -18,7 +18,7 @@ use crate::train::ranks::Ranks;
 pub fn broadcast_recipe(
     recipe: &Recipe,
     begun: Option<&Checkpoint>,
-    (_, compute): &(Device, Compute),
+    host: &Host,
     ranks: &dyn Ranks,
 ) -> Result<()> {
     if ranks.is_alone() {
@@ -38,7 +38,7 @@ pub fn broadcast_recipe(
         Some(begun) => begun.clone(),
         None => Checkpoint { facts: recipe.facts()?, ..Checkpoint::default() },
     };
-    draft.facts.insert(COMPUTE.into(), summary::compute(compute));
+    draft.facts.insert(COMPUTE.into(), summary::compute(&host.device.1));
     ranks.broadcast(&mut draft.to_bytes());
     Ok(())
 }
@@ -53,8 +53,8 @@ pub fn join(context: &RunContext) -> Result<End> {
         Ok::<_, anyhow::Error>((received, recipe.context("rank 0 sends no config")?))
     };
     let (draft, recipe) = receive()?;
-    let place = context.device.open_for(&recipe.config)?;
-    let (own, first) = (summary::compute(&place.1), draft.facts.get(COMPUTE));
+    let host = context.host(&recipe.config)?;
+    let (own, first) = (summary::compute(&host.device.1), draft.facts.get(COMPUTE));
     ensure!(
         first == Some(&own),
         "this machine computes with {own}, that of rank 0 with {}: their weights would drift apart; \
@@ -62,7 +62,7 @@ pub fn join(context: &RunContext) -> Result<End> {
         first.map_or("nothing", String::as_str)
     );
     let begun = Some(&draft.weights).filter(|weights| !weights.0.is_empty());
-    let (mut run, _) = Run::open(recipe, begun, place, context)?;
+    let (mut run, _) = Run::open(recipe, begun, host, context)?;
     let checkpoint;
     (checkpoint, run.recipe) = receive()?;
     run.require_same_data()?;

@@ -32,9 +32,9 @@ pub fn resume(
     let best_path = folder.file(folder::BEST);
     let mut best = Checkpoint::read(&best_path)
         .context("a run goes on with its best weights; restore them, or begin a new run")?;
-    let place = context.device.open_for(&recipe.config)?;
-    join::broadcast_recipe(&recipe, Some(&checkpoint), &place, context.ranks)?;
-    let (mut run, _) = Run::open(recipe, Some(&checkpoint.weights), place, context)?;
+    let host = context.host(&recipe.config)?;
+    join::broadcast_recipe(&recipe, Some(&checkpoint), &host, context.ranks)?;
+    let (mut run, _) = Run::open(recipe, Some(&checkpoint.weights), host, context)?;
     run.require_same_data()?;
     let is_longer = longer.is_some();
     if let Some(config) = longer {

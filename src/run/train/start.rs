@@ -9,9 +9,9 @@ use crate::config::Config;
 use crate::digest::digest;
 use crate::export::{self, BaseContent, EmbeddedNet, Sidecar, StartNet};
 use crate::input;
-use crate::model::{Compute, Device};
 use crate::net::Hints;
 use crate::progress::Progress;
+use crate::run::Host;
 use crate::run::evaluator::Evaluator;
 use crate::run::folder::BEST;
 use crate::run::path::{FileKind, in_folder, kind_of};
@@ -20,11 +20,7 @@ use crate::sketch::Sketch;
 use crate::weights::Weights;
 
 /// Recipe of a new run before its data are read, and its net's starting weights.
-pub fn recipe(
-    config: Config,
-    place: &(Device, Compute),
-    listener: &dyn Progress,
-) -> Result<(Recipe, Option<Weights>)> {
+pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Weights>)> {
     let mut recipe = Recipe {
         term_list: recipe::term_list(&config)?,
         config,
@@ -39,13 +35,13 @@ pub fn recipe(
     let Some(net) = recipe.config.net.clone() else { return Ok((recipe, None)) };
     let mut weights = None;
     if let Some(name) = &net.start {
-        let opened = open(Path::new(name), &recipe.config, listener);
+        let opened = open(Path::new(name), &recipe.config, host.listener);
         let (began, from, origin) = opened.context("`net.start`")?;
         (recipe.start, weights) = (Some(from), Some(began));
         join_sketches(&mut recipe, origin);
     }
     if let Some(name) = &net.base {
-        let opened = open_base(name, &recipe.config, place, listener);
+        let opened = open_base(name, &recipe.config, host);
         let (base, origin) = opened.context("`net.base`")?;
         recipe.config = recipe.config.with(|file| file.target.scale = Some(base.scale))?;
         recipe.base = Some(base);
@@ -145,22 +141,18 @@ fn doubt(
 }
 
 /// Opens the base evaluation of a net, with its recipe.
-fn open_base(
-    name: &str,
-    config: &Config,
-    place: &(Device, Compute),
-    listener: &dyn Progress,
-) -> Result<(export::Base, Option<Recipe>)> {
+fn open_base(name: &str, config: &Config, host: &Host) -> Result<(export::Base, Option<Recipe>)> {
     let path = Path::new(name);
     ensure!(
         name == "material" || path.exists(),
         "there is no file or folder {name}; name the folder of a run, a checkpoint, a net, handcrafted \
          terms (JSON), or \"material\""
     );
-    let evaluator = Evaluator::open(name, place, listener)?;
+    let evaluator = Evaluator::open(name, &host.device, host.listener)?;
     let (below, usual) = below(name, &evaluator)?;
     let origin = evaluator.recipe.as_ref();
-    let doubt = evaluator.is_trained().then(|| doubt(path, origin, config, listener)).flatten();
+    let doubt =
+        evaluator.is_trained().then(|| doubt(path, origin, config, host.listener)).flatten();
     // Centipawns are added up.
     let scale = config.target.scale.unwrap_or(usual.round().max(1.0));
     let (name, sha256) = (name.to_string(), evaluator.digest);

@@ -33,7 +33,8 @@ pub fn compute(compute: &Compute) -> String {
 
 /// Data, model, length, target and device of a run.
 pub fn opening(run: &Run, settings: &Settings) -> Result<Table> {
-    let Run { recipe, data: Data { scan, terms, .. }, place: (device, how), .. } = run;
+    let Run { recipe, data: Data { scan, terms, .. }, host, .. } = run;
+    let (device, how) = &host.device;
     let (config, terms) = (&recipe.config, terms.as_ref().map(|it| &it.terms));
     let mut table = data(scan);
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);

@@ -66,10 +66,8 @@ pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
 
 type Halves<V, const R: usize, const H: usize> = [[[V; H]; R]; 2];
 
-impl<F, P, const H: usize, const TOGETHER: usize> Task for Backward<'_, F, P, H, TOGETHER>
-where
-    F: Format<H>,
-    P: Rho,
+impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
+    for Backward<'_, F, P, H, TOGETHER>
 {
     type Output = ();
 

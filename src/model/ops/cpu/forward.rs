@@ -163,10 +163,8 @@ pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub rho: PhantomData<P>,
 }
 
-impl<F, P, const H: usize, const TOGETHER: usize> Task for Forward<'_, F, P, H, TOGETHER>
-where
-    F: Format<H>,
-    P: Rho,
+impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
+    for Forward<'_, F, P, H, TOGETHER>
 {
     type Output = ();
 

@@ -161,11 +161,7 @@ struct Pass<'a, F, P, const H: usize, const TOGETHER: usize> {
     rho: PhantomData<P>,
 }
 
-impl<F, P, const H: usize, const TOGETHER: usize> Pass<'_, F, P, H, TOGETHER>
-where
-    F: Format<H>,
-    P: Rho,
-{
+impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P, H, TOGETHER> {
     fn run(&self, job: Job, sums: &mut Vec<BlockSums>) -> f64 {
         match job {
             Job::Logits(logits) => {
