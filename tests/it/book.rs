@@ -87,7 +87,8 @@ fn every_link_leads_somewhere() {
     let mut followed = 0;
     for page in texts() {
         for link in links(&parts(&text(&page)).1) {
-            if link.contains("://") {
+            let release = page == Path::new("README.md") && link == "../../releases/latest";
+            if link.contains("://") || release {
                 continue;
             }
             let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
@@ -138,7 +139,7 @@ fn words(command: &str) -> Vec<String> {
 }
 
 fn calls(line: &str) -> Vec<Vec<String>> {
-    let starts = ["nnuance ", "cargo run --release -- "];
+    let starts = ["nnuance ", "./nnuance ", "cargo run --release -- "];
     let mut calls = Vec::new();
     for start in starts {
         for (at, _) in line.match_indices(start) {
