@@ -90,7 +90,9 @@ impl Net {
                 let expected = format!("{expected} of {}", number.name());
                 return Err(NetError::Parts { name, found, expected });
             }
-            if let Some(place) = found.not_finite() {
+            if let Numbers::F32(them) = found
+                && let Some(place) = them.iter().position(|it| !it.is_finite())
+            {
                 return Err(NetError::NotFinite { name, place });
             }
         }

@@ -134,18 +134,11 @@ impl Uci {
         let output = output.expect("the output was piped");
         let (sender, lines) = sync_channel(WAITING);
         thread::spawn(move || read_lines(output, &sender));
-        let name = settings.name();
-        let mut engine = Self {
-            child,
-            input,
-            lines,
-            id: name.clone(),
-            name,
-            options: Vec::new(),
-            patience_ms: settings.patience_ms,
-            chess960: false,
-            fen: String::new(),
-        };
+        let (name, id) = (settings.name(), settings.name());
+        let (options, fen) = (Vec::new(), String::new());
+        let (patience_ms, chess960) = (settings.patience_ms, false);
+        let mut engine =
+            Self { child, input, lines, id, name, options, patience_ms, chess960, fen };
         engine.introduce().map_err(EngineError::NotUci)?;
         let given =
             |name: &str| settings.options.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));

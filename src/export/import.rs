@@ -65,13 +65,9 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
 
 /// Imports a checkpoint of ours or of bullet, or a quantised net described by `hints`.
 pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
-    let source = |weights, architecture, kind| ImportedWeights {
-        weights,
-        architecture,
-        scales: hints.scales,
-        padding: Padding::default(),
-        facts: BTreeMap::new(),
-        kind,
+    let source = |weights, architecture, kind| {
+        let (scales, padding, facts) = (hints.scales, Padding::default(), BTreeMap::new());
+        ImportedWeights { weights, architecture, scales, padding, facts, kind }
     };
     if is_safetensors(bytes) {
         let WeightsFile { weights, facts, .. } = Weights::from_bytes(bytes)?;

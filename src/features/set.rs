@@ -177,14 +177,9 @@ impl Board {
         let none = Piece { square, color, role, castles: false };
         let mut pieces = ([none; MAX_ACTIVE], position.count());
         pieces.0.iter_mut().zip(position.pieces()).for_each(|(to, piece)| *to = piece);
-        Self {
-            position: *position,
-            pieces,
-            bitboards: position.bitboards(),
-            attacks: OnceCell::new(),
-            threats: OnceCell::new(),
-            attack_counts: OnceCell::new(),
-        }
+        let (position, bitboards) = (*position, position.bitboards());
+        let (attacks, threats, attack_counts) = Default::default();
+        Self { position, pieces, bitboards, attacks, threats, attack_counts }
     }
 
     /// The position of the board.

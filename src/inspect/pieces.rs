@@ -162,13 +162,9 @@ fn removed(
     for (place, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King) {
         let sign = if piece.color == position.turn() { 1.0 } else { -1.0 };
         let flip = if piece.color == Color::White { 0 } else { 56 };
-        removed_pieces.push(RemovedPiece {
-            role: piece.role as usize - 1,
-            square: piece.square as usize ^ flip,
-            band,
-            middlegame,
-            value: sign * value(place),
-        });
+        let (role, square) = (piece.role as usize - 1, piece.square as usize ^ flip);
+        let value = sign * value(place);
+        removed_pieces.push(RemovedPiece { role, square, band, middlegame, value });
     }
 }
 

@@ -47,11 +47,6 @@ pub type Arrays = BTreeMap<u64, (String, Vec<usize>)>;
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
 
 impl LossGradients {
-    fn by_autodiff(loss: Tensor<1>, model: &impl Module) -> Self {
-        let gradients = collect_gradients(&mut loss.backward(), model);
-        Self { loss: loss.inner(), gradients, touched: TouchedRows::default() }
-    }
-
     /// Expands to the gradients of all rows.
     pub fn dense(mut self, model: &Model) -> Self {
         let arrays = model.arrays();

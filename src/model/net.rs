@@ -80,12 +80,8 @@ impl Route {
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
         let kernel = Kernel::new(net, precision, level);
-        Route::Fused(Fused {
-            kernel,
-            scratch: Arc::default(),
-            kept: GradientMemory::default(),
-            room,
-        })
+        let (scratch, kept) = Default::default();
+        Route::Fused(Fused { kernel, scratch, kept, room })
     }
 }
 
@@ -204,7 +200,9 @@ impl NetModel {
             Route::Lists => return self.gradients_by_lists(inputs.one_hot().lists(), aim),
             Route::Plain => {
                 let loss = aim.of(self.logits(inputs), 0);
-                return LossGradients::by_autodiff(loss, self);
+                let gradients = collect_gradients(&mut loss.backward(), self);
+                let (loss, touched) = (loss.inner(), TouchedRows::default());
+                return LossGradients { loss, gradients, touched };
             }
         };
         let touched = fused.kernel.touched(inputs.one_hot());

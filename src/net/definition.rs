@@ -481,11 +481,6 @@ impl Numbers {
         self.len() == 0
     }
 
-    pub(super) fn not_finite(&self) -> Option<usize> {
-        let Numbers::F32(them) = self else { return None };
-        them.iter().position(|it| !it.is_finite())
-    }
-
     /// Adds a row of weights `times` times to accumulators; `times` is an i16, usually 1 or -1.
     #[inline(always)]
     pub(super) fn add_row(&self, row: usize, times: i32, accumulators: &mut [i32]) {

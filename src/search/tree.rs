@@ -460,13 +460,8 @@ impl Margins {
         assert!(scale > 0.0 && scale.is_finite(), "a scale is above 0 and finite");
         // Bounded like scores, so that sums of a few fit.
         let of = |percent: f64| (scale * percent / 100.0).clamp(1.0, 30_000.0).round() as i32;
-        Self {
-            reverse: of(60.0),
-            futility: of(60.0),
-            hope: of(120.0),
-            window: of(12.0),
-            pass: of(160.0),
-        }
+        let [reverse, futility, hope, window, pass] = [60.0, 60.0, 120.0, 12.0, 160.0].map(of);
+        Self { reverse, futility, hope, window, pass }
     }
 
     /// Reverse futility: the required distance above beta.

@@ -21,6 +21,10 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     };
     let word = |at: usize| u16::from_be_bytes([stem[at], stem[at + 1]]);
     let at_stem = |reason| (0, reason);
+    let sample = |result, score, ply, played, position| -> Result<Sample, String> {
+        let score = fields::score_of_stockfish(score)?;
+        Ok(Sample { result, score, ply: Some(ply), played, ..Sample::of(position) })
+    };
     let halfmove = word(30).min(255) as u8;
     let position = stem.first_chunk().expect("34 bytes");
     let mut board = Board::unpack(position, halfmove).map_err(at_stem)?;
@@ -33,13 +37,7 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
     };
     let count = word(32);
     let position = board.position(ply);
-    out.push(Sample {
-        result,
-        score: fields::score_of_stockfish(score).map_err(at_stem)?,
-        ply: Some(ply),
-        played,
-        ..Sample::of(position)
-    });
+    out.push(sample(result, score, ply, played, position).map_err(at_stem)?);
     let mut bits = BitReader::new(text);
     let mut hash: Option<GameHash> = None;
     if let Some(played) = played {
@@ -60,13 +58,8 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, ChainError> {
         score = score.wrapping_neg().wrapping_add(unfolded(delta));
         ply = ply.saturating_add(1);
         result = 1.0 - result;
-        out.push(Sample {
-            result,
-            score: fields::score_of_stockfish(score).map_err(wrong)?,
-            ply: Some(ply),
-            played: Some(played),
-            ..Sample::of(board.position(ply))
-        });
+        let position = board.position(ply);
+        out.push(sample(result, score, ply, Some(played), position).map_err(wrong)?);
         board.play(read).map_err(wrong)?;
         hash.iter_mut().for_each(|hash| hash.play(played));
     }
@@ -144,16 +137,9 @@ impl Chain {
             board.play(board.legal(played)?)?;
             next = Some(board);
         }
-        Ok(Self {
-            bytes,
-            text: BitWriter::default(),
-            moves: 0,
-            next,
-            ply: entry.ply,
-            score: entry.score,
-            white_result: entry.white_result,
-            game: sample.game,
-        })
+        let (Entry { ply, score, white_result, .. }, game) = (entry, sample.game);
+        let (text, moves) = (BitWriter::default(), 0);
+        Ok(Self { bytes, text, moves, next, ply, score, white_result, game })
     }
 
     /// Adds a sample if it follows the last one; false if it does not.

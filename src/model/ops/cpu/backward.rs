@@ -103,21 +103,13 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 }
                 units
             } else {
-                let ([accumulators, _], [to, _]) = (halves, to);
+                let ([values, _], [to, _], sums) = (halves, to, &mut sums[0]);
                 let [ratios, factors] = packed.output_slopes(&kernel.net, block);
                 let unit = simd.splat_f32s(chunk.unit);
                 let factors = S::as_simd_f32s(factors).0.as_chunks::<H>().0;
                 let factors: [[S::f32s; H]; R] = factors.try_into().expect("a row");
                 let units = factors.map(|it| it.map(|factor| simd.mul_f32s(factor, unit)));
-                slopes::<S, R, H, F, P, TOGETHER>(
-                    simd,
-                    chunk,
-                    ratios,
-                    &units,
-                    accumulators,
-                    to,
-                    &mut sums[0],
-                );
+                slopes::<S, R, H, F, P, TOGETHER>(simd, chunk, ratios, &units, values, to, sums);
                 [units; 2]
             };
             for (half, sums) in sums.iter_mut().enumerate() {

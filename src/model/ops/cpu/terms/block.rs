@@ -39,17 +39,9 @@ const ENDGAME: f32 = SAFETY_ENDGAME as f32;
 
 impl Block {
     pub fn new() -> Self {
-        let zero = [0.0; BLOCK];
-        Block {
-            middlegame: zero,
-            endgame: zero,
-            turn: zero,
-            numbers: zero,
-            weights: [1.0; BLOCK],
-            logits: zero,
-            losses: zero,
-            slopes: zero,
-        }
+        let [middlegame, endgame, turn, numbers, logits, losses, slopes] = [[0.0; BLOCK]; 7];
+        let weights = [1.0; BLOCK];
+        Block { middlegame, endgame, turn, numbers, weights, logits, losses, slopes }
     }
 
     /// Computes the logits, in units of `scale` centipawns.
