@@ -25,7 +25,7 @@ use nnuance::terms::EngineTerms;
 use nnuance::train::checkpoint::Checkpoint;
 
 /// Any bytes in, properties asserted; whether the bytes were valid.
-type Target = (&'static str, fn(&[u8]) -> bool);
+pub type Target = (&'static str, fn(&[u8]) -> bool);
 
 pub const TARGETS: [Target; 15] = [
     ("formats", formats),
