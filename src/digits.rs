@@ -37,6 +37,18 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
+/// Positions by their games, some of which may be unknown.
+pub fn positions_of_games(positions: u64, games: u64, gameless: u64) -> String {
+    let some = |games: String, positions| format!("{} of {games}", counted(positions, "position"));
+    let unknown = some("unknown games".into(), gameless);
+    let known = some(counted(games, "game"), positions.saturating_sub(gameless));
+    match (games, gameless) {
+        (0, _) => some("unknown games".into(), positions),
+        (_, 0) => known,
+        _ => format!("{known}, and {unknown}"),
+    }
+}
+
 /// 1234567 as "1.23 M".
 pub fn short(number: f64) -> String {
     match number.abs() {

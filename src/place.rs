@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::digits::grouped;
+use crate::digits::{grouped, positions_of_games};
 use crate::sketch::Sketch;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct ReadFacts {
     pub train: u64,
     /// Positions, games and bad records of each file.
     pub files: Vec<[u64; 3]>,
+    /// Positions of unknown games of each file.
+    #[serde(default)]
+    pub gameless: Vec<u64>,
     /// Smallest hashes of the games, by which they are recognised.
     pub sketch: Sketch,
 }
@@ -47,16 +50,13 @@ pub struct ReadFacts {
 impl ReadFacts {
     pub fn summary(&self) -> String {
         let [read, games, bad] = [0, 1, 2].map(|i| self.files.iter().map(|it| it[i]).sum::<u64>());
-        let games = if games > 0 { format!(" of {} games", grouped(games)) } else { String::new() };
+        let gameless = self.gameless.iter().sum();
+        let amounts = positions_of_games(read, games, gameless);
         let bad = if bad > 0 {
             format!(", {} bad records left out", grouped(bad))
         } else {
             String::new()
         };
-        format!(
-            "all files were read once: {} positions{games}, {} to train on{bad}",
-            grouped(read),
-            grouped(self.train)
-        )
+        format!("all files were read once: {amounts}, {} to train on{bad}", grouped(self.train))
     }
 }

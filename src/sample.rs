@@ -293,20 +293,17 @@ impl Position {
         }
     }
 
-    /// A hash of pieces, turn, castling and en passant, equal for the flipped position.
+    /// A hash of pieces, turn, castling and en passant, equal for the flipped position. As in FIDE's
+    /// rule of repetition, an en passant square counts if a capture is legal.
     pub fn key(&self) -> u64 {
-        let seen = if self.turn().is_black() { self.flipped() } else { *self };
+        let legal = |_: &Square| self.to_chess().is_ok_and(|it| it.legal_ep_square().is_some());
+        let ep = self.ep_square().filter(legal).map_or(NO_EP, |square| square as u8);
+        let it = Self { turn_ep: self.turn_ep & 128 | ep, ..*self };
+        let seen = if self.turn().is_black() { it.flipped() } else { it };
         let nibbles = u128::from_le_bytes(seen.nibbles);
         [seen.occupied, nibbles as u64, (nibbles >> 64) as u64, seen.turn_ep.into()]
             .into_iter()
             .fold(0, mix)
-    }
-
-    /// The key of FIDE's rule of repetition: an en passant square counts if a capture is legal.
-    pub fn repetition_key(&self) -> u64 {
-        let legal = |_: &Square| self.to_chess().is_ok_and(|it| it.legal_ep_square().is_some());
-        let ep = self.ep_square().filter(legal).map_or(NO_EP, |square| square as u8);
-        Self { turn_ep: self.turn_ep & 128 | ep, ..*self }.key()
     }
 }
 
@@ -402,6 +399,8 @@ pub struct Sample {
     pub played: Option<PlayedMove>,
     /// Hash of the game's start position and moves: equal for all positions of a game.
     pub game: Option<NonZeroU64>,
+    /// Whether the game is known to have ended by the clock, a lost connection or a broken rule.
+    pub forfeit: bool,
     /// Source of a run, counted from 1; 0 in every reader.
     pub source: u8,
 }
@@ -409,8 +408,8 @@ pub struct Sample {
 impl Sample {
     /// A position with no other facts; its result counts as a draw.
     pub fn of(position: Position) -> Self {
-        let (score, ply, played, game) = (None, None, None, None);
-        Self { position, result: 0.5, score, ply, played, game, source: 0 }
+        let (score, ply, played, game, forfeit) = (None, None, None, None, false);
+        Self { position, result: 0.5, score, ply, played, game, forfeit, source: 0 }
     }
 
     /// Key of a split: the game if it is known, else the position.

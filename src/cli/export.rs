@@ -8,7 +8,7 @@ use super::options::{DataFiles, parse_choice};
 use super::out;
 use super::terminal::Terminal;
 use crate::digits::{counted, grouped};
-use crate::export::snippet::{Language, snippet};
+use crate::export::snippet::{Language, has_code, snippet};
 use crate::export::tables::{Tapering, TunedTerms, source};
 use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
 use crate::input;
@@ -146,7 +146,10 @@ pub fn run(args: Args) -> Result<()> {
     let next = [
         vec!["verify", &net],
         vec!["match", &net, "material"],
-        vec!["export", &net, "--snippet", "c", "-o", "nnue.h"],
+        match has_code(Language::C, &written.exported.manifest.architecture) {
+            true => vec!["export", &net, "--snippet", "c", "-o", "nnue.h"],
+            false => vec!["uci", &net],
+        },
     ];
     out::line(format!("{table}\n{}", out::next(&next)))
 }

@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::data_file::are_few_for_nets;
 use crate::digits::grouped;
 use crate::export::Provenance;
+use crate::export::snippet::{Language, has_code};
 use crate::report::{Table, wrap};
 use crate::run::folder::{self, RunFolder};
 use crate::run::train::{FinishedRun, RunContext, RunResult, begin, join, resume};
@@ -154,7 +155,12 @@ fn text(finished: &FinishedRun) -> String {
                 false => vec![vec!["train", "--resume", &run, "--set", &longer]],
             };
         }
-        RunResult::Net(..) => next[2] = vec!["export", &run, "--snippet", "c", "-o", "nnue.h"],
+        RunResult::Net(written, _) => {
+            next[2] = match has_code(Language::C, &written.exported.manifest.architecture) {
+                true => vec!["export", &run, "--snippet", "c", "-o", "nnue.h"],
+                false => vec!["uci", &run],
+            }
+        }
         // Nothing but the engine can play with its terms.
         RunResult::Terms(_, true) => drop(next.remove(1)),
         RunResult::Terms(_, false) => {}

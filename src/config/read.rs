@@ -80,18 +80,35 @@ impl Config {
     }
 }
 
-/// Text of an error, which shows the brackets that a list lacks.
+/// Text of an error in the words of TOML, which shows the brackets that a list lacks.
 fn reason(error: &toml::de::Error) -> String {
     let (text, message) = (error.to_string(), error.message());
     let text = text.trim_end();
     let found = message.strip_suffix(", expected a sequence");
     let value = found.and_then(|found| Some(found[found.find(['"', '`'])?..].trim_matches('`')));
-    let Some(value) = value else { return text.to_string() };
+    let Some(value) = value else {
+        return WORDS.iter().fold(text.to_string(), |text, (rust, toml)| text.replace(rust, toml));
+    };
     match text.strip_suffix('`').and_then(|text| text.rsplit_once("\nin `")) {
         Some((_, key)) => format!("expected a list, `{key} = [{value}]`"),
         None => text.replace(message, &format!("expected a list, `[{value}]`")),
     }
 }
+
+/// Names of Rust's types, and those that users know.
+const WORDS: [(&str, &str); 11] = [
+    ("expected usize", "expected a whole number, 0 or more"),
+    ("expected u64", "expected a whole number, 0 or more"),
+    ("expected u32", "expected a whole number, 0 or more"),
+    ("expected u16", "expected a whole number from 0 to 65535"),
+    ("expected u8", "expected a whole number from 0 to 255"),
+    ("expected i32", "expected a whole number"),
+    ("expected f64", "expected a number"),
+    ("type: sequence", "type: list"),
+    ("type: map", "type: table"),
+    ("expected a sequence", "expected a list"),
+    ("expected struct ", "expected the table "),
+];
 
 /// A text with control characters in a config.
 fn with_control(value: &Value) -> Option<&str> {

@@ -7,9 +7,8 @@ use std::num::NonZeroU64;
 
 use serde::Serialize;
 
-use super::stats::positions_of_games;
 use crate::data_file::few_for_nets;
-use crate::digits::{counted, percent, share};
+use crate::digits::{counted, percent, positions_of_games, share};
 use crate::format::{
     Facts, Presence, Source,
     view::{LabelKind, measure},
@@ -132,7 +131,7 @@ pub struct Overlap {
 impl Keys {
     /// Adds the next sample of a file; samples of a game are neighbours.
     pub fn add(&mut self, sample: &Sample) {
-        let key = sample.position.repetition_key();
+        let key = sample.position.key();
         self.positions.add(key);
         let score = sample.score.map_or(u64::MAX, |score| u64::from(score as u16));
         self.records.add(mix(mix(key, score), sample.result.to_bits().into()));
@@ -234,6 +233,8 @@ pub struct Diagnosis {
     pub moves: u64,
     pub captures: u64,
     pub promotions: u64,
+    /// Positions of games that ended by the clock, a lost connection or a broken rule.
+    pub forfeits: u64,
     /// Positions in check, with a capture or with a promotion.
     pub noisy: u64,
     pub repeats: Repeats,
@@ -284,6 +285,7 @@ impl Exam {
         it.moves += u64::from(sample.played.is_some());
         it.captures += u64::from(capture);
         it.promotions += u64::from(promotion);
+        it.forfeits += u64::from(sample.forfeit);
         it.noisy += u64::from(check || capture || promotion);
         self.keys.add(sample);
         self.draw.add(sample);
@@ -311,7 +313,7 @@ impl Exam {
         it.against = against.map(|other| self.keys.overlap(other));
         let drawn: Vec<Sample> = self.draw.samples().copied().collect();
         it.scale = scale(&drawn, fit);
-        let few = !limited && few_for_nets(it.positions, it.games);
+        let few = !limited && few_for_nets(it.games.unwrap_or(0), it.gameless);
         it.findings.push(records(&it, ended));
         if it.positions > 0 {
             let views = views(&drawn, source.view(), self.colours);
@@ -319,6 +321,7 @@ impl Exam {
                 [amount(&it, few), results(&it), scores(&it, source), noise(&it), repeats(&it)];
             it.findings.extend(checks.into_iter().chain(views));
             it.findings.extend(calibration(&it));
+            it.findings.extend(forfeits(&it));
             it.findings.extend(it.against.map(leakage));
         }
         let is_problem = it.findings.iter().any(|finding| finding.grade == Grade::Problem);
@@ -382,7 +385,7 @@ fn records(it: &Diagnosis, ended: Option<String>) -> Finding {
 }
 
 fn amount(it: &Diagnosis, few: bool) -> Finding {
-    let says = positions_of_games(it.positions, it.games, it.gameless);
+    let says = positions_of_games(it.positions, it.games.unwrap_or(0), it.gameless);
     let cure = "for a net play 1,000 games or more (nnuance data selfplay)";
     note(few, "amount", says, cure)
 }
@@ -446,6 +449,13 @@ fn noise(it: &Diagnosis) -> Finding {
         cure += ", skip_captures = true, skip_promotions = true";
     }
     note(share(it.noisy, it.positions) > MOST_NOISE, "noise", says, &cure)
+}
+
+fn forfeits(it: &Diagnosis) -> Option<Finding> {
+    let part = share(it.forfeits, it.positions);
+    let says = format!("{} of positions are of games lost on time or by a fault", percent(part));
+    let finding = note(part > MOST_NOISE, "forfeits", says, "set data.filter.skip_forfeits = true");
+    (it.forfeits > 0).then_some(finding)
 }
 
 fn repeats(it: &Diagnosis) -> Finding {

@@ -6,22 +6,10 @@ use std::num::NonZeroU64;
 use serde::Serialize;
 use shakmaty::Color;
 
-use crate::digits::counted;
 use crate::sample::Sample;
 
 /// Upper ends (inclusive) of the ranges of |score| that are counted, in centipawns.
 pub const SCORES: [u16; 9] = [25, 50, 100, 200, 400, 800, 1600, 10_000, 32_767];
-
-/// Positions by their games, some of which may be unknown.
-pub fn positions_of_games(positions: u64, games: Option<u64>, gameless: u64) -> String {
-    let some = |games: String, positions| format!("{} of {games}", counted(positions, "position"));
-    let unknown = some("unknown games".into(), gameless);
-    match games.map(|games| some(counted(games, "game"), positions - gameless)) {
-        None => unknown,
-        Some(known) if gameless == 0 => known,
-        Some(known) => format!("{known}, and {unknown}"),
-    }
-}
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Stats {

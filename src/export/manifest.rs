@@ -106,8 +106,9 @@ impl Manifest {
 
     /// Parses the bytes of a file.
     pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        let text = input::decode(bytes.to_vec())?;
         let value: serde_json::Value =
-            serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+            serde_json::from_str(&text).map_err(|error| error.to_string())?;
         if value["format"] != FORMAT {
             return Err(format!(
                 "its `format` is {}, expected {FORMAT}; export the net again, or remove the \

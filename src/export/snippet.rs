@@ -68,6 +68,11 @@ pub enum SnippetError {
     Centipawns(i64),
 }
 
+/// Whether there is code for the output buckets and feature sets of a net.
+pub fn has_code(language: Language, architecture: &Architecture) -> bool {
+    architecture.own_buckets.is_none() && sets(language, architecture).is_ok()
+}
+
 /// Generates source code `code_file` for a net's file; `golden` is its self-test.
 pub fn snippet(
     language: Language,

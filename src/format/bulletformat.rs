@@ -3,7 +3,7 @@
 
 use shakmaty::{Bitboard, Color};
 
-use super::Presence::{Always, Never};
+use super::Presence::Never;
 use super::record::{self, LENGTH, Records};
 use super::{Facts, Format, View, Writer, fields};
 use crate::point_of_view::PointOfView;
@@ -15,7 +15,7 @@ pub static FORMAT: Format = Format {
          score and result from the side to move's point of view; no colours, castling rights, en \
          passant or counters",
     extensions: &["bf", "bullet", "data"],
-    facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Never },
+    facts: Facts { plies: Never, moves: Never, games: Never, colours: Never, ..Facts::ALL },
     view: View::Fixed(PointOfView::SideToMove),
     recognises: |head| record::recognises(head, decode),
     reader: |input| Box::new(Records::new(input, decode)),

@@ -2,7 +2,7 @@
 //! "0-1"`, and `pieces w - - c9 "1/2-1/2";` (Zurichess). A bare result needs a FEN of 4 or 6 fields
 //! and may not be a whole number, which might be a counter.
 
-use super::Presence::{Always, Never, Sometimes};
+use super::Presence::{Never, Sometimes};
 use super::{Facts, Format, View, Writer, fields, lines};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
@@ -12,7 +12,7 @@ pub static FORMAT: Format = Format {
     about: "lines of `FEN [result]`, `FEN [result] score`, `FEN result` or `FEN c9 \"result\";`; \
          score in centipawns, score and result from White's point of view; FEN of 4 to 6 fields",
     extensions: &["epd", "book"],
-    facts: Facts { scores: Sometimes, plies: Never, moves: Never, games: Never, colours: Always },
+    facts: Facts { scores: Sometimes, plies: Never, moves: Never, games: Never, ..Facts::ALL },
     view: View::Usual(PointOfView::White),
     recognises: |head| lines::recognises(head, parse),
     cut: Some(lines::CUT),

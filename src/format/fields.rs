@@ -58,7 +58,7 @@ pub fn text_share(text: &str) -> Result<f32, String> {
     match text {
         "1.0" | "1-0" => return Ok(1.0),
         "0.0" | "0-1" => return Ok(0.0),
-        "0.5" | "1/2-1/2" => return Ok(0.5),
+        "0.5" | "1/2-1/2" | "1/2" => return Ok(0.5),
         _ => {}
     }
     match text.parse::<f64>() {
@@ -96,17 +96,23 @@ pub fn text_score(text: &str) -> Result<i16, String> {
 /// other operations, and text behind `|`, are ignored.
 pub fn fen_of_line(line: &str) -> String {
     let line = line.split('|').next().unwrap_or_default();
-    let words = line.split(|letter: char| letter == ';' || letter.is_whitespace());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let mut quoted = false;
+    let mut operations = line.split(|letter| {
+        quoted ^= letter == '"';
+        letter == ';' && !quoted
+    });
+    let words: Vec<&str> = operations.next().unwrap_or_default().split_whitespace().collect();
     let (board, rest) = words.split_at(words.len().min(4));
     let is_number = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let mut counters = rest.iter().take_while(is_number).take(2).copied();
-    let operand = |name| {
-        let operands = line.split(';').map(|it| it.split_whitespace().skip_while(|it| *it != name));
-        operands.filter_map(|mut it| it.nth(1)).next()
+    let (counters, first) = rest.split_at(rest.iter().take_while(is_number).take(2).count());
+    let others = operations.map(|it| it.split_whitespace().collect());
+    let operations: Vec<Vec<&str>> = std::iter::once(first.to_vec()).chain(others).collect();
+    let operand = |name: &str| {
+        let is_named = |it: &&Vec<&str>| it.first().is_some_and(|it| it.eq_ignore_ascii_case(name));
+        operations.iter().find(is_named)?.get(1).map(|it| it.trim_matches('"'))
     };
-    let (halfmove, fullmove) = match (counters.next(), counters.next()) {
-        both @ (Some(_), Some(_)) => both,
+    let (halfmove, fullmove) = match counters {
+        [halfmove, fullmove] => (Some(*halfmove), Some(*fullmove)),
         // A single number may be a score.
         _ => (operand("hmvc"), operand("fmvn")),
     };

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Color};
 
-use super::Presence::{Always, Never};
+use super::Presence::Never;
 use super::record::{self, LENGTH, Records};
 use super::{Facts, Format, View, Writer, fields};
 use crate::point_of_view::PointOfView;
@@ -13,7 +13,7 @@ pub static FORMAT: Format = Format {
     about: "records of 32 bytes with castling rights, en passant and counters; score in \
          centipawns, score and result from White's point of view",
     extensions: &["marlin", "marlinformat"],
-    facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Always },
+    facts: Facts { plies: Never, moves: Never, games: Never, ..Facts::ALL },
     view: View::Fixed(PointOfView::White),
     recognises: |head| {
         // A record and more behind it is rather the first game of viriformat.

@@ -45,6 +45,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 use std::path::Path;
 
+use crate::digits::counted;
 use crate::registry::{self, Kind, NameMissing, NameTaken};
 use crate::sample::Sample;
 
@@ -71,15 +72,17 @@ pub struct Facts {
     pub plies: Presence,
     pub moves: Presence,
     pub games: Presence,
+    /// Whether a game was forfeited.
+    pub forfeits: Presence,
     /// Colours. If `Never`, White is to move in every sample, without counters.
     pub colours: Presence,
 }
 
 impl Facts {
-    /// All facts, of every sample.
+    /// All facts, of every sample, but for forfeits.
     pub const ALL: Self = {
-        let of = Presence::Always;
-        Self { scores: of, plies: of, moves: of, games: of, colours: of }
+        let (of, forfeits) = (Presence::Always, Presence::Never);
+        Self { scores: of, plies: of, moves: of, games: of, forfeits, colours: of }
     };
 }
 
@@ -209,8 +212,9 @@ impl fmt::Display for UnreadComments {
         let Self { count, first } = self;
         write!(
             f,
-            "{count} comments begin with a number that is no score in pawns, such as {{{first}}} \
-             (expected {{+0.35/12}}, docs/formats.md)"
+            "{} with a number that is no score in pawns, such as {{{first}}} (expected {{+0.35/12}}, \
+             docs/formats.md)",
+            counted(*count, "comment")
         )
     }
 }

@@ -1,6 +1,6 @@
 //! Lines of `FEN | score | result`, as bullet's tools read and write them.
 
-use super::Presence::{Always, Never};
+use super::Presence::Never;
 use super::{Facts, Format, View, Writer, fields, lines};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -10,7 +10,7 @@ pub static FORMAT: Format = Format {
     about: "lines of `FEN | score | result`; score in centipawns, score and result from White's \
          point of view; FEN of 4 to 6 fields",
     extensions: &["txt"],
-    facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Always },
+    facts: Facts { plies: Never, moves: Never, games: Never, ..Facts::ALL },
     view: View::Usual(PointOfView::White),
     recognises: |head| lines::recognises(head, parse),
     cut: Some(lines::CUT),

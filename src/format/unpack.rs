@@ -20,13 +20,17 @@ const ZSTD_WINDOW: u32 = 27;
 /// Reason why these first bytes cannot be read: they begin an archive, another compressed file, or a
 /// text of another encoding.
 fn foreign(head: &[u8]) -> Option<String> {
-    let starts: [(&[u8], &str); 9] = [
+    let starts: [(&[u8], &str); 13] = [
         (b"\xfd7zXZ\0", "an xz file"),
         (b"BZh", "a bzip2 file"),
         (b"LZIP\x01", "an lzip file"),
         (b"\x1f\x8b\x08", "a gzip file"),
         (b"\x28\xb5\x2f\xfd", "a zstd file"),
+        (b"\x5d\0\0\x80\0\xff\xff\xff\xff", "an lzma file"),
+        (b"\x04\x22\x4d\x18", "an lz4 file"),
         (b"PK\x03\x04", "a zip archive"),
+        (b"PK\x05\x06", "an empty zip archive"),
+        (b"MSCF\0\0\0\0", "a cab archive"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
         (b"Rar!\x1a\x07", "a rar archive"),
         (b"07070", "a cpio archive"),
@@ -87,7 +91,8 @@ fn require_content(head: &[u8]) -> io::Result<()> {
 fn member(file: BufReader<File>) -> io::Result<Input> {
     let mut archive = ZipArchive::new(file)?;
     let is_file = |index: &usize| match archive.name_for_index(*index) {
-        Some(Ok(name)) => !name.ends_with('/'),
+        // macOS adds a file of attributes.
+        Some(Ok(name)) => !name.ends_with('/') && !name.starts_with("__MACOSX/"),
         _ => true,
     };
     let files: Vec<usize> = (0..archive.len()).filter(is_file).collect();

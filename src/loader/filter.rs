@@ -24,6 +24,8 @@ pub struct Filter {
     pub skip_captures: bool,
     /// Whether to skip positions in which a promotion was played.
     pub skip_promotions: bool,
+    /// Whether to skip games that ended by the clock, a lost connection or a broken rule.
+    pub skip_forfeits: bool,
     /// Largest absolute score in centipawns.
     pub max_score: Option<u16>,
     /// Fewest pieces on the board, kings and pawns included.
@@ -67,11 +69,12 @@ impl RejectCounts {
 impl Filter {
     /// Fails if a key needs a fact that the format never has.
     pub fn check(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
-        let Facts { plies, moves, scores, .. } = format.facts;
+        let Facts { plies, moves, scores, forfeits, .. } = format.facts;
         let needs = [
             ("min_ply", self.min_ply.is_some(), plies, "the ply"),
             ("skip_captures", self.skip_captures, moves, "the move played"),
             ("skip_promotions", self.skip_promotions, moves, "the move played"),
+            ("skip_forfeits", self.skip_forfeits, forfeits, "how a game ended"),
             ("max_score", self.max_score.is_some(), scores, "the score"),
         ];
         require(path, format, &needs)
@@ -93,6 +96,8 @@ impl Filter {
             Some("skip_captures")
         } else if self.skip_promotions && played.is_some_and(|it| it.promotion().is_some()) {
             Some("skip_promotions")
+        } else if self.skip_forfeits && sample.forfeit {
+            Some("skip_forfeits")
         } else if self.skip_in_check && sample.position.in_check() {
             Some("skip_in_check")
         } else {

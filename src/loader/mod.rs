@@ -149,7 +149,7 @@ pub enum LoadError {
     Hash { path: PathBuf, error: std::io::Error },
     #[error(
         "{path}: `{key}` needs {fact}, which {format} does not store; remove `{key}`, or use a \
-         format that stores it (viriformat does)"
+         format that stores it (pgn does)"
     )]
     Unknown { path: PathBuf, key: &'static str, fact: &'static str, format: &'static str },
     #[error(

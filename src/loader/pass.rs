@@ -341,6 +341,8 @@ impl Pass {
     ) -> Result<(), LoadError> {
         let read = Arc::make_mut(&mut self.read);
         read.files.resize(self.files.len(), [0; 3]);
+        read.gameless.resize(self.files.len(), 0);
+        read.gameless[file] += counts.gameless;
         read.train += counts.train;
         let sums = [counts.read, counts.games, counts.bad.count];
         read.files[file].iter_mut().zip(sums).for_each(|(sum, count)| *sum += count);

@@ -324,6 +324,7 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
             is_sampled: digest.is_sampled,
             positions: is_whole.then_some(counts.read),
             games: if is_whole { counts.games } else { 0 },
+            gameless: if is_whole && counts.games > 0 { counts.gameless } else { 0 },
             bad_records: is_whole.then_some(counts.bad.count),
         });
         scan.counts.add(&counts);

@@ -201,6 +201,8 @@ pub struct ReadCounts {
     /// Positions of games that are neither held out nor in the training share.
     pub left_out: u64,
     pub games: u64,
+    /// Positions of unknown games.
+    pub gameless: u64,
     pub scored: bool,
     pub bad: BadRecords,
 }
@@ -212,6 +214,7 @@ impl ReadCounts {
         self.train += other.train;
         self.left_out += other.left_out;
         self.games += other.games;
+        self.gameless += other.gameless;
         self.scored |= other.scored;
         self.bad.add(&other.bad);
     }
@@ -252,6 +255,7 @@ impl FilePart {
             }
             counts.read += 1;
             counts.scored |= sample.score.is_some();
+            counts.gameless += u64::from(sample.game.is_none());
             if let Some(key) = reading.filter.rejects(sample) {
                 counts.rejected.count(key);
                 continue;

@@ -67,28 +67,30 @@ impl Table {
     fn widths(&self) -> Vec<usize> {
         let titles: Vec<usize> =
             self.columns.iter().map(|(title, _)| title.chars().count()).collect();
-        let mut widths = titles.clone();
+        let mut cells = vec![0; titles.len()];
         for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
+            for (width, cell) in cells.iter_mut().zip(row) {
                 *width = (*width).max(cell.chars().count());
             }
         }
+        let mut widths: Vec<usize> = titles.iter().zip(&cells).map(|it| *it.0.max(it.1)).collect();
         let last = widths.len() - 1;
         let mut excess = (widths.iter().sum::<usize>() + GAP.len() * last).saturating_sub(WIDTH);
-        // Names can be cut; numbers and titles cannot.
-        for column in [last].into_iter().chain(0..last) {
-            if self.columns[column].1 {
-                let least = NARROWEST.max(titles[column]);
-                let cut = excess.min(widths[column].saturating_sub(least));
-                widths[column] -= cut;
-                excess -= cut;
-            }
+        // Names can be cut, then titles; numbers cannot.
+        let is_left = |column: &usize| self.columns[*column].1;
+        let all = || [last].into_iter().chain(0..last);
+        let titled = all().filter(is_left).map(|it| (it, titles[it]));
+        let least = |it| if is_left(&it) { (it, 0) } else { (it, cells[it]) };
+        for (column, least) in titled.chain(all().map(least)) {
+            let cut = excess.min(widths[column].saturating_sub(least.max(NARROWEST)));
+            widths[column] -= cut;
+            excess -= cut;
         }
         widths
     }
 }
 
-/// Cells aligned left are cut to fit, but in the last column, which continues on more lines.
+/// Cells aligned left, and then titles, are cut to fit; the last column continues on more lines.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.widths();
@@ -102,13 +104,13 @@ impl fmt::Display for Table {
             {
                 line += &match is_left {
                     true => format!("{:<width$}{GAP}", truncated(cell, width)),
-                    false => format!("{cell:>width$}{GAP}"),
+                    false => format!("{:>width$}{GAP}", truncated(cell, width)),
                 };
             }
             let behind = format!("\n{}", " ".repeat(line.chars().count()));
             line += &match self.columns[last].1 {
                 true => lines(row[last].split(' '), widths[last]).join(&behind),
-                false => format!("{:>width$}", row[last], width = widths[last]),
+                false => format!("{:>1$}", truncated(&row[last], widths[last]), widths[last]),
             };
             writeln!(f, "{}", line.trim_end().replace(NO_BREAK, " "))?;
         }

@@ -137,8 +137,12 @@ impl Recipe {
     fn add(&mut self, read: &ReadFacts) {
         self.sketch.join(&read.sketch);
         if read.is_complete {
-            for (file, [positions, games, bad]) in self.data.iter_mut().zip(&read.files) {
+            // Older checkpoints do not count them.
+            let gameless = read.gameless.iter().chain(std::iter::repeat(&0));
+            let counts = read.files.iter().zip(gameless);
+            for (file, ([positions, games, bad], gameless)) in self.data.iter_mut().zip(counts) {
                 (file.positions, file.games) = (Some(*positions), *games);
+                file.gameless = gameless * u64::from(*games > 0);
                 file.bad_records = Some(*bad);
             }
         }

@@ -11,7 +11,7 @@ use super::measure::{self, Measurement};
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::{Host, folder, inspect};
 use crate::data_file::DataFile;
-use crate::digits::grouped;
+use crate::digits::{grouped, positions_of_games};
 use crate::draw::{self, Section};
 use crate::inspect::listed;
 use crate::loader::{Plan, TestShare};
@@ -261,7 +261,8 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     let file = |what: &str, file: &DataFile| {
         let games = match file.games {
             0 => "games unknown".to_string(),
-            games => format!("{} games", grouped(games)),
+            games if file.gameless == 0 => format!("{} games", grouped(games)),
+            games => positions_of_games(file.positions.unwrap_or(0), games, file.gameless),
         };
         let sha256 = file.sha256.get(..12).unwrap_or(&file.sha256);
         (what.to_string(), format!("{}: {games}, SHA-256 {sha256}…", file.path.display()))

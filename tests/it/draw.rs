@@ -39,6 +39,15 @@ fn names_are_escaped() {
 }
 
 #[test]
+fn long_titles_are_cut() {
+    let name = "n".repeat(60);
+    let mut table = Table::titled(&["result", &name, &name, "<position"]);
+    table.row(["0.5", "12", "-1234567890", "a b c d e f g h i j k l"]);
+    let text = table.to_string();
+    assert!(text.lines().all(|line| line.chars().count() <= 80) && text.contains("-1234567890"));
+}
+
+#[test]
 fn charts_bear_any_numbers() {
     let nothing: [&[[f64; 2]]; 3] = [&[], &[[f64::NAN, 1.0]], &[[0.0, f64::INFINITY]]];
     for points in nothing {

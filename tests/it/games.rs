@@ -23,7 +23,6 @@ pub fn positions(count: usize, seed: u64) -> Vec<Position> {
 pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(!seed);
     let mut sample = |position| Sample {
-        position,
         result: [0.0, 0.5, 1.0][random.random_range(0..3)],
         score: Some(random.random_range(-600..600)),
         ..Sample::of(position)

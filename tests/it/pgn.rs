@@ -124,6 +124,12 @@ fn text_between_moves() {
             "1. e4 (1. d4 d5 (1... Nf6 {)} 2. c4) 2. c4 ;)\n) e5 2. Nf3 (2. -- xx) Nc6 3. Bb5 a6 \
              4. O-O Nf6 5. d4 exd4 (5... Nxe4)",
         ),
+        plain.replace("exd4 1-0", "exd4 *").into_bytes(),
+        plain.replace("\"1-0\"", "\"?\"").into_bytes(),
+        plain.replace("\"1-0\"", "\"\"").into_bytes(),
+        plain.replace("1-0\"]", "1-0\"]\n[FEN \"\"]\n[SetUp \"0\"]").into_bytes(),
+        moves("1. e4± e5 += 2. Nf3 N Nc6 D 3. Bb5 ∞ a6 +- 4. 00 Nf6† 5. d4 = exd4□"),
+        moves("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ke1-g1 Nf6 5. d4 exd4"),
         moves("1. Pe4 e5 2. Ng1f3 Nb8c6 3. Bf1b5 a6 4. O-O Nf6 5. d2d4 exd4"),
     ] {
         let shown = String::from_utf8_lossy(&text).into_owned();
@@ -149,7 +155,8 @@ fn broken_games_are_skipped() {
         (game("1. e4 e5 (2. Nf3"), "line 10, move 2.", "a variation is not closed"),
         (game("1. e4 e5 0-1"), "line 10, move 2.", "the moves end with 0-1, but the result before"),
         (game("1. e4 1-0 e5"), "line 10, move 1...", "the move `e5` comes after the result"),
-        (sound.replace("Nf3 1-0", "Nf3 *"), "move 2...", "the moves end with *, but the result"),
+        (game("1. e4 e5 0000 2. Nf3"), "move 2.", "`0000` is a null move"),
+        (game("1. e4 e5 1-0 [Event \"?\"] 1. d4"), "move 2.", "`[Event \"?\"] 1. d4"),
         (sound.replace("\"1-0\"", "\"won\""), "game 2, line 7: ", "the tag Result is `won`"),
         (sound.replace("\"1-0\"]", "\"1-0"), "game 2, line 7: ", "no closing quote"),
         (tagged("[Variant \"atomic\"]"), "game 2, line 7: ", "the tag Variant is `atomic`"),

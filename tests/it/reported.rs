@@ -35,7 +35,14 @@ fn scores_of_other_dialects() {
         ("63/9", None, true),
         ("0,35/12", None, true),
         ("+0.31|12", None, true),
-        ("(e2e4 e7e5) +0.31/12 5", None, true),
+        ("(e2e4 e7e5) +0.31/12 5", Some(31), false),
+        ("d12: 0.31", None, true),
+        ("depth 12 score cp 31", None, true),
+        ("ev=31, d=12", None, true),
+        ("Nf3 -0.31/12", None, true),
+        ("[%eval mate 3]", None, true),
+        ("book, mb=+0+0+0+0+0", None, false),
+        ("[%clk 0:10:05.9] [%emt 0:00:01]", None, false),
         ("[%eval 35,12]", None, true),
         ("d=9, wv=35,", None, true),
         ("1-0 in the end", None, false),
@@ -67,6 +74,37 @@ fn scores_of_other_dialects() {
     assert!(error.contains("no position has a score") && error.contains("+63/9"), "{error}");
 }
 
+#[test]
+fn forfeits_are_filtered() {
+    let tagged = |(name, value)| {
+        game("1. e4 e5 2. Nf3").replace("[Result", &format!("[{name} \"{value}\"]\n[Result"))
+    };
+    let ends = [
+        ("TERMINATION", "Time forfeit"),
+        ("Termination", "adjudication by disconnect"),
+        ("ICCResult", "White wins on time"),
+        ("Termination", "Normal"),
+        ("Termination", "adjudication"),
+        ("Termination", "a won by resignation"),
+    ];
+    let mut all = ends.map(tagged).concat();
+    all += &game("1. e4 e5 2. Nf3 {White forfeits on time}");
+    all += &game("1. e4 {near time forfeit} e5 2. Nf3 {drawn}");
+    let samples = read_as(&PGN, all.as_bytes()).unwrap();
+    assert_eq!(samples.iter().filter(|it| it.forfeit).count(), 12);
+    assert_eq!(read_as(&PGN, &write(&PGN, &samples).unwrap()).unwrap(), samples);
+    let file = scratch("games.pgn", all.as_bytes());
+    let out = file.path.with_file_name("out.vf");
+    let skip = |what, path: &Path| {
+        let mut command = nnuance();
+        command.args(["data", what, "--skip-forfeits"]).arg(path);
+        command
+    };
+    said(skip("convert", &file.path).arg("-o").arg(&out));
+    assert_eq!(read(&out).unwrap().len(), 12);
+    assert!(complaint(&mut skip("doctor", &out)).contains("how a game ended"));
+}
+
 fn fens(text: &str) -> Vec<String> {
     let samples = read_as(&PGN, text.as_bytes()).unwrap();
     samples.iter().map(|sample| sample.position.fen()).collect()
@@ -81,6 +119,8 @@ fn tags_in_any_case() {
             format!("[result \"1-0\"]\n[{set_up} \"1\"]\n[{fen} \"{start}\"]\n\n1. e4 1-0\n");
         assert_eq!(fens(&text), [start]);
         let error = read_as(&PGN, format!("[{set_up} \"1\"]\n\n1. e4 1-0\n").as_bytes());
+        assert!(error.unwrap_err().to_string().contains("FEN is missing"));
+        let error = read_as(&PGN, format!("[{set_up} \"{start}\"]\n\n1. e4 1-0\n").as_bytes());
         assert!(error.unwrap_err().to_string().contains("FEN is missing"));
     }
     let error = read_as(&PGN, b"[variant \"Chess960\"]\n\n1. e4 1-0\n").unwrap_err().to_string();
@@ -119,6 +159,7 @@ fn moves_of_import_format() {
         "1. e4 a6 2. e5 d5 3. exd6e.p. Nc6 4. Nf3 e6 5. Be2 Nf6 6. o-o",
         "1. e4 a6 2. e5 d5 3. exd6ep Nc6 4. Nf3 e6 5. Be2 Nf6 6. O-O",
         "1. e4 a6 2. e5 d5 3. exd6(ep) Nc6 4. Nf3 e6 5. Be2 Nf6 6. O-O",
+        "1. e4 a6 2. e5 d5 3. exd6ep. e.p Nc6 4. Nf3 e6 5. Be2 Nf6 6. O-O",
         "1. e4 a6 2. e5 d5 3. ed6 ep Nc6 4. Nf3 e6 5. Be2 Nf6 6. O-O",
         "1. e2-e4 a7-a6 2. e4-e5 d7-d5 3. e5xd6 Nb8-c6 4. Ng1-f3 e7-e6 5. Bf1-e2 Ng8-f6 6. 0-0",
         // UCI.
@@ -143,6 +184,7 @@ fn games_between_text() {
         format!("Games of a club\n\n{one}{one}"),
         format!("{one}Round two: a great fight\n\n{one}"),
         format!("{one}=====\n\n{one}"),
+        format!("2 games of 2020:\n\n{one}* * *\n\n{one}"),
         format!("{one}{one}That was all, and 3 more follow.\n"),
     ] {
         assert_eq!(read_as(&PGN, text.as_bytes()).expect(&text), same.repeat(2), "{text}");
@@ -161,6 +203,7 @@ fn counters_of_epd() {
         "fmvn 12; hmvc 3;",
         "bm e4; hmvc 3; id \"a\"; fmvn 12;",
         "hmvc\t3;fmvn 12;",
+        "id \"hmvc 9; fmvn 9;\"; HMVC \"3\"; fmvn 12;",
         "3 12;",
         "3 12 bm e4;",
     ] {
@@ -219,6 +262,7 @@ fn archives_are_named() {
         (gz(&gz(&pgn)), "gzip"),
         (b"BZh91AY&SY\x01\x02".to_vec(), "bzip2"),
         (b"\xfd7zXZ\0\0".to_vec(), "xz"),
+        (b"\x04\x22\x4d\x18".to_vec(), "lz4"),
         (b"7z\xbc\xaf\x27\x1c\0".to_vec(), "7z"),
         (b"Rar!\x1a\x07\x01".to_vec(), "rar"),
     ]);
@@ -292,6 +336,12 @@ fn text_of_other_encodings() {
     }
     // The mark of UTF-8 is no part of a text.
     let json = work.write("terms.json", format!("\u{feff}{weights}"));
+    let net = work.write("n.bin", fs::read("nets/quickstart-32.bin").unwrap());
+    let manifest = fs::read_to_string("nets/quickstart-32.json").unwrap();
+    work.write("n.json", wide(&manifest, 2, true, true));
+    assert!(complaint(nnuance().args(["eval", &net, "--fens", &json])).contains("UTF-16"));
+    work.write("n.json", format!("\u{feff}{manifest}"));
+    said(nnuance().args(["eval", &net, &format!("{BISHOP} 0 1")]));
     let fens = work.write("a.txt", format!("\u{feff}{lines}"));
     said(nnuance().args(["eval", &json, "--fens", &fens]));
     // Occupied squares may be the bytes of a mark.
@@ -384,6 +434,9 @@ fn en_passant_counts_where_a_capture_is_legal() {
     ] {
         let lines = format!("{board} {square} 0 1 | 20 | 0.5\n{board} - 0 1 | 20 | 0.5\n");
         assert_eq!(dedup(&lines), count, "{board}");
+        let fen = |square: &str| Position::from_fen(&format!("{board} {square} 0 1")).unwrap();
+        let [with, without] = [square, "-"].map(|square| Sample::of(fen(square)).group());
+        assert_eq!(with == without, count == 1, "{board}");
     }
 }
 

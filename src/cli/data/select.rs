@@ -31,15 +31,22 @@ pub struct Convert {
     /// of games
     #[arg(long)]
     skip_unfit: bool,
+    /// Skip games that ended by the clock, a lost connection or a broken rule, in PGN
+    #[arg(long)]
+    skip_forfeits: bool,
 }
 
-pub fn convert(Convert { files, skip_unfit }: Convert) -> Result<ExitCode> {
+pub fn convert(Convert { files, skip_unfit, skip_forfeits }: Convert) -> Result<ExitCode> {
     let written = if skip_unfit { files.create_selection()? } else { files.create()? };
     let format = written.format;
-    let (mut scratch, mut unfit) = (Vec::new(), 0);
-    let (written, mut tally) = files.each("convert", written, |_, block, written| {
+    let (mut scratch, mut unfit, mut forfeited) = (Vec::new(), 0, 0);
+    let filter = Filter { skip_forfeits, ..Filter::default() };
+    let (written, mut tally) = files.each("convert", written, |source, block, written| {
+        filter.check(source.path(), source.format())?;
         for sample in block {
-            if skip_unfit && data::fits(sample, format, &mut scratch).is_err() {
+            if filter.rejects(sample).is_some() {
+                forfeited += 1;
+            } else if skip_unfit && data::fits(sample, format, &mut scratch).is_err() {
                 unfit += 1;
             } else {
                 written.write(sample)?;
@@ -48,6 +55,7 @@ pub fn convert(Convert { files, skip_unfit }: Convert) -> Result<ExitCode> {
         Ok(())
     })?;
     tally.without(&format!("unfit for {}", format.name), unfit);
+    tally.without("skip_forfeits", forfeited);
     written.finish(tally)
 }
 
@@ -99,6 +107,9 @@ pub struct FilterKeys {
     /// Skip positions in which a promotion was played
     #[arg(long)]
     skip_promotions: bool,
+    /// Skip games that ended by the clock, a lost connection or a broken rule, in PGN
+    #[arg(long)]
+    skip_forfeits: bool,
     /// Skip positions that a filter of this program rejects; may be repeated
     #[arg(long, value_name = "NAME")]
     own: Vec<NamedValue<CustomFilter>>,
@@ -117,6 +128,7 @@ impl FilterKeys {
             skip_in_check: self.skip_in_check,
             skip_captures: self.skip_captures,
             skip_promotions: self.skip_promotions,
+            skip_forfeits: self.skip_forfeits,
             max_score: self.max_score,
             min_pieces: self.min_pieces,
             max_pieces: self.max_pieces,
@@ -229,7 +241,7 @@ pub fn dedup(Dedup { files }: Dedup) -> Result<ExitCode> {
         for sample in block {
             // A position and its colour-flipped mirror image have the same key.
             let is_black = sample.position.turn().is_black();
-            if seen.insert(mix(sample.position.repetition_key(), is_black.into())) {
+            if seen.insert(mix(sample.position.key(), is_black.into())) {
                 written.write(sample)?;
             }
         }

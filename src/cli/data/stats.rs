@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use super::io::Inputs;
 use crate::cli::out;
-use crate::data::stats::{SCORES, Stats, positions_of_games};
-use crate::digits::grouped;
+use crate::data::stats::{SCORES, Stats};
+use crate::digits::{grouped, positions_of_games};
 use crate::report::Table;
 
 /// Count positions, games, results, scores and pieces
@@ -40,7 +40,7 @@ const BAR: f64 = 30.0;
 
 /// The amounts, and the shares of kinds of positions.
 fn text(stats: &Stats) -> String {
-    let mut amounts = positions_of_games(stats.positions, stats.games, stats.gameless);
+    let mut amounts = positions_of_games(stats.positions, stats.games.unwrap_or(0), stats.gameless);
     if stats.scored > 0 {
         let mean = stats.score_sum as f64 / stats.scored as f64;
         amounts += &format!(", mean score {mean:+.1} cp for the side to move");

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `+0.35/12 0.10s`, `-M4/20` (cutechess, fastchess) | the position before the move | the mover |
 //! | `+0.35 12/18 90 40001`, `+0.35` (OpenBench) | the position before the move | the mover |
+//! | `(e7e5 g1f3) +0.35/12 5` (Arena) | the position before the move | the mover |
 //! | `d=26, wv=1.04,`, `wv=-M12` (TCEC) | the position before the move | White |
 //! | `[%eval 0.17]`, `[%eval #-3,20]` (lichess) | the position after the move | White |
 //!
@@ -27,43 +28,54 @@ pub enum CommentScore {
     Before(i16),
     /// The score of the position on the board, for the side to move.
     Standing(i16),
-    /// None, but the comment begins with a number.
+    /// None, but the comment has a number that may be one.
     Unread,
 }
 
 /// The score in a comment, if any; `turn` is to move after the move it comments on.
 pub fn score(comment: &[u8], turn: Color) -> Option<CommentScore> {
     let comment = comment.trim_ascii();
-    if let Some((value, rest)) = number(comment)
+    let moves = comment.iter().position(|&byte| byte == b')').filter(|_| comment[0] == b'(');
+    let behind = comment[moves.map_or(0, |end| end + 1)..].trim_ascii_start();
+    if let Some((value, rest)) = number(behind)
         && (matches!(rest, [] | [b'/', b'0'..=b'9', ..]) || rest[0].is_ascii_whitespace())
     {
         return Some(CommentScore::Before(value.score(|plies| plies)));
     }
     if let Some(value) = after(comment, b"wv=") {
-        let Some((value, _)) = number(value) else { return unread(value) };
+        let Some((value, _)) = number(value) else { return Some(CommentScore::Unread) };
         let score = fields::flip_score(value.score(|plies| plies), turn.other()).ok()?;
         return Some(CommentScore::Before(score));
     }
     let Some(value) = after(comment, b"[%eval") else { return unread(comment) };
-    let Some((value, _)) = number(value.trim_ascii_start()) else { return unread(value) };
+    let Some((value, _)) = number(value.trim_ascii_start()) else {
+        return Some(CommentScore::Unread);
+    };
     // The side that mates makes the first move of the mate, or the other side does.
     let mates_next = value.negative == turn.is_black();
     let score = value.score(|moves| 2 * moves - i32::from(mates_next));
     fields::flip_score(score, turn).ok().map(CommentScore::Standing)
 }
 
-/// Whether a text, perhaps behind moves in parentheses, begins with a number that may be a score:
-/// no move number, result or time.
+/// Whether a word of a comment may be a score: no move number, result or time. Behind the first
+/// word only numbers with a sign or a point may be, and those that a name says to be one.
 fn unread(text: &[u8]) -> Option<CommentScore> {
-    let moves = text.iter().position(|&byte| byte == b')').filter(|_| text.starts_with(b"("));
-    let text = text[moves.map_or(0, |end| end + 1)..].trim_ascii_start();
-    let number = text.iter().position(|byte| !b"([+-#M.".contains(byte))?;
-    let (_, rest) = digits(&text[number..])?;
-    let word = text.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-    let is_time = rest.starts_with(b":");
-    let is_move =
-        matches!(rest, [b'.', after @ ..] if !after.first().is_some_and(u8::is_ascii_digit));
-    (!is_time && !is_move && Outcome::from_text(word).is_none()).then_some(CommentScore::Unread)
+    let borders = |byte: &u8| byte.is_ascii_whitespace() || b"()[]=,;\"".contains(byte);
+    let (mut named, mut all) = (true, text.split(borders).filter(|word| !word.is_empty()));
+    let may_be = |word: &[u8]| {
+        let names: [&[u8]; 6] = [b"cp", b"score", b"eval", b"%eval", b"mate", b"ev"];
+        let is_named = std::mem::replace(&mut named, names.contains(&word));
+        let number = word.iter().position(|byte| !b"+-#M.".contains(byte))?;
+        let (_, rest) = digits(&word[number..])?;
+        let (is_decimal, end) = match rest {
+            [b':', ..] => return None,
+            [b'.', after @ ..] => (true, digits(after)?.1),
+            _ => (false, rest),
+        };
+        let is_marked = (number > 0 || is_decimal) && matches!(end, [] | [b'/', ..]);
+        (is_marked || is_named && Outcome::from_text(word).is_none()).then_some(())
+    };
+    all.find_map(may_be).map(|()| CommentScore::Unread)
 }
 
 /// Text behind the name of a value, at the beginning of a word.

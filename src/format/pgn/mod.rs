@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format {
          {[%eval 0.35]} for White, in pawns; every move must be legal; games without a result are \
          skipped",
     extensions: &["pgn"],
-    facts: Facts { scores: Sometimes, ..Facts::ALL },
+    facts: Facts { scores: Sometimes, forfeits: Sometimes, ..Facts::ALL },
     view: View::Fixed(PointOfView::White),
     recognises,
     cut: None,
@@ -143,16 +143,18 @@ fn replay(
 ) -> Result<Game, GameError> {
     let tags = Tags::read(text).map_err(GameError::of_game)?;
     let result = tags.outcome().map_err(GameError::of_game)?;
-    if result == Some(Outcome::Unfinished) {
+    if tags.value("Result").is_some_and(|result| result.trim_ascii() == b"*") {
         return Ok(Game::Unfinished);
     }
     let mut tokens = Tokens::new(text, tags.end);
-    let is_word = |byte: &u8| !byte.is_ascii_digit() && !b"[{(".contains(byte);
-    if !tags.some && text[tags.end..].first().is_some_and(is_word) && tokens.is_prose() {
+    // Moves begin with `1.`.
+    let mut behind_number = text[tags.end..].iter().skip_while(|it| it.is_ascii_digit());
+    let is_word = behind_number.next().is_some_and(|byte| !b".[{(".contains(byte));
+    if !tags.some && is_word && tokens.is_prose() {
         return Ok(Game::Nothing);
     }
     let mut replay = Replay::new(&tags, result, out, unread)?;
-    let read = replay.run(&mut tokens).and_then(|()| replay.finish(tags.some, text));
+    let read = replay.run(&mut tokens).and_then(|()| replay.finish(&tags, text));
     read.map_err(|reason| token_error(&tokens, &replay.chess, reason))
 }
 
@@ -226,16 +228,17 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn finish(&mut self, tagged: bool, text: &[u8]) -> Result<Game, String> {
+    fn finish(&mut self, tags: &Tags, text: &[u8]) -> Result<Game, String> {
         let moves = self.out.len() - self.first;
         // A last line without its end may be cut off.
         let by_tag = self.result.filter(|_| moves > 0 && text.ends_with(b"\n"));
         match self.ended.or(by_tag) {
             Some(Outcome::Won(doubled)) => {
                 let (game, white_result) = (Some(self.hash.game()), f32::from(doubled) / 2.0);
+                let forfeit = tags.is_forfeit(text);
                 for sample in &mut self.out[self.first..] {
                     let turn = sample.position.turn();
-                    sample.game = game;
+                    (sample.game, sample.forfeit) = (game, forfeit);
                     sample.result = fields::flip_result(white_result, turn);
                 }
                 Ok(Game::Whole(white_result))
@@ -244,7 +247,7 @@ impl<'a> Replay<'a> {
                 self.out.truncate(self.first);
                 Ok(Game::Unfinished)
             }
-            None if !tagged && moves == 0 => Ok(Game::Nothing),
+            None if !tags.some && moves == 0 => Ok(Game::Nothing),
             None => Err("the moves end without a result".to_string()),
         }
     }
@@ -265,15 +268,16 @@ impl<'a> Replay<'a> {
     }
 
     fn end(&mut self, outcome: Outcome) -> Result<(), String> {
-        let before = self.ended.or(self.result).unwrap_or(outcome);
-        if before != outcome {
+        let known = |it: &Outcome| *it != Outcome::Unfinished;
+        let before = self.ended.or(self.result).filter(known).unwrap_or(outcome);
+        if before != outcome && outcome != Outcome::Unfinished {
             return Err(format!(
                 "the moves end with {}, but the result before was {}",
                 outcome.text(),
                 before.text()
             ));
         }
-        self.ended = Some(outcome);
+        self.ended = Some(before);
         Ok(())
     }
 }
@@ -289,7 +293,9 @@ fn legal(san: &[u8], chess: &Chess) -> Result<Move, String> {
     let other = San::from_ascii(plain.as_bytes()).ok();
     let other = other.and_then(|other| other.to_move(chess).ok());
     let uci = |text: &str| UciMove::from_ascii(text.as_bytes()).ok()?.to_move(chess).ok();
-    if let Some(legal) = other.or_else(|| uci(&plain.replace('=', "").to_lowercase())) {
+    // `Ke1g1` castles.
+    let squares = plain.trim_start_matches('K').replace('=', "").to_lowercase();
+    if let Some(legal) = other.or_else(|| uci(&squares)) {
         return Ok(legal);
     }
     let parsed = parsed.map_err(|_| not_a_move(san))?;
@@ -309,8 +315,8 @@ fn plain_san(san: &[u8]) -> String {
     if castles.len() >= 2 {
         return if castles.len() == 2 { "O-O".into() } else { "O-O-O".into() };
     }
-    let text =
-        ["(ep)", "/ep", "ep", "e.p."].iter().fold(&*text, |text, end| text.trim_end_matches(end));
+    let ends = [".", "(ep)", "/ep", "ep", "e.p"];
+    let text = ends.iter().fold(&*text, |text, end| text.trim_end_matches(end));
     let mut text: String = text.chars().filter(|it| !"-=()/:".contains(*it)).collect();
     // `ed6`.
     if matches!(text.as_bytes(), [b'a'..=b'h', b'a'..=b'h', ..]) {

@@ -229,13 +229,28 @@ impl<'a> Tags<'a> {
         let Some(result) = self.value("Result") else { return Ok(None) };
         match Outcome::from_text(result.trim_ascii()) {
             Some(outcome) => Ok(Some(outcome)),
-            // PGN's unknown value.
-            None if result == b"?" => Ok(Some(Outcome::Unfinished)),
+            None if is_unknown(result) => Ok(Some(Outcome::Unfinished)),
             None => Err(format!(
                 "the tag Result is `{}`, expected 1-0, 0-1, 1/2-1/2 or *",
                 shown(result)
             )),
         }
+    }
+
+    /// Whether the game ended by the clock, a lost connection or a broken rule, in the words of
+    /// servers and tournament programs: those of its tags, or of a comment behind its last move.
+    pub fn is_forfeit(&self, text: &[u8]) -> bool {
+        let names = ["Termination", "TerminationDetails", "ICCResult"];
+        let mut ends: Vec<&[u8]> = names.iter().filter_map(|name| self.value(name)).collect();
+        let mut parts = text.rsplit(|byte| b"{}".contains(byte));
+        let end = parts.next().unwrap_or_default().trim_ascii();
+        if end.is_empty() || Outcome::from_text(end).is_some() {
+            ends.extend(parts.next());
+        }
+        let words = "forfeit|on time|of time|timeout|abandon|infraction|illegal|stall|disconnect|\
+                     crash";
+        let text = String::from_utf8_lossy(&ends.join(&b';')).to_lowercase();
+        words.split('|').any(|word| text.contains(word))
     }
 
     /// The position before the first move; none for the usual one.
@@ -261,7 +276,7 @@ impl<'a> Tags<'a> {
                 return Err(format!("the tag Variant is `{variant}`, expected chess or Chess960"));
             }
         };
-        match self.value("FEN") {
+        match self.value("FEN").filter(|fen| !is_unknown(fen)) {
             Some(fen) => {
                 let fen = std::str::from_utf8(fen).map_err(|_| "the FEN is not text")?;
                 fields::text_fen(fen.trim()).map(Some)
@@ -269,12 +284,17 @@ impl<'a> Tags<'a> {
             None if any_start => {
                 Err("a game of Chess960 without the tag FEN: its start is unknown".to_string())
             }
-            None if self.value("SetUp").is_some_and(|set| set.trim_ascii() == b"1") => {
-                Err("the tag SetUp is 1, but the tag FEN is missing: its start is unknown".into())
+            None if self.value("SetUp").is_some_and(|set| set != b"0" && !is_unknown(set)) => {
+                Err("the tag SetUp is set, but the tag FEN is missing: its start is unknown".into())
             }
             None => Ok(None),
         }
     }
+}
+
+/// Whether a tag has no value, in PGN `?` or `-`.
+fn is_unknown(value: &[u8]) -> bool {
+    matches!(value.trim_ascii(), b"" | b"?" | b"-")
 }
 
 fn length_of_line(text: &[u8]) -> usize {
@@ -318,11 +338,11 @@ impl<'a> Tokens<'a> {
         self.text[self.at..].trim_ascii().is_empty()
     }
 
-    /// Whether words of prose follow, as between games.
+    /// Whether words of prose follow, as between games, but not the tags of another game.
     pub fn is_prose(&self) -> bool {
         match (Tokens { ..*self }).next() {
             Ok(Some(Token::San(san))) => San::from_ascii(san).is_err(),
-            read => read.is_err(),
+            read => read.is_err() && tag_name(&self.text[self.at..]).is_none(),
         }
     }
 
@@ -366,6 +386,8 @@ impl<'a> Tokens<'a> {
             _ if digits == 0 => {
                 Some(rest.len() - without_mark(rest).len()).filter(|&mark| mark > 0)
             }
+            // Castling, or a null move.
+            _ if matches!(&rest[..digits], b"00" | b"000" | b"0000") => None,
             None => Some(digits),
             Some(b'.') => Some(digits + 1),
             Some(byte) => (byte.is_ascii_whitespace() || b"{(;".contains(byte)).then_some(digits),
@@ -431,16 +453,19 @@ impl<'a> Tokens<'a> {
         let dots = word.iter().take_while(|&&byte| byte == b'.').count();
         let mut san = &word[dots..];
         self.from += dots;
-        while let [before @ .., b'!' | b'?' | b'+' | b'#'] = san {
+        // Signs such as `±` are not ASCII.
+        while let [before @ .., b'!' | b'?' | b'+' | b'#' | 0x80..] = san {
             san = before;
         }
         match san {
-            [] | b"e.p." | b"ep" => Ok(None),
+            b"--" | b"Z0" | b"null" | b"@@@@" | b"0000" => {
+                Err(format!("`{}` is a null move, which no game has", shown(san)))
+            }
+            // `N` marks a new move, `D` a diagram.
+            b"e.p." | b"e.p" | b"ep." | b"ep" | b"N" | b"D" => Ok(None),
+            _ if san.iter().all(|byte| b"+-=/~".contains(byte)) => Ok(None),
             [b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0' | b'o' | b'P', ..] => {
                 Ok(Some(Token::San(san)))
-            }
-            b"--" | b"Z0" | b"null" | b"@@@@" => {
-                Err(format!("`{}` is a null move, which no game has", shown(san)))
             }
             _ => Err(format!("`{}` is not a move", shown(word))),
         }

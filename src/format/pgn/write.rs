@@ -95,6 +95,7 @@ fn score_text(score: i16, depth: u32) -> Result<String, String> {
 #[derive(Default)]
 pub struct PgnWriter {
     game: Option<Chain>,
+    forfeit: bool,
     moves: Movetext,
 }
 
@@ -105,7 +106,7 @@ impl Writer for PgnWriter {
         let begins = begun.is_some();
         if begins {
             self.finish(out);
-            self.game = begun;
+            (self.game, self.forfeit) = (begun, sample.forfeit);
         }
         if self.moves.text.len() > LONGEST / 2 {
             let most = LONGEST >> 21;
@@ -124,6 +125,9 @@ impl Writer for PgnWriter {
             self.moves.word(outcome);
             seven_tags(["?", "?", "?", "?", outcome], out);
             start_tags(&game.start, out);
+            if self.forfeit {
+                tag("Termination", "forfeit", out);
+            }
             out.push(b'\n');
             self.moves.finish(out);
         }

@@ -6,8 +6,8 @@ use super::Run;
 use super::data::Data;
 use crate::config::{Config, Net, Objective};
 use crate::data_file::{DataFile, are_few_for_nets};
-use crate::digits::{counted, grouped};
-use crate::loader::{RejectCounts, Scan};
+use crate::digits::{counted, grouped, positions_of_games};
+use crate::loader::{HeldOut, RejectCounts, Scan};
 use crate::model::{Adapter, Compute};
 use crate::report::{NO_BREAK, Table};
 use crate::run::measure::rest;
@@ -64,7 +64,8 @@ pub fn opening(run: &Run, settings: &Settings) -> Result<Table> {
         row("optimiser", optimizer.name.text());
     } else {
         let epochs = (steps * batch) as f64 / epoch as f64;
-        let mut length = format!("{} steps of {batch}: {epochs:.1} epochs", grouped(steps));
+        let mut length =
+            format!("{} of {}: {epochs:.1} epochs", counted(steps, "step"), grouped(batch));
         if config.schedule.superbatches.is_some() {
             length += &format!(", {:.1} superbatches", steps as f64 / superbatch as f64);
         }
@@ -91,11 +92,12 @@ fn data(scan: &Scan) -> Table {
     let mut of = |name: &str, files: &[DataFile], rejected: &RejectCounts| {
         if files.len() > MOST_FILES {
             let sum = |of: fn(&DataFile) -> u64| files.iter().map(of).sum::<u64>();
-            let (positions, games) = (sum(|it| it.positions.unwrap_or(0)), sum(|it| it.games));
-            row(name, format!("{}{} files", amounts(positions, games), files.len()));
+            let positions = sum(|it| it.positions.unwrap_or(0));
+            let amounts = amounts(positions, sum(|it| it.games), sum(DataFile::unknown));
+            row(name, format!("{amounts}{} files", files.len()));
         } else {
             for it in files {
-                let amounts = amounts(it.positions.unwrap_or(0), it.games);
+                let amounts = amounts(it.positions.unwrap_or(0), it.games, it.gameless);
                 let format = it.format.as_deref().unwrap_or("unknown");
                 row(name, format!("{amounts}{format}: {}", it.path.display()));
             }
@@ -118,7 +120,7 @@ fn data(scan: &Scan) -> Table {
     for (name, held) in [("validation", &scan.validation), ("test", &scan.test)] {
         let mut text = format!("{} positions", grouped(held.total));
         if scan.counts.games + own.counts.games > 0 {
-            text += &format!(" of {}", counted(held.groups() as u64, "game"));
+            text += &format!(" of {}", groups(scan, held));
         }
         if !scan.is_whole {
             text += ", of those read";
@@ -135,10 +137,23 @@ fn data(scan: &Scan) -> Table {
     table
 }
 
-/// "1,554,109 positions, 12,453 games, ", of what is known.
-fn amounts(positions: u64, games: u64) -> String {
-    let known = [(positions, "position"), (games, "game")].into_iter().filter(|it| it.0 > 0);
-    known.map(|(count, noun)| counted(count, noun) + ", ").collect()
+/// "1,554,109 positions of 12,453 games, "; empty where they are not counted.
+fn amounts(positions: u64, games: u64, gameless: u64) -> String {
+    match positions {
+        0 => String::new(),
+        _ => positions_of_games(positions, games, gameless) + ", ",
+    }
+}
+
+/// Number of games that are held out, and of positions whose game is unknown.
+fn groups(scan: &Scan, held: &HeldOut) -> String {
+    let mut files = scan.files.iter().chain(&scan.validating.files);
+    let count = held.groups() as u64;
+    match scan.counts.games + scan.validating.counts.games {
+        0 => counted(count, "position"),
+        _ if files.any(|it| it.unknown() > 0) => counted(count, "game") + " or single positions",
+        _ => counted(count, "game"),
+    }
 }
 
 fn target(config: &Config, settings: &Settings, steps: u64) -> String {
@@ -177,16 +192,16 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
     let is_new = |net: &Net| net.base.is_none() && net.start.is_none();
     if config.net.as_ref().is_some_and(is_new) && are_few_for_nets(&scan.files) {
         let positions = scan.files.iter().filter_map(|file| file.positions).sum();
-        let amounts = amounts(positions, scan.counts.games);
+        let unknown = scan.files.iter().map(DataFile::unknown).sum();
+        let amounts = amounts(positions, scan.counts.games, unknown);
         lines.push(format!("{amounts}too few for a net: tune handcrafted terms, or play more"));
     }
-    let noun = if scan.counts.games + own.counts.games > 0 { "game" } else { "position" };
     let held = [
         (&scan.validation, "validate", config.data.validates()),
         (&scan.test, "are the test", holds && config.test.0 > 0.0),
     ];
     let few = held.into_iter().filter(|(held, _, expected)| *expected && held.groups() < FEW);
-    let few = few.map(|(held, what, _)| format!("{} {what}", counted(held.groups() as u64, noun)));
+    let few = few.map(|(held, what, _)| format!("{} {what}", groups(scan, held)));
     let few: Vec<String> = few.collect();
     if !few.is_empty() {
         lines.push(format!("{}: too few to compare evaluations", few.join(", ")));
@@ -197,10 +212,11 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
             if let Some(bad @ 1..) = file.bad_records {
                 lines.push(format!("{path}: {} left out", counted(bad, "bad record")));
             }
-            let seen = seen.filter(|_| file.games == 0);
+            let seen = seen.filter(|_| file.games == 0 || file.gameless > 0);
             if seen.is_some_and(|games| file.positions.is_some() || games == 0) {
+                let some = if file.games > 0 { "some " } else { "" };
                 lines.push(format!(
-                    "{path}: games unknown, so positions of one game train and validate"
+                    "{path}: {some}games unknown, so positions of one game train and validate"
                 ));
             }
             if files[..i].iter().any(|other| other.sha256 == file.sha256) {
