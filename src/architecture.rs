@@ -269,6 +269,8 @@ pub(crate) const MOST_HIDDEN: usize = 65_536;
 /// Neurons of a layer of the head, at most.
 const MOST_SIZE: usize = 1024;
 const MOST_LAYERS: usize = 8;
+/// Most weights: a checkpoint has three numbers for each, and is read if it has 4 GiB at most.
+const MOST_WEIGHTS: usize = 350_000_000;
 
 impl Architecture {
     fn first_repeated_name(&self) -> Option<String> {
@@ -326,7 +328,11 @@ impl Architecture {
         } else if let Some(name) = self.first_repeated_name() {
             ("sets", format!("two arrays are named {name:?}; rename a feature set"))
         } else {
-            return Ok(());
+            let weights: usize = self.arrays().iter().map(Array::len).sum();
+            if weights <= MOST_WEIGHTS {
+                return Ok(());
+            }
+            ("hidden", format!("the net has {weights} weights, expected at most {MOST_WEIGHTS}"))
         };
         Err(ImpossibleNet { key, reason })
     }

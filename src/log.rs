@@ -1,7 +1,7 @@
 //! `log.csv`: one row each time the validation loss is measured.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Error, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{Error, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::input;
@@ -95,13 +95,15 @@ impl Log {
     /// Opens a log and drops all rows behind the first `rows`, which a resumed run writes again.
     pub fn open(path: &Path, rows: u64) -> Result<Self, OutputError> {
         let failed = |error| OutputError::new(path, error);
+        let text = match input::read(path, input::TEXT) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(failed)?,
+        };
         let mut options = OpenOptions::new();
-        options.create(true).read(true).write(true).truncate(false);
+        options.create(true).write(true).truncate(false);
         let mut file = options.open(path).map_err(failed)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(failed)?;
-        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        let kept: Vec<&str> = lines.take(if rows == 0 { 0 } else { 1 + rows as usize }).collect();
+        let lines = text.split_inclusive(|byte| *byte == b'\n').filter(|it| it.ends_with(b"\n"));
+        let kept: Vec<&[u8]> = lines.take(if rows == 0 { 0 } else { (rows as usize).saturating_add(1) }).collect();
         let bytes: usize = kept.iter().map(|line| line.len()).sum();
         file.set_len(bytes as u64).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;

@@ -150,7 +150,7 @@ fn write_kit() -> Result<()> {
     }
     for (name, content) in FILES {
         let path = PathBuf::from(KIT).join(name);
-        match input::read(&path, input::BOOK) {
+        match input::read(&path, input::TEXT) {
             Ok(there) => ensure!(
                 there == content,
                 "{} is there and was changed; move it away, and quickstart writes it again",

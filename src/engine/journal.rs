@@ -14,6 +14,8 @@ use crate::format::PACKED;
 use crate::output::{self, OutputError};
 
 const VERSION: u32 = 2;
+/// Most bytes of a journal: some ten million games.
+const MOST: u64 = 1 << 30;
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -103,13 +105,13 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         })?;
         let mut file = LockedFile(file);
         let mut bytes = Vec::new();
-        file.0.read_to_end(&mut bytes).map_err(failed)?;
+        (&mut file.0).take(MOST).read_to_end(&mut bytes).map_err(failed)?;
         let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
         let head = lines.next().unwrap_or_default();
         let strange = || JournalError::Strange(path.clone());
         let Head { journal, settings: old } =
             serde_json::from_slice(head).map_err(|_| strange())?;
-        if journal != VERSION {
+        if journal != VERSION || bytes.len() as u64 == MOST {
             return Err(strange());
         }
         if let Some((key, old, new)) = difference(&old, &settings) {

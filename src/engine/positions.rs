@@ -58,8 +58,8 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<JobReport, 
     let mut writer = format.new_writer(output)?;
     let journal = Journal::open(output, &settings)?;
     let mut written = journal.progress.written;
-    for _ in 0..journal.progress.items {
-        items.next().transpose()?;
+    for done in items.by_ref().take(journal.progress.items as usize) {
+        done?;
     }
     let work = |player: &mut dyn Player, item: &Item| label(player, &item.sample, *limit);
     let keep = |item: &Item, made: Option<Sample>, bytes: &mut Vec<u8>| {

@@ -112,6 +112,8 @@ pub struct Uci {
 const LONGEST: u64 = 1 << 16;
 /// Lines that wait to be read. A program that sends more is blocked.
 const WAITING: usize = 256;
+/// Options that are stored.
+const MOST_OPTIONS: usize = 4096;
 /// Milliseconds for a program to exit after it closed its output.
 const EXIT_TIME: u64 = 500;
 
@@ -173,6 +175,7 @@ impl Uci {
                 self.id = id.trim().to_string();
             } else if let Some(option) = line.strip_prefix("option name ") {
                 let name = option.split(" type ").next().unwrap_or(option);
+                self.options.truncate(MOST_OPTIONS);
                 self.options.push(name.trim().to_string());
             } else if line == "uciok" {
                 return Ok(());

@@ -44,6 +44,15 @@ fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
             line => fields::text_fen(&fields::fen_of_line(line)).map(Some),
         });
         book.extend(position.map_err(|reason| Fault::Skipped(text.bad(reason)))?);
+        require_few(book.len())?;
     }
     Ok(book)
+}
+
+/// Fails if there are more positions or games than a book or a match may have.
+pub(super) fn require_few(count: usize) -> io::Result<()> {
+    match count <= input::BOOK {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("it has more than {} lines or games", input::BOOK))),
+    }
 }

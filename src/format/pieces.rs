@@ -66,6 +66,10 @@ impl FileBlocks {
         let (mut bytes, mut more) = (Vec::with_capacity(size + MARGIN), size + MARGIN);
         let mut end = None;
         while end.is_none() {
+            if bytes.len() > LONGEST {
+                let reason = format!("no record begins in {} MiB behind byte {from}", LONGEST >> 20);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+            }
             let read = (&mut file).take(more as u64).read_to_end(&mut bytes)?;
             let next = bytes.get(size..).and_then(self.cut.border).map(|end| size + end);
             end = next.or((read < more).then_some(bytes.len()));
@@ -81,3 +85,5 @@ impl FileBlocks {
 
 /// Bytes behind a block that are read with it, for its last record.
 const MARGIN: usize = 1 << 12;
+/// Bytes in which a record must begin: more than the largest one, a chunk of a binpack.
+const LONGEST: usize = 128 << 20;

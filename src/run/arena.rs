@@ -12,7 +12,7 @@ use super::played::{DIGESTS, Player as Named};
 use crate::digest;
 use crate::engine::clock::Stopwatch;
 use crate::engine::game::{Adjudication, Ending, Game};
-use crate::engine::journal::{self, Journal};
+use crate::engine::journal::{self, Journal, JournalError};
 use crate::engine::opening::{Opener, Openings, StartPosition};
 use crate::engine::player::MoveResult;
 use crate::engine::pool::{self, AttemptedItem, ItemError};
@@ -77,6 +77,10 @@ impl Pair {
         let forfeits = endings.iter().filter(forfeit).count() as u64;
         Self { results: [as_white, 1.0 - as_black].map(f64::from), forfeits }
     }
+
+    fn is_possible(&self) -> bool {
+        self.forfeits <= 2 && self.results.iter().all(|it| [0.0, 0.5, 1.0].contains(it))
+    }
 }
 
 /// Plays `pairs` pairs between any two players, of which `part` is played here, or until `sprt`
@@ -100,7 +104,7 @@ pub fn play<'a>(
     let total = range.end - range.start;
     let place = |number: u64| (number / pairs) as usize;
     let mut next = range.start;
-    for pair in recorder.iter().flat_map(|recorder| &recorder.journal.notes) {
+    for pair in recorder.iter().flat_map(|recorder| &recorder.journal.notes).take(total as usize) {
         played.add(place(next), pair);
         next += 1;
     }
@@ -305,7 +309,11 @@ impl Recorder {
         all.extend(rules.openings.settings()?);
         all.push(("seed", rules.seed.to_string()));
         all.extend(settings.iter().cloned());
-        Ok(Self { journal: Journal::open(path, &all)?, players, tags })
+        let journal: Journal<Pair> = Journal::open(path, &all)?;
+        if !journal.notes.iter().all(Pair::is_possible) {
+            return Err(JournalError::Strange(journal::path_of(path)).into());
+        }
+        Ok(Self { journal, players, tags })
     }
 
     /// Appends a pair, first the game in which the first of the two players has White, and syncs

@@ -17,7 +17,7 @@ use text::{Frame, Frames, GameError, Outcome, Tags, Token, Tokens, tag_name};
 
 use super::Presence::Sometimes;
 use super::{BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, UnreadComments, View};
-use crate::format::fields;
+use crate::format::{book, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
@@ -86,7 +86,10 @@ fn each<T>(
     while reader.frames.next(&mut reader.frame)? {
         match of(&reader.frame) {
             Ok(None) => continue,
-            Ok(Some(made)) => all.push(made),
+            Ok(Some(made)) => {
+                all.push(made);
+                book::require_few(all.len())?;
+            }
             Err(wrong) => {
                 reader.games += 1;
                 return Err(reader.fault(wrong));
