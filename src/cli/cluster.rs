@@ -61,15 +61,6 @@ pub fn fail(error: &Error) {
         world.fail(&format!("{error:#}"));
     }
     if is_first() {
-        eprintln!("error: {}", visible(&format!("{error:#}")));
+        eprintln!("error: {error:#}");
     }
-}
-
-/// Escapes control characters, which may come from paths and data; line ends and tabs stay.
-fn visible(text: &str) -> String {
-    let stays = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    let shown = |letter: char| {
-        if stays(letter) { letter.into() } else { letter.escape_debug().to_string() }
-    };
-    text.chars().map(shown).collect()
 }

@@ -37,13 +37,25 @@ pub fn capture<T>(run: impl FnOnce() -> T) -> (T, String) {
     (ended, captured().take().unwrap_or_default())
 }
 
+/// Escapes control characters and those that change the direction of text, which may come from paths
+/// and data; line ends and tabs stay.
+fn visible(text: &str) -> String {
+    let turns = |letter| matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let stays =
+        |letter: char| matches!(letter, '\n' | '\t') || !letter.is_control() && !turns(letter);
+    let shown = |letter: char| {
+        if stays(letter) { letter.into() } else { letter.escape_unicode().to_string() }
+    };
+    text.chars().map(shown).collect()
+}
+
 /// Writes a line to standard error; failures are ignored.
 pub fn note(text: Arguments) {
     if captured().is_some() {
         return;
     }
     // A single write, so that output of other processes cannot interleave.
-    above_bars(|| drop(io::stderr().write_all(format!("{text}\n").as_bytes())));
+    above_bars(|| drop(io::stderr().write_all((visible(&text.to_string()) + "\n").as_bytes())));
 }
 
 /// Fails if a file exists, unless `overwrite`.
@@ -119,7 +131,7 @@ pub fn result(json: bool, value: &impl Serialize, text: impl Display) -> Result<
 
 /// Writes a line. A closed pipe, as of `head`, is no error.
 pub fn line(text: impl Display) -> Result<()> {
-    lines([Ok(text)])
+    lines([Ok(visible(&text.to_string()))])
 }
 
 /// Writes lines up to the first error, or until the pipe is closed; the rest is not computed.
