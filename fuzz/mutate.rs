@@ -8,7 +8,8 @@ const MOST: usize = 1 << 15;
 /// Words that are the ends of something, or mean something to a parser.
 const WORDS: &str = "0 -1 1 2 64 255 256 32767 -32768 32768 65535 65536 2147483647 -2147483648 \
      4294967296 9223372036854775807 -9223372036854775808 18446744073709551615 1e308 -1e308 1e999 \
-     1e-320 0.5 -0.0 nan inf -inf true null \"\" [] {} \n \t \u{e9} \\ \" # ;";
+     1e-320 0.5 -0.0 nan inf -inf true null \"\" [] {} \n \t \u{e9} \\ \" # ; <b> '&\" \
+     \u{1b}[2J \u{202e} ../../a";
 
 struct Random(u64, u64);
 
@@ -88,7 +89,7 @@ fn change_word(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
     let (from, to) = word(bytes, random.below(bytes.len()));
     let new = match random.below(4) {
         // Seldom an empty one.
-        0 => WORDS.split(' ').nth(random.below(40)).unwrap_or_default().as_bytes().to_vec(),
+        0 => WORDS.split(' ').nth(random.below(46)).unwrap_or_default().as_bytes().to_vec(),
         1 => {
             let other = random.one(corpus);
             let (from, to) = word(other, random.below(other.len()));

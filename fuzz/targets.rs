@@ -2,32 +2,47 @@
 
 use std::fs;
 use std::hint::black_box;
-use std::io::Cursor;
-use std::path::Path;
-use std::sync::LazyLock;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, OnceLock};
+
+use flate2::read::{DeflateEncoder, GzEncoder};
+use flate2::{Compression, Crc};
 
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Layer, Views};
 use nnuance::config::Config;
-use nnuance::engine::player;
+use nnuance::draw;
+use nnuance::engine::game::Adjudication;
+use nnuance::engine::journal::{self, Journal};
+use nnuance::engine::opening::Openings;
+use nnuance::engine::{EngineError, JobPart, Player, PlayerFactory, SkippedItem, player};
 use nnuance::export::{self, BaseContent, Manifest};
 use nnuance::features::{self, DirtyPieces};
 use nnuance::format::trace::Traces;
-use nnuance::format::{ALL, Fault, Format, Source, fen_of_line, pgn};
+use nnuance::format::{ALL, Fault, Format, Source, book, fen_of_line, pgn, unpack};
 use nnuance::hce::terms::list;
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::interface::{self, Command};
+use nnuance::log::{self, Log};
 use nnuance::net::{Accumulator, Evaluate as _, Hints, Net, stored};
+use nnuance::progress::Progress;
+use nnuance::report::html::{self, Run};
+use nnuance::run::arena::{MatchRules, Recorder, TimeControl, play};
+use nnuance::run::report::ShownRun;
 use nnuance::sample::{Position, Sample, mix};
 use nnuance::scales::{HeadFormat, Scales};
 use nnuance::shakmaty::fen::Fen;
 use nnuance::shakmaty::{CastlingMode, Chess, Color, Piece, Position as _, Role, Setup, Square};
+use nnuance::sketch::Sketch;
 use nnuance::terms::EngineTerms;
 use nnuance::train::checkpoint::Checkpoint;
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// Any bytes in, properties asserted; whether the bytes were valid.
 pub type Target = (&'static str, fn(&[u8]) -> bool);
 
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 19] = [
     ("formats", formats),
     ("pgn", pgn_text),
     ("packed", packed),
@@ -42,6 +57,10 @@ pub const TARGETS: [Target; 15] = [
     ("hce", |data| text(data, hce)),
     ("terms", terms),
     ("answer", |data| text(data, |it| it.lines().any(answer))),
+    ("book", book),
+    ("sketch", |data| text(data, sketch)),
+    ("journal", journal),
+    ("report", report),
     ("command", |data| text(data, |it| it.lines().filter(|line| command(line)).count() > 0)),
 ];
 
@@ -125,18 +144,88 @@ fn pgn_text(data: &[u8]) -> bool {
     !samples.is_empty()
 }
 
-/// A file that may be compressed, under a name of no format.
-fn packed(data: &[u8]) -> bool {
-    thread_local! {
-        static FILE: tempfile::NamedTempFile = tempfile::NamedTempFile::new().expect("a file");
+thread_local! {
+    /// A folder for the files of a target.
+    static FOLDER: TempDir = tempfile::tempdir().expect("a folder");
+}
+
+/// A file of the folder, with these bytes.
+fn write(name: &str, bytes: &[u8]) -> PathBuf {
+    let path = FOLDER.with(|folder| folder.path().join(name));
+    // File systems flush a file that is written again.
+    let _ = fs::remove_file(&path);
+    fs::write(&path, bytes).expect("a file");
+    path
+}
+
+/// The samples of a file under a name of no format, and whether it was read to its end.
+fn samples(bytes: &[u8]) -> (Vec<Sample>, bool) {
+    let mut samples = Vec::new();
+    let Ok(mut source) = Source::open(&write("data", bytes), None, 3) else {
+        return (samples, false);
+    };
+    while samples.len() < 1 << 16 {
+        match source.next_block(&mut samples) {
+            Ok(true) => {}
+            end => return (samples, end.is_ok()),
+        }
     }
-    FILE.with(|file| {
-        fs::write(file.path(), data).expect("a file");
-        let Ok(mut source) = Source::open(file.path(), None, 3) else { return false };
-        let mut samples = Vec::new();
-        while matches!(source.next_block(&mut samples), Ok(true)) && samples.len() < 1 << 16 {}
-        !samples.is_empty()
-    })
+    (samples, false)
+}
+
+/// Content that is compressed as the first byte says, and damaged where the second byte says: without
+/// damage it is read as it is.
+fn packed(data: &[u8]) -> bool {
+    let [codec, damage, content @ ..] = data else { return false };
+    let (one, two) = content.split_at(content.len() / 2);
+    let zstd = |bytes| zstd::encode_all(bytes, 1).expect("memory is written");
+    let mut file = match codec % 8 {
+        0 => content.to_vec(),
+        1 => read_all(GzEncoder::new(content, Compression::fast())),
+        2 => [one, two].map(|part| read_all(GzEncoder::new(part, Compression::fast()))).concat(),
+        3 => zstd(content),
+        4 => [zstd(one), zstd(two)].concat(),
+        5 => zip(content, content, 0),
+        6 => zip(content, &read_all(DeflateEncoder::new(content, Compression::fast())), 8),
+        _ => zstd(&read_all(GzEncoder::new(content, Compression::fast()))),
+    };
+    if *damage > 0 {
+        let place = file.len() * usize::from(*damage) / 256;
+        file.get_mut(place).into_iter().for_each(|byte| *byte ^= damage);
+    }
+    let found = samples(&file);
+    if *damage == 0 && codec % 8 != 7 && !unpack::is_packed(content) {
+        assert_eq!(found, samples(content), "codec {codec}");
+    }
+    !found.0.is_empty()
+}
+
+fn read_all(mut input: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes).expect("memory is read");
+    bytes
+}
+
+/// A zip archive of one file, whose content is stored (method 0) or deflated (8).
+fn zip(content: &[u8], packed: &[u8], method: u16) -> Vec<u8> {
+    let mut sum = Crc::new();
+    sum.update(content);
+    let words = |numbers: &[u16]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<_>>();
+    let sizes = [sum.sum(), packed.len() as u32, content.len() as u32].map(u32::to_le_bytes);
+    let head = [words(&[20, 0, method, 0, 0]), sizes.concat(), words(&[1, 0])].concat();
+    let local = [b"PK\x03\x04", &head[..], b"a", packed].concat();
+    let entry = [b"PK\x01\x02", &words(&[20])[..], &head, &[0; 14], b"a"].concat();
+    let places = [entry.len() as u32, local.len() as u32].map(u32::to_le_bytes).concat();
+    let end = [b"PK\x05\x06", &words(&[0, 0, 1, 1])[..], &places, &[0; 2]].concat();
+    [local, entry, end].concat()
+}
+
+/// Openings, whose positions come back as lines of FEN.
+fn book(data: &[u8]) -> bool {
+    let Ok(found) = book::read(&write("book", data)) else { return false };
+    let lines: Vec<String> = found.iter().map(Position::fen).collect();
+    assert_eq!(book::read(&write("book", lines.join("\n").as_bytes())).expect("our lines"), found);
+    true
 }
 
 /// The quick parser and the obvious one agree, and a position comes back from each of its forms.
@@ -300,8 +389,26 @@ fn config(text: &str) -> bool {
     true
 }
 
+/// A file of handcrafted weights: a text that begins with `{`, or lines `/path/of/keys value` that
+/// change or add a value in a file of all terms.
 fn hce(text: &str) -> bool {
-    let Ok(found) = HceWeights::from_json(text) else { return false };
+    static ALL_TERMS: LazyLock<Value> = LazyLock::new(|| {
+        serde_json::from_str(&HceWeights::of_list(list(), 400.0).to_json()).expect("our own file")
+    });
+    let mut file = ALL_TERMS.clone();
+    for (path, value) in text.lines().filter_map(|line| line.split_once(' ')) {
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        match (file.pointer_mut(path), path.rsplit_once('/')) {
+            (Some(place), _) => *place = value,
+            (None, Some((above, key))) => {
+                let object = file.pointer_mut(above).and_then(Value::as_object_mut);
+                object.into_iter().for_each(|it| drop(it.insert(key.to_string(), value.clone())));
+            }
+            _ => {}
+        }
+    }
+    let text = if text.starts_with('{') { text.to_string() } else { file.to_string() };
+    let Ok(found) = HceWeights::from_json(&text) else { return false };
     let written = found.to_json();
     let again = HceWeights::from_json(&written).expect("our own file");
     assert_eq!(again.to_json(), written);
@@ -314,9 +421,12 @@ fn hce(text: &str) -> bool {
 fn terms(data: &[u8]) -> bool {
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (terms, trace) = data.split_at(end);
-    let Ok(own) = EngineTerms::parse(&String::from_utf8_lossy(terms), Path::new("fuzz")) else {
-        return false;
-    };
+    let parse = |terms: &[u8]| EngineTerms::parse(&String::from_utf8_lossy(terms), Path::new("fuzz"));
+    // A trace is read with any list.
+    let found = parse(terms);
+    let is_valid = found.is_ok();
+    let own = found.or_else(|_| parse(b"a normal 1 2\nb.c safety 8 0\nd complexity 0 7\n"));
+    let own = own.expect("a valid list");
     let again = EngineTerms::parse(&own.to_string(), Path::new("fuzz")).expect("our own file");
     assert_eq!(again.list.len(), own.list.len());
     let _ = own.list.choose(&["*".into(), "!a*".into()]);
@@ -326,11 +436,132 @@ fn terms(data: &[u8]) -> bool {
     for _ in 0..=data.len() {
         match traces.read() {
             Ok(Some(traced)) => drop(black_box(traced.value(&own, &weights, own.list.tempo))),
-            Ok(None) => return true,
+            Ok(None) => return is_valid,
             Err(_) => {}
         }
     }
     panic!("the reader does not move on");
+}
+
+/// A sketch of games: it comes back, and shares its games with itself.
+fn sketch(text: &str) -> bool {
+    let Ok(found) = Sketch::try_from(text.to_string()) else { return false };
+    assert_eq!(Sketch::try_from(String::from(found.clone())).as_ref(), Ok(&found));
+    let mut joined = Sketch::default();
+    joined.join(&found);
+    assert!(joined.shared(&found) <= found.shared(&found) && joined.bound() >= 1);
+    assert!((0.0..=1.0).contains(&found.known_share([0, found.bound(), u64::MAX].into_iter())));
+    true
+}
+
+/// A player that is never asked, and progress that stops at once.
+struct Nobody;
+
+impl PlayerFactory for Nobody {
+    fn name(&self) -> String {
+        "a".into()
+    }
+
+    fn player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
+        Err(EngineError::SameGames)
+    }
+
+    fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
+        Ok(Vec::new())
+    }
+}
+
+impl Progress for Nobody {
+    fn stop(&self) -> bool {
+        true
+    }
+}
+
+/// The journal of a job or, by the first byte, of a match, behind its first line or with it. What a
+/// journal was cut to is read again.
+fn journal(data: &[u8]) -> bool {
+    let [choice, lines @ ..] = data else { return false };
+    let output = write("output", &[b'\n'; 512]);
+    let path = journal::path_of(&output);
+    let nobody = || Box::new(Nobody) as Box<dyn PlayerFactory>;
+    let players = [nobody(), nobody()];
+    let rules = MatchRules {
+        pace: TimeControl::Nodes(1),
+        openings: Openings::default(),
+        adjudication: Adjudication::default(),
+        seed: 1,
+    };
+    let resume = || match choice & 1 {
+        0 => {
+            let found = Journal::<SkippedItem>::open(&output, &[("job", "label".into())]).ok()?;
+            assert!(found.progress.bytes <= 512);
+            Some((found.progress.items, found.notes.len() as u64))
+        }
+        _ => {
+            let recorder = Recorder::open(&output, &players, &rules, &[]).ok()?;
+            let pairs = (3, JobPart::WHOLE);
+            let played = play(&players, &rules, pairs, None, Some(recorder), &Nobody).ok()?;
+            assert!(played.meetings[0].pairs.0.iter().sum::<u64>() <= 3);
+            Some((played.forfeits, played.meetings[0].pairs.0[0]))
+        }
+    };
+    static HEADS: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];
+    let head = HEADS[usize::from(choice & 1)].get_or_init(|| {
+        [&path, &output].map(|file| drop(fs::remove_file(file)));
+        resume();
+        fs::write(&output, [b'\n'; 512]).expect("a file");
+        fs::read(&path).expect("the journal of a first job")
+    });
+    let head = if choice & 2 == 0 { &head[..] } else { &[] };
+    write("output.journal", &[head, lines].concat());
+    let Some(found) = resume() else { return false };
+    assert!(!path.exists() || resume() == Some(found));
+    true
+}
+
+/// The folder of a run: its log and, each behind a zero byte, the config, the path of the data and
+/// other words of its checkpoint. No text becomes part of the markup of its page.
+fn report(data: &[u8]) -> bool {
+    let mut parts = data.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let mut part = || parts.next().unwrap_or_default().into_owned();
+    let log_file = write("log.csv", part().as_bytes());
+    let (config, path, words) = (part(), part(), part());
+    let files = json!([{ "path": path, "bytes": 1, "sha256": words, "games": 3 }]).to_string();
+    let facts = [("config", config), ("data", files), ("positions", path), ("compute", words)];
+    let facts = facts.map(|(key, text)| (key.to_string(), text)).into();
+    write("last.safetensors", &Checkpoint { facts, ..Checkpoint::default() }.to_bytes());
+    let folder = log_file.parent().expect("a folder");
+    let rows = log::read(&log_file).map_or(0, |rows| rows.len());
+    let Ok(found) = ShownRun::read(folder) else { return false };
+    let plain = |text: &String| -> String {
+        let mark = |at: usize| ['\u{e000}', '\u{e001}', '\u{e002}', '\u{e003}'][at];
+        text.chars().map(|it| "<>\"&".find(it).map_or(it, mark)).collect()
+    };
+    let pairs = |pairs: &[(String, String)]| -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| (plain(name), plain(value))).collect()
+    };
+    let run = found.page;
+    let harmless = Run {
+        name: plain(&run.name),
+        about: pairs(&run.about),
+        settings: pairs(&run.settings),
+        state: plain(&run.state),
+        rows: run.rows.clone(),
+    };
+    let marks = |run: Run| {
+        let other = Run { name: "other".into(), state: "<b>".into(), ..run.clone() };
+        let runs = [run, other];
+        let page = draw::page(&runs[0].about[0].1, &html::facts(&runs), &[
+            html::curves(&runs),
+            html::curves(&runs[..1]),
+            html::settings(&runs),
+        ]);
+        page.matches(['<', '>', '"']).count()
+    };
+    assert_eq!(marks(run), marks(harmless));
+    drop(Log::open(&log_file, rows as u64 / 2));
+    assert_eq!(log::read(&log_file).expect("it was one").len(), rows / 2);
+    true
 }
 
 /// A line that an engine answers with, on the start position and on one with every kind of move.

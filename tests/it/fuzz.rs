@@ -12,9 +12,8 @@ fn targets_hold_on_their_corpus() {
     for (name, target) in targets::TARGETS {
         let corpus = targets::corpus(name);
         assert!(corpus.iter().filter(|file| target(file)).count() > 0, "{name}");
-        // Opening a file takes milliseconds.
-        let inputs = if name == "packed" { 200 } else { 2000 };
-        for seed in 0..inputs {
+        // Lists of all terms and files that are cut take milliseconds.
+        for seed in 0..if ["hce", "journal"].contains(&name) { 200 } else { 2000 } {
             target(&mutate::mutated(&corpus, seed));
         }
     }
