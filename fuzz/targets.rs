@@ -210,7 +210,8 @@ fn read_all(mut input: impl Read) -> Vec<u8> {
 fn zip(content: &[u8], packed: &[u8], method: u16) -> Vec<u8> {
     let mut sum = Crc::new();
     sum.update(content);
-    let words = |numbers: &[u16]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<_>>();
+    let words =
+        |numbers: &[u16]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<_>>();
     let sizes = [sum.sum(), packed.len() as u32, content.len() as u32].map(u32::to_le_bytes);
     let head = [words(&[20, 0, method, 0, 0]), sizes.concat(), words(&[1, 0])].concat();
     let local = [b"PK\x03\x04", &head[..], b"a", packed].concat();
@@ -421,7 +422,8 @@ fn hce(text: &str) -> bool {
 fn terms(data: &[u8]) -> bool {
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (terms, trace) = data.split_at(end);
-    let parse = |terms: &[u8]| EngineTerms::parse(&String::from_utf8_lossy(terms), Path::new("fuzz"));
+    let parse =
+        |terms: &[u8]| EngineTerms::parse(&String::from_utf8_lossy(terms), Path::new("fuzz"));
     // A trace is read with any list.
     let found = parse(terms);
     let is_valid = found.is_ok();
@@ -551,11 +553,11 @@ fn report(data: &[u8]) -> bool {
     let marks = |run: Run| {
         let other = Run { name: "other".into(), state: "<b>".into(), ..run.clone() };
         let runs = [run, other];
-        let page = draw::page(&runs[0].about[0].1, &html::facts(&runs), &[
-            html::curves(&runs),
-            html::curves(&runs[..1]),
-            html::settings(&runs),
-        ]);
+        let page = draw::page(
+            &runs[0].about[0].1,
+            &html::facts(&runs),
+            &[html::curves(&runs), html::curves(&runs[..1]), html::settings(&runs)],
+        );
         page.matches(['<', '>', '"']).count()
     };
     assert_eq!(marks(run), marks(harmless));

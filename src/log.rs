@@ -103,7 +103,8 @@ impl Log {
         options.create(true).write(true).truncate(false);
         let mut file = options.open(path).map_err(failed)?;
         let lines = text.split_inclusive(|byte| *byte == b'\n').filter(|it| it.ends_with(b"\n"));
-        let kept: Vec<&[u8]> = lines.take(if rows == 0 { 0 } else { (rows as usize).saturating_add(1) }).collect();
+        let kept: Vec<&[u8]> =
+            lines.take(if rows == 0 { 0 } else { (rows as usize).saturating_add(1) }).collect();
         let bytes: usize = kept.iter().map(|line| line.len()).sum();
         file.set_len(bytes as u64).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;

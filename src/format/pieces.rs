@@ -67,7 +67,8 @@ impl FileBlocks {
         let mut end = None;
         while end.is_none() {
             if bytes.len() > LONGEST {
-                let reason = format!("no record begins in {} MiB behind byte {from}", LONGEST >> 20);
+                let reason =
+                    format!("no record begins in {} MiB behind byte {from}", LONGEST >> 20);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
             }
             let read = (&mut file).take(more as u64).read_to_end(&mut bytes)?;
