@@ -509,7 +509,7 @@ fn journal(data: &[u8]) -> bool {
     };
     static HEADS: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];
     let head = HEADS[usize::from(choice & 1)].get_or_init(|| {
-        [&path, &output].map(|file| drop(fs::remove_file(file)));
+        [&path, &output].into_iter().for_each(|file| drop(fs::remove_file(file)));
         resume();
         fs::write(&output, [b'\n'; 512]).expect("a file");
         fs::read(&path).expect("the journal of a first job")

@@ -6,8 +6,8 @@ use std::path::Path;
 
 /// Most bytes of a config, a list of terms, a manifest or a log.
 pub const TEXT: u64 = 64 << 20;
-/// Most positions of a book of openings, or games of a match.
-pub const BOOK: usize = 1 << 24;
+/// Most bytes in memory of a book of openings, or of the games of a match.
+pub const BOOK: usize = 2 << 30;
 /// Most bytes of a net or a checkpoint.
 pub const WEIGHTS: u64 = 4 << 30;
 

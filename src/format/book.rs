@@ -44,15 +44,13 @@ fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
             line => fields::text_fen(&fields::fen_of_line(line)).map(Some),
         });
         book.extend(position.map_err(|reason| Fault::Skipped(text.bad(reason)))?);
-        require_few(book.len())?;
+        require_small(book.len() * size_of::<Position>())?;
     }
     Ok(book)
 }
 
-/// Fails if there are more positions or games than a book or a match may have.
-pub(super) fn require_few(count: usize) -> io::Result<()> {
-    match count <= input::BOOK {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("it has more than {} lines or games", input::BOOK))),
-    }
+/// Fails if positions or games of so many bytes do not belong into memory.
+pub(super) fn require_small(bytes: usize) -> io::Result<()> {
+    let reason = || format!("it needs more than {} MiB in memory; split it", input::BOOK >> 20);
+    if bytes <= input::BOOK { Ok(()) } else { Err(io::Error::other(reason())) }
 }

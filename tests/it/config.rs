@@ -106,6 +106,8 @@ fn values_out_of_bounds() {
     }
     assert!(set(&["schedule"]).is_err_and(|said| said.contains("key=value")));
     assert!(set(&["schedule.patience=2", "data.held_out=0"]).is_err());
+    let large = set(&["net.hidden=65536", "net.sets=['pieces', 'threats']"]);
+    assert!(large.is_err_and(|said| said.contains("weights")));
     for fine in [
         &["schedule.patience=2"][..],
         &["schedule.batch=4194304"],

@@ -56,6 +56,16 @@ fn standard_input() {
 }
 
 #[test]
+fn lines_without_end_are_refused() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), line().repeat(6000)).unwrap();
+    file.as_file().set_len(1 << 30).unwrap();
+    let blocks = Source::open(file.path(), None, 0).unwrap().pieces().unwrap();
+    let error = blocks.open(1, 0).err().unwrap().to_string();
+    assert!(error.contains("no record begins"), "{error}");
+}
+
+#[test]
 fn bombs_take_little_memory() {
     // A gigabyte of spaces in few bytes: a line too long, of which little is stored.
     let mut bomb = zstd::Encoder::new(Vec::new(), 1).unwrap();

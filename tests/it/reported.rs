@@ -487,6 +487,13 @@ fn windows_paths_in_configs() {
     assert!(!error.contains('\x1b') && !error.contains('\x07'), "{error}");
     let error = complaint(nnuance().args(["data", "stats", "no\x1b[31mfile"]));
     assert!(!error.contains('\x1b'), "{error}");
+    let game = |white: &str, black: &str| {
+        format!("[White \"{white}\"]\n[Black \"{black}\"]\n[Result \"1-0\"]\n\n1. e4 1-0\n\n")
+    };
+    let games = game("\x1b[31mred", "b") + &game("b", "\x1b[31mred");
+    let file = scratch("games.pgn", games.as_bytes());
+    let [printed, _] = said(nnuance().args(["match", "--from"]).arg(&file.path));
+    assert!(printed.contains("[31mred") && !printed.contains('\x1b'), "{printed}");
 }
 
 #[test]

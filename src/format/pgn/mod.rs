@@ -69,26 +69,28 @@ impl PgnReader {
 
 /// The position after the moves of each game, whatever its result: a book of openings.
 pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
-    each(input, |frame| last(frame.bytes()?))
+    each(input, |frame| last(frame.bytes()?), |_| size_of::<Position>())
 }
 
 /// Players and results of the games of a file.
 pub fn scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
-    each(input, Scoresheet::read)
+    each(input, Scoresheet::read, Scoresheet::bytes)
 }
 
-/// Results of `of` for each game, up to the first error.
+/// Results of `of` for each game, up to the first error, of so many `bytes` each.
 fn each<T>(
     input: Input,
     of: impl Fn(&Frame) -> Result<Option<T>, GameError>,
+    bytes: impl Fn(&T) -> usize,
 ) -> Result<Vec<T>, Fault> {
-    let (mut reader, mut all) = (PgnReader::new(input), Vec::new());
+    let (mut reader, mut all, mut size) = (PgnReader::new(input), Vec::new(), 0);
     while reader.frames.next(&mut reader.frame)? {
         match of(&reader.frame) {
             Ok(None) => continue,
             Ok(Some(made)) => {
+                size += bytes(&made);
+                book::require_small(size)?;
                 all.push(made);
-                book::require_few(all.len())?;
             }
             Err(wrong) => {
                 reader.games += 1;
@@ -354,6 +356,12 @@ impl Scoresheet {
         let found = self.tags.iter().rev().find(|(it, _)| it.eq_ignore_ascii_case(name));
         let value = found.map(|(_, value)| value.trim());
         value.filter(|value| !matches!(*value, "" | "?" | "-"))
+    }
+
+    /// About its size in memory.
+    fn bytes(&self) -> usize {
+        let texts = self.tags.iter().map(|(name, value)| 96 + name.len() + value.len());
+        size_of::<Self>() + texts.sum::<usize>()
     }
 
     /// Reads a game; none if a text has no game.
