@@ -69,11 +69,11 @@ const OPENING: u16 = 16;
 pub fn run(args: Args) -> Result<()> {
     require_distinct_evaluations(&args.evaluations)?;
     let terminal = Terminal::default();
-    let place = args.device.options().open(Precision::F32)?;
+    let device = args.device.options().open(Precision::F32)?;
     let mut evaluators: Vec<Evaluator> = args
         .evaluations
         .iter()
-        .map(|name| Evaluator::open(name, &place, &terminal))
+        .map(|name| Evaluator::open(name, &device, &terminal))
         .collect::<Result<_>>()?;
     name_apart(&mut evaluators);
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;

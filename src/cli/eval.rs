@@ -52,8 +52,8 @@ pub type GivenPosition = (String, Position);
 
 pub fn run(args: Args) -> Result<()> {
     let terminal = Terminal::default();
-    let place = args.device.options().open(Precision::F32)?;
-    let evaluator = Evaluator::open(&evaluated_file(&args.evaluation), &place, &terminal)?;
+    let device = args.device.options().open(Precision::F32)?;
+    let evaluator = Evaluator::open(&evaluated_file(&args.evaluation), &device, &terminal)?;
     evaluator.require_bare_positions()?;
     let mut positions = args.positions.read()?;
     let blocks = std::iter::from_fn(|| {

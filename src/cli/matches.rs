@@ -140,10 +140,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let count = args.evaluations.len() + args.engines.len();
     ensure!(count >= 2, "a match is between two at least; name another evaluation, or an --engine");
     ensure!(args.sprt.is_none() || count == 2, "--sprt is for two players, not {count}");
-    let place = args.device.options().open(Precision::F32)?;
+    let device = args.device.options().open(Precision::F32)?;
     let mut players: Vec<Box<dyn PlayerFactory>> = Vec::new();
     for name in &args.evaluations {
-        players.push(Box::new(searcher(name, &place, args.hash)?));
+        players.push(Box::new(searcher(name, &device, args.hash)?));
     }
     for program in &args.engines {
         let settings = engine(program, &args.arguments, &args.options, args.hash);

@@ -48,9 +48,9 @@ const OVERHEAD: u64 = 10;
 const MOST_OVERHEAD: u64 = 5_000;
 
 pub fn run(args: Args) -> Result<()> {
-    let place = args.device.options().open(Precision::F32)?;
+    let device = args.device.options().open(Precision::F32)?;
     let terminal = Terminal::default();
-    let player = SearchPlayer::open(&args.evaluation, &place, &terminal)?;
+    let player = SearchPlayer::open(&args.evaluation, &device, &terminal)?;
     let scale = args.fitted_scale.unwrap_or_else(|| player.scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let searcher = Searcher::new(MEBIBYTES);

@@ -81,7 +81,7 @@ pub struct Climb<'a> {
     settings: &'a Settings,
     out: &'a Path,
     context: &'a RunContext<'a>,
-    place: (Device, Compute),
+    device: (Device, Compute),
     /// Finished generations, from 1 on.
     pub generations: Vec<Generation>,
 }
@@ -94,8 +94,8 @@ impl<'a> Climb<'a> {
         out: &'a Path,
         context: &'a RunContext<'a>,
     ) -> Result<Self> {
-        let place = context.device.open_for(&config)?;
-        let climb = Self { config, settings, out, context, place, generations: Vec::new() };
+        let device = context.device.open_for(&config)?;
+        let climb = Self { config, settings, out, context, device, generations: Vec::new() };
         climb.player(0)?;
         Ok(climb)
     }
@@ -153,7 +153,7 @@ impl<'a> Climb<'a> {
 
     fn player(&self, number: u64) -> Result<SearchPlayer> {
         let name = self.evaluation(number);
-        SearchPlayer::open(&name.to_string_lossy(), &self.place, self.context.listener)
+        SearchPlayer::open(&name.to_string_lossy(), &self.device, self.context.listener)
     }
 
     fn openings() -> Openings {

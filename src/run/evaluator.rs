@@ -85,7 +85,7 @@ pub fn sum(net: &Net, base: Option<&Base>, position: &Position) -> i32 {
 
 impl Evaluator {
     /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
-    pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
+    pub fn open(name: &str, device: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
         let given = name.to_string();
         let built_in = |form| {
             let (name, recipe, digest, fitted) = (given.clone(), None, None, None);
@@ -107,7 +107,7 @@ impl Evaluator {
         let bytes = input::read(&path, input::WEIGHTS)
             .with_context(|| format!("cannot read {} (built in are {BUILT_IN})", shown()))?;
         let opened = match kind_of(&bytes) {
-            FileKind::Weights => of_weights(&bytes, &path, place).with_context(shown),
+            FileKind::Weights => of_weights(&bytes, &path, device).with_context(shown),
             FileKind::Json => of_json(&bytes).with_context(shown).map(|weights| {
                 let scale = weights.scale;
                 (None, Form::terms(weights), Some(scale))

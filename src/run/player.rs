@@ -31,8 +31,8 @@ impl SearchPlayer {
     pub const MEBIBYTES: usize = 4;
 
     /// Opens an evaluation that can play; for the folder of a run its net.
-    pub fn open(name: &str, place: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
-        let evaluator = Evaluator::open(&evaluated_file(name), place, listener)?;
+    pub fn open(name: &str, device: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
+        let evaluator = Evaluator::open(&evaluated_file(name), device, listener)?;
         evaluator.in_search()?;
         Ok(Self { evaluator, mebibytes: Self::MEBIBYTES })
     }

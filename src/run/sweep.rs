@@ -273,9 +273,9 @@ impl<'a> Sweep<'a> {
         run: &Path,
         config: &Config,
     ) -> Result<Vec<f64>> {
-        let place = self.context.device.open_for(config)?;
+        let device = self.context.device.open_for(config)?;
         let name = run.to_string_lossy();
-        let evaluator = Evaluator::open(&name, &place, self.context.listener)?;
+        let evaluator = Evaluator::open(&name, &device, self.context.listener)?;
         let evaluation = evaluator.evaluate(samples, &config.data.all_files())?;
         Ok(sums(&evaluation, truth)?)
     }

@@ -34,8 +34,8 @@ fn terms_in(folder: &Workdir) -> String {
 }
 
 fn open(path: &Path) -> Evaluator {
-    let place = (Device::flex(), Compute::Plain);
-    Evaluator::open(&path.to_string_lossy(), &place, &SilentProgress).unwrap()
+    let device = (Device::flex(), Compute::Plain);
+    Evaluator::open(&path.to_string_lossy(), &device, &SilentProgress).unwrap()
 }
 
 fn cp(evaluator: &Evaluator, samples: &[Sample]) -> Vec<f64> {

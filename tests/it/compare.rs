@@ -35,9 +35,9 @@ fn figures_of_known_evaluations() {
         .collect();
     let samples = collect(&Plan::reading(vec![RECORDS.into()]), None, &|_| ()).unwrap();
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
-    let place = (Device::flex(), Compute::Plain);
+    let device = (Device::flex(), Compute::Plain);
     for name in &names {
-        let evaluator = Evaluator::open(name, &place, &SilentProgress).unwrap();
+        let evaluator = Evaluator::open(name, &device, &SilentProgress).unwrap();
         let figures = FIGURES.iter().find(|it| it.0 == evaluator.name);
         let (_, fixed, fitted, scale) = figures.expect("a figure");
         let digits = |loss: f64| format!("{loss:.6}")[1..].to_string();

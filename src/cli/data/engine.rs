@@ -93,8 +93,8 @@ impl Engines {
 
     fn entrant(&self) -> Result<Arc<dyn PlayerFactory>> {
         if let Some(name) = &self.with {
-            let place = DeviceOptions::default().open(Precision::F32)?;
-            return Ok(Arc::new(searcher(name, &place, self.hash)?));
+            let device = DeviceOptions::default().open(Precision::F32)?;
+            return Ok(Arc::new(searcher(name, &device, self.hash)?));
         }
         let program = match &self.engine {
             Some(program) => program.clone(),
@@ -111,10 +111,10 @@ impl Engines {
 /// A player by the search of nnuance; `hash` is the size of its table in MB.
 pub fn searcher(
     evaluation: &str,
-    place: &(Device, Compute),
+    device: &(Device, Compute),
     hash: Option<u32>,
 ) -> Result<SearchPlayer> {
-    let player = SearchPlayer::open(evaluation, place, &Terminal::default())?;
+    let player = SearchPlayer::open(evaluation, device, &Terminal::default())?;
     Ok(player.with_tables(hash.map_or(SearchPlayer::MEBIBYTES, |size| size as usize)))
 }
 
