@@ -1,6 +1,6 @@
 //! `nnuance uci`: an evaluation as a chess engine.
 
-use std::io::{self, BufRead, Write as _};
+use std::io::{self, BufReader, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -14,6 +14,7 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _};
 use super::options::DeviceArgs;
 use super::terminal::Terminal;
 use crate::engine::{PlayerFactory as _, clock::Alarm};
+use crate::format::lines::Text;
 use crate::interface::{self, Command, GoCommand};
 use crate::model::Precision;
 use crate::run::SearchPlayer;
@@ -99,10 +100,14 @@ struct Session<'a, 'w> {
     is_timed: bool,
 }
 
+/// Longest command in bytes; a game takes less.
+const LONGEST: usize = 1 << 20;
+
 impl Session<'_, '_> {
     fn run(mut self) {
-        for line in io::stdin().lock().lines().map_while(Result::ok) {
-            match interface::read(&line, self.mode) {
+        let mut input = Text::new(Box::new(BufReader::new(io::stdin())), LONGEST);
+        while let Ok(true) = input.advance() {
+            match input.line().and_then(|line| interface::read(line, self.mode)) {
                 Ok(Some(Command::Quit)) => return self.halt(),
                 Ok(Some(command)) => self.execute(command),
                 Ok(None) => {}
