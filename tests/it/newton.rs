@@ -195,3 +195,10 @@ fn standard_errors_equal_the_spread() {
         }
     }
 }
+
+#[test]
+fn matrix_of_many_terms_is_refused() {
+    let pieces = pieces(LINEAR, 50, 1);
+    let problem = Problem::new(&pieces, 9000, results(&[0.5; 50])).unwrap();
+    assert!(Equations::of(&problem, &Point(vec![0.0; 18_001])).is_err());
+}

@@ -18,7 +18,7 @@ use crate::run::recipe::{self, Recipe};
 use crate::run::report;
 use crate::train::End;
 use crate::train::checkpoint::{BestLoss, Checkpoint, State};
-use crate::train::direct;
+use crate::train::direct::{self, problem::MOST_TERMS};
 use crate::train::optimizer::OptimizerName;
 use crate::train::target::targets;
 
@@ -214,5 +214,8 @@ fn standard_errors(
     let optimizer = &config.optimizer;
     let prior = (optimizer.name == OptimizerName::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);
+    if shape.terms > MOST_TERMS {
+        return Ok(Vec::new());
+    }
     Ok(direct::standard_errors(shape, &best.weights, pieces, &targets, loss, prior)?)
 }

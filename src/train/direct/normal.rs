@@ -4,7 +4,7 @@
 
 use rayon::prelude::*;
 
-use super::problem::{Chunk, Cost, Goal, Point, Problem, ProblemError};
+use super::problem::{Chunk, Cost, Goal, MOST_TERMS, Point, Problem, ProblemError};
 use crate::batch::{ChoiceLoss, Choices, Terms};
 
 /// The mean loss around a [`Point`]: `loss + gradient * step + step * hessian * step / 2`.
@@ -53,6 +53,9 @@ impl Equations {
     /// Computes the equations around a point. Fails if the loss is not finite.
     pub fn of(problem: &Problem, point: &Point) -> Result<Self, ProblemError> {
         let (terms, mean) = (problem.terms, 1.0 / problem.count);
+        if terms > MOST_TERMS {
+            return Err(ProblemError::Terms(terms));
+        }
         let mut hessian = Triangle::zeros(terms);
         let mut gradient = vec![[0.0; 2]; terms + 1];
         let mut losses: Vec<f64> = Vec::with_capacity(problem.chunks.len());

@@ -49,6 +49,9 @@ pub struct Cost {
     pub curvature: f64,
 }
 
+/// Most terms of [`Equations`](super::normal::Equations), whose matrix has a gigabyte then.
+pub const MOST_TERMS: usize = 8192;
+
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     #[error("there are no positions to tune on")]
@@ -60,6 +63,8 @@ pub enum ProblemError {
     Weight { number: usize, weight: f64, limit: i32 },
     #[error("the loss is not finite; start from smaller weights")]
     NotFinite,
+    #[error("{0} terms need too much memory, expected at most {MOST_TERMS}; train with adamw")]
+    Terms(usize),
     #[error("position {position} counts term {term} more than 32,767 times")]
     Count { term: usize, position: usize },
 }
