@@ -182,4 +182,6 @@ pub enum LoadError {
          resume"
     )]
     Length { path: PathBuf, found: u64, expected: u64 },
+    #[error("the checkpoint's place in the data is impossible; restore it, or begin a new run")]
+    Place,
 }

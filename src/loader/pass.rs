@@ -57,7 +57,8 @@ pub struct Passes {
 impl Passes {
     pub fn new(plan: &Arc<Plan>, place: &ResumePoint) -> Result<Self, LoadError> {
         let files = PlanFile::all(plan)?.into();
-        Ok(Self { pass: Pass::new(plan, &files, place), next: None })
+        let pass = Pass::new(plan, &files, place);
+        if pass.is_possible() { Ok(Self { pass, next: None }) } else { Err(LoadError::Place) }
     }
 
     /// Reads and drops training positions, to measure the speed; returns their number.
@@ -175,6 +176,15 @@ impl Pass {
             binned: 0,
             read,
         }
+    }
+
+    /// Whether a run can have stopped here.
+    fn is_possible(&self) -> bool {
+        self.number.max(self.deals).max(self.rounds) < 1 << 40
+            && self.next <= self.parts.len()
+            && self.open.len() <= SIDE_BY_SIDE
+            && self.open.iter().all(|it| it.part < self.next)
+            && self.bins_of(self.deals).end > self.first
     }
 
     fn after(&self) -> Self {
@@ -295,7 +305,9 @@ impl Pass {
             if it.source.is_none() {
                 let source = it.source.insert(files[file as usize].open(part.into())?);
                 for _ in 0..it.blocks {
-                    source.next(0, &mut found, |_, _| {})?;
+                    if !source.next(0, &mut found, |_, _| {})? {
+                        return Err(LoadError::Place);
+                    }
                 }
                 found = PartPositions::default();
             }

@@ -209,6 +209,9 @@ fn read_on(
     let mut passes = Passes::new(plan, &place)?;
     loop {
         let (records, place) = passes.bin()?;
+        if taken > records.len() {
+            return Err(LoadError::Place);
+        }
         let skipped = behind.min((records.len() - taken) as u64);
         behind -= skipped;
         taken += skipped as usize;

@@ -1,7 +1,7 @@
 //! Passes over streamed data: each position once, well mixed, from any place on.
 
 use nnuance::format::{bulletformat, text, viriformat};
-use nnuance::place::ResumePoint;
+use nnuance::place::{ResumePoint, TurnState};
 
 use crate::kit::*;
 
@@ -128,5 +128,25 @@ fn cut_end_is_found_before_training() {
              [schedule]\npositions = 100000\nbatch = 1000\nlearning_rate = 0.001\n"
         ));
         assert!(said.contains(place) && said.contains("data.bad_records"), "{said}");
+    }
+}
+
+#[test]
+fn impossible_place_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let of_turns = |next, open| {
+        let turns = TurnState { rounds: 0, next, open };
+        ResumePoint { turns, ..ResumePoint::default() }
+    };
+    for place in [
+        ResumePoint { bin: 1 << 20, ..ResumePoint::default() },
+        ResumePoint { taken: 1 << 20, ..ResumePoint::default() },
+        of_turns(1 << 20, Vec::new()),
+        of_turns(1, vec![(1, 0)]),
+        of_turns(1, vec![(0, 1 << 50)]),
+    ] {
+        let encoder = games::lists(Views::SideToMove);
+        let mut stream = Stream::of(plan(&folder), encoder, 0, None, Some(place.clone()));
+        assert!(stream.next().is_some_and(|it| it.is_err()), "{place:?}");
     }
 }
