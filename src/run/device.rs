@@ -17,7 +17,7 @@ pub struct DeviceOptions {
     pub plain: bool,
 }
 
-/// An open device, how models compute on it, and who is told what is done.
+/// An open device, how models compute on it, and the listener to what happens there.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Host<'a> {
