@@ -456,10 +456,10 @@ fn sketch(text: &str) -> bool {
     true
 }
 
-/// A player that is never asked, and progress that stops at once.
-struct Nobody;
+/// A player without moves, and progress that stops at once.
+struct Idle;
 
-impl PlayerFactory for Nobody {
+impl PlayerFactory for Idle {
     fn name(&self) -> String {
         "a".into()
     }
@@ -473,7 +473,7 @@ impl PlayerFactory for Nobody {
     }
 }
 
-impl Progress for Nobody {
+impl Progress for Idle {
     fn stop(&self) -> bool {
         true
     }
@@ -485,8 +485,8 @@ fn journal(data: &[u8]) -> bool {
     let [choice, lines @ ..] = data else { return false };
     let output = write("output", &[b'\n'; 512]);
     let path = journal::path_of(&output);
-    let nobody = || Box::new(Nobody) as Box<dyn PlayerFactory>;
-    let players = [nobody(), nobody()];
+    let idle = || Box::new(Idle) as Box<dyn PlayerFactory>;
+    let players = [idle(), idle()];
     let rules = MatchRules {
         pace: TimeControl::Nodes(1),
         openings: Openings::default(),
@@ -502,7 +502,7 @@ fn journal(data: &[u8]) -> bool {
         _ => {
             let recorder = Recorder::open(&output, &players, &rules, &[]).ok()?;
             let pairs = (3, JobPart::WHOLE);
-            let played = play(&players, &rules, pairs, None, Some(recorder), &Nobody).ok()?;
+            let played = play(&players, &rules, pairs, None, Some(recorder), &Idle).ok()?;
             assert!(played.meetings[0].pairs.0.iter().sum::<u64>() <= 3);
             Some((played.forfeits, played.meetings[0].pairs.0[0]))
         }

@@ -143,15 +143,17 @@ pub fn run(args: Args) -> Result<()> {
         .with_context(|| name.to_string())?;
     add_written(&mut table, &written);
     let net = output.display().to_string();
-    let next = [
-        vec!["verify", &net],
-        vec!["match", &net, "material"],
-        match has_code(Language::C, &written.exported.manifest.architecture) {
-            true => vec!["export", &net, "--snippet", "c", "-o", "nnue.h"],
-            false => vec!["uci", &net],
-        },
-    ];
+    let next =
+        [vec!["verify", &net], vec!["match", &net, "material"], for_an_engine(&net, &written)];
     out::line(format!("{table}\n{}", out::next(&next)))
+}
+
+/// The command that brings a net, in a file or a run, to an engine: its code, if there is any.
+pub fn for_an_engine<'a>(name: &'a str, written: &WrittenNet) -> Vec<&'a str> {
+    match has_code(Language::C, &written.exported.manifest.architecture) {
+        true => vec!["export", name, "--snippet", "c", "-o", "nnue.h"],
+        false => vec!["uci", name],
+    }
 }
 
 const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
+use super::export::for_an_engine;
 use super::options::DeviceArgs;
 use super::terminal::Terminal;
 use super::{cluster, out};
@@ -12,7 +13,6 @@ use crate::config::Config;
 use crate::data_file::are_few_for_nets;
 use crate::digits::grouped;
 use crate::export::Provenance;
-use crate::export::snippet::{Language, has_code};
 use crate::report::{Table, wrap};
 use crate::run::folder::{self, RunFolder};
 use crate::run::train::{FinishedRun, RunContext, RunResult, begin, join, resume};
@@ -155,12 +155,7 @@ fn text(finished: &FinishedRun) -> String {
                 false => vec![vec!["train", "--resume", &run, "--set", &longer]],
             };
         }
-        RunResult::Net(written, _) => {
-            next[2] = match has_code(Language::C, &written.exported.manifest.architecture) {
-                true => vec!["export", &run, "--snippet", "c", "-o", "nnue.h"],
-                false => vec!["uci", &run],
-            }
-        }
+        RunResult::Net(written, _) => next[2] = for_an_engine(&run, written),
         // Nothing but the engine can play with its terms.
         RunResult::Terms(_, true) => drop(next.remove(1)),
         RunResult::Terms(_, false) => {}

@@ -95,7 +95,7 @@ fn reason(error: &toml::de::Error) -> String {
     }
 }
 
-/// Names of Rust's types, and those that users know.
+/// Names of Rust's types, and the words for them in messages.
 const WORDS: [(&str, &str); 11] = [
     ("expected usize", "expected a whole number, 0 or more"),
     ("expected u64", "expected a whole number, 0 or more"),

@@ -50,7 +50,6 @@ pub fn lost_facts(from: &Format, to: &Format) -> Vec<&'static str> {
         (before.plies, after.plies, "plies"),
         (before.moves, after.moves, "the moves played"),
         (before.games, after.games, "games"),
-        (before.forfeits, after.forfeits, "forfeits"),
         (before.colours, after.colours, of_colours),
     ] {
         if holds != Presence::Never && carries == Presence::Never {

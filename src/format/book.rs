@@ -49,7 +49,7 @@ fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
     Ok(book)
 }
 
-/// Fails if positions or games of so many bytes do not belong into memory.
+/// Fails if positions or games take more memory than a book may.
 pub(super) fn require_small(bytes: usize) -> io::Result<()> {
     let reason = || format!("it needs more than {} MiB in memory; split it", input::BOOK >> 20);
     if bytes <= input::BOOK { Ok(()) } else { Err(io::Error::other(reason())) }
