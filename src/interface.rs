@@ -66,7 +66,7 @@ pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
             Some("ucinewgame") => Command::NewGame,
             Some("setoption") => option(words),
             Some("position") => Command::Position(Box::new(position(words, mode)?)),
-            Some("go") => Command::Go(go(words)?),
+            Some("go") => Command::Go(go(words)),
             Some("stop") => Command::Stop,
             Some("quit") => Command::Quit,
             Some("eval") => Command::Eval,
@@ -120,29 +120,32 @@ fn position<'a>(
 }
 
 /// Largest number of a command, so that sums and products of times fit.
-const LARGEST: i64 = 1 << 53;
+const LARGEST: f64 = (1u64 << 53) as f64;
 
-fn go<'a>(words: impl Iterator<Item = &'a str>) -> Result<GoCommand, String> {
+/// Every `go` is answered: the protocol knows no refusal. Arguments that cannot be read are ignored.
+fn go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
     let mut words = words.peekable();
     let mut go = GoCommand::default();
     let (mut times, mut increments, mut to_go) = ([None; 2], [0; 2], None);
     while let Some(word) = words.next() {
-        let mut number = || -> Result<u64, String> {
-            let value = words.next().ok_or_else(|| format!("`{word}` lacks its number"))?;
-            // Some interfaces send a negative time when the clock has run out.
-            let value = value.parse::<i64>().map_err(|_| format!("`{value}` is not a number"))?;
-            Ok(value.clamp(0, LARGEST) as u64)
+        // Some interfaces send fractions, or a negative time when the clock has run out.
+        let mut number = || {
+            let value = words.next_if_map(|value| value.parse::<f64>().map_err(|_| value));
+            value.filter(|value| !value.is_nan()).map(|value| value.clamp(0.0, LARGEST) as u64)
         };
         match word {
             "infinite" => go.infinite = true,
-            "depth" => go.limits.depth = Some(number()?.clamp(1, u32::MAX.into()) as u32),
-            "nodes" => go.limits.nodes = Some(number()?.max(1)),
-            "movetime" => go.movetime = Some(number()?),
-            "wtime" => times[0] = Some(number()?),
-            "btime" => times[1] = Some(number()?),
-            "winc" => increments[0] = number()?,
-            "binc" => increments[1] = number()?,
-            "movestogo" => to_go = Some(number()?.max(1)),
+            "depth" => {
+                let depth = number().map(|depth| depth.clamp(1, u32::MAX.into()) as u32);
+                go.limits.depth = depth;
+            }
+            "nodes" => go.limits.nodes = number().map(|nodes| nodes.max(1)),
+            "movetime" => go.movetime = number(),
+            "wtime" => times[0] = number(),
+            "btime" => times[1] = number(),
+            "winc" => increments[0] = number().unwrap_or(0),
+            "binc" => increments[1] = number().unwrap_or(0),
+            "movestogo" => to_go = number().map(|moves| moves.max(1)),
             "searchmoves" => {
                 let mut next =
                     || words.next_if_map(|word| word.parse::<UciMove>().map_err(|_| word));
@@ -151,13 +154,15 @@ fn go<'a>(words: impl Iterator<Item = &'a str>) -> Result<GoCommand, String> {
             _ => {}
         }
     }
+    // Beside the other side's clock a missing one has run out.
+    let is_timed = times != [None; 2] && go.limits == Limits::default();
     for side in 0..2 {
         let clock = |time| Clock { time, increment: increments[side], moves_to_go: to_go };
-        go.clocks[side] = times[side].map(clock);
+        go.clocks[side] = times[side].or(is_timed.then_some(0)).map(clock);
     }
     let timeless = go.movetime.is_none() && go.clocks == [None; 2];
     go.infinite |= timeless && go.limits == Limits::default();
-    Ok(go)
+    go
 }
 
 /// Formats a move for UCI.

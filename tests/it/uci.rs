@@ -123,6 +123,29 @@ fn wrong_commands_change_nothing() {
     assert!(said[5].starts_with("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq"));
 }
 
+/// The protocol knows no refusal: whatever the arguments, a move comes before the input is read on.
+#[test]
+fn any_go_is_answered() {
+    for (side, arguments) in [
+        ("", "btime 3000"),
+        ("moves e2e4", "wtime 3000"),
+        ("", "movestogo 20 btime 3000"),
+        ("", "winc 100 binc 100 btime 3000"),
+        ("", "wtime 1000.5 btime 1000.5"),
+        ("", "movetime 10.0"),
+        ("", "movetime -100"),
+        ("", "wtime btime 1000"),
+        ("", "movetime nan depth 3"),
+        ("", "nodes many depth 3"),
+        ("", "depth 3 nodes 18446744073709551616"),
+        ("", "wtime -1e30 btime 5"),
+    ] {
+        let position = format!("position startpos {side}");
+        let said = talk("material", &[position.trim(), &format!("go {arguments}")]);
+        assert_eq!(bests(&said).len(), 1, "{arguments}: {said:?}");
+    }
+}
+
 #[test]
 fn budgets_stay_within_the_clock() {
     for time in [0, 1, 10, 100, 1_000, 60_000, 3_600_000] {
