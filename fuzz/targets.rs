@@ -500,11 +500,11 @@ fn journal(data: &[u8]) -> bool {
             Some((found.progress.items, found.notes.len() as u64))
         }
         _ => {
-            let recorder = Recorder::open(&output, &players, &rules, &[]).ok()?;
+            let recorder = Recorder::open(&output, &players, &rules, (3, JobPart::WHOLE), None).ok()?;
             let pairs = (3, JobPart::WHOLE);
             let played = play(&players, &rules, pairs, None, Some(recorder), &Idle).ok()?;
             assert!(played.meetings[0].pairs.0.iter().sum::<u64>() <= 3);
-            Some((played.forfeits, played.meetings[0].pairs.0[0]))
+            Some((played.forfeits.unwrap_or(0), played.meetings[0].pairs.0[0]))
         }
     };
     static HEADS: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];

@@ -10,7 +10,8 @@ use super::data::{engine, option, resumable, searcher};
 use super::options::{Beginning, DeviceArgs, Rules};
 use super::out;
 use super::terminal::Terminal;
-use crate::engine::{JobPart, PlayerFactory, journal};
+use crate::digits::counted;
+use crate::engine::{EngineError, JobPart, PlayerFactory, journal};
 use crate::interface::Clock;
 use crate::model::Precision;
 use crate::progress::Progress as _;
@@ -131,9 +132,9 @@ fn sprt(text: &str) -> Result<Sprt, String> {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     if !args.from.is_empty() {
-        let Match { played, notes, .. } = played::read(&args.from)?;
+        let Match { played, notes, forfeits, .. } = played::read(&args.from)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
-        let meetings = MatchResult { meetings: played.meetings, ..MatchResult::default() };
+        let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
         print(&played.names, &meetings, None, (args.json, args.verbose))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -154,25 +155,31 @@ pub fn run(args: Args) -> Result<ExitCode> {
     ensure!(twice.is_none(), "two players are called {}; rename one", all[twice.unwrap_or(0)]);
     let manner = MatchRules {
         pace: args.time.map_or(TimeControl::Nodes(args.nodes.unwrap_or(1000)), TimeControl::Clock),
-        openings: args.beginning.openings(),
+        openings: args.beginning.of_match()?,
         adjudication: args.rules.adjudication(),
         seed: args.seed,
     };
     let recorder = args.pgn.as_ref().map(|path| {
-        let test = args.sprt.map(|sprt| ("sprt", format!("{sprt:?}")));
-        let pairs = [("pairs", args.pairs.to_string()), ("part", format!("{:?}", args.part))];
-        let settings: Vec<_> = pairs.into_iter().chain(test).collect();
-        let open = || Recorder::open(path, &players, &manner, &settings);
+        let pairs = (args.pairs, args.part);
+        let open = || Recorder::open(path, &players, &manner, pairs, args.sprt.as_ref());
         resumable(path, args.overwrite, open)
     });
-    let recorder = recorder.transpose()?;
+    let recorder = match recorder.transpose() {
+        Err(error) if matches!(error.downcast_ref(), Some(EngineError::MatchComplete(_))) => {
+            let Match { played, forfeits, .. } = played::read(args.pgn.as_slice())?;
+            let meetings = MatchResult { meetings: played.meetings, forfeits, fault: None };
+            print(&all, &meetings, args.sprt.as_ref(), (args.json, args.verbose))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        recorder => recorder?,
+    };
     let terminal = Terminal::that_stops();
     let pairs = (args.pairs, args.part);
     let played = play(&players, &manner, pairs, args.sprt.as_ref(), recorder, &terminal)?;
-    if played.forfeits > 0 {
+    if let Some(forfeits @ 1..) = played.forfeits {
         let fault = played.fault.as_ref().map(|fault| format!("; the first failure: {fault}"));
         let fault = fault.unwrap_or_default();
-        eprintln!("{} games were lost on time or by failures{fault}", played.forfeits);
+        eprintln!("{} lost on time or by failures{fault}", counted(forfeits, "game"));
     }
     ensure!(
         played.meetings.iter().any(|meeting| !meeting.pairs.is_empty()),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
 use super::data::Reading;
@@ -71,10 +71,10 @@ pub struct Beginning {
     /// Start arrays of Chess960: one for both sides (single) or one for each (double)
     #[arg(long, value_name = "KIND", value_enum, default_value_t = Chess960::None)]
     chess960: Chess960,
-    /// Skip openings that a first search scores above this for a side, in centipawns
-    #[arg(long, value_name = "CP", default_value_t = Openings::default().bound)]
-    #[arg(value_parser = score(0))]
-    bound: i16,
+    /// Skip openings that a first search scores above this for a side, in centipawns [default: 400];
+    /// a match plays a book without random half-moves as it is
+    #[arg(long, value_name = "CP", value_parser = score(0))]
+    bound: Option<i16>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -133,7 +133,19 @@ impl Beginning {
             (None, Chess960::Single) => StartPosition::Chess960,
             (None, Chess960::Double) => StartPosition::DoubleChess960,
         };
-        Openings { start, plies: self.random_plies.unwrap_or(usual), bound: self.bound }
+        let bound = self.bound.unwrap_or(Openings::default().bound);
+        Openings { start, plies: self.random_plies.unwrap_or(usual), bound }
+    }
+
+    /// The same for a match, in which both sides play all openings of a book.
+    pub fn of_match(self) -> Result<Openings> {
+        let is_given = self.bound.is_some();
+        let openings = self.openings();
+        ensure!(
+            !is_given || openings.plies.1 > 0 || !matches!(openings.start, StartPosition::Book(_)),
+            "a match plays a book as it is, whatever --bound; leave it out, or give --random-plies"
+        );
+        Ok(openings)
     }
 }
 

@@ -85,6 +85,8 @@ pub struct JobReport {
     pub stopped: bool,
     /// Bad records of the input, in this run.
     pub bad_records: BadRecords,
+    /// Moves of games without a score, and all moves, in this run.
+    pub unscored: [u64; 2],
 }
 
 impl JobReport {
@@ -97,13 +99,23 @@ impl JobReport {
     }
 }
 
+/// What may start an engine that did not start.
+fn start_remedy(program: &Path) -> String {
+    let text = program.to_string_lossy();
+    match text.split_once(' ') {
+        _ if program.is_file() && program.is_relative() => format!("name it as ./{text}"),
+        Some((name, arguments)) if !program.exists() => {
+            let arguments = arguments.split_whitespace().map(|it| format!(" --argument {it}"));
+            format!("give its arguments apart: --engine {name}{}", arguments.collect::<String>())
+        }
+        _ => "install one (apt install stockfish), or give another path with --engine".to_string(),
+    }
+}
+
 /// Reason why a job ended; the same call resumes it once the cause is removed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    #[error(
-        "cannot start the engine {program}: {error}; install one (apt install stockfish), or give \
-             another path with --engine"
-    )]
+    #[error("cannot start the engine {program}: {error}; {}", start_remedy(program))]
     Start { program: PathBuf, error: io::Error },
     #[error("{0}; is it a UCI engine?")]
     NotUci(#[source] EngineFault),
@@ -118,6 +130,13 @@ pub enum EngineError {
          items are kept, and the same command resumes the job"
     )]
     Hopeless { count: u64, reason: String },
+    #[error(
+        "{0}: it does not keep a limit in nodes; limit it by --depth or --movetime, in a match by \
+         --time"
+    )]
+    NodesIgnored(String),
+    #[error("{0} holds all games of this match")]
+    MatchComplete(PathBuf),
     #[error("nothing was written to {path}: {reason}")]
     Nothing { path: PathBuf, reason: String },
     #[error("{format} stores games, but {input} has no moves; write bulletformat, text or epd")]
@@ -131,10 +150,10 @@ pub enum EngineError {
     #[error("cannot read {path}: {error}")]
     Input { path: PathBuf, error: io::Error },
     #[error(
-        "{path} has {lines} positions, too few for {games} games without random moves; reduce the \
-         games, or allow random moves"
+        "{path} has {lines} positions beside {finished} that are finished, too few for {games} \
+         games without random moves; reduce the games, or allow random moves"
     )]
-    SmallBook { path: PathBuf, lines: usize, games: u64 },
+    SmallBook { path: PathBuf, lines: usize, finished: usize, games: u64 },
     #[error(transparent)]
     Book(#[from] BookError),
     #[error(transparent)]

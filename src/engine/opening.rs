@@ -9,6 +9,7 @@ use shakmaty::{Bitboard, Board, CastlingMode, Chess, Color, FromSetup as _, Posi
 use super::EngineError;
 use super::game::Referee;
 use crate::digest;
+use crate::digits::counted;
 use crate::format::book;
 use crate::sample::{Position, mix};
 
@@ -65,18 +66,30 @@ pub struct Opener {
     plies: (u32, u32),
     seed: u64,
     book: Vec<Position>,
+    /// Note on positions of the book that are left out.
+    pub note: Option<String>,
 }
 
 impl Opener {
     /// Reads the book, if any, and checks that `games` games can differ.
     pub fn new(openings: &Openings, seed: u64, games: u64) -> Result<Self, EngineError> {
         let (least, most) = openings.plies;
-        let mut book = Vec::new();
+        let (mut book, mut note) = (Vec::new(), None);
         if let StartPosition::Book(path) = &openings.start {
-            book = book::read(path)?;
-            let lines = book.len();
-            if least == 0 && games > lines as u64 {
-                return Err(EngineError::SmallBook { path: path.clone(), lines, games });
+            let positions = book::read(path)?;
+            let is_over = |position: &Position| {
+                Referee::is_over(&position.to_chess().expect("books are checked")).is_some()
+            };
+            let finished;
+            (finished, book) = positions.into_iter().partition(is_over);
+            let (lines, finished): (_, Vec<Position>) = (book.len(), finished);
+            note = finished.first().map(|first| {
+                let count = counted(finished.len() as u64, "finished position");
+                format!("{}: {count} left out, the first {}", path.display(), first.fen())
+            });
+            if book.is_empty() || least == 0 && games > lines as u64 {
+                let finished = finished.len();
+                return Err(EngineError::SmallBook { path: path.clone(), lines, finished, games });
             }
             book.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         }
@@ -84,7 +97,7 @@ impl Opener {
             return Err(EngineError::SameGames);
         }
         let plies = (least.min(most), most);
-        Ok(Self { start: openings.start.clone(), plies, seed, book })
+        Ok(Self { start: openings.start.clone(), plies, seed, book, note })
     }
 
     /// The opening number `attempt` of a game; None if it ends the game.

@@ -55,6 +55,28 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// The nodes that UCI engines get as limit.
+    fn nodes(self) -> Option<u64> {
+        match self {
+            Limit::Nodes(nodes) | Limit::SoftNodes { soft: nodes, .. } => Some(nodes),
+            _ => None,
+        }
+    }
+
+    /// Whether so many nodes were searched that the engine will not stop at the limit.
+    pub fn is_far_exceeded(self, nodes: u64) -> bool {
+        self.nodes().is_some_and(|limit| nodes > limit.saturating_mul(20).saturating_add(1_000_000))
+    }
+
+    /// Whether a search ended so early that it had another limit: after few nodes, at a low depth,
+    /// and without a mate.
+    pub fn is_far_above(self, nodes: u64, found: Option<(Score, u32)>) -> bool {
+        let is_early =
+            found.is_none_or(|(score, depth)| depth < 5 && matches!(score, Score::Centipawns(_)));
+        let limit = self.nodes().filter(|limit| *limit >= 200 && is_early);
+        limit.is_some_and(|limit| nodes < limit / 20)
+    }
+
     /// Most milliseconds of an answer, if time is limited.
     pub fn milliseconds(&self, turn: Color) -> Option<u64> {
         match self {
@@ -114,6 +136,14 @@ pub fn exact_score(line: &str) -> Option<(Score, u32)> {
         }
     }
     Some((score?, depth))
+}
+
+/// The number of searched nodes in an `info` line.
+pub fn reported_nodes(line: &str) -> Option<u64> {
+    let mut words =
+        line.split_ascii_whitespace().take_while(|word| !["string", "pv"].contains(word));
+    words.find(|word| *word == "nodes")?;
+    number(words.next())
 }
 
 /// Parses a legal move in UCI notation.

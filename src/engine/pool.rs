@@ -18,13 +18,26 @@ pub struct ItemError {
     /// Locates the item, if known.
     pub fen: String,
     pub reason: String,
-    /// Whether the player failed, so that a retry may help.
-    pub retry: bool,
+    pub response: FailureResponse,
+}
+
+/// What follows the failure of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureResponse {
+    /// The player failed; another try may help.
+    Retry,
+    Skip,
+    /// No item can be made with this player.
+    EndJob,
 }
 
 impl From<EngineFault> for ItemError {
     fn from(fault: EngineFault) -> Self {
-        ItemError { fen: fault.fen.clone(), reason: fault.to_string(), retry: true }
+        let response = match fault.ignores_nodes {
+            true => FailureResponse::EndJob,
+            false => FailureResponse::Retry,
+        };
+        ItemError { fen: fault.fen.clone(), reason: fault.to_string(), response }
     }
 }
 
@@ -153,7 +166,7 @@ fn attempt<W, I, T>(
             None => start()?,
         };
         let made = work(&mut own, &item);
-        if let Err(ItemError { retry: true, .. }) = made {
+        if let Err(ItemError { response: FailureResponse::Retry, .. }) = made {
             // The item may have harmed it: the next one gets a fresh worker.
             tries += 1;
             if tries <= RETRIES {
@@ -204,6 +217,9 @@ pub fn drive<I: Send, T: Send>(
                 failures = 0;
                 Some(made)
             }
+            Err(ItemError { reason, response: FailureResponse::EndJob, .. }) => {
+                return Err(EngineError::NodesIgnored(reason));
+            }
             Err(ItemError { fen, reason, .. }) => {
                 failures += 1;
                 if failures == MAX_CONSECUTIVE_FAILURES {
@@ -244,6 +260,13 @@ pub fn drive<I: Send, T: Send>(
         true => Ok(()),
         false => journal.commit(&bytes[..whole_bytes], whole, &skips[..whole_skips]),
     };
+    if let Err(EngineError::NodesIgnored(_)) = outcome
+        && journal.progress.items == 0
+    {
+        // The next job has another limit, and would not resume this one.
+        journal.finish()?;
+        return outcome.map(|_| JobReport::default());
+    }
     outcome?;
     committed?;
 

@@ -7,7 +7,7 @@ use shakmaty::Position as _;
 
 use super::journal::Journal;
 use super::player::{Limit, ParallelPlayers, Player};
-use super::pool::{AppendedItem, ItemError, drive};
+use super::pool::{AppendedItem, FailureResponse, ItemError, drive};
 use super::uci::GameLine;
 use super::{EngineError, JobReport};
 use crate::digest;
@@ -89,13 +89,17 @@ fn label(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sampl
     let chess = position.to_chess().map_err(|error| ItemError {
         fen: position.fen(),
         reason: error.to_string(),
-        retry: false,
+        response: FailureResponse::Skip,
     })?;
     let line = GameLine::new(chess);
     let score = if !line.chess.legal_moves().is_empty() {
         let found = player.search_without_memory(&line, limit)?.score;
         let reason = || "the engine gave a move but no exact score".to_string();
-        found.ok_or_else(|| ItemError { fen: line.fen(), reason: reason(), retry: false })?
+        found.ok_or_else(|| ItemError {
+            fen: line.fen(),
+            reason: reason(),
+            response: FailureResponse::Skip,
+        })?
     } else if line.chess.is_check() {
         Score::Mate(0)
     } else {

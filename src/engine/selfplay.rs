@@ -7,7 +7,7 @@ use super::game::{Adjudication, Game};
 use super::journal::Journal;
 use super::opening::{Opener, Openings};
 use super::player::{Limit, ParallelPlayers, Player};
-use super::pool::{AppendedItem, ItemError, drive};
+use super::pool::{AppendedItem, FailureResponse, ItemError, drive};
 use super::uci::GameLine;
 use super::{EngineError, JobReport};
 use crate::format::{Format, Presence, WriteError};
@@ -36,6 +36,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, En
         return Err(EngineError::NoGames(name));
     };
     let opener = Opener::new(&job.openings, job.seed, job.games)?;
+    opener.note.iter().for_each(|note| watch.remark(note));
     let mut settings = vec![
         ("job", "selfplay".to_string()),
         ("format", name.to_string()),
@@ -48,9 +49,12 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, En
     settings.extend(job.openings.settings()?);
     settings.extend(job.crew.entrant.settings()?);
     let work = |player: &mut dyn Player, &number: &u64| play(job, player, &opener, number);
+    let mut unscored = [0; 2];
     let keep = |&number: &u64, game: Option<Game>, bytes: &mut Vec<u8>| {
         let (mut writer, game) = (writer(), game.as_ref());
         for sample in game.into_iter().flat_map(Game::samples) {
+            unscored[0] += u64::from(sample.score.is_none());
+            unscored[1] += 1;
             let failed = |reason| {
                 let path = job.output.clone();
                 WriteError::Sample { path, format: name, number: number + 1, reason }
@@ -64,6 +68,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, En
     let total = job.range.end - job.range.start;
     let items = job.range.clone().skip(journal.progress.items as usize).map(Ok);
     let report = drive(&job.crew, (journal, 1), items, work, keep, ("games", total), watch)?;
+    let report = JobReport { unscored, ..report };
     report.require_written(&job.output, "the part contains no games")
 }
 
@@ -92,5 +97,5 @@ fn play(
     }
     let number = number + 1;
     let reason = format!("game {number} has no opening that is unfinished and within {bound} cp");
-    Err(ItemError { fen: last, reason, retry: false })
+    Err(ItemError { fen: last, reason, response: FailureResponse::Skip })
 }

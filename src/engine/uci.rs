@@ -11,7 +11,10 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen
 
 use super::EngineError;
 use super::clock::Deadline;
-use super::player::{Limit, MoveResult, Player, PlayerFactory, exact_score, parse_move};
+use super::player::{
+    Limit, MoveResult, Player, PlayerFactory, exact_score, parse_move, reported_nodes,
+};
+use crate::digits::grouped;
 use crate::sample::Position;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub struct EngineSettings {
     /// The program, found as a shell does.
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Names and values of `setoption`, after Threads = 1 and Hash = 16.
+    /// Names and values of `setoption`, after Threads = 1, Hash = 16, OwnBook = false.
     pub options: Vec<(String, String)>,
     /// Milliseconds for an answer, in addition to [`Limit::milliseconds`].
     pub patience_ms: u64,
@@ -33,8 +36,8 @@ impl EngineSettings {
     }
 }
 
-/// Options that are set unless given.
-const DEFAULTS: [(&str, &str); 2] = [("Threads", "1"), ("Hash", "16")];
+/// Options that are set unless given. A move from a book has no score of a search.
+const DEFAULTS: [(&str, &str); 3] = [("Threads", "1"), ("Hash", "16"), ("OwnBook", "false")];
 const CHESS960: &str = "UCI_Chess960";
 
 /// Failure of an engine: after which command, on which position.
@@ -46,6 +49,8 @@ pub struct EngineFault {
     /// Empty if no position was searched.
     pub fen: String,
     pub what: String,
+    /// Whether the engine does not keep the limit in nodes, so that no search can be used.
+    pub ignores_nodes: bool,
 }
 
 /// The game so far, as a player receives it before a search.
@@ -239,11 +244,18 @@ impl Uci {
         format!("exited ({how})")
     }
 
+    /// Fails if the engine searched this number of nodes, which is far from the limit of `go`.
+    fn require_nodes(&self, go: &str, far: Option<u64>) -> Result<(), EngineFault> {
+        let Some(nodes) = far else { return Ok(()) };
+        let fault = self.fault(go, &format!("searched {} nodes", grouped(nodes)));
+        Err(EngineFault { ignores_nodes: true, ..fault })
+    }
+
     fn fault(&self, command: &str, what: &str) -> EngineFault {
         // A long game would hide the message.
         let command = command.split(" moves ").next().unwrap_or(command).to_string();
         let (engine, fen) = (self.name.clone(), self.fen.clone());
-        EngineFault { engine, command, fen, what: what.to_string() }
+        EngineFault { engine, command, fen, what: what.to_string(), ignores_nodes: false }
     }
 }
 
@@ -309,18 +321,25 @@ impl Player for Uci {
         let deadline = Deadline::after(self.patience_ms.saturating_add(extra));
         self.send(&line.command())?;
         self.send(&go)?;
-        let mut found = None;
+        let (mut found, mut searched) = (None, None);
         loop {
             let answer = self.line(deadline, &go)?;
             let (first, rest) = answer.split_once(' ').unwrap_or((&answer, ""));
             match first {
-                "info" => found = exact_score(rest).or(found),
+                "info" => {
+                    found = exact_score(rest).or(found);
+                    searched = reported_nodes(rest).or(searched);
+                    self.require_nodes(&go, searched.filter(|it| limit.is_far_exceeded(*it)))?;
+                }
                 "bestmove" => {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
                     let Some(best) = parse_move(word, &line.chess) else {
                         let what = format!("answered `{word}`, which is not a legal move,");
                         return Err(self.fault(&go, &what));
                     };
+                    let is_short = |nodes: &u64| limit.is_far_above(*nodes, found);
+                    let has_choice = line.chess.legal_moves().len() > 1;
+                    self.require_nodes(&go, searched.filter(is_short).filter(|_| has_choice))?;
                     let (score, depth) = found.unzip();
                     return Ok(MoveResult { best, score, depth: depth.unwrap_or(0) });
                 }

@@ -2,20 +2,20 @@
 
 use std::cell::Cell;
 use std::convert::Infallible;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Position as _};
 
-use super::played::{DIGESTS, Player as Named};
+use super::played::{self, DIGESTS, Player as Named};
 use crate::digest;
 use crate::engine::clock::Stopwatch;
 use crate::engine::game::{Adjudication, Ending, Game};
 use crate::engine::journal::{self, Journal, JournalError};
 use crate::engine::opening::{Opener, Openings, StartPosition};
 use crate::engine::player::MoveResult;
-use crate::engine::pool::{self, AttemptedItem, ItemError};
+use crate::engine::pool::{self, AttemptedItem, FailureResponse, ItemError};
 use crate::engine::uci::{EngineFault, GameLine};
 use crate::engine::{EngineError, JobPart, Limit, Player, PlayerFactory};
 use crate::format::pgn::AnnotatedGame;
@@ -48,15 +48,15 @@ const GRACE: u64 = 20;
 pub struct MatchResult {
     /// Pairs between any two players.
     pub meetings: Vec<PairedGames>,
-    /// Games lost on time or by a failure.
-    pub forfeits: u64,
+    /// Games lost on time or by a failure; None if unknown.
+    pub forfeits: Option<u64>,
     pub fault: Option<String>,
 }
 
 impl MatchResult {
     fn add(&mut self, meeting: usize, pair: &Pair) {
         self.meetings[meeting].pairs.add(pair.results);
-        self.forfeits += pair.forfeits;
+        self.forfeits = self.forfeits.map(|forfeits| forfeits + pair.forfeits);
     }
 }
 
@@ -95,11 +95,15 @@ pub fn play<'a>(
     progress: &dyn Progress,
 ) -> Result<MatchResult, EngineError> {
     let opener = Opener::new(&rules.openings, rules.seed, pairs)?;
+    opener.note.iter().for_each(|note| progress.remark(note));
     let of = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
     let each: Vec<[usize; 2]> = (0..entrants.len()).flat_map(of).collect();
     let meeting = |&players: &[usize; 2]| PairedGames { players, pairs: Pairs::default() };
-    let mut played =
-        MatchResult { meetings: each.iter().map(meeting).collect(), ..MatchResult::default() };
+    let mut played = MatchResult {
+        meetings: each.iter().map(meeting).collect(),
+        forfeits: Some(0),
+        fault: None,
+    };
     let range = part.range(pairs * each.len() as u64);
     let total = range.end - range.start;
     let place = |number: u64| (number / pairs) as usize;
@@ -123,7 +127,10 @@ pub fn play<'a>(
         if decided.get() {
             return Ok(());
         }
-        let games = made.map_err(|obstacle| EngineError::Match(obstacle.reason))?;
+        let games = made.map_err(|error| match error.response {
+            FailureResponse::EndJob => EngineError::NodesIgnored(error.reason),
+            _ => EngineError::Match(error.reason),
+        })?;
         let (place, pair) = (place(number), Pair::of(&games));
         let players = each[place];
         next += 1;
@@ -148,7 +155,14 @@ pub fn play<'a>(
         progress.advance(1);
         Ok(())
     };
-    pool::run(workers, items, work, keep, &|| decided.get() || progress.stop())?;
+    let ended = pool::run(workers, items, work, keep, &|| decided.get() || progress.stop());
+    if let (Err(EngineError::NodesIgnored(_)), Some(recorder)) =
+        (&ended, recorder.take_if(|it| it.journal.progress.items == 0))
+    {
+        // The next match has other rules, and would not resume this one.
+        recorder.journal.finish()?;
+    }
+    ended?;
     if let Some(recorder) = recorder.filter(|_| next == range.end || decided.get()) {
         recorder.journal.finish()?;
     }
@@ -184,7 +198,7 @@ impl<'a> Seat<'a> {
 }
 
 fn no_game(reason: String) -> ItemError {
-    ItemError { fen: String::new(), reason, retry: false }
+    ItemError { fen: String::new(), reason, response: FailureResponse::Skip }
 }
 
 /// Plays both games of a pair by its number, the first with the first player as White.
@@ -225,7 +239,11 @@ fn opening(
         return Ok(start);
     }
     let number = number + 1;
-    Err(no_game(format!("no opening of pair {number} is level enough for both sides")))
+    let bound = rules.openings.bound;
+    Err(no_game(format!(
+        "no opening of pair {number} is unfinished and within {bound} cp for both sides; raise \
+         --bound, or use other openings"
+    )))
 }
 
 /// Plays a game; White is the first player.
@@ -270,11 +288,13 @@ fn game(
         })
     };
     let Ok(game) = Game::play(start, rules.adjudication, next_move);
-    let fault = fault.map(|(side, fault)| {
-        sides[side].player = None;
-        fault
-    });
-    Ok(PlayedGame { game, fault })
+    if let Some((side, _)) = &fault {
+        sides[*side].player = None;
+    }
+    match fault {
+        Some((_, fault)) if fault.ignores_nodes => Err(fault.into()),
+        fault => Ok(PlayedGame { game, fault: fault.map(|(_, fault)| fault) }),
+    }
 }
 
 /// A PGN file of a match in progress, and its journal.
@@ -287,12 +307,18 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts a file, or resumes one with the same players, rules and `settings`.
+    /// Starts a file, or resumes one with the same players and rules, of `pairs` between any two, of
+    /// which `part` is played here.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::MatchComplete`] if the file has all games of this match.
     pub fn open(
         path: &Path,
         entrants: &[Box<dyn PlayerFactory + '_>],
         rules: &MatchRules,
-        settings: &[(&'static str, String)],
+        (pairs, part): (u64, JobPart),
+        sprt: Option<&Sprt>,
     ) -> Result<Self, EngineError> {
         let mut all = vec![("job", "match".to_string())];
         let mut players = Vec::new();
@@ -308,8 +334,20 @@ impl Recorder {
         all.extend(tags.iter().cloned());
         all.extend(rules.openings.settings()?);
         all.push(("seed", rules.seed.to_string()));
-        all.extend(settings.iter().cloned());
-        let journal: Journal<Pair> = Journal::open(path, &all)?;
+        all.push(("pairs", pairs.to_string()));
+        let digest = digest::digest(format!("{all:?}{sprt:?}").as_bytes());
+        all.push(("part", format!("{part:?}")));
+        all.extend(sprt.map(|sprt| ("sprt", format!("{sprt:?}"))));
+        let mut tags = tags;
+        tags.push((SETTINGS, digest[..digest::SHORT].into()));
+        let players_count = entrants.len() as u64;
+        let range = part.range(pairs * players_count * (players_count - 1) / 2);
+        let journal: Journal<Pair> = match Journal::open(path, &all) {
+            Err(JournalError::Exists(_)) if is_complete(path, &tags, &range, pairs, sprt) => {
+                return Err(EngineError::MatchComplete(path.to_path_buf()));
+            }
+            journal => journal?,
+        };
         if !journal.notes.iter().all(Pair::is_possible) {
             return Err(JournalError::Strange(journal::path_of(path)).into());
         }
@@ -348,6 +386,26 @@ impl Recorder {
         let progress = journal::Progress { items, written, ..Default::default() };
         Ok(self.journal.commit(&bytes, progress, &[pair])?)
     }
+}
+
+/// Tag with the first digits of the SHA-256 of all settings, by which a complete match is known.
+const SETTINGS: &str = "Settings";
+
+/// Whether a file has the games of this range of a match, or of a match that its test has ended.
+fn is_complete(
+    path: &Path,
+    tags: &[(&str, String)],
+    range: &Range<u64>,
+    pairs: u64,
+    sprt: Option<&Sprt>,
+) -> bool {
+    let (name, settings) = tags.last().expect("the settings");
+    let games = played::read_games(path).unwrap_or_default();
+    let round = format!("{}.1", range.start % pairs + 1);
+    let starts = games
+        .first()
+        .is_some_and(|game| game.tag(name) == Some(settings) && game.tag("Round") == Some(&round));
+    starts && (sprt.is_some() || games.len() as u64 == 2 * (range.end - range.start))
 }
 
 /// Tags that describe the rules of a game.

@@ -22,6 +22,8 @@ pub struct Match {
     pub played: PlayedGames,
     /// Notes on games that are left out.
     pub notes: Vec<String>,
+    /// Games lost on time or by a fault; None if no game says how it ended.
+    pub forfeits: Option<u64>,
     players: Vec<Player>,
     /// The files, for messages.
     files: String,
@@ -41,7 +43,7 @@ type Game = ([usize; 2], Scoresheet);
 /// Reads PGN files, each a match; players with equal names and digests are the same.
 pub fn read(files: &[PathBuf]) -> Result<Match> {
     let mut players: Vec<Player> = Vec::new();
-    let (mut notes, mut paces) = (Vec::new(), BTreeSet::new());
+    let (mut notes, mut paces, mut forfeits) = (Vec::new(), BTreeSet::new(), None);
     let mut meetings: BTreeMap<[usize; 2], Pairs> = BTreeMap::new();
     for file in files {
         let games = games(file, &mut players)?;
@@ -50,6 +52,9 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
             places.entry([*white.min(black), *white.max(black)]).or_default().push(place);
         }
         paces.extend(games.iter().map(|(_, sheet)| sheet.tag("Nodes").map(str::to_string)));
+        for forfeit in games.iter().filter_map(|(_, sheet)| sheet.is_forfeit()) {
+            forfeits = Some(forfeits.unwrap_or(0) + u64::from(forfeit));
+        }
         let mut paired = 0;
         for (two, places) in places {
             for [one, other] in pairs(&games, &places) {
@@ -74,13 +79,16 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
             notes.push(format!("{shown}: {rest} left out"));
         }
     }
+    if let Some(forfeits @ 1..) = forfeits {
+        notes.push(format!("{} lost on time or by failures", counted(forfeits, "game")));
+    }
     let names = (0..players.len()).map(|place| called(&players, place)).collect();
     let meetings = meetings.into_iter().map(|(players, pairs)| PairedGames { players, pairs });
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let nodes = paces.pop_first().flatten().filter(|_| paces.is_empty());
     let nodes = nodes.and_then(|nodes| nodes.parse().ok());
     let played = PlayedGames { names, meetings: meetings.collect(), nodes };
-    Ok(Match { played, notes, players, files: shown.join(", ") })
+    Ok(Match { played, notes, forfeits, players, files: shown.join(", ") })
 }
 
 impl Match {
@@ -117,17 +125,22 @@ impl Match {
     }
 }
 
-/// Reads the games of a file; new players are added.
-fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
+/// Reads the games of a PGN file.
+pub fn read_games(file: &Path) -> Result<Vec<Scoresheet>> {
     let shown = file.display();
     let input = unpack::open(file).with_context(|| format!("cannot read {shown}"))?;
-    let sheets = match pgn::scoresheets(Box::new(BufReader::new(input))) {
-        Ok(sheets) => sheets,
-        Err(Fault::Io(error)) => return Err(error).with_context(|| format!("cannot read {shown}")),
+    match pgn::scoresheets(Box::new(BufReader::new(input))) {
+        Ok(sheets) => Ok(sheets),
+        Err(Fault::Io(error)) => Err(error).with_context(|| format!("cannot read {shown}")),
         Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => bail!("{shown}, {bad}"),
-    };
+    }
+}
+
+/// Reads the games of a file with their players; new players are added.
+fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
+    let shown = file.display();
     let mut games = Vec::new();
-    for sheet in sheets {
+    for sheet in read_games(file)? {
         let mut of = |side: &str, digest: &str| -> Result<usize> {
             let Some(name) = sheet.tag(side) else {
                 bail!(

@@ -44,6 +44,7 @@ fn fake_engine() {
     let (mut chess, mut mode) = (Chess::new(), CastlingMode::Standard);
     let mut bad: Vec<(String, u64)> = Vec::new();
     let mut once: Option<PathBuf> = None;
+    let mut in_book = true;
     let mut out = std::io::stdout();
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
@@ -51,9 +52,11 @@ fn fake_engine() {
         match words[0] {
             "uci" => {
                 writeln!(out, "id name Fake 1").unwrap();
-                for option in ["Crash", "Hang", "Nonsense", "Illegal", "Bound", "Once", "Hash"] {
+                let options = "Crash Hang Nonsense Illegal Bound Few Endless Once Hash";
+                for option in options.split(' ') {
                     writeln!(out, "option name {option} type string").unwrap();
                 }
+                writeln!(out, "option name OwnBook type check default true").unwrap();
                 writeln!(out, "option name UCI_Chess960 type check default false").unwrap();
                 writeln!(out, "uciok").unwrap();
             }
@@ -62,6 +65,7 @@ fn fake_engine() {
                 "UCI_Chess960" => mode = CastlingMode::from_chess960(words[4] == "true"),
                 "Once" => once = Some(words[4].into()),
                 "Hash" => {}
+                "OwnBook" => in_book = words[4] == "true",
                 name => bad.push((name.to_string(), words[4].parse().unwrap())),
             },
             "position" => {
@@ -83,6 +87,15 @@ fn fake_engine() {
                     None => true,
                 };
                 match hit.filter(|_| first()).map(|(name, _)| name.as_str()) {
+                    _ if in_book => {
+                        let best = fake_search(&chess).1[0].to_uci(mode);
+                        writeln!(out, "info score cp 1 depth 1\nbestmove {best}").unwrap();
+                    }
+                    Some("Few") => {
+                        let best = fake_search(&chess).1[0].to_uci(mode);
+                        writeln!(out, "info depth 1 score cp 5 nodes 6\nbestmove {best}").unwrap();
+                    }
+                    Some("Endless") => writeln!(out, "info depth 30 nodes 9000000").unwrap(),
                     Some("Crash") => std::process::exit(3),
                     Some("Hang") => thread::sleep(Duration::from_secs(3600)),
                     Some("Nonsense") => {
@@ -99,9 +112,13 @@ fn fake_engine() {
                     None => {
                         let (score, pv) = fake_search(&chess);
                         let pv: Vec<_> = pv.iter().map(|m| m.to_uci(mode).to_string()).collect();
-                        writeln!(out, "info depth 4 score cp {score} nodes 7 pv {}", pv.join(" "))
-                            .unwrap();
-                        writeln!(out, "info depth 5 score cp 31 lowerbound nodes 9").unwrap();
+                        writeln!(
+                            out,
+                            "info depth 4 score cp {score} nodes 1500 pv {}",
+                            pv.join(" ")
+                        )
+                        .unwrap();
+                        writeln!(out, "info depth 5 score cp 31 lowerbound nodes 1900").unwrap();
                         writeln!(out, "info multipv 2 score cp 77").unwrap();
                         writeln!(out, "bestmove {}", pv[0]).unwrap();
                     }

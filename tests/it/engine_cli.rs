@@ -157,3 +157,19 @@ fn stockfish_by_default() {
     }
     assert_eq!(games_of(&folder.path().join("a.pgn")).len(), 3);
 }
+
+#[test]
+fn engines_that_do_not_start_have_their_cures() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.epd"), "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]").unwrap();
+    fs::write(folder.path().join("mine"), "").unwrap();
+    let cure = |engine: &str| {
+        let mut label = in_folder(folder.path(), "data label in.epd --nodes 5 -o out.epd");
+        complaint(label.args(["--engine", engine]))
+    };
+    let error = cure("nnuance uci material");
+    let apart = "--engine nnuance --argument uci --argument material";
+    assert!(error.contains(apart) && !error.contains("apt"), "{error}");
+    assert!(cure("mine").contains("name it as ./mine"));
+    assert!(cure("nofile").contains("apt install stockfish"));
+}

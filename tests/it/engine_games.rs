@@ -185,3 +185,14 @@ fn games_with_failures_are_skipped() {
     expected.retain(|_| !skipped.contains(&number.next().unwrap()));
     assert_eq!(games_of(&job.output), expected);
 }
+
+#[test]
+fn moves_with_bounds_alone_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let crew = crew(fake(&[("Bound", "1".into())]), 2);
+    let job = selfplay_job(folder.path(), "out.vf", &viriformat::FORMAT, crew);
+    let report = selfplay(&job, &Quiet).unwrap();
+    let moves = read(&job.output);
+    assert!(moves.iter().all(|sample| sample.score.is_none()));
+    assert_eq!(report.unscored, [moves.len() as u64; 2]);
+}

@@ -1,6 +1,6 @@
 //! Positions scored by engines, and engines that fail.
 
-use nnuance::engine::{EngineError, EngineSettings, JobPart, PositionsJob, positions};
+use nnuance::engine::{EngineError, EngineSettings, JobPart, Limit, PositionsJob, positions};
 use nnuance::format::{binpack, text, viriformat};
 
 use crate::engine::*;
@@ -163,4 +163,43 @@ fn constant_failure_ends_the_job() {
     let report = positions(&job, &Quiet).unwrap();
     assert!(report.resumed_at >= 40 && report.skipped.is_empty());
     assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
+}
+
+/// An engine that stops after a few nodes, or that does not stop, keeps no limit in nodes.
+#[test]
+fn ignored_node_limits_end_the_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, _) = positions_in(folder.path(), 40);
+    for (option, nodes) in [("Few", "6"), ("Endless", "9,000,000")] {
+        let crew = || crew(fake(&[(option, "1".into())]), 2);
+        let job = label_job(&input, "out.txt", &text::FORMAT, crew());
+        let error = positions(&job, &Quiet).unwrap_err();
+        assert!(matches!(error, EngineError::NodesIgnored(_)), "{error}");
+        let error = error.to_string();
+        assert!(
+            error.contains(&format!("searched {nodes} nodes after `go nodes 2000`")),
+            "{error}"
+        );
+        assert!(error.contains("limit it by --depth or --movetime"), "{error}");
+        // Nothing is left that would refuse the next limit.
+        assert!(!job.output.exists() && !path_of(&job.output).exists());
+    }
+    let crew = crew(fake(&[("Few", "1".into())]), 2);
+    let job = label_job(&input, "out.txt", &text::FORMAT, crew);
+    let job = PositionsJob { limit: Limit::Depth(1), ..job };
+    assert_eq!(positions(&job, &Quiet).unwrap().written, 40);
+}
+
+#[test]
+fn books_of_engines_are_off_unless_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = positions_in(folder.path(), 20);
+    let label = |options: &[(&str, String)], name: &str| {
+        let job = label_job(&input, name, &text::FORMAT, crew(fake(options), 1));
+        positions(&job, &Quiet).unwrap();
+        read(&job.output)
+    };
+    assert_eq!(label(&[], "off.txt"), samples.iter().map(labelled).collect::<Vec<_>>());
+    let on = label(&[("OwnBook", "true".into())], "on.txt");
+    assert!(on.iter().all(|sample| sample.score == Some(1)));
 }

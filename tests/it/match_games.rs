@@ -134,6 +134,30 @@ fn killed_and_resumed() {
     }
 }
 
+/// A kill may come when all is done but the end of the program.
+#[test]
+fn a_complete_match_prints_its_result_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let pgn = folder.path().join("match.pgn");
+    for (name, arguments) in [
+        ("two.pgn", &[NET, "material", "--pairs", "5", "--nodes", "40"][..]),
+        ("three.pgn", &[NET, "material", TERMS, "--pairs", "3", "--nodes", "40", "--part", "2/3"]),
+        ("sprt.pgn", &[NET, "material", "--pairs", "90", "--nodes", "60", "--sprt", "0,200"]),
+    ] {
+        let pgn = pgn.with_file_name(name);
+        let [once, _] = said(&mut command(arguments, &pgn));
+        let games = fs::read(&pgn).unwrap();
+        assert_eq!(said(&mut command(arguments, &pgn))[0], once, "{name}");
+        assert!(fs::read(&pgn).unwrap() == games, "{name}");
+        for other in [&["--seed", "2"][..], &["--bound", "300"]] {
+            let error = complaint(command(arguments, &pgn).args(other));
+            assert!(error.contains("exists already"), "{name}: {error}");
+        }
+        said(command(arguments, &pgn).arg("--overwrite"));
+        assert!(fs::read(&pgn).unwrap() == games, "{name}");
+    }
+}
+
 #[test]
 fn parts_equal_the_whole() {
     let folder = tempfile::tempdir().unwrap();
@@ -218,4 +242,49 @@ fn programs_take_part_and_clocks_run() {
         "material", "--engine", &script, "--option", "Crash=97", "--pairs", "6", "--json",
     ]);
     assert!(pairs(&summary) == 6 && summary["forfeits"].as_u64() > Some(0), "{summary}");
+}
+
+const MATE: &str = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
+const QUEEN_UP: &str = "rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+#[test]
+fn finished_positions_of_a_book_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path().join(name));
+    let kings = "8/8/4k3/8/8/4K3/8/8 w - - 0 1";
+    let starts = ["e4", "d4", "c4"].map(|played| {
+        let mut chess = Chess::default();
+        let legal = played.parse::<shakmaty::san::San>().unwrap().to_move(&chess).unwrap();
+        chess.play_unchecked(legal);
+        Position::from_chess(&chess).fen()
+    });
+    fs::write(&book, [MATE, &starts[0], &starts[1], kings, &starts[2]].join("\n")).unwrap();
+    let mut arguments = vec![NET, "material", "--nodes", "20", "--pairs", "3", "--book"];
+    arguments.push(book.to_str().unwrap());
+    let [_, remarks] = said(&mut command(&arguments, &pgn));
+    assert!(remarks.contains("2 finished positions left out, the first"), "{remarks}");
+    assert!(remarks.contains(MATE), "{remarks}");
+    assert_eq!(fs::read_to_string(&pgn).unwrap().matches("[FEN ").count(), 6);
+    arguments[5] = "4";
+    let error = complaint(command(&arguments, &pgn).arg("--overwrite"));
+    assert!(error.contains("3 positions beside 2 that are finished"), "{error}");
+}
+
+#[test]
+fn books_are_played_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path().join(name));
+    fs::write(&book, QUEEN_UP).unwrap();
+    let arguments = [NET, "material", "--nodes", "20", "--pairs", "1", "--book"];
+    let play = |more: &[&str]| {
+        let mut play = command(&arguments, &pgn);
+        play.arg(&book).args(more).arg("--overwrite");
+        play
+    };
+    said(&mut play(&[]));
+    assert_eq!(fs::read_to_string(&pgn).unwrap().matches("[FEN ").count(), 2);
+    let error = complaint(&mut play(&["--bound", "100"]));
+    assert!(error.contains("a match plays a book as it is"), "{error}");
+    let error = complaint(&mut play(&["--bound", "100", "--random-plies", "1"]));
+    assert!(error.contains("within 100 cp for both sides; raise --bound"), "{error}");
 }

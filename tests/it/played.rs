@@ -137,3 +137,22 @@ fn comparisons_have_elo() {
     assert!(row("material")["value"].as_f64().unwrap() < -200.0);
     assert!(row("pesto.json").is_null());
 }
+
+#[test]
+fn forfeits_are_counted_where_games_say_how_they_ended() {
+    let both = |ends: [&str; 2]| {
+        let tags = |end| [("Round", "1"), ("FEN", START), ("SetUp", "1"), ("Termination", end)];
+        game(["a", "b"], "1-0", &tags(ends[0])) + &game(["b", "a"], "0-1", &tags(ends[1]))
+    };
+    let forfeits = |text: &str| read(text).unwrap().forfeits;
+    assert_eq!(forfeits(&both(["time forfeit", "normal"])), Some(1));
+    assert_eq!(forfeits(&both(["abandoned", "rules infraction"])), Some(2));
+    assert_eq!(forfeits(&both(["adjudication", "normal"])), Some(0));
+    assert_eq!(forfeits(&pair(["a", "b"], 1, ["1-0", "0-1"])), None);
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), &both(["time forfeit", "normal"]));
+    let [_, remarks] = said(nnuance().args(["match", "--from"]).arg(&path));
+    assert!(remarks.contains("1 game lost on time or by failures"), "{remarks}");
+    let unknown = written(folder.path(), &pair(["a", "b"], 1, ["1-0", "0-1"]));
+    assert!(json(nnuance().args(["match", "--json", "--from"]).arg(unknown))["forfeits"].is_null());
+}

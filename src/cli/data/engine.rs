@@ -191,7 +191,15 @@ pub fn make(
         grouped(report.skipped.len() as u64),
         path.display(),
     );
-    out::lines(bad.into_iter().chain(skipped).chain([last]).map(Ok))?;
+    let [unscored, moves] = report.unscored;
+    let unscored = (unscored > 0).then(|| {
+        format!(
+            "{} of {} moves have no score: the engine gave none, or bounds alone",
+            grouped(unscored),
+            grouped(moves)
+        )
+    });
+    out::lines(bad.into_iter().chain(skipped).chain(unscored).chain([last]).map(Ok))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -207,7 +215,9 @@ pub fn resumable<T>(
         "{shown} is no regular file, and what can be resumed needs one; name another"
     );
     match open() {
-        Err(EngineError::Journal(JournalError::Exists(_))) if overwrite => {
+        Err(EngineError::Journal(JournalError::Exists(_)) | EngineError::MatchComplete(_))
+            if overwrite =>
+        {
             // Removed only after all other checks.
             fs::remove_file(path).with_context(|| format!("cannot replace {shown}"))?;
             Ok(open()?)

@@ -358,6 +358,11 @@ impl Scoresheet {
         value.filter(|value| !matches!(*value, "" | "?" | "-"))
     }
 
+    /// Whether the game was forfeited; None if its tags do not say how it ended.
+    pub fn is_forfeit(&self) -> Option<bool> {
+        self.tag("Termination").map(text::names_forfeit)
+    }
+
     /// About its size in memory.
     fn bytes(&self) -> usize {
         let texts = self.tags.iter().map(|(name, value)| 96 + name.len() + value.len());

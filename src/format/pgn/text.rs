@@ -247,10 +247,7 @@ impl<'a> Tags<'a> {
         if end.is_empty() || Outcome::from_text(end).is_some() {
             ends.extend(parts.next());
         }
-        let words = "forfeit|on time|of time|timeout|abandon|infraction|illegal|stall|disconnect|\
-                     crash";
-        let text = String::from_utf8_lossy(&ends.join(&b';')).to_lowercase();
-        words.split('|').any(|word| text.contains(word))
+        names_forfeit(&String::from_utf8_lossy(&ends.join(&b';')))
     }
 
     /// The position before the first move; none for the usual one.
@@ -474,4 +471,10 @@ impl<'a> Tokens<'a> {
 
 fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// Whether the words for the end of a game are those of a forfeit.
+pub fn names_forfeit(end: &str) -> bool {
+    let words = "forfeit|on time|of time|timeout|abandon|infraction|illegal|stall|disconnect|crash";
+    words.split('|').any(|word| end.to_lowercase().contains(word))
 }
