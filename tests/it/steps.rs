@@ -88,7 +88,7 @@ impl Rule {
             Rule::AdaGrad(clip) => {
                 let g = g + 0.1 * p;
                 let s = a + g * g;
-                (held(p - RATE * g / (s + 1e-8).sqrt(), clip), [s, 0.0])
+                (held(p - RATE * g / (s.sqrt() + 1e-8), clip), [s, 0.0])
             }
             Rule::Sgd(beta) => {
                 let m = beta * a + g + 0.1 * p;

@@ -530,13 +530,13 @@ impl Formula<2> for AdamFactors {
     }
 }
 
-/// AdaGrad's step (A. Grant, "Evaluation & Tuning in Chess Engines"). For each parameter `p` with gradient `g` and sum
-/// of squares `s`:
+/// AdaGrad's step (J. Duchi et al., 2011). For each parameter `p` with gradient `g` and sum of
+/// squares `s`:
 ///
 /// ```text
 /// g += decay * p
 /// s += g^2
-/// p  = clamp(p - lr * g / sqrt(s + epsilon), -clip, clip)
+/// p  = clamp(p - lr * g / (sqrt(s) + epsilon), -clip, clip)
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct AdaGrad {
@@ -558,7 +558,7 @@ impl Formula<1> for AdaGrad {
     fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [s]: [A::V; 1]) -> (A::V, [A::V; 1]) {
         let g = a.scale_add(self.decay, &p, g);
         let s = a.scale_add(1.0, &a.mul(g.clone(), g.clone()), s);
-        let step = a.div(g, a.sqrt(a.shift(self.epsilon, s.clone())));
+        let step = a.div(g, a.shift(self.epsilon, a.sqrt(s.clone())));
         (a.bounded(a.scale_add(-self.rate, &step, p), self.clip), [s])
     }
 }
