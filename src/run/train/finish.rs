@@ -61,6 +61,8 @@ pub enum RunResult {
 
 /// In so few steps a net may learn nothing at any rate.
 const FEW_STEPS: u64 = 200;
+/// With AdamW nets learn at rates of 0.001 to 0.01; beyond this one they rarely do.
+const HIGH_RATE: f64 = 0.03;
 
 /// Reason why a run leaves no net.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +75,8 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
         return Ok(());
     };
     let config = &recipe.config;
+    let is_too_fast =
+        config.optimizer.name == OptimizerName::AdamW && config.learning_rate.range().1 > HIGH_RATE;
     ensure!(
         config.net.as_ref().is_none_or(|net| net.start.is_some()),
         NothingLearnt(format!(
@@ -80,9 +84,10 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
              untrained net's, {loss:.6}, and no net is written; {}",
             last.state.step,
             config.learning_rate.range().1,
-            match last.state.step {
-                ..FEW_STEPS => "so few steps teach little: raise schedule.epochs",
-                _ => "try a rate of 0.001",
+            match (is_too_fast, last.state.step) {
+                (true, _) => "the rate is too high: set schedule.learning_rate = 0.005",
+                (false, ..FEW_STEPS) => "so few steps teach little: raise schedule.epochs",
+                (false, _) => "set schedule.learning_rate = 0.001",
             }
         ))
     );

@@ -9,6 +9,7 @@ use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digits::{counted, grouped, positions_of_games};
 use crate::loader::{HeldOut, RejectCounts, Scan};
 use crate::model::{Adapter, Compute};
+use crate::report::fit::fit;
 use crate::report::{NO_BREAK, Table};
 use crate::run::measure::rest;
 use crate::sample::Sample;
@@ -17,6 +18,14 @@ use crate::train::schedule::{Schedule, Span};
 
 /// Fewest games that are enough to measure on.
 const FEW: usize = 60;
+/// Scores beyond are mates and tablebase results.
+const DECIDED: u16 = 20_000;
+/// Fewest positions with a score from which a scale is measured.
+const FEWEST_SCORED: usize = 2000;
+/// A scale that differs by more than this factor lost Elo in most of docs/results.md's trainings.
+const FAR: f64 = 2.5;
+/// Passes over the same positions beyond which a length was hardly meant.
+const MOST_PASSES: u64 = 200;
 /// Files with a row each; more of them share one.
 const MOST_FILES: usize = 8;
 
@@ -233,7 +242,43 @@ pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
         ));
     }
     lines.extend(sameness(config, scan).map(String::from));
+    lines.extend(scale_doubt(config, scan));
+    lines.extend(length_doubt(config, scan.counts.train));
     lines
+}
+
+/// A doubt where a net sees the same positions again and again.
+fn length_doubt(config: &Config, positions: u64) -> Option<String> {
+    let span = config.span(positions);
+    let passes = config.steps(positions) * span.batch / positions.max(1);
+    (config.is_net() && passes > MOST_PASSES).then(|| {
+        format!(
+            "{} passes over {} positions are rarely meant: set schedule.epochs = 10",
+            grouped(passes),
+            grouped(positions)
+        )
+    })
+}
+
+/// A doubt where `target.score_scale` is far from the scale at which the scores predict the results.
+fn scale_doubt(config: &Config, Scan { some, .. }: &Scan) -> Option<String> {
+    let target = &config.target;
+    let is_plain = config.data.source.is_empty() && target.score_offset.is_none_or(|it| it == 0.0);
+    let scale = target.score_scale.filter(|_| is_plain && config.final_wdl() < 1.0)?;
+    let scored = some.iter().filter_map(|sample| {
+        let score = sample.score.filter(|score| score.unsigned_abs() <= DECIDED)?;
+        Some((f64::from(score), f64::from(sample.result)))
+    });
+    let (scores, results): (Vec<f64>, Vec<f64>) = scored.unzip();
+    let fit = fit(&scores, &results);
+    let measured = fit.scale.filter(|_| !fit.at_border && scores.len() >= FEWEST_SCORED)?;
+    let ratio = scale / measured;
+    (!(1.0 / FAR..=FAR).contains(&ratio)).then(|| {
+        format!(
+            "the scores measure a scale of {measured:.0}, and {scale} is far from it: set \
+             target.score_scale = {measured:.0}"
+        )
+    })
 }
 
 /// A doubt where all scores, or all results, are the same and teach nothing.
