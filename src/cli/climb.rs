@@ -78,7 +78,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     };
     let mut climb = Climb::new(config, &settings, &out, &means)?;
     if !climb.run()? {
-        eprintln!("or go on with the loop: the same command again");
+        eprintln!("the same command goes on with the loop");
         return Ok(ExitCode::from(130));
     }
     out::line(climb.table())?;

@@ -33,30 +33,56 @@ pub fn exit(code: i32) -> ! {
     std::process::exit(code)
 }
 
-/// A progress bar on stderr until it is dropped; nothing if stderr is not a terminal.
+/// A progress bar on stderr until it is dropped; nothing if stderr is not a terminal. It fits the
+/// width of the terminal, and shows speed and time left as soon as they are known.
 pub fn bar(total: Option<u64>, work: &'static str) -> ProgressBar {
     let (bar, template) = match total {
-        Some(total) => (
-            ProgressBar::new(total),
-            "{prefix} {bar:24} {human_pos} of {human_len}, {msg}{rate}, {eta} left",
-        ),
-        None => (ProgressBar::no_length(), "{prefix} {human_pos} {msg}{rate}"),
-    };
-    let speed = |state: &ProgressState, out: &mut dyn Write| {
-        let _ = out.write_str(&rate(state.per_sec()));
+        Some(total) => (ProgressBar::new(total), "{prefix} {wide_bar} {done}{msg}{rate}{left}"),
+        None => (ProgressBar::no_length(), "{prefix} {done}{msg}{rate}{left}"),
     };
     let style = ProgressStyle::with_template(template).expect("a valid template");
-    let bar = bar.with_style(style.with_key("rate", speed)).with_prefix(work);
+    let style = style.with_key("done", write_done).with_key("rate", write_rate);
+    let bar = bar.with_style(style.with_key("left", write_time_left)).with_prefix(work);
     if bar.is_hidden() { bar } else { BARS.add(bar) }
 }
 
-fn rate(per_second: f64) -> String {
+fn write_done(state: &ProgressState, out: &mut dyn Write) {
+    let done = short(state.pos() as f64);
+    let _ = match state.len() {
+        Some(total) => write!(out, "{done} of {}", short(total as f64)),
+        None => write!(out, "{done}"),
+    };
+}
+
+fn write_rate(state: &ProgressState, out: &mut dyn Write) {
+    if let Some(rate) = rate(state.per_sec()) {
+        let _ = write!(out, ", {rate}");
+    }
+}
+
+fn write_time_left(state: &ProgressState, out: &mut dyn Write) {
+    let left = state.eta();
+    if state.len().is_some() && state.per_sec() > 0.0 && !left.is_zero() {
+        let _ = write!(out, ", {:#} left", HumanDuration(left));
+    }
+}
+
+/// Sets the expected total of a bar from the share of the input that was read, 0 to 1.
+pub fn expect_total(bar: &ProgressBar, share: f64) {
+    if share > 0.0 && share < 1.0 {
+        bar.set_length((bar.position() as f64 / share) as u64);
+    }
+}
+
+/// Items a second, if there were any.
+fn rate(per_second: f64) -> Option<String> {
     // Games are slower than one a second.
-    if per_second < 10.0 {
+    let rate = if per_second < 10.0 {
         format!("{per_second:.1}/s")
     } else {
         format!("{}/s", short(per_second))
-    }
+    };
+    (per_second >= 0.05).then_some(rate)
 }
 
 /// Flag set by the first Ctrl-C; the second one ends the program at once. All of the process shares
@@ -181,7 +207,8 @@ impl Progress for Terminal {
             if work.shown.elapsed() >= INTERVAL && !self.silent {
                 work.shown = Instant::now();
                 let [done, total] = [work.bar.position(), total].map(grouped);
-                let (what, speed) = (work.bar.prefix(), rate(work.bar.per_sec()));
+                let what = work.bar.prefix();
+                let Some(speed) = rate(work.bar.per_sec()) else { return };
                 let left = HumanDuration(work.bar.eta());
                 eprintln!("{what} {done} of {total}, {speed}, {left} left");
             }
@@ -189,7 +216,7 @@ impl Progress for Terminal {
     }
 
     fn message(&self, text: &str) {
-        self.shown(|work| work.bar.set_message(format!("{text}, ")));
+        self.shown(|work| work.bar.set_message(format!(", {text}")));
     }
 
     fn end(&self) {
@@ -202,8 +229,8 @@ impl Progress for Terminal {
                 work.shown = Instant::now();
                 let validation = work.validation;
                 let validation =
-                    validation.map_or(String::new(), |loss| format!("validation {loss:.6}, "));
-                work.bar.set_message(format!("loss {:.6}, {validation}", step.loss));
+                    validation.map_or(String::new(), |loss| format!(", validation {loss:.5}"));
+                work.bar.set_message(format!(", loss {:.5}{validation}", step.loss));
                 work.bar.set_position(step.positions);
             }
         });

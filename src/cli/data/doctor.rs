@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::io::{Reading as Options, interrupted};
 use super::select::FilterKeys;
 use crate::cli::out;
-use crate::cli::terminal::bar;
+use crate::cli::terminal::{bar, expect_total};
 use crate::data::doctor::{Diagnosis, Exam, Finding, Fitness, Grade, Keys};
 use crate::format::Source;
 use crate::report::{Table, fit};
@@ -113,6 +113,7 @@ fn read(
         let some = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         block[..some].iter().for_each(&mut each);
         bar.inc(some as u64);
+        expect_total(&bar, source.share_read());
         interrupted()?;
         left -= some as u64;
         match more {

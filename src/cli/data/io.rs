@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 
 use crate::cli::out;
-use crate::cli::terminal::{bar, exit, interrupts};
+use crate::cli::terminal::{bar, exit, expect_total, interrupts};
 use crate::digits::grouped;
 use crate::format::{Format, Presence, Sink, Source, WriteError, all};
 use crate::point_of_view::PointOfView;
@@ -93,12 +93,14 @@ impl Inputs {
         mut take: impl FnMut(&Source, &[Sample]) -> Result<()>,
     ) -> Result<PositionCounts> {
         let (bar, mut tally) = (bar(None, what), PositionCounts::default());
-        for path in &self.files {
+        for (file, path) in self.files.iter().enumerate() {
             let mut source = self.reading.open(path, self.bad_records)?;
             let mut block = Vec::new();
             while source.next_block(&mut block)? {
                 take(&source, &block)?;
                 bar.inc(block.len() as u64);
+                let files_read = file as f64 + source.share_read();
+                expect_total(&bar, files_read / self.files.len() as f64);
                 interrupted()?;
                 tally.read += block.len() as u64;
                 block.clear();
