@@ -79,6 +79,9 @@ pub struct Args {
     /// Replace existing files
     #[arg(long)]
     overwrite: bool,
+    /// Print the manifest of a net, JSON, instead of a table
+    #[arg(long, conflicts_with = "snippet")]
+    json: bool,
     #[command(flatten)]
     data: DataFiles,
 }
@@ -145,7 +148,8 @@ pub fn run(args: Args) -> Result<()> {
     let net = output.display().to_string();
     let next =
         [vec!["verify", &net], vec!["match", &net, "material"], for_an_engine(&net, &written)];
-    out::line(format!("{table}\n{}", out::next(&next)))
+    let text = format!("{table}\n{}", out::next(&next));
+    out::result(args.json, &written.exported.manifest, text)
 }
 
 /// The command that brings a net, in a file or a run, to an engine: its code, if there is any.

@@ -48,8 +48,9 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(page) = &args.output {
         out::require_page(page)?;
     }
-    let (source, _) = export::read(&path)?;
+    let (source, origin) = export::read(&path)?;
     let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
+    let recipe = recipe.or_else(|| Recipe::of_manifest(&origin.provenance));
     let mut samples = positions(given, recipe.as_ref(), &path, &terminal)?;
     samples.truncate(args.positions as usize);
     let inspection =

@@ -113,13 +113,35 @@ pub fn command<S: AsRef<str>>(words: &[S]) -> String {
     report::lines(quoted.iter().map(String::as_str), WIDTH - 7).join(" \\\n     ")
 }
 
+/// The program as the user called it, if by a relative path such as `./nnuance`, else by its name.
+fn program() -> String {
+    let called = std::env::args().next().unwrap_or_default();
+    let is_relative = called.contains(['/', '\\']) && Path::new(&called).is_relative();
+    if is_relative { called } else { "nnuance".to_string() }
+}
+
 /// Next steps: commands of this program, one after the other.
 pub fn next(commands: &[Vec<&str>]) -> String {
-    let line = |(place, words): (usize, &Vec<&str>)| {
-        let title = if place == 0 { "next" } else { "" };
-        format!("{title:<6}{}", command(&[&["nnuance"], &words[..]].concat()))
+    let program = program();
+    list_next(commands.iter().map(|words| [&[&program[..]], &words[..]].concat()))
+}
+
+/// Next steps in a folder below the current one.
+pub fn next_in(folder: &str, commands: &[Vec<&str>]) -> String {
+    let program = match program() {
+        name if name == "nnuance" => name,
+        path => format!("../{path}"),
     };
-    commands.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    let commands = commands.iter().map(|words| [&[&program[..]], &words[..]].concat());
+    list_next(std::iter::once(vec!["cd", folder]).chain(commands))
+}
+
+fn list_next<S: AsRef<str>>(commands: impl Iterator<Item = Vec<S>>) -> String {
+    let line = |(number, words): (usize, Vec<S>)| {
+        let title = if number == 0 { "next" } else { "" };
+        format!("{title:<6}{}", command(&words))
+    };
+    commands.enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
 pub fn result(json: bool, value: &impl Serialize, text: impl Display) -> Result<()> {

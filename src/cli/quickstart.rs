@@ -60,15 +60,19 @@ loss on games that none has seen, and Elo
     runs/quickstart/mirrored-net/net.bin runs/quickstart/threats-net/net.bin
     runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn";
 
-const NEXT: &str = "
+const MADE: &str = "
 pages  runs/quickstart/*/report.html
 nets   runs/quickstart/*/net.bin, terms.json
-next   nnuance export runs/quickstart/mirrored-net --snippet c -o nnue.h
-       nnuance data doctor MY.pgn
-       nnuance train configs/net-2-mirrored.toml --set 'data.files=[\"MY.pgn\"]'";
+";
+
+const NEXT: [&str; 3] = [
+    "export runs/quickstart/mirrored-net --snippet c -o nnue.h",
+    "data doctor MY.pgn",
+    "train configs/net-2-mirrored.toml --set data.files=[\"MY.pgn\"]",
+];
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    write_kit()?;
+    let has_kit = write_kit()?;
     prepare_folder()?;
     let mut printed = String::new();
     for (number, step) in (1..).zip(STEPS.split("\n\n")) {
@@ -88,7 +92,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         let seconds = start.elapsed().as_secs_f64();
         let fact = match command.split(' ').next() {
-            Some("train") => printed.lines().next().unwrap_or_default().to_string(),
+            Some("train") => made(&printed),
             Some("verify") => "it does".to_string(),
             Some("eval") => {
                 let each = printed.lines().filter_map(|line| line.rsplit(';').next());
@@ -99,8 +103,21 @@ pub fn run(args: Args) -> Result<ExitCode> {
         };
         eprintln!("{}\n", format!("   {seconds:.1} s  {fact}").trim_end());
     }
-    out::line(printed + NEXT)?;
+    out::line(printed + MADE + &next(has_kit))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The file that a training made: its losses are against targets that differ.
+fn made(printed: &str) -> String {
+    let mut lines = printed.lines().filter_map(|line| line.split_once(' '));
+    let made = lines.find(|(name, _)| matches!(*name, "net" | "terms"));
+    made.map_or(String::new(), |(_, file)| file.trim().to_string())
+}
+
+/// Commands that go on from here, to be run in the folder of the user.
+fn next(has_kit: bool) -> String {
+    let commands: Vec<Vec<&str>> = NEXT.iter().map(|it| it.split(' ').collect()).collect();
+    if has_kit { out::next_in(KIT, &commands) } else { out::next(&commands) }
 }
 
 /// Folder of all outputs, replaced each time.
@@ -143,10 +160,11 @@ const FILES: [(&str, &[u8]); 6] = [
 /// Folder for these files outside the repository.
 const KIT: &str = "nnuance-quickstart";
 
-/// Changes to a folder with all files: this one, or one below it to which they are written.
-fn write_kit() -> Result<()> {
+/// Changes to a folder with all files: this one, or one below it to which they are written; returns
+/// whether it is below.
+fn write_kit() -> Result<bool> {
     if FILES.iter().all(|(name, _)| Path::new(name).exists()) {
-        return Ok(());
+        return Ok(false);
     }
     for (name, content) in FILES {
         let path = PathBuf::from(KIT).join(name);
@@ -163,5 +181,5 @@ fn write_kit() -> Result<()> {
     }
     std::env::set_current_dir(KIT).with_context(|| format!("cannot go to {KIT}"))?;
     eprintln!("all of it lies in the folder {KIT}, where the commands below run\n");
-    Ok(())
+    Ok(true)
 }

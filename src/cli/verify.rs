@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use serde::Serialize;
 
 use super::out;
 use crate::export::{self, Check};
@@ -22,28 +23,41 @@ pub struct Args {
     /// Nets or run folders
     #[arg(required = true, value_name = "NET")]
     nets: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct VerifiedNet {
+    net: PathBuf,
+    checks: Vec<Check>,
 }
 
 pub fn run(args: Args) -> Result<()> {
-    let mut bad = Vec::new();
-    for net in &args.nets {
-        let mut table = Table::titled(&["<"; 3]);
-        // An unreadable net must not hide the checks of the others.
+    // An unreadable net must not hide the checks of the others.
+    let verify = |net: &PathBuf| {
         let checks = checks(net).unwrap_or_else(|error| {
             vec![Check { name: "file", passed: false, found: format!("{error:#}") }]
         });
-        for Check { name, passed, found } in &checks {
-            table.row([if *passed { "ok" } else { "FAIL" }, name, found]);
-        }
-        out::line(format!("{}\n{table}", net.display()))?;
-        if checks.iter().any(|check| !check.passed) {
-            bad.push(net.display().to_string());
-        }
-    }
-    out::line("not checked: config, data, losses, float error, fitted scale, licence")?;
-    let bad = bad.join(", ");
+        VerifiedNet { net: net.clone(), checks }
+    };
+    let verified: Vec<VerifiedNet> = args.nets.iter().map(verify).collect();
+    let tables: String = verified.iter().map(text).collect();
+    let text = tables + "not checked: config, data, losses, float error, fitted scale, licence";
+    out::result(args.json, &verified, text)?;
+    let failed = verified.iter().filter(|it| it.checks.iter().any(|check| !check.passed));
+    let bad = failed.map(|it| it.net.display().to_string()).collect::<Vec<_>>().join(", ");
     ensure!(bad.is_empty(), "checks failed: {bad}; export again, or name another file");
     Ok(())
+}
+
+fn text(VerifiedNet { net, checks }: &VerifiedNet) -> String {
+    let mut table = Table::titled(&["<"; 3]);
+    for Check { name, passed, found } in checks {
+        table.row([if *passed { "ok" } else { "FAIL" }, name, found]);
+    }
+    format!("{}\n{table}\n", net.display())
 }
 
 fn checks(net: &Path) -> Result<Vec<Check>> {

@@ -213,6 +213,10 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
     let (values, moves) = (target.learn == Objective::Values, target.learn == Objective::Moves);
     let asymmetric = target.asymmetry.is_some_and(|it| it != 0.0);
     let (level, squared) = (target.weights.is_level(), target.loss == LossShape::Squared);
+    if direct && is_net {
+        let reason = "this method is for handcrafted terms only; use another one for nets";
+        return Err(ConfigError::of("optimizer.name", reason));
+    }
     for (key, fits) in [
         ("schedule.learning_rate", !direct || schedule.learning_rate.is_none()),
         ("schedule.batch", !direct || batch.is_none()),
@@ -234,8 +238,6 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
     }
     let (key, reason) = if models != 1 {
         ("net", "expected exactly one of the sections [net], [terms] and [traces]")
-    } else if direct && is_net {
-        ("optimizer.name", "this method is for handcrafted terms only; use another one for nets")
     } else if is_net && batch.is_none() {
         ("schedule.batch", "\"all\" is for handcrafted terms only; give a number of positions")
     } else if !direct && schedule.learning_rate.is_none() {

@@ -136,7 +136,7 @@ pub fn floats_path(net: &Path) -> PathBuf {
 }
 
 /// `NAME.toml` for `NAME.bin`, and for the files of others.
-fn description_path(net: &Path) -> PathBuf {
+pub fn description_path(net: &Path) -> PathBuf {
     beside(net, "toml", &["bin", "nnue", "wgts"])
 }
 
@@ -172,7 +172,8 @@ pub enum LoadError {
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
 pub enum Sidecar {
     Manifest(Manifest),
-    Description(Hints),
+    /// Of a net, and its hidden size if it is given.
+    Description(Hints, Option<usize>),
     Nothing,
 }
 
@@ -181,7 +182,7 @@ impl Sidecar {
     pub fn hints(&self) -> Option<Hints> {
         match self {
             Sidecar::Manifest(manifest) => Some(manifest.hints()),
-            Sidecar::Description(hints) => Some(hints.clone()),
+            Sidecar::Description(hints, _) => Some(hints.clone()),
             Sidecar::Nothing => None,
         }
     }
@@ -190,7 +191,9 @@ impl Sidecar {
 /// Reads the description beside a net with these bytes.
 pub fn sidecar_of(path: &Path, bytes: &[u8]) -> Result<Sidecar, LoadError> {
     let Some(manifest) = read_manifest(path)? else {
-        return Ok(description(path)?.map_or(Sidecar::Nothing, Sidecar::Description));
+        let description = description(path)?;
+        return Ok(description
+            .map_or(Sidecar::Nothing, |(hints, hidden)| Sidecar::Description(hints, hidden)));
     };
     let (path, found) = (path.to_path_buf(), digest(bytes));
     let (manifest_path, expected) = (manifest_path(&path), manifest.sha256.clone());
@@ -217,12 +220,12 @@ pub fn load(path: &Path) -> Result<LoadedNet, LoadError> {
     let described = hints.is_some();
     let net = Net::read(&bytes, &hints.unwrap_or_default())
         .map_err(|error| LoadError::Net { path: path.into(), error })?;
-    if let Sidecar::Description(hints) = &sidecar {
-        agrees(path, hints, net.architecture())?;
+    if let Sidecar::Description(_, hidden) = &sidecar {
+        agrees(path, *hidden, net.architecture())?;
     }
     let manifest = match sidecar {
         Sidecar::Manifest(manifest) => Some(manifest),
-        Sidecar::Description(_) | Sidecar::Nothing => None,
+        Sidecar::Description(..) | Sidecar::Nothing => None,
     };
     Ok(LoadedNet { net, manifest, described })
 }
@@ -240,7 +243,7 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     found.map(Some).map_err(|reason| LoadError::Manifest { path, reason })
 }
 
-fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
+fn description(net: &Path) -> Result<Option<(Hints, Option<usize>)>, LoadError> {
     let path = description_path(net);
     if !path.exists() {
         return Ok(None);
@@ -252,23 +255,23 @@ fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
 }
 
 /// Checks that the description of a net matches the size of its file.
-pub fn agrees(net: &Path, said: &Hints, found: &Architecture) -> Result<(), LoadError> {
-    let (said, found) = (said.net.hidden, found.hidden);
-    match said == found {
-        true => Ok(()),
-        false => Err(LoadError::Description {
+pub fn agrees(net: &Path, hidden: Option<usize>, found: &Architecture) -> Result<(), LoadError> {
+    let found = found.hidden;
+    match hidden.filter(|hidden| *hidden != found) {
+        None => Ok(()),
+        Some(hidden) => Err(LoadError::Description {
             path: description_path(net),
             net: net.into(),
             reason: format!(
-                "`hidden` is {said}, but the size of the file is that of a net with {found}; \
+                "`hidden` is {hidden}, but the size of the file is that of a net with {found}; \
                  correct this or another key"
             ),
         }),
     }
 }
 
-/// Parses the text of a description.
-pub fn described(text: &str) -> Result<Hints, String> {
+/// Parses the text of a description; also returns the hidden size, if it is given.
+pub fn described(text: &str) -> Result<(Hints, Option<usize>), String> {
     let one_line = |error: toml::de::Error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
         let line = line.map_or(String::new(), |line| format!("line {line}: "));
@@ -283,7 +286,16 @@ pub fn described(text: &str) -> Result<Hints, String> {
             of_table::<Scales>(&scales).map_err(|reason| format!("`{key}`: {reason}"))?;
         }
     }
-    Ok(Hints { net: of_table(&table)?, scales: of_table(&scales)? })
+    let has_hidden = table.contains_key("hidden");
+    // Pairwise nets need an even size.
+    let usual: [(&str, toml::Value); 3] =
+        [("inputs", "perspective".into()), ("activation", "screlu".into()), ("hidden", 2.into())];
+    for (key, usual) in usual {
+        table.entry(key).or_insert(usual);
+    }
+    let hints = Hints { net: of_table(&table)?, scales: of_table(&scales)? };
+    let hidden = has_hidden.then_some(hints.net.hidden);
+    Ok((hints, hidden))
 }
 
 fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {

@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 pub use import::{ImportError, ImportedWeights, dequantise, facts, import};
 pub use manifest::{Base, BaseContent, EmbeddedNet, described};
 pub use manifest::{
-    LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees, floats_path,
-    load, manifest_path, sidecar_of,
+    LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees,
+    description_path, floats_path, load, manifest_path, sidecar_of,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{QuantiseError, factorised_as, largest_scales, quantise, round_counts};
@@ -52,7 +52,7 @@ pub enum ExportError {
     Weights(#[from] WeightsError),
     #[error(transparent)]
     Output(#[from] OutputError),
-    #[error("{path} has an ending of manifests and floats; use .bin for nets")]
+    #[error("{path} has an ending of files with other contents; use .bin for nets")]
     Name { path: PathBuf },
     #[error("cannot write the manifest: {0}")]
     Manifest(serde_json::Error),
@@ -142,9 +142,14 @@ pub fn measure(
     }))
 }
 
+/// Endings with another meaning: manifests, floats, descriptions, and files of other programs.
+const OTHER_ENDINGS: [&str; 10] =
+    ["json", "safetensors", "toml", "csv", "nnue", "onnx", "pt", "pth", "ckpt", "npz"];
+
 /// Paths of floats, net and manifest.
 pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
-    let taken = net.extension().is_some_and(|ending| ending == "json" || ending == "safetensors");
+    let ending = net.extension().unwrap_or_default().to_ascii_lowercase();
+    let taken = OTHER_ENDINGS.iter().any(|other| ending == *other);
     if taken || net.file_name().is_none() {
         return Err(ExportError::Name { path: net.into() });
     }

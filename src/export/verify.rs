@@ -10,7 +10,7 @@ use crate::digest::digest;
 use crate::net::{Hints, Net};
 use crate::sample::Position;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     pub name: &'static str,
     pub passed: bool,

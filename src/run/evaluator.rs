@@ -41,6 +41,8 @@ pub struct Evaluator {
     pub digest: Option<String>,
     /// Scale of its centipawns for expected results, if known.
     fitted: Option<f64>,
+    /// Reason to doubt that the net was read as what it is, with the cure.
+    pub doubt: Option<String>,
     pub(super) form: Form,
 }
 
@@ -88,8 +90,8 @@ impl Evaluator {
     pub fn open(name: &str, device: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
         let given = name.to_string();
         let built_in = |form| {
-            let (name, recipe, digest, fitted) = (given.clone(), None, None, None);
-            Ok(Self { name, given: given.clone(), recipe, digest, fitted, form })
+            let (name, given) = (given.clone(), given.clone());
+            Ok(Self { name, given, recipe: None, digest: None, fitted: None, doubt: None, form })
         };
         match name {
             "constant" => return built_in(Form::Constant),
@@ -110,13 +112,13 @@ impl Evaluator {
             FileKind::Weights => of_weights(&bytes, &path, device).with_context(shown),
             FileKind::Json => of_json(&bytes).with_context(shown).map(|weights| {
                 let scale = weights.scale;
-                (None, Form::terms(weights), Some(scale))
+                (None, Form::terms(weights), Some(scale), None)
             }),
             FileKind::Other => of_net(&path, listener),
         };
-        let (recipe, form, fitted) = opened?;
+        let (recipe, form, fitted, doubt) = opened?;
         let (name, digest) = (short_name(&path), Some(digest(&bytes)));
-        Ok(Self { name, given, recipe, digest, fitted, form })
+        Ok(Self { name, given, recipe, digest, fitted, doubt, form })
     }
 
     pub fn describe(&self) -> &'static str {
@@ -329,7 +331,8 @@ pub fn shortened(names: &[String]) -> Vec<String> {
     pairs.map(|(name, short)| if is_alone(short) { short } else { name }.clone()).collect()
 }
 
-type Opened = (Option<Recipe>, Form, Option<f64>);
+/// Origin, evaluation, fitted scale, and a doubt about how a file was read.
+type Opened = (Option<Recipe>, Form, Option<f64>, Option<String>);
 
 impl Form {
     pub fn terms(weights: HceWeights) -> Self {
@@ -375,7 +378,7 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
             Some(own) => Form::Traced(Box::new((own, weights))),
             None => Form::terms(HceWeights { scale, ..weights }),
         };
-        return Ok((recipe, form, Some(scale)));
+        return Ok((recipe, form, Some(scale), None));
     }
     let source = export::import(bytes, &Default::default())?;
     let base = recipe.as_ref().map(Recipe::open_base).transpose()?.flatten();
@@ -384,7 +387,7 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
     let model = Model::new(&kind, &source.weights, device, *compute)?;
     let fitted = fitted_to_floats(path, source.scales.scale.into());
     let floats = Floats { model, encoder, source, integers: OnceLock::new() };
-    Ok((recipe, Form::Floats(Box::new(floats)), fitted))
+    Ok((recipe, Form::Floats(Box::new(floats)), fitted, None))
 }
 
 /// The scale fitted to the exported net of these floats, converted to the centipawns of the floats.
@@ -400,12 +403,17 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
 
 fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     let loaded = export::load(path)?;
-    if !loaded.described {
-        let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
-        listener.remark(&format!(
-            "{}: {architecture}, {scales} (no manifest; N follows from the size)",
-            path.display()
-        ));
+    let doubt = (!loaded.described).then(|| {
+        let description = export::description_path(path).display().to_string();
+        format!(
+            "{} was read as {}, which its size fits; if it is mirrored, write `mirror = true` to \
+             {description}",
+            path.display(),
+            loaded.net.architecture()
+        )
+    });
+    if let Some(doubt) = &doubt {
+        listener.remark(&format!("{doubt} ({})", loaded.net.scales()));
     }
     let (mut recipe, mut base, mut fitted) = (None, None, None);
     if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {
@@ -413,7 +421,7 @@ fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
         base = provenance.base.as_ref().map(recipe::open_base).transpose()?;
         recipe = Recipe::of_manifest(provenance);
     }
-    Ok((recipe, Form::Net(Box::new(loaded.net), base), fitted))
+    Ok((recipe, Form::Net(Box::new(loaded.net), base), fitted, doubt))
 }
 
 /// Shortens `runs/first/best.safetensors` to `first/best`, `nets/first.bin` to `first.bin`.

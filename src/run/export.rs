@@ -68,7 +68,7 @@ pub fn read(path: &Path) -> Result<(ImportedWeights, Origin)> {
             source.facts.extend(recipe::base_fact(it.provenance.base.as_ref())?);
             origin.provenance = it.provenance.clone();
         }
-        Sidecar::Description(said) => export::agrees(path, said, &source.architecture)?,
+        Sidecar::Description(_, hidden) => export::agrees(path, *hidden, &source.architecture)?,
         Sidecar::Nothing => {}
     }
     Ok((source, origin))

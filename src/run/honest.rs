@@ -99,6 +99,9 @@ pub fn select_positions(
         if let Some(why) = evaluator.unlearnt() {
             found.add_doubt(place, format!("{name}: {why}"));
         }
+        if let Some(why) = &evaluator.doubt {
+            found.add_doubt(place, why.clone());
+        }
         match &evaluator.recipe {
             Some(recipe) => known.push((place, name, recipe)),
             None => found.add_doubt(place, format!("the training data of {name} are unknown")),

@@ -10,6 +10,7 @@ mod climb;
 mod compare;
 mod config;
 mod coverage;
+mod cures;
 mod data;
 mod deep;
 mod deep_nets;

@@ -151,9 +151,9 @@ impl Program {
         }
         program.compile(match (language, optimised) {
             // Fast programs in Rust check for overflow, too.
-            (Language::Rust, false) => "rustc --edition 2024 -D warnings -A dead_code nnue.rs",
+            (Language::Rust, false) => "rustc --edition 2024 -D warnings nnue.rs",
             (Language::Rust, true) => {
-                "rustc --edition 2024 -D warnings -A dead_code -O -C overflow-checks=on nnue.rs"
+                "rustc --edition 2024 -D warnings -O -C overflow-checks=on nnue.rs"
             }
             (Language::C, false) => "gcc -std=c11 main.c -o nnue",
             (Language::C, true) => "gcc -std=c11 -O3 main.c -o nnue",

@@ -40,7 +40,7 @@ cli: architecture batch config data data_file digits draw engine export features
 app: architecture cli features format loader registry sample
 ";
 
-fn files(folder: &str) -> Vec<(PathBuf, String)> {
+pub fn files(folder: &str) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
     while let Some(folder) = folders.pop() {
