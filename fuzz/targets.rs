@@ -500,7 +500,8 @@ fn journal(data: &[u8]) -> bool {
             Some((found.progress.items, found.notes.len() as u64))
         }
         _ => {
-            let recorder = Recorder::open(&output, &players, &rules, (3, JobPart::WHOLE), None).ok()?;
+            let recorder =
+                Recorder::open(&output, &players, &rules, (3, JobPart::WHOLE), None).ok()?;
             let pairs = (3, JobPart::WHOLE);
             let played = play(&players, &rules, pairs, None, Some(recorder), &Idle).ok()?;
             assert!(played.meetings[0].pairs.0.iter().sum::<u64>() <= 3);

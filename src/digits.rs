@@ -49,6 +49,17 @@ pub fn positions_of_games(positions: u64, games: u64, gameless: u64) -> String {
     }
 }
 
+/// Seconds as "0.4 s", "12 s", "3 min 20 s" or "2 h 10 min".
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
+    }
+}
+
 /// 1234567 as "1.23 M".
 pub fn short(number: f64) -> String {
     match number.abs() {

@@ -12,6 +12,10 @@ pub trait Progress: Sync {
     fn seconds(&self) -> f64 {
         0.0
     }
+    /// Date and time for pages, if a clock is at hand.
+    fn date(&self) -> Option<String> {
+        None
+    }
     /// Reports the facts of a run before its first step.
     fn opening(&self, _table: &str) {}
     /// Reports a remark of one or more lines.

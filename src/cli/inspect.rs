@@ -1,4 +1,4 @@
-//! `nnuance inspect`: contents of a net.
+//! `nnuance inspect`: contents of a net or of handcrafted terms.
 
 use std::path::PathBuf;
 
@@ -9,23 +9,27 @@ use super::options::DataFiles;
 use super::out;
 use super::terminal::Terminal;
 use crate::draw::page;
+use crate::model::Precision;
 use crate::output;
+use crate::progress::Progress;
+use crate::report::html::made;
 use crate::run::folder::BEST;
-use crate::run::inspect::{inspect_net, positions};
-use crate::run::path::in_folder;
-use crate::run::{Recipe, export};
+use crate::run::inspect::{TermsInspection, inspect_net, positions};
+use crate::run::path::{holds_terms, in_folder};
+use crate::run::{DeviceOptions, Host, Recipe, export};
 
-/// Show what a net holds: dead neurons, piece values, squares
+/// Show what a net or handcrafted terms hold: piece values, squares, neurons, mobility
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:
   nnuance inspect runs/quickstart-net
   nnuance inspect runs/quickstart-net -o net.html
+  nnuance inspect runs/quickstart-hce -o terms.html
   nnuance inspect nets/quickstart-32.bin --data data/selfplay-sf15.vf")]
 #[command(after_help = "\
 Positions are the validation games of the run, or those of --data.")]
 pub struct Args {
-    /// Net, checkpoint, or run folder
+    /// Net, checkpoint, handcrafted weights (JSON), or run folder
     net: PathBuf,
     /// Positions to inspect at most
     #[arg(long, default_value = "100000", value_name = "N")]
@@ -48,17 +52,26 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(page) = &args.output {
         out::require_page(page)?;
     }
-    let (source, origin) = export::read(&path)?;
-    let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
-    let recipe = recipe.or_else(|| Recipe::of_manifest(&origin.provenance));
-    let mut samples = positions(given, recipe.as_ref(), &path, &terminal)?;
-    samples.truncate(args.positions as usize);
-    let inspection =
-        inspect_net(&source, &samples, 50_000, &terminal).with_context(|| name.clone())?;
-    out::result(args.json, &inspection, inspection.text())?;
+    let (lead, pictures) = if holds_terms(&path) {
+        let device = DeviceOptions::default().open(Precision::F32)?;
+        let found = TermsInspection::open(&path, given, &Host { device, listener: &terminal })?;
+        out::result(args.json, &found, found.text())?;
+        (html! {}, found.sections(None))
+    } else {
+        let (source, origin) = export::read(&path)?;
+        let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
+        let recipe = recipe.or_else(|| Recipe::of_manifest(&origin.provenance));
+        let mut samples = positions(given, recipe.as_ref(), &path, &terminal)?;
+        samples.truncate(args.positions as usize);
+        let inspection =
+            inspect_net(&source, &samples, 50_000, &terminal).with_context(|| name.clone())?;
+        out::result(args.json, &inspection, inspection.text())?;
+        (html! { p { (inspection.net) } }, inspection.pictures())
+    };
     if let Some(path) = &args.output {
-        let page = page(&name, &html! { p { (inspection.net) } }, &inspection.pictures());
-        output::write(path, page.as_bytes())?;
+        let program = concat!("nnuance ", env!("CARGO_PKG_VERSION")).to_string();
+        let made = made([program].into_iter().chain(terminal.date()));
+        output::write(path, page(&name, &html! { (made) (lead) }, &pictures).as_bytes())?;
         eprintln!("page: {}", path.display());
     }
     Ok(())

@@ -55,12 +55,18 @@ games of each with each, by the same search
     runs/quickstart/threats-net runs/quickstart/mirrored-net runs/quickstart/hce-pst material
     --pairs 50 --nodes 200 --pgn runs/quickstart/match.pgn --overwrite
 
+all of them on one page, by loss and Elo
+    report runs/quickstart/hce-pst runs/quickstart/quickstart-hce
+    runs/quickstart/mirrored-net runs/quickstart/threats-net runs/quickstart/net-on-terms
+    --pgn runs/quickstart/match.pgn -o runs/quickstart/report.html
+
 loss on games that none has seen, and Elo
     compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce
     runs/quickstart/mirrored-net/net.bin runs/quickstart/threats-net/net.bin
     runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn";
 
 const MADE: &str = "
+page   runs/quickstart/report.html, all by loss and Elo
 pages  runs/quickstart/*/report.html
 nets   runs/quickstart/*/net.bin, terms.json
 ";
@@ -99,6 +105,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
                 format!("{} centipawns", each.collect::<Vec<_>>().join(" and "))
             }
             Some("match") => "runs/quickstart/match.pgn".to_string(),
+            Some("report") => "runs/quickstart/report.html".to_string(),
             _ => String::new(),
         };
         eprintln!("{}\n", format!("   {seconds:.1} s  {fact}").trim_end());

@@ -9,8 +9,8 @@ use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
 use crate::output;
-use crate::run::Host;
 use crate::run::report::{ShownRun, compare};
+use crate::run::{Host, played};
 
 /// Show runs on one page: curves, settings, comparison
 #[derive(clap::Args)]
@@ -30,6 +30,9 @@ pub struct Args {
     /// Other evaluations to compare: nets, handcrafted weights, checkpoints
     #[arg(long, value_name = "EVALUATION", num_args = 1..)]
     with: Vec<String>,
+    /// Games in PGN between some of them, for Elo beside the loss
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pgn: Vec<PathBuf>,
     #[command(flatten)]
     data: DataFiles,
     #[command(flatten)]
@@ -42,7 +45,8 @@ pub fn run(args: Args) -> Result<()> {
     let host = Host { device, listener: &Terminal::default() };
     let runs: Vec<ShownRun> =
         args.runs.iter().map(|folder| ShownRun::read(folder)).collect::<Result<_>>()?;
-    let page = compare(&runs, &args.with, args.data.plan(), &host)?;
+    let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
+    let page = compare(&runs, &args.with, args.data.plan(), games.as_ref(), &host)?;
     output::write(&args.output, page.as_bytes())?;
     out::line(format!("report   {}, {:.1} MB", args.output.display(), page.len() as f64 / 1e6))
 }

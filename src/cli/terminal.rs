@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
@@ -72,6 +72,20 @@ pub fn expect_total(bar: &ProgressBar, share: f64) {
     if share > 0.0 && share < 1.0 {
         bar.set_length((bar.position() as f64 / share) as u64);
     }
+}
+
+/// Formats seconds since 1970 as "2026-11-28 09:30 UTC". The days are those of H. Hinnant,
+/// "chrono-Compatible Low-Level Date Algorithms": years begin in March.
+pub fn utc(seconds: u64) -> String {
+    let (days, minutes) = (seconds / 86_400 + 719_468, seconds / 60);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let march = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * march + 2) / 5 + 1, (march + 2) % 12 + 1);
+    let year = year + 400 * era + u64::from(month <= 2);
+    let (hour, minute) = (minutes / 60 % 24, minutes % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
 /// Items a second, if there were any.
@@ -169,6 +183,11 @@ impl Progress for Terminal {
 
     fn seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
+    }
+
+    fn date(&self) -> Option<String> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        Some(utc(since.as_secs()))
     }
 
     fn opening(&self, table: &str) {

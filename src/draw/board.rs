@@ -43,6 +43,64 @@ pub fn heat(title: &str, values: &[Option<f64>; 64], middle: f64, span: f64) -> 
     }
 }
 
+/// Letters of pieces, as FEN writes Black's, and their outlines on a square of [`CELL`].
+const PIECES: [(char, &str); 6] = [
+    (
+        'p',
+        "M20 9a5 5 0 0 1 3 9c3 2 3.5 5 2.5 8 2.5 1.5 4 4 4.5 7H10c.5-3 2-5.5 4.5-7-1-3-.5-6 2.5-8a5 5 0 0 1 3-9z",
+    ),
+    ('n', "M13 33c0-7 3-9 6-13-3 0-5 2.5-8 3.5l-2-3c3-3 4.5-8 9-10.5L18 7l4 2c7 2 9 9 8 24z"),
+    (
+        'b',
+        "M20 6a2.5 2.5 0 0 1 2 4c4.5 3.5 6.5 8 3.5 13.5l1.5 4.5 4 1.5V33H9v-3.5l4-1.5 1.5-4.5c-3-5.5-1-10 3.5-13.5a2.5 2.5 0 0 1 2-4z",
+    ),
+    ('r', "M11 9h4v3h3V9h4v3h3V9h4v7l-3 3v8l3 3v3H11v-3l3-3v-8l-3-3z"),
+    ('q', "M8 12l5.5 9L15 9l5 12 5-12 1.5 12 5.5-9-3 14 1 3v4H10v-4l1-3z"),
+    (
+        'k',
+        "M18.5 5h3v3h3v3h-3v3.5c5-3.5 10-.5 9 4-.5 3-2.5 5.5-3.5 7.5l1 3v4H12v-4l1-3c-1-2-3-4.5-3.5-7.5-1-4.5 4-7.5 9-4V11h-3V8h3z",
+    ),
+];
+
+/// Outlines of pieces that [positions](position) on the same page refer to.
+pub fn shapes() -> Markup {
+    html! {
+        svg.shapes aria-hidden="true" {
+            @for (letter, outline) in PIECES { path id={ "piece-" (letter) } d=(outline) {} }
+        }
+    }
+}
+
+/// The board of a FEN, with White below. [`shapes`] must be on the page.
+pub fn position(fen: &str) -> Markup {
+    let ranks = fen.split(' ').next().unwrap_or_default().split('/').enumerate();
+    let pieces = ranks.flat_map(|(row, rank)| {
+        let place = move |column: &mut usize, letter: char| {
+            let here = *column;
+            *column += letter.to_digit(10).map_or(1, |empty| empty as usize);
+            Some((here * CELL, row * CELL, letter))
+        };
+        rank.chars().scan(0, place).filter(|(.., letter)| letter.is_alphabetic())
+    });
+    let dark: String = (0..8)
+        .map(|row| {
+            let column =
+                |i: usize| format!("M{} {}h40v40h-40z", (2 * i + 1 - row % 2) * CELL, row * CELL);
+            (0..4).map(column).collect::<String>()
+        })
+        .collect();
+    html! {
+        svg.position viewBox="0 0 320 320" role="img" aria-label=(fen) {
+            rect width="320" height="320" {}
+            path d=(dark) {}
+            @for (x, y, letter) in pieces {
+                use class=[letter.is_ascii_uppercase().then_some("white")] x=(x) y=(y)
+                    href={ "#piece-" (letter.to_ascii_lowercase()) } {}
+            }
+        }
+    }
+}
+
 /// Formats without decimals; zero has no sign.
 pub fn whole(value: f64) -> String {
     let text = format!("{value:.0}");
@@ -53,6 +111,10 @@ pub fn whole(value: f64) -> String {
 /// space for image processing"). The ends of the scale are dark in the light theme, and light in the
 /// dark one.
 pub(super) const STYLE: &str = "
+.shapes { position: absolute; width: 0; height: 0; }
+.position rect { fill: #e6e2da; } .position path { fill: #b4aa9c; }
+.position use { fill: #24262b; stroke: #f4f2ee; stroke-width: .8; }
+.position .white { fill: #fff; stroke: #24262b; stroke-width: 1.4; }
 .squares text { font: 12px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif;
   fill: var(--ink); }
 .squares .edge { fill: var(--soft); } .squares .strong text { fill: var(--paper); }

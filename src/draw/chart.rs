@@ -1,4 +1,5 @@
-//! Curves over two axes, as SVG inside a page, in the colours of its theme.
+//! Curves over two axes, and rankings with whiskers, as SVG inside a page, in the colours of its
+//! theme.
 
 use maud::{Markup, html};
 
@@ -16,6 +17,8 @@ pub struct Line {
     pub points: Vec<[f64; 2]>,
     /// x, low and high: an interval around the curve.
     pub band: Vec<[f64; 3]>,
+    /// y, low and high: an interval along the x axis.
+    pub whiskers: Vec<[f64; 3]>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,11 +29,17 @@ pub struct Chart<'a> {
     pub y: &'a str,
     /// Expected against observed: both axes from 0 to 1, and the diagonal.
     pub calibration: bool,
+    /// Rows of a ranking from the top, at y = 0, 1 and so on; empty: y is a number.
+    pub rows: Vec<String>,
     pub lines: Vec<Line>,
 }
 
 /// Width and height, also of charts of calibration.
 const SIZES: [[f64; 2]; 2] = [[460.0, 300.0], [360.0, 360.0]];
+/// Height of a row of a ranking.
+const ROW: f64 = 26.0;
+/// Characters of a row's name; longer ones are cut.
+const NAME: usize = 22;
 
 impl Chart<'_> {
     /// The picture with its legend; a sentence if there is no data.
@@ -38,11 +47,17 @@ impl Chart<'_> {
         let Some((x, y)) = self.ranges() else {
             return html! { p.soft { "Nothing to draw." } };
         };
-        let [width, height] = SIZES[usize::from(self.calibration)];
-        let [x_digits, y_digits] = [x, y].map(|[low, high]| digits(high - low));
+        let [width, mut height] = SIZES[usize::from(self.calibration)];
+        let (top, below) = (8.0, 52.0);
+        let y_marks = self.y_marks(y);
+        let longest = y_marks.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         // Marks with many decimals need space beside the name of the axis.
-        let (left, right) = (54.0 + 8.0 * y_digits.max(4) as f64, width - 24.0);
-        let (top, bottom) = (8.0, height - 52.0);
+        let mut left = 54.0 + 8.0 * longest.saturating_sub(2).max(4) as f64;
+        if !self.rows.is_empty() {
+            height = top + below + ROW * self.rows.len() as f64;
+            left = 16.0 + 8.4 * longest.max(6) as f64;
+        }
+        let (right, bottom) = (width - 24.0, height - below);
         let share = |[low, high]: [f64; 2], at: f64| (at - low) / (high - low);
         let place_x = |at: f64| left + (right - left) * share(x, at);
         let place_y = |at: f64| bottom + (top - bottom) * share(y, at);
@@ -53,17 +68,13 @@ impl Chart<'_> {
         html! {
             svg.chart viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(self.title) {
                 path.axis d={ "M" (left) " " (top) "V" (bottom) "H" (right) } {}
-                @for mark in marks(x, 5.0) {
+                @for (mark, text) in marks(x, 6.0) {
                     path.axis d={ "M" (place_x(mark)) " " (top) "V" (bottom + 5.0) } {}
-                    text x=(place_x(mark)) y=(bottom + 20.0) text-anchor="middle" {
-                        (short(mark, x_digits))
-                    }
+                    text x=(place_x(mark)) y=(bottom + 20.0) text-anchor="middle" { (text) }
                 }
-                @for mark in marks(y, 6.0) {
-                    path.axis d={ "M" (left - 5.0) " " (place_y(mark)) "H" (right) } {}
-                    text x=(left - 9.0) y=(place_y(mark) + 4.0) text-anchor="end" {
-                        (short(mark, y_digits))
-                    }
+                @for (mark, text) in &y_marks {
+                    path.axis d={ "M" (left - 5.0) " " (place_y(*mark)) "H" (right) } {}
+                    text x=(left - 9.0) y=(place_y(*mark) + 4.0) text-anchor="end" { (text) }
                 }
                 text x=((left + right) / 2.0) y=(height - 10.0) text-anchor="middle" { (self.x) }
                 text transform={ "translate(20 " ((top + bottom) / 2.0) ") rotate(-90)" }
@@ -76,8 +87,16 @@ impl Chart<'_> {
                             @let high = line.band.iter().rev().map(|[x, _, high]| [*x, *high]);
                             path.band d=(path(&mut low.chain(high))) {}
                         }
-                        @if line.finite().count() > 1 {
+                        @if self.rows.is_empty() && line.finite().count() > 1 {
                             path.line.dashed[line.dashed] d=(path(&mut line.finite())) {}
+                        }
+                        @for [y, low, high] in &line.whiskers {
+                            path.line d={
+                                (path(&mut [[*low, *y], [*high, *y]].into_iter()))
+                                @for end in [low, high] {
+                                    "M" (place_x(*end)) " " (place_y(*y) - 5.0) "v10"
+                                }
+                            } {}
                         }
                         @for [x, y] in line.finite().filter(|_| line.dots || line.points.len() == 1) {
                             circle cx=(place_x(x)) cy=(place_y(y)) r="3" {}
@@ -109,7 +128,10 @@ impl Chart<'_> {
         }
         let points = self.lines.iter().flat_map(Line::finite);
         let bands = self.lines.iter().flat_map(|line| &line.band);
-        let all = points.chain(bands.flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]));
+        let bands = bands.flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]);
+        let whiskers = self.lines.iter().flat_map(|line| &line.whiskers);
+        let whiskers = whiskers.flat_map(|[y, low, high]| [[*low, *y], [*high, *y]]);
+        let all = points.chain(bands).chain(whiskers);
         let mut ends: Option<([f64; 2], [f64; 2])> = None;
         for [x, y] in all.filter(|point| point.iter().all(|it| it.is_finite())) {
             let ([x0, x1], [y0, y1]) = ends.unwrap_or(([x; 2], [y; 2]));
@@ -123,10 +145,25 @@ impl Chart<'_> {
         let wide = match x {
             // Axes that start near zero start there, so that charts of a run line up.
             [low, high] if 0.0 < low && 4.0 * low < high => [0.0, high],
-            [low, high] if low < high => x,
+            [low, high] if low < high && self.rows.is_empty() => x,
+            [low, high] if low < high => room(x, 0.05),
             _ => room(x, 0.5),
         };
-        Some((wide, room(y, 0.05)))
+        match self.rows.len() {
+            0 => Some((wide, room(y, 0.05))),
+            rows => Some((wide, [rows as f64 - 0.5, -0.5])),
+        }
+    }
+
+    /// Places on the y axis and their texts: round numbers, or the names of the rows.
+    fn y_marks(&self, y: [f64; 2]) -> Vec<(f64, String)> {
+        if self.rows.is_empty() {
+            return marks(y, 6.0);
+        }
+        let is_long = |name: &String| name.chars().count() > NAME;
+        let cut =
+            |name: &String| name.chars().take(NAME).chain(is_long(name).then_some('…')).collect();
+        self.rows.iter().enumerate().map(|(row, name)| (row as f64, cut(name))).collect()
     }
 }
 
@@ -136,19 +173,22 @@ impl Line {
     }
 }
 
-/// Round numbers on an axis, at most `count` steps of it.
-fn marks([low, high]: [f64; 2], count: f64) -> impl Iterator<Item = f64> {
+/// A round distance between marks on an axis, so that it has at most `count` of them.
+fn step([low, high]: [f64; 2], count: f64) -> f64 {
     let rough = (high - low) / count;
     let power = 10_f64.powf(rough.log10().floor());
-    let step = power * [1.0, 2.0, 5.0].into_iter().find(|it| it * power >= rough).unwrap_or(10.0);
-    let first = (low / step - 1e-6).ceil();
-    let marks = (0..20).map(move |i| (first + f64::from(i)) * step);
-    marks.take_while(move |mark| *mark <= high + 1e-6 * step)
+    power * [1.0, 2.0, 5.0].into_iter().find(|it| it * power >= rough).unwrap_or(10.0)
 }
 
-/// Decimals needed to distinguish the marks of an axis.
-fn digits(span: f64) -> usize {
-    (1.5 - span.log10()).ceil().clamp(0.0, 8.0) as usize
+/// Round numbers on an axis, at most `count` steps of it, and their texts.
+fn marks(range: [f64; 2], count: f64) -> Vec<(f64, String)> {
+    let step = step(range, count);
+    let first = (range[0] / step - 1e-6).ceil();
+    let digits = (-(step * 1.0001).log10().floor()).clamp(0.0, 8.0) as usize;
+    let marks = (0..20).map(|i| (first + f64::from(i)) * step);
+    let marks = marks.take_while(|mark| *mark <= range[1] + 1e-6 * step);
+    // Adding zero removes the sign of a negative zero.
+    marks.map(|mark| (mark, short(mark + 0.0, digits))).collect()
 }
 
 /// Formats a mark of an axis: "12.3 k", "1.23 M", or with `digits` decimals.
@@ -172,4 +212,5 @@ svg.chart text { fill: var(--soft); font-size: 13px; }
 .chart .axis { stroke: var(--line); } .chart .diagonal { stroke: var(--soft); }
 .chart .band { fill: var(--c); stroke: none; opacity: .15; }
 .chart .line { stroke-width: 2; } .chart .dashed { stroke-dasharray: 6 4; }
+@media (max-width: 40rem) { svg.chart text { font-size: 15px; } }
 ";

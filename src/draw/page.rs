@@ -56,7 +56,8 @@ figure { margin: 1.2rem 0 0; break-inside: avoid; min-width: 0; }
 figcaption { font-weight: 600; }
 svg { width: 100%; height: auto; display: block; margin-top: .3rem; }
 .squares { grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); }
-.square svg { max-width: 20rem; } .board svg { max-width: 17rem; }
+.square svg { max-width: 20rem; } .ranking svg { max-width: 32rem; } .board svg { max-width: 17rem; }
+.board p { font-size: .85rem; margin: .1rem 0; }
 .boards { display: grid; gap: 0 1.2rem;
   grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); }
 .legend { display: flex; flex-wrap: wrap; gap: 0 1rem; font-size: .85rem; margin-top: .2rem; }
@@ -74,8 +75,16 @@ img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: blo
   h2, h3 { break-after: avoid; } .wide { overflow: visible; background: none; } }
 ";
 
+/// Seconds between two loads of a page that reloads itself.
+const RELOAD: u32 = 5;
+
 /// The whole page. The lead is between title and contents; a single section has no contents.
 pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
+    document(title, lead, sections, false)
+}
+
+/// The whole page; one that `reloads` does so every few seconds.
+pub fn document(title: &str, lead: &Markup, sections: &[Section], reloads: bool) -> String {
     let style = format!("{}{STYLE}{}{}", variables(), chart::STYLE, super::board::STYLE);
     let markup = html! {
         (DOCTYPE)
@@ -84,6 +93,7 @@ pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content=(MARK);
+                @if reloads { meta http-equiv="refresh" content=(RELOAD); }
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 // Browsers request an icon where none is named.
                 link rel="icon" href="data:,";

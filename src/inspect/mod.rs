@@ -2,6 +2,7 @@
 //! [`inspect`] measures the floats of a net over many positions and changes nothing. The result has
 //! the same bits for any number of threads, on one set of instructions.
 
+mod handcrafted;
 mod neurons;
 mod pieces;
 mod rows;
@@ -17,6 +18,7 @@ use crate::hce::HceWeights;
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
+pub use handcrafted::{InspectedTerms, inspect_terms};
 pub use neurons::{Layer, Map, Neuron};
 pub use pieces::{BANDS, ROLES, Squares, Value, Values, listed, ordinary, unsound};
 pub use rows::RowValue;

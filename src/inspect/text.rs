@@ -175,8 +175,8 @@ impl Inspection {
             p.soft { "Mean value by square in centipawns, seen by the piece's owner." }
             div.boards {
                 @for squares in &self.squares {
-                    (values(&format!("{}, middlegame", squares.role), &squares.middlegame))
-                    (values(&format!("{}, endgame", squares.role), &squares.endgame))
+                    (board(&format!("{}, middlegame", squares.role), &squares.middlegame))
+                    (board(&format!("{}, endgame", squares.role), &squares.endgame))
                 }
             }
         }
@@ -203,7 +203,7 @@ fn sprite(map: &Map) -> Sprite {
     sprite
 }
 
-fn values(title: &str, values: &[Option<f64>]) -> Markup {
+pub(super) fn board(title: &str, values: &[Option<f64>]) -> Markup {
     let values: [Option<f64>; 64] = std::array::from_fn(|square| values[square]);
     let known = || values.iter().flatten();
     let mean = known().sum::<f64>() / known().count().max(1) as f64;

@@ -42,6 +42,16 @@ pub struct Games {
     pub verdicts: Vec<PlayerDifference>,
 }
 
+impl Games {
+    /// "Elo, 200 nodes".
+    pub fn title(&self) -> String {
+        match self.nodes {
+            Some(nodes) => format!("Elo, {} nodes", grouped(nodes)),
+            None => "Elo".to_string(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Records {
     pub positions: usize,
@@ -210,13 +220,23 @@ impl Comparison {
         text
     }
 
+    /// The difference of the first pair with its interval, in a sentence.
+    pub fn gain(&self) -> String {
+        let Some(Pair { better, worse, difference, .. }) = self.pairs.first() else {
+            return String::new();
+        };
+        if difference.mean == 0.0 {
+            return format!("{better} and {worse} have the same loss.");
+        }
+        let [mean, half] = with_half_width(difference);
+        let noise = if difference.contains_zero() { ", so it may be noise" } else { "" };
+        format!("{better} has a lower loss than {worse} by {mean} ± {half} (95 %, paired){noise}.")
+    }
+
     /// One line an evaluation, the smallest loss first; `verbose` adds the loss against targets.
     pub fn table(&self, verbose: bool) -> Table {
         let targets = verbose && self.evaluations.iter().any(|one| one.loss_target.is_some());
-        let elo = self.games.as_ref().map(|games| match games.nodes {
-            Some(nodes) => format!("Elo, {} nodes", grouped(nodes)),
-            None => "Elo".to_string(),
-        });
+        let elo = self.games.as_ref().map(Games::title);
         let mut columns = vec!["<evaluation", "loss", "± 95 %", "<vs next"];
         columns.extend(elo.as_deref());
         columns.push("scale");

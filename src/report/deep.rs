@@ -367,21 +367,13 @@ impl DisputedPosition {
         format!("{}\n  result {}, {one}, {other}\n", self.fen, self.result)
     }
 
-    fn value(&self, i: usize) -> String {
+    /// The expected result and centipawns of the i-th evaluation.
+    pub(super) fn value(&self, i: usize) -> String {
         format!("{:.2} ({:+.0} cp)", self.expected[i], self.cp[i])
     }
 }
 
 impl Disagreement {
-    pub fn table(&self) -> Table {
-        let [first, second] = &self.names;
-        let mut table = Table::titled(&["result", first, second, "<position"]);
-        for one in &self.positions {
-            table.row([one.result.to_string(), one.value(0), one.value(1), one.fen.clone()]);
-        }
-        table
-    }
-
     /// How far and how often the two disagree.
     pub fn summary(&self) -> String {
         let [first, second] = &self.names;

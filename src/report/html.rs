@@ -3,12 +3,13 @@
 use maud::{Markup, html};
 
 use super::Table;
-use super::compare::Comparison;
-use super::deep::{Bin, Calibration, DeepComparison, Disagreement};
+use super::compare::{Comparison, MeasuredEvaluation};
+use super::deep::{Bin, Calibration, DeepComparison, Disagreement, DisputedPosition};
+use super::elo::Elo;
 use super::table::loss;
-use crate::digits::grouped;
+use crate::digits::{duration, grouped};
 use crate::draw::page::figure;
-use crate::draw::{Chart, Line, Section};
+use crate::draw::{Chart, Line, Section, board};
 use crate::log::Row;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +23,49 @@ pub struct Run {
     pub state: String,
 }
 
+/// The evaluations as points with 95 % intervals, by loss, and by Elo where they played.
+pub fn ranking(comparison: &Comparison) -> Markup {
+    let loss = |one: &MeasuredEvaluation| Some((one.loss.mean, one.loss.interval));
+    let elo = |one: &MeasuredEvaluation| {
+        let Elo { value, low, high } = one.elo?;
+        Some((value?, low.zip(high).map(|(low, high)| [low, high])))
+    };
+    let about = "Lower is better. The table compares pairs, which overlap does not.";
+    html! {
+        div.figures {
+            (ranked(comparison, ["Loss against results", about, "loss, 95 %"], loss))
+            @if let Some(games) = &comparison.games {
+                @let zero = games.zero.as_ref().map_or(String::new(), |it| format!(" {it} is 0."));
+                @let about = format!("By {} games between them.{zero}", grouped(games.count));
+                (ranked(comparison, [&games.title(), &about, "Elo, 95 %"], elo))
+            }
+        }
+    }
+}
+
+/// A ranking by a value with its interval; the texts are title, explanation and axis.
+fn ranked(
+    comparison: &Comparison,
+    [title, about, x]: [&str; 3],
+    value: impl Fn(&MeasuredEvaluation) -> Option<(f64, Option<[f64; 2]>)>,
+) -> Markup {
+    let mut line = Line { dots: true, ..Line::default() };
+    for (row, one) in comparison.evaluations.iter().enumerate() {
+        if let Some((value, interval)) = value(one) {
+            line.points.push([value, row as f64]);
+            line.whiskers.extend(interval.map(|[low, high]| [row as f64, low, high]));
+        }
+    }
+    let rows = comparison.evaluations.iter().map(|one| one.name.clone()).collect();
+    let chart = Chart { title, x, rows, lines: vec![line], ..Chart::default() };
+    figure(title, about, "ranking", &chart.markup())
+}
+
+/// A line of facts about the making of a page: duration, program, date, device.
+pub fn made(facts: impl IntoIterator<Item = String>) -> Markup {
+    html! { p.soft.made { (facts.into_iter().collect::<Vec<_>>().join(", ")) } }
+}
+
 pub fn comparison(comparison: &Comparison, names: &[(String, String)]) -> Section {
     let body = html! {
         (comparison.table(true).markup())
@@ -32,6 +76,16 @@ pub fn comparison(comparison: &Comparison, names: &[(String, String)]) -> Sectio
         }
     };
     Section::new("Comparison", body)
+}
+
+/// Terms before and after their tuning.
+pub fn tuning(comparison: &Comparison) -> Section {
+    let body = html! {
+        p { (comparison.gain()) }
+        (comparison.table(false).markup())
+        @for line in comparison.legend(false) { p.soft { (line) } }
+    };
+    Section::new("Before and after", body)
 }
 
 pub fn phases(deep: &DeepComparison) -> Section {
@@ -61,12 +115,35 @@ fn curve(calibration: &Calibration, colour: usize) -> Markup {
     let band = bins.iter().filter_map(band).collect();
     let line = Line { colour, dots: true, points, band, ..Line::default() };
     let (title, x, y) = ("calibration", "expected result", "mean result");
-    Chart { title, x, y, calibration: true, lines: vec![line] }.markup()
+    Chart { title, x, y, calibration: true, lines: vec![line], ..Chart::default() }.markup()
 }
 
 pub fn disagreements(disagreements: &[Disagreement]) -> Section {
-    let body = html! { @for one in disagreements { p { (one.summary()) } (one.table().markup()) } };
+    let body = html! {
+        (board::shapes())
+        p.soft { "Centipawns, expected and real result, seen by the side to move." }
+        @for (number, one) in disagreements.iter().enumerate() {
+            details open[number == 0] {
+                summary { (one.summary()) }
+                div.boards { @for position in &one.positions { (dispute(&one.names, position)) } }
+            }
+        }
+    };
     Section::new("Disagreements", body)
+}
+
+/// A disputed position as a board, below its result, and above it both values.
+fn dispute(names: &[String; 2], position: &DisputedPosition) -> Markup {
+    let fen = &position.fen;
+    let turn = if fen.split(' ').nth(1) == Some("b") { "Black" } else { "White" };
+    html! {
+        figure.board {
+            figcaption { (turn) " to move, result " (position.result) }
+            (board::position(fen))
+            @for i in 0..2 { p { (names[i]) " " (position.value(i).replace(" cp", "\u{a0}cp")) } }
+            p.soft { (fen) }
+        }
+    }
 }
 
 pub fn quantising(deep: &DeepComparison) -> Section {
@@ -99,15 +176,29 @@ impl Run {
         known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| row)
     }
 
-    /// A line over positions, without rows before the first step, which would flatten it.
+    /// Seconds of training, without validations; none before the first step.
+    pub fn seconds(&self) -> Option<f64> {
+        let span = |two: &[Row]| {
+            Some((two[1].positions - two[0].positions) as f64 / two[1].positions_per_second?)
+        };
+        self.rows.windows(2).filter_map(span).reduce(|sum, span| sum + span)
+    }
+
+    /// A line over positions.
     fn line(&self, name: String, colour: usize, of: fn(&Row) -> Option<f64>) -> Line {
-        let later = self.rows.iter().filter(|row| row.step > 0).filter_map(of);
-        let lowest = later.fold(f64::INFINITY, f64::min);
-        let shown = |row: &&Row| row.step > 0 || of(row).is_some_and(|it| it < 1.5 * lowest);
-        let rows = self.rows.iter().filter(shown);
-        let points = rows.filter_map(|row| Some([row.positions as f64, of(row)?])).collect();
+        let point = |row: &Row| Some([row.positions as f64, of(row)?]);
+        let points = self.rows.iter().filter_map(point).collect();
         Line { name, colour, points, ..Line::default() }
     }
+}
+
+/// Leaves out points of the first tenth that lie above all later ones, which they would flatten.
+fn without_start(mut line: Line) -> Line {
+    let first = line.points.last().map_or(0.0, |[x, _]| *x) / 10.0;
+    let later = line.points.iter().filter(|[x, _]| *x > first).map(|[_, loss]| *loss);
+    let highest = later.reduce(f64::max).unwrap_or(f64::INFINITY);
+    line.points.retain(|[x, loss]| *x > first || *loss <= highest);
+    line
 }
 
 /// The losses of several runs side by side, and their curves over common axes.
@@ -120,6 +211,7 @@ pub fn curves(runs: &[Run]) -> Section {
         "training loss there",
         "at step",
         "last validation loss",
+        "time",
         "<",
     ]);
     for run in runs {
@@ -134,6 +226,7 @@ pub fn curves(runs: &[Run]) -> Section {
             cell(best.map(|row| row.train_loss)),
             count(best.map(|row| row.step)),
             cell(last.map(|row| row.held_out_loss)),
+            run.seconds().map_or("-".into(), duration),
             run.state.clone(),
         ]);
     }
@@ -163,6 +256,10 @@ pub fn curves(runs: &[Run]) -> Section {
         .into_iter()
         .filter(|(.., lines)| lines.iter().any(|line: &Line| !line.points.is_empty()))
         .map(|(title, about, y, lines)| {
+            let lines = match y {
+                "loss" => lines.into_iter().map(without_start).collect(),
+                _ => lines,
+            };
             let chart = Chart { title, x: "positions", y, lines, ..Chart::default() };
             figure(title, about, "", &chart.markup())
         })

@@ -3,7 +3,10 @@
 use anyhow::{Context, Result, ensure};
 
 use crate::config::Config;
-use crate::model::{Backend, Compute, Device, DeviceChoice, Level, Precision, ROOM, is_gpu};
+use crate::digits::counted;
+use crate::model::{
+    Adapter, Backend, Compute, Device, DeviceChoice, Level, Precision, ROOM, is_gpu,
+};
 use crate::progress::Progress;
 
 /// Options of a device, as a user gives them.
@@ -23,6 +26,26 @@ pub struct DeviceOptions {
 pub struct Host<'a> {
     pub device: (Device, Compute),
     pub listener: &'a dyn Progress,
+}
+
+impl Host<'_> {
+    /// The graphics card or "CPU", and the threads.
+    pub fn name(&self) -> String {
+        let adapter = Adapter::of(&self.device.0).map(|adapter| adapter.to_string());
+        let threads = counted(rayon::current_num_threads() as u64, "thread");
+        format!("{}, {threads}", adapter.as_deref().unwrap_or("CPU"))
+    }
+}
+
+/// Describes how a model is computed.
+pub fn describe_compute(compute: &Compute) -> String {
+    match compute {
+        Compute::Plain => "plain tensor operations".to_string(),
+        Compute::Fused { level, precision } => {
+            format!("fused operations ({}, {})", level.name(), precision.name())
+        }
+        Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
+    }
 }
 
 impl Default for DeviceOptions {

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::folder::{BEST, NET};
 use super::path::{FileKind, kind_of, weights_file};
 use super::recipe::{self, Recipe};
-use super::terms::of_json;
+use super::terms::{RunTerms, of_json};
 use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digest::digest;
 use crate::export::{self, ImportedWeights, Manifest, prove, quantise};
@@ -29,6 +29,7 @@ use crate::sample::{Position, Sample};
 use crate::search::{self, Evaluate};
 use crate::terms::EngineTerms;
 use crate::train::KEPT;
+use crate::train::checkpoint::Checkpoint;
 use crate::weights::{Weights, WeightsFile};
 
 pub struct Evaluator {
@@ -121,6 +122,16 @@ impl Evaluator {
         Ok(Self { name, given, recipe, digest, fitted, doubt, form })
     }
 
+    /// Opens the terms of a checkpoint as they were before training; None for a net.
+    pub fn before_training(path: &Path) -> Result<Option<Self>> {
+        let (Checkpoint { weights, .. }, recipe) = recipe::open(path)?;
+        let Some(terms) = recipe.terms()? else { return Ok(None) };
+        let form = terms_form(&terms, terms.read(&weights, recipe.config.scale, false)?);
+        let name = "start weights".to_string();
+        let given = name.clone();
+        Ok(Some(Self { name, given, recipe: None, digest: None, fitted: None, doubt: None, form }))
+    }
+
     pub fn describe(&self) -> &'static str {
         match &self.form {
             Form::Constant => "the mean result for every position",
@@ -158,6 +169,15 @@ impl Evaluator {
     pub fn terms(&self) -> Option<&HceWeights> {
         match &self.form {
             Form::Terms(terms) => Some(&terms.1),
+            _ => None,
+        }
+    }
+
+    /// Its handcrafted terms, built in or an engine's own.
+    pub fn weights(&self) -> Option<&HceWeights> {
+        match &self.form {
+            Form::Terms(terms) => Some(&terms.1),
+            Form::Traced(own) => Some(&own.1),
             _ => None,
         }
     }
@@ -331,6 +351,14 @@ pub fn shortened(names: &[String]) -> Vec<String> {
     pairs.map(|(name, short)| if is_alone(short) { short } else { name }.clone()).collect()
 }
 
+/// Terms that a run tuned, with these weights.
+fn terms_form(terms: &RunTerms, weights: HceWeights) -> Form {
+    match &terms.own {
+        Some(own) => Form::Traced(Box::new((own.clone(), weights))),
+        None => Form::terms(weights),
+    }
+}
+
 /// Origin, evaluation, fitted scale, and a doubt about how a file was read.
 type Opened = (Option<Recipe>, Form, Option<f64>, Option<String>);
 
@@ -370,13 +398,11 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
         let scale = facts.get("scale").and_then(|scale| scale.parse().ok());
         let scale = scale.context("its header has no `scale`")?;
         let terms = recipe.as_ref().map(Recipe::terms).transpose()?.flatten();
-        let weights = match &terms {
-            Some(terms) => terms.trained(&weights, scale)?,
-            None => HceWeights::from_weights(&weights, hce::terms::list(), scale, true)?,
-        };
-        let form = match terms.and_then(|terms| terms.own) {
-            Some(own) => Form::Traced(Box::new((own, weights))),
-            None => Form::terms(HceWeights { scale, ..weights }),
+        let form = match &terms {
+            Some(terms) => terms_form(terms, terms.read(&weights, scale, true)?),
+            None => {
+                Form::terms(HceWeights::from_weights(&weights, hce::terms::list(), scale, true)?)
+            }
         };
         return Ok((recipe, form, Some(scale), None));
     }

@@ -1,17 +1,22 @@
 //! Inspection of a run's evaluation.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use serde::Serialize;
 
-use super::export;
+use super::evaluator::{Evaluator, name_apart};
+use super::honest::select_positions;
+use super::measure::{self, Measurement};
 use super::recipe::{self, Recipe};
+use super::{Host, export};
 use crate::draw::Section;
 use crate::export::ImportedWeights;
 use crate::hce::{self, HceWeights};
-use crate::inspect::{Inspection, inspect};
+use crate::inspect::{InspectedTerms, Inspection, inspect, inspect_terms};
 use crate::loader::{Plan, Subset};
 use crate::progress::{Progress, SilentProgress};
+use crate::report::{Comparison, html, wrap};
 use crate::sample::Sample;
 
 /// Sections of a report about the net of a run, whose name may be left out.
@@ -31,10 +36,62 @@ pub fn sections(
         Some(_) => ", without its base",
         None => "",
     };
+    Ok(titled(inspection.pictures(), name, alone))
+}
+
+/// Adds the name of a run, if it is needed, to the titles of sections.
+fn titled(mut sections: Vec<Section>, name: Option<&str>, suffix: &str) -> Vec<Section> {
     let of = name.map_or(String::new(), |name| format!(" of {name}"));
-    let mut sections = inspection.pictures();
-    sections.iter_mut().for_each(|section| section.title += &format!("{of}{alone}"));
-    Ok(sections)
+    sections.iter_mut().for_each(|section| section.title += &format!("{of}{suffix}"));
+    sections
+}
+
+/// Handcrafted terms, and for those of a run their gain over the start weights.
+#[derive(Serialize)]
+pub struct TermsInspection {
+    pub terms: InspectedTerms,
+    pub tuning: Option<Comparison>,
+}
+
+impl TermsInspection {
+    /// Inspects terms, which are among the evaluations `measured` on these files, if they are known.
+    pub fn new(tuned: &Evaluator, measured: Option<(&Measurement, &[PathBuf])>) -> Result<Self> {
+        let weights = tuned.weights();
+        let weights = weights.with_context(|| format!("{} holds no terms", tuned.given))?;
+        let gain = |(measured, files): (&Measurement, &[PathBuf])| {
+            let place = measured.evaluations.iter().position(|it| it.name == tuned.name);
+            let pair = Evaluator::before_training(Path::new(&tuned.given))?.zip(place);
+            pair.map(|(start, place)| measured.compare_with(place, &start, files)).transpose()
+        };
+        let tuning = measured.map(gain).transpose()?.flatten();
+        Ok(Self { terms: inspect_terms(weights), tuning })
+    }
+
+    /// Opens terms of a checkpoint or a JSON file. Those of a run are measured on the given
+    /// positions, or else on its test games.
+    pub fn open(path: &Path, given: Option<Plan>, host: &Host) -> Result<Self> {
+        let name = path.display().to_string();
+        let mut tuned = [Evaluator::open(&name, &host.device, host.listener)?];
+        name_apart(&mut tuned);
+        let Some(recipe) = &tuned[0].recipe else { return Self::new(&tuned[0], None) };
+        let plan = measure::plan(given, Some(recipe), &tuned)?;
+        let (samples, doubt) = measure::read(&plan, host.listener)?;
+        let selection = select_positions(&tuned, samples, false, false)?;
+        let measured = Measurement::of(&tuned, selection, doubt, &plan.files)?;
+        Self::new(&tuned[0], Some((&measured, &plan.files)))
+    }
+
+    pub fn text(&self) -> String {
+        let tuning = self.tuning.as_ref();
+        let tuning = tuning.map(|it| format!("\n{}{}", wrap(&it.gain()), it.text(false)));
+        format!("{}{}", self.terms.value_table(), tuning.unwrap_or_default())
+    }
+
+    /// Sections of a page, with the name of the run, if it is needed.
+    pub fn sections(&self, name: Option<&str>) -> Vec<Section> {
+        let tuning = self.tuning.as_ref().map(html::tuning);
+        titled(tuning.into_iter().chain(self.terms.pictures()).collect(), name, "")
+    }
 }
 
 /// Inspects a net over these positions; `explained` of them explain it by terms.

@@ -196,6 +196,18 @@ impl Measurement {
         Ok(self.finished(compare(&self.evaluations, &self.truth)?))
     }
 
+    /// Compares one of them with an evaluation outside of the ranking.
+    pub fn compare_with(
+        &self,
+        place: usize,
+        other: &Evaluator,
+        files: &[PathBuf],
+    ) -> Result<Comparison> {
+        let pair = [self.evaluations[place].clone(), other.evaluate(&self.samples, files)?];
+        let unseen = self.unseen;
+        Ok(Comparison { unseen, ..compare(&pair, &self.truth)? })
+    }
+
     /// Compares them with phases, calibration and disagreements, against the first trained one.
     pub fn deep(&self, most: usize) -> Result<DeepComparison> {
         let phases: Vec<u8> =

@@ -1,5 +1,6 @@
 //! Page about runs: training, comparison, and contents of nets.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -7,11 +8,13 @@ use maud::{Markup, html};
 
 use super::evaluator::{Evaluator, name_apart, require_distinct_evaluations};
 use super::honest::{chosen_on_these, select_positions};
+use super::inspect::TermsInspection;
 use super::measure::{self, Measurement};
+use super::played::Match;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::{Host, folder, inspect};
 use crate::data_file::DataFile;
-use crate::digits::{grouped, positions_of_games};
+use crate::digits::{duration, grouped, positions_of_games};
 use crate::draw::{self, Section};
 use crate::inspect::listed;
 use crate::loader::{Plan, TestShare};
@@ -24,6 +27,7 @@ use crate::train::checkpoint::Checkpoint;
 
 const BOARDS: usize = 8;
 
+#[derive(Clone)]
 pub struct ShownRun {
     pub folder: PathBuf,
     pub recipe: Recipe,
@@ -39,18 +43,20 @@ struct Positions {
     chosen_on: Option<bool>,
 }
 
-/// Page that compares runs and other evaluations on the files' positions, or the first run's.
+/// Page that compares runs and other evaluations on the files' positions, or the first run's; with
+/// Elo of those that played in `games`.
 pub fn compare(
     runs: &[ShownRun],
     with: &[String],
     given: Option<Plan>,
+    games: Option<&Match>,
     host: &Host,
 ) -> Result<String> {
     let evaluators = open(runs, with, host)?;
     let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
     let (samples, doubt) = measure::read(&plan, host.listener)?;
     let positions = Positions { samples, doubt, files: plan.files, chosen_on: None };
-    compare_on(runs, evaluators, positions, host)
+    compare_on(runs, evaluators, positions, games, host)
 }
 
 /// Compares runs on these positions; each net competes once, by its integers.
@@ -58,6 +64,7 @@ fn compare_on(
     runs: &[ShownRun],
     mut evaluators: Vec<Evaluator>,
     Positions { samples, doubt, files, chosen_on }: Positions,
+    games: Option<&Match>,
     host: &Host,
 ) -> Result<String> {
     ensure!(!samples.is_empty(), "no game was held out");
@@ -68,7 +75,7 @@ fn compare_on(
         evaluators.push(Evaluator::open("score", &host.device, host.listener)?);
     }
     // Positions that explain nets by handcrafted terms; at the end of a run for about a second.
-    let explained = if chosen_on.is_some() { 10_000 } else { 50_000 };
+    let explained = if chosen_on.is_some() { 10_000 } else { 50_000 / runs.len() };
     let mut selection = select_positions(&evaluators, samples, false, false)?;
     if let Some(chosen_on) = chosen_on {
         // The sketch of large data may lack these games.
@@ -80,6 +87,7 @@ fn compare_on(
         }
     }
     let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
+    games.map(|games| measured.play(games, &evaluators)).transpose()?;
     let counter = host.listener.count(None, "comparing");
     let quantising = measured.quantising()?;
     let left = measured.drop_floats().into_iter().zip(&measured.evaluations);
@@ -102,21 +110,31 @@ fn compare_on(
     if !deep.quantising.is_empty() {
         sections.push(page::quantising(&deep));
     }
-    for run in runs.iter().filter(|run| run.recipe.config.is_net()) {
-        if let Some(best) = run.file(folder::BEST) {
-            let name = Some(&run.page.name[..]).filter(|_| runs.len() > 1);
-            let samples = &measured.samples;
+    let mut gains = Vec::new();
+    for run in runs {
+        let Some(best) = run.file(folder::BEST) else { continue };
+        let name = Some(&run.page.name[..]).filter(|_| runs.len() > 1);
+        let samples = &measured.samples;
+        if run.recipe.config.is_net() {
             sections.extend(inspect::sections(&best, name, samples, explained, host.listener)?);
+        } else if let Some(tuned) = evaluators.iter().find(|it| it.given == best) {
+            let found = TermsInspection::new(tuned, Some((&measured, &files)))?;
+            gains.extend(found.tuning.iter().map(|it| it.gain()));
+            sections.extend(found.sections(name));
         }
     }
     sections.push(page::settings(&pages));
     let facts = page::facts(&pages);
-    let basis = html! { p { (deep.comparison.head()) } };
+    let ranking = html! {
+        p { (deep.comparison.head()) }
+        @for gain in gains { p { (gain) } }
+        (page::ranking(&deep.comparison))
+    };
     let lead = match runs.len() {
-        1 => html! { (warnings) (facts) (basis) },
+        1 => html! { (made(runs, host)) (warnings) (ranking) (facts) },
         _ => {
             sections.insert(1, Section::new("Runs", facts));
-            html! { (warnings) (basis) }
+            html! { (made(runs, host)) (warnings) (ranking) }
         }
     };
     Ok(draw::page(&title(runs), &lead, &sections))
@@ -133,7 +151,7 @@ pub fn of_ended(
     let output = path.join(folder::REPORT);
     let compared = || match recipe.config.traces {
         // Terms of another engine are known from traces only.
-        Some(_) => compare(&runs, &[], None, host),
+        Some(_) => compare(&runs, &[], None, None, host),
         None => {
             // A run without a test is measured on the games on which others are.
             let others = validation.iter().filter(|it| TestShare::DEFAULT.takes(it.group()));
@@ -141,13 +159,14 @@ pub fn of_ended(
             let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
             let (files, chosen_on) = (Vec::new(), Some(chosen_on));
             let positions = Positions { samples, doubt: None, files, chosen_on };
-            compare_on(&runs, open(&runs, &[], host)?, positions, host)
+            compare_on(&runs, open(&runs, &[], host)?, positions, None, host)
         }
     };
     let page = compared().unwrap_or_else(|error| {
         let evaluators = open(&runs, &[], host).unwrap_or_default();
         let (pages, warnings) = described(&runs, &evaluators);
         let lead = html! {
+            (made(&runs, host))
             (warnings)
             (page::facts(&pages))
             p { "There is no comparison: " (format!("{error:#}")) "." }
@@ -157,6 +176,35 @@ pub fn of_ended(
     });
     output::write(&output, page.as_bytes())?;
     Ok(output)
+}
+
+/// Page of a run before its comparison; it reloads itself while the run is `in_progress`.
+pub fn of_unfinished(run: &ShownRun, in_progress: bool, host: &Host) -> String {
+    let runs = std::slice::from_ref(run);
+    let pages = [run.page.clone()];
+    let lead = html! {
+        (made(runs, host))
+        p {
+            @if in_progress { "Training is in progress, and this page reloads itself." }
+            @else { "Training has stopped." }
+            " The comparison follows when the run is complete."
+        }
+        (page::facts(&pages))
+    };
+    let sections = [page::curves(&pages), page::settings(&pages)];
+    draw::page::document(&title(runs), &lead, &sections, in_progress)
+}
+
+/// Line with the duration of a single run, the program, date and device.
+fn made(runs: &[ShownRun], host: &Host) -> Markup {
+    let seconds = match runs {
+        [run] => run.page.seconds(),
+        _ => None,
+    };
+    let trained = seconds.map(|seconds| format!("trained in {}", duration(seconds)));
+    let program = concat!("nnuance ", env!("CARGO_PKG_VERSION")).to_string();
+    let facts = [trained, Some(program), host.listener.date(), Some(host.name())];
+    page::made(facts.into_iter().flatten())
 }
 
 /// Runs with the values of pieces in their evaluations, and warnings why one is worthless.
@@ -215,27 +263,32 @@ impl ShownRun {
         let last = folder.join(folder::LAST);
         ensure!(last.exists(), "{name} is no folder of a run: {} is missing", folder::LAST);
         let (Checkpoint { state, facts, .. }, recipe) = recipe::open(&last)?;
+        let mut run = Self::new(folder, recipe, &facts)?;
+        run.page.rows = log::read(&folder.join(folder::LOG))?;
+        let ended = [folder::NET, folder::TERMS].iter().any(|name| folder.join(name).exists());
+        run.page.state = match (ended, state.converged) {
+            (true, true) => "converged".to_string(),
+            (true, false) => String::new(),
+            (false, _) => {
+                let positions = facts.get(POSITIONS).and_then(|text| text.parse().ok());
+                unfinished(state.step, positions.map(|it| run.recipe.config.steps(it)))
+            }
+        };
+        Ok(run)
+    }
+
+    /// Creates a run from its recipe and the header of its checkpoints, without its log.
+    pub fn new(folder: &Path, recipe: Recipe, facts: &BTreeMap<String, String>) -> Result<Self> {
         let mut settings = Vec::new();
         flatten("", &toml::from_str(&recipe.config.to_toml())?, &mut settings);
         settings.sort();
-        let ended = [folder::NET, folder::TERMS].iter().any(|name| folder.join(name).exists());
-        let positions = facts.get(POSITIONS).and_then(|text| text.parse().ok());
-        let steps = positions.map(|it| format!(" of {}", grouped(recipe.config.steps(it))));
         // `runs/..` and `.` have no last name.
         let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
         let page = Run {
             name: whole.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
             about: about(&recipe, facts.get(COMPUTE))?,
             settings,
-            rows: log::read(&folder.join(folder::LOG))?,
-            state: match (ended, state.converged) {
-                (true, true) => "converged".to_string(),
-                (true, false) => String::new(),
-                (false, _) => {
-                    let of = steps.unwrap_or_default();
-                    format!("not ended: at step {}{of}", grouped(state.step))
-                }
-            },
+            ..Run::default()
         };
         Ok(Self { folder: folder.to_path_buf(), recipe, page })
     }
@@ -245,6 +298,12 @@ impl ShownRun {
         let path = self.folder.join(name);
         path.exists().then(|| path.to_string_lossy().into_owned())
     }
+}
+
+/// State of a run that has not ended, at a step of so many, if their number is known.
+pub fn unfinished(step: u64, steps: Option<u64>) -> String {
+    let steps = steps.map_or(String::new(), |steps| format!(" of {}", grouped(steps)));
+    format!("not ended: at step {}{steps}", grouped(step))
 }
 
 /// Model and data of a run: name and value of each fact.

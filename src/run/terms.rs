@@ -95,8 +95,9 @@ impl RunTerms {
         Ok(weights)
     }
 
-    pub fn trained(&self, weights: &Weights, scale: f64) -> Result<HceWeights> {
-        let weights = HceWeights::from_weights(weights, self.list.clone(), scale, true)?;
+    /// Reads the terms of a checkpoint, as they were `trained` or before.
+    pub fn read(&self, weights: &Weights, scale: f64, trained: bool) -> Result<HceWeights> {
+        let weights = HceWeights::from_weights(weights, self.list.clone(), scale, trained)?;
         Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })
     }
 
@@ -129,7 +130,7 @@ pub fn read_weights(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
     }
     let (checkpoint, recipe) = recipe::open(&path)?;
     let terms = recipe.terms()?.context("these weights belong to a net")?;
-    let mut weights = terms.trained(&checkpoint.weights, recipe.config.scale)?;
+    let mut weights = terms.read(&checkpoint.weights, recipe.config.scale, true)?;
     weights.source = Some(format!("trained by nnuance on {}", names(&recipe.data)));
     Ok((weights, terms.own.map(|own| [own.phase, own.scale])))
 }

@@ -4,6 +4,7 @@ mod data;
 mod finish;
 pub mod grow;
 mod join;
+mod live;
 mod resume;
 mod start;
 mod summary;
@@ -12,7 +13,7 @@ use std::path::Path;
 
 use anyhow::{Error, Result, bail};
 
-use super::device::{DeviceOptions, Host};
+use super::device::{DeviceOptions, Host, describe_compute};
 use super::folder::{self, RunFolder};
 use super::objective::{self, Rounds};
 use super::recipe::{COMPUTE, POSITIONS, Recipe};
@@ -28,6 +29,7 @@ use crate::weights::Weights;
 use data::Data;
 pub use finish::{FinishedRun, NothingLearnt, RunResult};
 pub use join::join;
+use live::LivePage;
 pub use resume::resume;
 
 /// How a run is carried out, independent of its config.
@@ -36,7 +38,7 @@ pub use resume::resume;
 pub struct RunContext<'a> {
     pub device: &'a DeviceOptions,
     pub listener: &'a dyn Progress,
-    /// Whether a page is written at the end.
+    /// Whether a page is written, during training and at the end.
     pub page: bool,
     /// All ranks of the run. This is rank 0, except in [`join`].
     pub ranks: &'a dyn Ranks,
@@ -66,7 +68,7 @@ pub fn begin(
     folder.clear()?;
     output::write(&folder.file(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
     let mut facts = run.recipe.facts()?;
-    facts.insert(COMPUTE.into(), summary::compute(&run.host.device.1));
+    facts.insert(COMPUTE.into(), describe_compute(&run.host.device.1));
     facts.insert(POSITIONS.into(), run.data.scan.counts.train.to_string());
     let checkpoint = Checkpoint { weights, facts, ..Checkpoint::default() };
     run.train(checkpoint, &settings, folder)
@@ -196,7 +198,9 @@ impl<'a> Run<'a> {
             ranks.broadcast(&mut checkpoint.to_bytes());
         }
         let (config, scan) = (&self.recipe.config, &self.data.scan);
-        listener.opening(summary::opening(&self, settings)?.to_string().trim_end());
+        let shown = page.then(|| folder.file(folder::REPORT));
+        let opening = summary::opening(&self, settings, shown.as_deref())?;
+        listener.opening(opening.to_string().trim_end());
         let doubts = summary::doubts(config, scan).into_iter();
         let doubts: String = doubts.map(|doubt| wrap(&format!("caution: {doubt}"))).collect();
         if !doubts.is_empty() {
@@ -206,7 +210,12 @@ impl<'a> Run<'a> {
         let all = settings.steps * config.span(scan.counts.train).batch;
         let all = (!settings.optimizer.name.is_direct()).then_some(all);
         let begun = listener.begin_guarded("training", all, checkpoint.state.positions);
-        let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path)?;
+        let live = |run: &Self| {
+            LivePage::new(&run.recipe, &checkpoint.facts, settings.steps, folder, &run.host)
+        };
+        let live = page.then(|| live(&self)).transpose()?;
+        let watch = live.as_ref().map_or(listener, |live| live as &dyn Progress);
+        let (end, checkpoint) = self.steps(checkpoint, settings, &folder.path, watch)?;
         drop(begun);
         if end == End::Interrupted {
             listener.remark(&format!(
@@ -219,7 +228,11 @@ impl<'a> Run<'a> {
         }
         finish::require_trained(&self.recipe, &checkpoint)?;
         let mut finished = finish::finish(&self, folder, end, checkpoint.state.step)?;
-        finished.page = page.then(|| finish::page(&self, folder));
+        finished.page = live.map(|live| {
+            let path = finish::page(&self, folder)?;
+            live.complete();
+            Ok(path)
+        });
         Ok(Some(finished))
     }
 
@@ -229,6 +242,7 @@ impl<'a> Run<'a> {
         mut checkpoint: Checkpoint,
         settings: &Settings,
         folder: &Path,
+        watch: &dyn Progress,
     ) -> Result<(End, Checkpoint)> {
         let Self { recipe, data, host: Host { device: (device, compute), .. }, context } = self;
         let (&RunContext { listener, ranks, .. }, config) = (*context, &recipe.config);
@@ -255,7 +269,7 @@ impl<'a> Run<'a> {
                 ranks,
             };
             let end;
-            (end, checkpoint) = train::run(&job, checkpoint, batches, listener)?;
+            (end, checkpoint) = train::run(&job, checkpoint, batches, watch)?;
             if end != End::Round {
                 return Ok((end, checkpoint));
             }

@@ -1,9 +1,12 @@
 //! Pictures and pages: correct, complete, self-contained.
 
 use maud::html;
+use nnuance::draw::page::document;
 use nnuance::draw::sprite::Sprite;
-use nnuance::draw::{Chart, Line, Section, page};
+use nnuance::draw::{Chart, Line, Section, board, page};
+use nnuance::log::Row;
 use nnuance::report::Table;
+use nnuance::report::html::{Run, curves};
 
 /// Checks that a page loads nothing, runs nothing and closes its elements.
 pub fn stands_alone(html: &str) {
@@ -86,4 +89,72 @@ fn sprite_is_a_pixel_a_number() {
     // a1 lies at the lower left, h8 at the upper right; entry 128 of the palette is zero.
     assert_eq!((at(0, 7), at(7, 0), at(3, 3), at(8, 4)), (128 + 64, 1, 128, 128));
     assert!(sprite.address().starts_with("data:image/png;base64,iVBOR"));
+}
+
+#[test]
+fn rankings_have_a_row_a_name() {
+    let rows = vec!["first".to_string(), "a name of more than 22 letters".to_string()];
+    let whiskers = vec![[0.0, 0.07, 0.09], [1.0, 0.08, 0.12]];
+    let points = vec![[0.08, 0.0], [0.1, 1.0]];
+    let line = Line { points, whiskers, dots: true, ..Line::default() };
+    let svg = Chart { rows, lines: vec![line], ..Chart::default() }.markup().into_string();
+    assert!(svg.contains(">first<") && svg.contains(">a name of more than 22…<"), "{svg}");
+    let heights = |start: &str, end: &str| -> Vec<f64> {
+        svg.split(start).skip(1).map(|it| it.split(end).next().unwrap().parse().unwrap()).collect()
+    };
+    // A point a row, from the top, each on the line of its name and within its whisker.
+    let points = heights("cy=\"", "\"");
+    assert!(points.len() == 2 && points[0] < points[1], "{svg}");
+    let x = heights("cx=\"", "\"");
+    let whiskers = svg.split("class=\"line\" d=\"M").skip(1);
+    for (i, path) in whiskers.enumerate() {
+        let (ends, _) = path.split_once('M').unwrap();
+        let numbers: Vec<f64> = ends.split(['L', ' ']).map(|it| it.parse().unwrap()).collect();
+        assert!(numbers[0] < x[i] && x[i] < numbers[2], "{ends}");
+        assert!((numbers[1] - points[i]).abs() < 0.1, "{ends}");
+    }
+    assert_eq!(svg.matches("class=\"line\"").count(), 2);
+}
+
+#[test]
+fn loss_axis_begins_after_the_first_tenth() {
+    let losses = [(0, 0.5), (5, 0.3), (20, 0.1), (50, 0.09), (100, 0.08)];
+    let row = |(step, loss)| Row {
+        step,
+        positions: 1000 * step,
+        held_out_loss: Some(loss),
+        learning_rate: Some(0.5 - step as f64 / 500.0),
+        positions_per_second: (step > 0).then_some(500.0),
+        ..Row::default()
+    };
+    let run = Run { rows: losses.map(row).to_vec(), ..Run::default() };
+    assert_eq!(run.seconds(), Some(200.0));
+    let html = curves(&[run]).body.into_string();
+    let points = |title: &str| {
+        let (_, chart) = html.split_once(&format!("<figcaption>{title}<")).unwrap();
+        let (_, path) = chart.split_once("class=\"line\" d=\"M").unwrap();
+        path.split('"').next().unwrap().split('L').count()
+    };
+    assert_eq!([points("Loss"), points("Learning rate")], [3, 5]);
+}
+
+#[test]
+fn boards_have_the_pieces_of_the_fen() {
+    let svg = board::position("4k3/8/8/8/8/8/P7/4K2r w - - 0 1").into_string();
+    let pieces = [
+        "<use x=\"160\" y=\"0\" href=\"#piece-k\">",
+        "<use class=\"white\" x=\"0\" y=\"240\" href=\"#piece-p\">",
+        "<use class=\"white\" x=\"160\" y=\"280\" href=\"#piece-k\">",
+        "<use x=\"280\" y=\"280\" href=\"#piece-r\">",
+    ];
+    assert!(pieces.iter().all(|piece| svg.contains(piece)), "{svg}");
+    assert_eq!(svg.matches("<use").count(), pieces.len());
+    let shapes = board::shapes().into_string();
+    assert!("pnbrqk".chars().all(|it| shapes.contains(&format!("id=\"piece-{it}\""))));
+}
+
+#[test]
+fn only_pages_of_unfinished_runs_reload() {
+    let refresh = |reloads| document("title", &html! {}, &[], reloads).contains("\"refresh\"");
+    assert_eq!([refresh(true), refresh(false)], [true, false]);
 }

@@ -113,8 +113,8 @@ const STDOUT: &str = "standard output";
 
 /// Files and output of a command.
 ///
-/// Two parts depend on the clock and are left out: the speed in the last column of a log, and the
-/// chart of it in a report.
+/// Parts that depend on the clock are left out: the speed in the last column of a log, and the
+/// chart of it, duration and date in a report.
 pub fn left_behind(folder: &Path, stdout: Vec<u8>) -> Left {
     let (mut files, mut folders) = (BTreeMap::new(), vec![folder.to_path_buf()]);
     while let Some(inner) = folders.pop() {
@@ -132,7 +132,10 @@ pub fn left_behind(folder: &Path, stdout: Vec<u8>) -> Left {
             } else if name.ends_with("report.html") {
                 let text = text();
                 let (before, rest) = text.split_once("<figcaption>Speed").unwrap();
-                bytes = [before, rest.split_once("</svg>").unwrap().1].concat().into();
+                let (head, made) = before.split_once("<p class=\"soft made\">").unwrap();
+                let parts = [(made, "</p>"), (rest, "</svg>")];
+                let [made, rest] = parts.map(|(text, end)| text.split_once(end).unwrap().1);
+                bytes = [head, made, rest].concat().into();
             }
             files.insert(name, bytes);
         }

@@ -35,6 +35,13 @@ fn quickstart_prints_the_readme_table() {
         let report = folder.path().join(format!("runs/quickstart/{run}/report.html"));
         assert!(report.exists(), "{run}");
     }
+    // A page has the ranking of all, and Elo from the match.
+    let page = folder.path().join("runs/quickstart/report.html");
+    let html = fs::read_to_string(&page).unwrap();
+    stands_alone(&html);
+    let (head, _) = html.split_once("<nav").unwrap();
+    assert_eq!(head.matches("<circle").count(), 7 + 6, "{head}");
+    assert!(printed.contains("\npage   runs/quickstart/report.html"), "{printed}");
     // The comparison is what the story ends with.
     let (begin, end) = last_table(&printed);
     let table = &printed[begin..end];

@@ -191,10 +191,17 @@ fn interrupted_run_leaves_a_checkpoint() {
     while !work.path("run/last.safetensors").exists() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
+    // The page is there since the first validation, and reloads itself until the run is stopped.
+    assert!(work.text("run/report.html").contains("http-equiv=\"refresh\""));
     said(Command::new("kill").args(["-INT", &child.id().to_string()]));
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(130) && said.contains("--resume"), "{said}");
+    assert!(said.contains("run/report.html, reloads itself"), "{said}");
+    let page = work.text("run/report.html");
+    stands_alone(&page);
+    assert!(page.contains("Training has stopped") && !page.contains("http-equiv=\"refresh\""));
+    assert!(page.contains("not ended: at step ") && page.contains("<figcaption>Loss<"), "{page}");
 }
 
 fn with(from: &str, to: &str) -> String {

@@ -48,7 +48,7 @@ impl Searcher {
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
                 Form::Net(Box::new(net), recipe.open_base()?)
             }
-            (None, Some(terms)) => Form::terms(terms.trained(weights, scale)?),
+            (None, Some(terms)) => Form::terms(terms.read(weights, scale, true)?),
             (None, None) => unreachable!("a model without a net has terms"),
         };
         Ok(Self { form, scale })

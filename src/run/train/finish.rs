@@ -149,7 +149,7 @@ fn terms(
     folder: &RunFolder,
 ) -> Result<Vec<EffectiveValue>> {
     let recipe = &run.recipe;
-    let exact = tuned.terms.trained(&best.weights, recipe.config.scale)?;
+    let exact = tuned.terms.read(&best.weights, recipe.config.scale, true)?;
     let mut weights = exact.clone().rounded(2);
     weights.source = Some(format!("trained by nnuance: {what}"));
     let write = |name: &str, text: String| output::write(&folder.file(name), text.as_bytes());

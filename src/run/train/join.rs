@@ -6,9 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Run, RunContext, summary};
+use super::{Run, RunContext};
 use crate::config::Objective;
 use crate::run::Host;
+use crate::run::device::describe_compute;
 use crate::run::recipe::{COMPUTE, Recipe};
 use crate::train::End;
 use crate::train::checkpoint::Checkpoint;
@@ -38,7 +39,7 @@ pub fn broadcast_recipe(
         Some(begun) => begun.clone(),
         None => Checkpoint { facts: recipe.facts()?, ..Checkpoint::default() },
     };
-    draft.facts.insert(COMPUTE.into(), summary::compute(&host.device.1));
+    draft.facts.insert(COMPUTE.into(), describe_compute(&host.device.1));
     ranks.broadcast(&mut draft.to_bytes());
     Ok(())
 }
@@ -54,7 +55,7 @@ pub fn join(context: &RunContext) -> Result<End> {
     };
     let (draft, recipe) = receive()?;
     let host = context.host(&recipe.config)?;
-    let (own, first) = (summary::compute(&host.device.1), draft.facts.get(COMPUTE));
+    let (own, first) = (describe_compute(&host.device.1), draft.facts.get(COMPUTE));
     ensure!(
         first == Some(&own),
         "this machine computes with {own}, that of rank 0 with {}: their weights would drift apart; \
@@ -67,6 +68,6 @@ pub fn join(context: &RunContext) -> Result<End> {
     (checkpoint, run.recipe) = receive()?;
     run.require_same_data()?;
     let settings = run.settings()?;
-    let (end, _) = run.steps(checkpoint, &settings, Path::new(""))?;
+    let (end, _) = run.steps(checkpoint, &settings, Path::new(""), context.listener)?;
     Ok(end)
 }

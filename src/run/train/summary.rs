@@ -1,5 +1,7 @@
 //! Facts of a run before its first step, and doubts about its data.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::Run;
@@ -8,9 +10,9 @@ use crate::config::{Config, Net, Objective};
 use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digits::{counted, grouped, positions_of_games};
 use crate::loader::{HeldOut, RejectCounts, Scan};
-use crate::model::{Adapter, Compute};
 use crate::report::fit::fit;
 use crate::report::{NO_BREAK, Table};
+use crate::run::device::describe_compute;
 use crate::run::measure::rest;
 use crate::sample::Sample;
 use crate::train::Settings;
@@ -29,21 +31,9 @@ const MOST_PASSES: u64 = 200;
 /// Files with a row each; more of them share one.
 const MOST_FILES: usize = 8;
 
-/// Describes how a model is computed.
-pub fn compute(compute: &Compute) -> String {
-    match compute {
-        Compute::Plain => "plain tensor operations".to_string(),
-        Compute::Fused { level, precision } => {
-            format!("fused operations ({}, {})", level.name(), precision.name())
-        }
-        Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
-    }
-}
-
-/// Data, model, length, target and device of a run.
-pub fn opening(run: &Run, settings: &Settings) -> Result<Table> {
+/// Data, model, length, target and device of a run, and its page, if it has one.
+pub fn opening(run: &Run, settings: &Settings, page: Option<&Path>) -> Result<Table> {
     let Run { recipe, data: Data { scan, terms, .. }, host, .. } = run;
-    let (device, how) = &host.device;
     let (config, terms) = (&recipe.config, terms.as_ref().map(|it| &it.terms));
     let mut table = data(scan);
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
@@ -87,9 +77,10 @@ pub fn opening(run: &Run, settings: &Settings) -> Result<Table> {
         let k = 400.0 / (std::f64::consts::LN_10 * config.scale);
         row("scale", format!("{} centipawns a logit (Texel's K {k:.4})", config.scale));
     }
-    let adapter = Adapter::of(device).map_or(String::new(), |adapter| format!("{adapter}, "));
-    let threads = rayon::current_num_threads();
-    row("device", format!("{adapter}{threads} threads, {}", compute(how)));
+    row("device", format!("{}, {}", host.name(), describe_compute(&host.device.1)));
+    if let Some(page) = page {
+        row("page", format!("{}, reloads itself while this trains", page.display()));
+    }
     Ok(table)
 }
 

@@ -1,0 +1,122 @@
+//! Contents of handcrafted terms: piece values, squares and mobility.
+
+use maud::{Markup, html};
+use serde::Serialize;
+
+use super::ROLES;
+use super::text::board;
+use crate::draw::board::whole;
+use crate::draw::page::figure;
+use crate::draw::{Chart, Line, Section};
+use crate::hce::HceWeights;
+use crate::report::Table;
+
+/// Values in centipawns of the terms with the names of the built-in ones. Pairs are opening and
+/// endgame; roles without such terms are left out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InspectedTerms {
+    /// Material and the mean of its squares.
+    pub values: Vec<(&'static str, [f64; 2])>,
+    /// Material and piece-square values, a1 first.
+    pub squares: Vec<(&'static str, [Vec<Option<f64>>; 2])>,
+    /// By the number of squares within reach.
+    pub mobility: Vec<(&'static str, Vec<[f64; 2]>)>,
+}
+
+const PHASES: [&str; 2] = ["opening", "endgame"];
+const ALL_ROLES: [&str; 6] = [ROLES[0], ROLES[1], ROLES[2], ROLES[3], ROLES[4], "king"];
+
+pub fn inspect_terms(weights: &HceWeights) -> InspectedTerms {
+    let named = |name: String| {
+        let place = weights.list.terms.iter().position(|term| term.name == name)?;
+        Some(weights.values[place])
+    };
+    let (mut values, mut squares, mut mobility) = (Vec::new(), Vec::new(), Vec::new());
+    for role in ALL_ROLES {
+        let material = named(format!("material.{role}"));
+        let square = |square: usize| {
+            if role == ROLES[0] && matches!(square / 8, 0 | 7) {
+                return None;
+            }
+            let file = char::from(b'a' + (square % 8) as u8);
+            named(format!("psqt.{role}.{file}{}", square / 8 + 1))
+        };
+        let table: Vec<Option<[f64; 2]>> = (0..64).map(square).collect();
+        let board = |phase: usize| -> Vec<Option<f64>> {
+            let base = material.map_or(0.0, |it| it[phase]);
+            table.iter().map(|it| Some(it.as_ref()?[phase] + base)).collect()
+        };
+        let has_table = is_weighted(table.iter().flatten());
+        if let Some(material) = material {
+            let mean = |phase: usize| {
+                let known: Vec<f64> = board(phase).into_iter().flatten().collect();
+                known.iter().sum::<f64>() / known.len() as f64
+            };
+            values.push((role, if has_table { [0, 1].map(mean) } else { material }));
+        }
+        if has_table {
+            squares.push((role, [0, 1].map(board)));
+        }
+        let reach: Vec<[f64; 2]> =
+            (0..28).map_while(|count| named(format!("mobility.{role}.{count}"))).collect();
+        if is_weighted(reach.iter()) {
+            mobility.push((role, reach));
+        }
+    }
+    InspectedTerms { values, squares, mobility }
+}
+
+fn is_weighted<'a>(mut values: impl Iterator<Item = &'a [f64; 2]>) -> bool {
+    values.any(|value| *value != [0.0; 2])
+}
+
+impl InspectedTerms {
+    pub fn value_table(&self) -> Table {
+        let mut table = Table::titled(&["<piece, cp", PHASES[0], PHASES[1]]);
+        for (role, value) in &self.values {
+            table.row([role.to_string(), whole(value[0]), whole(value[1])]);
+        }
+        table
+    }
+
+    pub fn pictures(&self) -> Vec<Section> {
+        let mut sections = Vec::new();
+        let mut add = |count: usize, title: &str, about: &str, body: Markup| {
+            let body = html! { p.soft { (about) } (body) };
+            sections.extend((count > 0).then(|| Section::new(title, body)));
+        };
+        let about = "Material and the mean of its squares.";
+        add(self.values.len(), "Pieces", about, self.value_table().markup());
+        let about = "Material and square in centipawns, seen by the piece's owner.";
+        add(self.squares.len(), "Squares", about, self.boards());
+        add(self.mobility.len(), "Mobility", "", self.curves());
+        sections
+    }
+
+    fn boards(&self) -> Markup {
+        html! {
+            div.boards {
+                @for (role, boards) in &self.squares {
+                    @for (phase, values) in PHASES.iter().zip(boards) {
+                        (board(&format!("{role}, {phase}"), values))
+                    }
+                }
+            }
+        }
+    }
+
+    fn curves(&self) -> Markup {
+        let chart = |(role, values): &(&str, Vec<[f64; 2]>)| {
+            let line = |phase: usize| Line {
+                name: PHASES[phase].to_string(),
+                colour: phase,
+                points: (0_u8..).zip(values).map(|(x, it)| [x.into(), it[phase]]).collect(),
+                ..Line::default()
+            };
+            let lines = vec![line(0), line(1)];
+            let (x, y) = ("squares within reach", "centipawns");
+            figure(role, "", "", &Chart { title: role, x, y, lines, ..Chart::default() }.markup())
+        };
+        html! { div.figures { @for curve in &self.mobility { (chart(curve)) } } }
+    }
+}

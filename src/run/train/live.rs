@@ -1,0 +1,96 @@
+//! The page of a run while it trains: curves and settings, rewritten after validations.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::Result;
+
+use crate::log::{self, Row, TrainStep};
+use crate::output;
+use crate::progress::Progress;
+use crate::run::Host;
+use crate::run::folder::{self, RunFolder};
+use crate::run::recipe::Recipe;
+use crate::run::report::{ShownRun, of_unfinished, unfinished};
+
+/// Fewest seconds between two writes of the page, so that short runs lose no time by it.
+const INTERVAL: f64 = 1.0;
+
+/// A listener that passes the events of the training loop on, and rewrites the page after
+/// validations. If it is dropped before the page of the complete run is there, the page stops
+/// reloading itself.
+pub struct LivePage<'a> {
+    host: Host<'a>,
+    run: ShownRun,
+    steps: u64,
+    /// Time of the last write; none before the first, and behind the page of the complete run.
+    written: Mutex<Option<f64>>,
+}
+
+impl<'a> LivePage<'a> {
+    /// `facts` is the header of the run's checkpoints, `steps` its length.
+    pub fn new(
+        recipe: &Recipe,
+        facts: &BTreeMap<String, String>,
+        steps: u64,
+        folder: &RunFolder,
+        host: &Host<'a>,
+    ) -> Result<Self> {
+        let run = ShownRun::new(&folder.path, recipe.clone(), facts)?;
+        Ok(Self { host: host.clone(), run, steps, written: Mutex::default() })
+    }
+
+    /// Leaves the page of the complete run as it is.
+    pub fn complete(self) {
+        *self.written() = None;
+    }
+
+    fn written(&self) -> MutexGuard<'_, Option<f64>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, in_progress: bool) -> Result<()> {
+        let mut run = self.run.clone();
+        run.page.rows = log::read(&run.folder.join(folder::LOG))?;
+        let step = run.page.rows.last().map_or(0, |row| row.step);
+        run.page.state = unfinished(step, Some(self.steps));
+        let page = of_unfinished(&run, in_progress, &self.host);
+        Ok(output::write(&run.folder.join(folder::REPORT), page.as_bytes())?)
+    }
+}
+
+impl Drop for LivePage<'_> {
+    fn drop(&mut self) {
+        if self.written().is_some() {
+            let _ = self.write(false);
+        }
+    }
+}
+
+impl Progress for LivePage<'_> {
+    fn stop(&self) -> bool {
+        self.host.listener.stop()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.host.listener.seconds()
+    }
+
+    fn remark(&self, text: &str) {
+        self.host.listener.remark(text);
+    }
+
+    fn step(&self, step: &TrainStep) {
+        self.host.listener.step(step);
+    }
+
+    fn row(&self, row: &Row) {
+        self.host.listener.row(row);
+        let (now, mut written) = (self.seconds(), self.written());
+        if written.is_none_or(|then| now - then >= INTERVAL) {
+            *written = Some(now);
+            // That the page cannot be written is an error at the end.
+            let _ = self.write(true);
+        }
+    }
+}
