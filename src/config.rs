@@ -15,7 +15,7 @@ pub use sections::{
 use std::ops::Deref;
 
 use crate::architecture::Architecture;
-use crate::format::Format;
+use crate::format::{Format, GivenViews};
 use crate::loader::{ReadOptions, Split, TestShare, most_pairs};
 use crate::loss::Loss;
 use crate::model::Precision;
@@ -122,7 +122,10 @@ impl Config {
         let wdl = source.and_then(|it| it.wdl).unwrap_or(self.target.wdl.range().0);
         ReadOptions {
             format: format.map(|name| Format::named(name).expect("the config was checked")),
-            view: source.and_then(|it| it.point_of_view).or(self.data.point_of_view),
+            views: GivenViews {
+                scores: source.and_then(|it| it.score_view).or(self.data.score_view),
+                results: source.and_then(|it| it.result_view).or(self.data.result_view),
+            },
             filter: source.and_then(|it| it.filter.as_ref()).unwrap_or(&self.data.filter).clone(),
             scores: !self.learns_moves() && wdl < 1.0,
             limit: source.and_then(|it| it.limit).or(self.data.limit),

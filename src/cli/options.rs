@@ -54,7 +54,7 @@ impl DataFiles {
         let Self { data, reading, bad_records } = self;
         let mut plan = Plan::reading(data.clone());
         plan.bad_records = *bad_records;
-        (plan.reading.format, plan.reading.view) = (reading.format, reading.point_of_view);
+        (plan.reading.format, plan.reading.views) = (reading.format, reading.views());
         (!data.is_empty()).then_some(plan)
     }
 }

@@ -84,6 +84,9 @@ impl Config {
 fn reason(error: &toml::de::Error) -> String {
     let (text, message) = (error.to_string(), error.message());
     let text = text.trim_end();
+    if let Some((_, keys)) = RENAMED.iter().find(|(old, _)| message.contains(&format!("`{old}`"))) {
+        return format!("{text}; it is now {keys}");
+    }
     let found = message.strip_suffix(", expected a sequence");
     let value = found.and_then(|found| Some(found[found.find(['"', '`'])?..].trim_matches('`')));
     let Some(value) = value else {
@@ -94,6 +97,10 @@ fn reason(error: &toml::de::Error) -> String {
         None => text.replace(message, &format!("expected a list, `[{value}]`")),
     }
 }
+
+/// Keys of earlier versions, and those in their place.
+const RENAMED: [(&str, &str); 1] =
+    [("point_of_view", "`score_view` for scores and `result_view` for results")];
 
 /// Names of Rust's types, and the words for them in messages.
 const WORDS: [(&str, &str); 11] = [

@@ -54,9 +54,9 @@ pub struct Data {
     pub share: f64,
     /// Most bad records of each file that are skipped.
     pub bad_records: u64,
-    /// Point of view of scores and results, for formats that leave it open.
-    pub point_of_view: Option<PointOfView>,
-    /// Whether the point of view is measured against material before training.
+    pub score_view: Option<PointOfView>,
+    pub result_view: Option<PointOfView>,
+    /// Whether the points of view are measured against material before training.
     pub check_view: bool,
     /// Most positions of each file.
     pub limit: Option<u64>,
@@ -78,7 +78,8 @@ pub struct Data {
 pub struct Source {
     pub files: Vec<PathBuf>,
     pub format: Option<String>,
-    pub point_of_view: Option<PointOfView>,
+    pub score_view: Option<PointOfView>,
+    pub result_view: Option<PointOfView>,
     pub limit: Option<u64>,
     pub wdl: Option<f64>,
     pub score_scale: Option<f64>,
@@ -293,7 +294,8 @@ impl Default for Data {
             held_out_seed: 0,
             share: 1.0,
             bad_records: 0,
-            point_of_view: None,
+            score_view: None,
+            result_view: None,
             check_view: true,
             limit: None,
             window: None,

@@ -14,7 +14,6 @@ use crate::format::{
     view::{LabelKind, measure},
 };
 use crate::loss::sigmoid;
-use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, SampleDraw, mix};
 
 /// Samples stored for checks that need all of them.
@@ -316,7 +315,7 @@ impl Exam {
         let few = !limited && few_for_nets(it.games.unwrap_or(0), it.gameless);
         it.findings.push(records(&it, ended));
         if it.positions > 0 {
-            let views = views(&drawn, source.view(), self.colours);
+            let views = views(&drawn, source, self.colours);
             let checks =
                 [amount(&it, few), results(&it), scores(&it, source), noise(&it), repeats(&it)];
             it.findings.extend(checks.into_iter().chain(views));
@@ -413,10 +412,9 @@ fn results(it: &Diagnosis) -> Finding {
 
 fn scores(it: &Diagnosis, source: &Source) -> Finding {
     let unread = source.unread_comments().map_or(String::new(), |it| format!("; {it}"));
-    let pawns = "write the scores of comments in pawns, or label the positions with an engine";
     let Some([low, high]) = it.scores else {
         let results = "train on results (target.wdl = 1), or label the positions with an engine";
-        let cure = if unread.is_empty() { results } else { pawns };
+        let cure = source.unread_comments().map_or(results, |it| it.cure);
         return finding(Grade::Note, "scores", format!("no position has a score{unread}"), cure);
     };
     let (missing, mates) = (it.positions - it.scored, share(it.mates, it.scored));
@@ -429,8 +427,8 @@ fn scores(it: &Diagnosis, source: &Source) -> Finding {
         "all scores are alike: train on results (target.wdl = 1), or label the positions"
     } else if mates > MOST_NOISE {
         "set data.filter.max_score = 10000"
-    } else if !unread.is_empty() {
-        pawns
+    } else if let Some(unread) = source.unread_comments() {
+        unread.cure
     } else if missing > 0 {
         "training on scores skips positions without one"
     } else {
@@ -471,12 +469,12 @@ fn repeats(it: &Diagnosis) -> Finding {
 }
 
 /// Checks the point of view of results and scores.
-fn views(samples: &[Sample], view: PointOfView, colours: bool) -> Vec<Finding> {
+fn views(samples: &[Sample], source: &Source, colours: bool) -> Vec<Finding> {
     let scored = samples.iter().any(|sample| sample.score.is_some());
     let of = [(LabelKind::Result, "view, results"), (LabelKind::Score, "view, scores")];
     let check = |(of, about): (LabelKind, &'static str)| {
         let verdict = measure(samples, of, colours);
-        match (verdict.contradiction(view), verdict.evidence()) {
+        match (verdict.contradiction(source.view(of), "data"), verdict.evidence()) {
             (Some(why), _) => finding(Grade::Problem, about, why, ""),
             (None, Some(evidence)) => finding(Grade::Ok, about, evidence.to_string(), ""),
             (None, None) => {

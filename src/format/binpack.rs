@@ -9,7 +9,7 @@ use std::io::Read;
 
 use super::Presence::Sometimes;
 use super::{
-    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, View, Writer, fill,
+    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, Writer, fill,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -25,7 +25,7 @@ pub static FORMAT: Format = Format {
          move's point of view; every move must be legal",
     extensions: &["binpack"],
     facts: Facts { scores: Sometimes, moves: Sometimes, games: Sometimes, ..Facts::ALL },
-    view: View::Fixed(PointOfView::SideToMove),
+    view: PointOfView::SideToMove,
     recognises: |head| head.starts_with(MAGIC),
     reader: |input| Box::new(BinpackReader::new(input)),
     cut: Some(RecordStarts { bytes: CHUNK as u64, border }),

@@ -5,7 +5,7 @@ use shakmaty::{Bitboard, Color};
 
 use super::Presence::Never;
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, View, Writer, fields};
+use super::{Facts, Format, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
@@ -16,7 +16,7 @@ pub static FORMAT: Format = Format {
          passant or counters",
     extensions: &["bf", "bullet", "data"],
     facts: Facts { plies: Never, moves: Never, games: Never, colours: Never, ..Facts::ALL },
-    view: View::Fixed(PointOfView::SideToMove),
+    view: PointOfView::SideToMove,
     recognises: |head| record::recognises(head, decode),
     reader: |input| Box::new(Records::new(input, decode)),
     cut: Some(record::CUT),

@@ -3,7 +3,7 @@
 //! and may not be a whole number, which might be a counter.
 
 use super::Presence::{Never, Sometimes};
-use super::{Facts, Format, View, Writer, fields, lines};
+use super::{Facts, Format, Writer, fields, lines};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
@@ -13,7 +13,7 @@ pub static FORMAT: Format = Format {
          score in centipawns, score and result from White's point of view; FEN of 4 to 6 fields",
     extensions: &["epd", "book"],
     facts: Facts { scores: Sometimes, plies: Never, moves: Never, games: Never, ..Facts::ALL },
-    view: View::Usual(PointOfView::White),
+    view: PointOfView::White,
     recognises: |head| lines::recognises(head, parse),
     cut: Some(lines::CUT),
     reader: |input| Box::new(lines::Lines::new(input, parse)),

@@ -4,7 +4,7 @@ use shakmaty::{Bitboard, Color};
 
 use super::Presence::Never;
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, View, Writer, fields};
+use super::{Facts, Format, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Planes, Position, Sample};
 
@@ -14,7 +14,7 @@ pub static FORMAT: Format = Format {
          centipawns, score and result from White's point of view",
     extensions: &["marlin", "marlinformat"],
     facts: Facts { plies: Never, moves: Never, games: Never, ..Facts::ALL },
-    view: View::Fixed(PointOfView::White),
+    view: PointOfView::White,
     recognises: |head| {
         // A record and more behind it is rather the first game of viriformat.
         let games = head.len() > LENGTH && head.len() < 2 * LENGTH;

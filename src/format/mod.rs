@@ -39,13 +39,14 @@ pub use fields::fen_of_line;
 pub use pieces::{FileBlocks, RecordStarts};
 pub use sink::{Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
-pub use view::View;
+pub use view::{GivenViews, LabelKind, ReadView};
 
 use std::fmt;
 use std::io::{self, BufRead};
 use std::path::Path;
 
 use crate::digits::counted;
+use crate::point_of_view::PointOfView;
 use crate::registry::{self, Kind, NameMissing, NameTaken};
 use crate::sample::Sample;
 
@@ -96,8 +97,8 @@ pub struct Format {
     pub extensions: &'static [&'static str],
     /// Facts of its samples.
     pub facts: Facts,
-    /// Point of view of score and result in the file.
-    pub view: View,
+    /// Point of view of score and result in the file, unless another one is given.
+    pub view: PointOfView,
     /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
     pub recognises: fn(&[u8]) -> bool,
     /// Opens a reader of the bytes of a file.
@@ -185,23 +186,38 @@ pub trait Reader: Send {
         0
     }
 
-    /// Comments of which no score was read, in formats with comments.
-    fn unread_comments(&self) -> Option<&UnreadComments> {
+    /// Scores of comments, in formats with comments.
+    fn comments(&self) -> Option<&CommentScores> {
         None
     }
+
+    /// Sets the point of view of all comments; scores without comments are converted by the caller.
+    fn set_score_view(&mut self, _view: PointOfView) {}
 }
 
-/// Comments that begin with a number of which no score was read.
+/// How scores of comments are read, and were.
+#[derive(Clone, Debug, Default)]
+pub struct CommentScores {
+    /// None: it depends on the comment.
+    given: Option<PointOfView>,
+    /// How the first score was read.
+    first: Option<ReadView>,
+    unread: UnreadComments,
+}
+
+/// Comments with numbers of which no score was read.
 #[derive(Clone, Debug, Default)]
 pub struct UnreadComments {
     count: u64,
     first: String,
+    /// What makes a score of the first one.
+    pub cure: &'static str,
 }
 
 impl UnreadComments {
-    fn add(&mut self, text: impl Fn() -> String) {
+    fn add(&mut self, text: impl Fn() -> String, cure: &'static str) {
         if self.count == 0 {
-            self.first = text();
+            (self.first, self.cure) = (text(), cure);
         }
         self.count += 1;
     }
@@ -209,13 +225,9 @@ impl UnreadComments {
 
 impl fmt::Display for UnreadComments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { count, first } = self;
-        write!(
-            f,
-            "{} with a number that is no score in pawns, such as {{{first}}} (expected {{+0.35/12}}, \
-             docs/formats.md)",
-            counted(*count, "comment")
-        )
+        let Self { count, first, .. } = self;
+        let count = counted(*count, "comment");
+        write!(f, "{count} with a number of which no score was read, such as {{{first}}}")
     }
 }
 

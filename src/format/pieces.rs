@@ -5,8 +5,7 @@ use std::io::{self, Cursor, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{ALL, Format, ReadError, Source, unpack};
-use crate::point_of_view::PointOfView;
+use super::{ALL, Format, GivenViews, ReadError, Source, unpack};
 
 /// Where the records of a format begin.
 #[derive(Clone, Copy)]
@@ -22,14 +21,14 @@ pub struct RecordStarts {
 pub struct FileBlocks {
     path: PathBuf,
     format: &'static Format,
-    view: PointOfView,
+    given: GivenViews,
     cut: RecordStarts,
     pub length: u64,
 }
 
 impl FileBlocks {
     /// None if the file can only be read from its beginning.
-    pub(super) fn of(path: &Path, format: &'static Format, view: PointOfView) -> Option<Self> {
+    pub(super) fn of(path: &Path, format: &'static Format, given: GivenViews) -> Option<Self> {
         // A custom reader may need the bytes before.
         let cut = format.cut.filter(|_| ALL.iter().any(|it| std::ptr::eq(*it, format)))?;
         let mut file = File::open(path).ok()?;
@@ -37,7 +36,7 @@ impl FileBlocks {
         let mut head = Vec::new();
         (&mut file).take(4).read_to_end(&mut head).ok()?;
         let (path, length) = (path.to_path_buf(), metadata.len());
-        (!unpack::is_packed(&head)).then_some(Self { path, format, view, cut, length })
+        (!unpack::is_packed(&head)).then_some(Self { path, format, given, cut, length })
     }
 
     pub fn count(&self) -> u64 {
@@ -55,7 +54,7 @@ impl FileBlocks {
         let failed = |error| ReadError::Io { path: self.path.clone(), error };
         let (from, bytes) = self.read(number).map_err(failed)?;
         let reader = (self.format.reader)(Box::new(Cursor::new(bytes)));
-        Ok(Source::new(&self.path, self.format, reader, limit).piece_at(from, self.view))
+        Ok(Source::new(&self.path, self.format, reader, limit).piece_at(from, self.given))
     }
 
     /// The bytes of a block, and where they begin.

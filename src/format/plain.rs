@@ -5,7 +5,7 @@ use shakmaty::uci::UciMove;
 
 use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
-use super::{BadRecord, Facts, Fault, Format, Reader, RecordStarts, View, Writer, fields};
+use super::{BadRecord, Facts, Fault, Format, Reader, RecordStarts, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{PlayedMove, Position, Sample};
 
@@ -15,7 +15,7 @@ pub static FORMAT: Format = Format {
          result from the side to move's point of view",
     extensions: &["plain"],
     facts: Facts { scores: Sometimes, moves: Sometimes, games: Never, ..Facts::ALL },
-    view: View::Usual(PointOfView::SideToMove),
+    view: PointOfView::SideToMove,
     recognises: |head| {
         lines::first(head)
             .any(|line| line.strip_prefix("fen ").is_some_and(|fen| fields::text_fen(fen).is_ok()))

@@ -4,12 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
-use shakmaty::Color;
-
 use super::record::LENGTH;
 use super::{
-    BLOCK, BadRecord, Fault, FileBlocks, Format, Input, Reader, RecordPlace, UnreadComments, View,
-    all, fields, names, unpack,
+    BLOCK, BadRecord, Fault, FileBlocks, Format, GivenViews, Input, LabelKind, Presence, ReadView,
+    Reader, RecordPlace, UnreadComments, all, names, unpack,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -36,8 +34,10 @@ pub enum ReadError {
     NoPositions { path: PathBuf, skipped: u64, unfinished: u64 },
     #[error("cannot recognise the format of {path}: {looks}")]
     Unrecognised { path: PathBuf, looks: String },
-    #[error("{path} is {format}, whose point of view is always {view}; remove the point of view")]
-    View { path: PathBuf, format: &'static str, view: PointOfView },
+    #[error(
+        "{path} is {format}, which does not store which side is White; set {key} to side-to-move"
+    )]
+    View { path: PathBuf, format: &'static str, key: &'static str },
     #[error("{path}, {bad} (data.bad_records or --bad-records allows {limit} of them)")]
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
 }
@@ -87,7 +87,7 @@ pub struct Source {
     path: PathBuf,
     format: &'static Format,
     reader: Box<dyn Reader>,
-    view: PointOfView,
+    given: GivenViews,
     limit: u64,
     bad: BadRecords,
     /// The file, whose position shows how far it was read.
@@ -116,32 +116,33 @@ impl Source {
         reader: Box<dyn Reader>,
         limit: u64,
     ) -> Self {
-        let (path, view, bad) = (path.to_path_buf(), format.view.usual(), BadRecords::default());
-        let (file, from, some, ended) = (None, 0, false, false);
-        Self { path, format, reader, view, limit, bad, file, from, some, ended }
+        let (path, bad) = (path.to_path_buf(), BadRecords::default());
+        let (given, file, from, some, ended) = (GivenViews::default(), None, 0, false, false);
+        Self { path, format, reader, given, limit, bad, file, from, some, ended }
     }
 
-    /// Marks a block of a file, which may have no samples, and sets its point of view.
-    pub(super) fn piece_at(self, from: u64, view: PointOfView) -> Self {
-        Self { from, view, some: true, ..self }
+    /// Marks a block of a file, which may have no samples, and sets its points of view.
+    pub(super) fn piece_at(self, from: u64, given: GivenViews) -> Self {
+        Self { from, given, some: true, ..self }
     }
 
     /// Blocks that several threads may read; none if the file must be read from its beginning.
     pub fn pieces(&self) -> Option<FileBlocks> {
-        FileBlocks::of(&self.path, self.format, self.view)
+        FileBlocks::of(&self.path, self.format, self.given)
     }
 
-    /// Sets the point of view of scores and results; an error if the format fixes another one.
-    pub fn seen_by(mut self, view: PointOfView) -> Result<Self, ReadError> {
-        match self.format.view {
-            View::Fixed(fixed) if fixed != view => {
-                Err(ReadError::View { path: self.path, format: self.format.name, view: fixed })
-            }
-            _ => {
-                self.view = view;
-                Ok(self)
-            }
+    /// Sets the points of view of scores and results; an error if it is White's in a format without
+    /// colours.
+    pub fn seen_by(mut self, given: GivenViews) -> Result<Self, ReadError> {
+        let is_white = |kind: &LabelKind| given.view(*kind) == Some(PointOfView::White);
+        if self.format.facts.colours == Presence::Never
+            && let Some(kind) = LabelKind::ALL.into_iter().find(is_white)
+        {
+            let (format, [key, _]) = (self.format.name, kind.view_keys());
+            return Err(ReadError::View { path: self.path, format, key });
         }
+        given.scores.into_iter().for_each(|view| self.reader.set_score_view(view));
+        Ok(Self { given, ..self })
     }
 
     /// The share of the file's bytes that was read, above 0; 1 if unknown.
@@ -153,16 +154,22 @@ impl Source {
         self.file.as_ref().and_then(share).unwrap_or(1.0)
     }
 
-    /// The point of view in which scores and results of the file are read.
-    pub fn view(&self) -> PointOfView {
-        self.view
+    /// How results or scores are read; of comments, the first score.
+    pub fn view(&self, kind: LabelKind) -> ReadView {
+        let view = self.given.view(kind).unwrap_or(self.format.view);
+        let comments = self.reader.comments().filter(|_| kind == LabelKind::Score);
+        comments.and_then(|it| it.first).unwrap_or(ReadView { view, follows_move: false })
     }
 
     /// Appends about [`BLOCK`] samples, the same at every reading; false at the end.
     pub fn next_block(&mut self, out: &mut Vec<Sample>) -> Result<bool, ReadError> {
         let before = out.len();
         while !self.ended && out.len() < before + BLOCK {
-            let read = match self.reader.read(out) {
+            let from = out.len();
+            let read = self.reader.read(out);
+            let scores = self.given.scores.filter(|_| self.reader.comments().is_none());
+            GivenViews { scores, ..self.given }.convert(self.format, &mut out[from..]);
+            let read = match read {
                 Ok(more) => {
                     self.ended = !more;
                     Ok(())
@@ -179,9 +186,6 @@ impl Source {
             read?;
         }
         self.some |= out.len() > before;
-        if self.view != self.format.view.usual() {
-            flip_black(&mut out[before..]);
-        }
         if self.ended && !self.some {
             let (path, skipped) = (self.path.clone(), self.bad.count);
             self.some = true; // An error once: the next call finds the end.
@@ -207,7 +211,7 @@ impl Source {
 
     /// Comments of which no score was read so far.
     pub fn unread_comments(&self) -> Option<&UnreadComments> {
-        self.reader.unread_comments()
+        self.reader.comments().map(|it| &it.unread).filter(|unread| unread.count > 0)
     }
 
     /// Bad records so far.
@@ -238,14 +242,6 @@ fn lines_before(path: &Path, place: u64) -> io::Result<u64> {
             0 => return Ok(lines),
             _ => file.consume(count),
         }
-    }
-}
-
-/// Converts samples read in the other point of view, which differs if Black is to move.
-fn flip_black(samples: &mut [Sample]) {
-    for sample in samples.iter_mut().filter(|sample| sample.position.turn().is_black()) {
-        sample.result = fields::flip_result(sample.result, Color::Black);
-        sample.score = sample.score.map(i16::saturating_neg);
     }
 }
 

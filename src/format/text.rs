@@ -1,7 +1,7 @@
 //! Lines of `FEN | score | result`, as bullet's tools read and write them.
 
 use super::Presence::Never;
-use super::{Facts, Format, View, Writer, fields, lines};
+use super::{Facts, Format, Writer, fields, lines};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -11,7 +11,7 @@ pub static FORMAT: Format = Format {
          point of view; FEN of 4 to 6 fields",
     extensions: &["txt"],
     facts: Facts { plies: Never, moves: Never, games: Never, ..Facts::ALL },
-    view: View::Usual(PointOfView::White),
+    view: PointOfView::White,
     recognises: |head| lines::recognises(head, parse),
     cut: Some(lines::CUT),
     reader: |input| Box::new(lines::Lines::new(input, parse)),

@@ -19,7 +19,7 @@ use shakmaty::Color;
 use super::Presence::{Never, Sometimes};
 use super::lines::{self, Text};
 use super::source::open_format;
-use super::{BadRecords, Facts, Fault, Format, Input, ReadError, Reader, View, fields};
+use super::{BadRecords, Facts, Fault, Format, GivenViews, Input, ReadError, Reader, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix};
 use crate::sums::Sums;
@@ -31,7 +31,7 @@ pub static FORMAT: Format = Format {
          from White's point of view",
     extensions: &["trace"],
     facts: Facts { scores: Sometimes, plies: Never, moves: Never, games: Sometimes, ..Facts::ALL },
-    view: View::Fixed(PointOfView::White),
+    view: PointOfView::White,
     recognises: |head| lines::first(head).next().is_some_and(|line| line.starts_with(BEGIN)),
     cut: None,
     reader: |input| Box::new(Traces::new(input, None)),
@@ -199,13 +199,17 @@ pub fn read(
     path: &Path,
     own: &EngineTerms,
     limit: u64,
+    given: GivenViews,
     mut each: impl FnMut(&TracedPosition),
 ) -> Result<(), ReadError> {
     let (_, input, _) = open_format(path, Some(&FORMAT))?;
     let (mut traces, mut bad) = (Traces::new(input, Some(own)), BadRecords::default());
     loop {
         match traces.read() {
-            Ok(Some(traced)) => each(&traced),
+            Ok(Some(mut traced)) => {
+                given.convert(&FORMAT, std::slice::from_mut(&mut traced.sample));
+                each(&traced);
+            }
             Ok(None) => return Ok(()),
             Err(Fault::Skipped(record) | Fault::CutOff(record)) => bad.skip(record, path, limit)?,
             Err(Fault::Io(error)) => {

@@ -5,25 +5,11 @@ use std::fmt;
 
 use shakmaty::{Color, Role};
 
+use super::Presence::Never;
+use super::{Format, fields};
 use crate::digits::grouped;
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
-
-/// Point of view of a format's scores and results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
-    Fixed(PointOfView),
-    /// Depends on the tool: this one unless set.
-    Usual(PointOfView),
-}
-
-impl View {
-    pub fn usual(self) -> PointOfView {
-        match self {
-            View::Fixed(view) | View::Usual(view) => view,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelKind {
@@ -32,6 +18,54 @@ pub enum LabelKind {
 }
 
 words!(LabelKind: Result = "results", Score = "scores");
+
+impl LabelKind {
+    /// The key and the option of its point of view.
+    pub fn view_keys(self) -> [&'static str; 2] {
+        [["result_view", "--result-view"], ["score_view", "--score-view"]][self as usize]
+    }
+}
+
+/// Points of view in which a file is read; None: that of its records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GivenViews {
+    pub scores: Option<PointOfView>,
+    pub results: Option<PointOfView>,
+}
+
+impl GivenViews {
+    pub fn view(self, kind: LabelKind) -> Option<PointOfView> {
+        [self.results, self.scores][kind as usize]
+    }
+
+    /// Converts samples of whole games or records that were read in the format's point of view.
+    pub(super) fn convert(self, format: &Format, samples: &mut [Sample]) {
+        let differs = |view: Option<PointOfView>| view.is_some_and(|view| view != format.view);
+        if differs(self.scores) {
+            let black = samples.iter_mut().filter(|sample| sample.position.turn().is_black());
+            black.for_each(|sample| sample.score = sample.score.map(i16::saturating_neg));
+        }
+        if differs(self.results) {
+            // A game has one result, that of its first position.
+            let in_games = format.facts.games != Never && format.facts.moves != Never;
+            let (mut turn, mut game) = (Color::White, None);
+            for sample in samples {
+                if !in_games || sample.game.is_none() || sample.game != game {
+                    (turn, game) = (sample.position.turn(), sample.game);
+                }
+                sample.result = fields::flip_result(sample.result, turn);
+            }
+        }
+    }
+}
+
+/// How scores or results of a file are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadView {
+    pub view: PointOfView,
+    /// Whether they follow a move, and `SideToMove` is the side that made it.
+    pub follows_move: bool,
+}
 
 /// Correlation of results or scores with material, for one side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,23 +109,29 @@ impl ViewCheck {
         if let ViewCheck::Holds(evidence) = self { Some(*evidence) } else { None }
     }
 
-    /// Explains in one sentence, with the evidence, why this view is wrong, if it is.
-    pub fn contradiction(&self, said: PointOfView) -> Option<String> {
-        match self {
-            ViewCheck::Holds(_) | ViewCheck::Unsure => None,
-            ViewCheck::OtherView(evidence) => Some(format!(
-                "the {} are read from {said}'s point of view, but seem to have {}'s: {evidence}; \
-                 set data.point_of_view or --point-of-view to {}",
-                evidence.of.name(),
-                said.other(),
-                said.other().name()
-            )),
-            ViewCheck::WrongSign(evidence) => Some(format!(
-                "the {0} seem to have the wrong sign, a win written as a loss: {evidence}; \
-                 correct the {0}",
-                evidence.of.name()
-            )),
-        }
+    /// Explains in one sentence, with the evidence, why the view is wrong in which the labels were
+    /// read, if it is; `table` is that of the config's key.
+    pub fn contradiction(&self, read: ReadView, table: &str) -> Option<String> {
+        let (ViewCheck::OtherView(evidence) | ViewCheck::WrongSign(evidence)) = self else {
+            return None;
+        };
+        let (name, [key, option]) = (evidence.of.name(), evidence.of.view_keys());
+        let (said, other, turn) = (read.view, read.view.other(), evidence.turn);
+        // Values of the two views differ if Black is to move, or behind a move of Black.
+        let which = match self {
+            ViewCheck::OtherView(_) if turn.is_white() == read.follows_move => {
+                return Some(format!(
+                    "the {name} are read as {said}'s, but seem to be {other}'s: {evidence}; set \
+                     {table}.{key} or {option} to {}",
+                    other.name()
+                ));
+            }
+            ViewCheck::OtherView(_) => format!(" where {turn:?} is to move"),
+            _ => ", a win written as a loss".to_string(),
+        };
+        Some(format!(
+            "the {name} seem to have the wrong sign{which}: {evidence}; correct the {name}"
+        ))
     }
 }
 

@@ -10,8 +10,8 @@ use super::Presence::Sometimes;
 use super::fields::Chain;
 use super::marlinformat;
 use super::{
-    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, View, Writer,
-    fields, fill_array,
+    BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, RecordStarts, Writer, fields,
+    fill_array,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
@@ -29,7 +29,7 @@ pub static FORMAT: Format = Format {
          result from White's point of view; every move must be legal",
     extensions: &["vf", "viri", "viriformat"],
     facts: Facts { scores: Sometimes, ..Facts::ALL },
-    view: View::Fixed(PointOfView::White),
+    view: PointOfView::White,
     recognises,
     reader: |input| Box::new(ViriReader { input, at: 0 }),
     cut: Some(RecordStarts { bytes: 1 << 17, border }),

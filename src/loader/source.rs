@@ -8,18 +8,16 @@ use rayon::prelude::*;
 
 use super::packed::Packed;
 use super::{Filter, LoadError, Plan, RejectCounts, Subset};
-use crate::format::view::{LabelKind, measure};
+use crate::format::view::{GivenViews, LabelKind, ViewCheck, measure};
 use crate::format::{BadRecords, FileBlocks, Format, Presence, ReadError, Source};
 use crate::input::regular;
-use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// None: detected by the content of each file.
     pub format: Option<&'static Format>,
-    /// Point of view of scores and results; None: the format's usual one.
-    pub view: Option<PointOfView>,
+    pub views: GivenViews,
     pub filter: Filter,
     /// Whether positions without a score are skipped.
     pub scores: bool,
@@ -53,7 +51,6 @@ pub(super) struct PlanFile {
     reading: ReadOptions,
     number: u8,
     pub format: &'static Format,
-    pub view: PointOfView,
     /// None: it is read from its beginning.
     pieces: Option<FileBlocks>,
     /// None: not known.
@@ -80,7 +77,7 @@ impl PlanFile {
         // It is read again in each pass.
         regular(path).map_err(|error| LoadError::Hash { path: path.clone(), error })?;
         let source = open(path, reading, plan)?;
-        let (format, view) = (source.format(), source.view());
+        let format = source.format();
         reading.filter.check(path, format)?;
         plan.weighing.check(path, format)?;
         if plan.colours && format.facts.colours == Presence::Never {
@@ -92,7 +89,7 @@ impl PlanFile {
         }
         let (path, plan, reading) = (path.clone(), plan.clone(), reading.clone());
         let pieces = source.pieces().filter(|_| reading.limit.is_none());
-        Ok(Self { path, plan, reading, number, format, view, pieces, length })
+        Ok(Self { path, plan, reading, number, format, pieces, length })
     }
 
     /// Fails if the file is gone, or longer or shorter than it was.
@@ -108,10 +105,8 @@ impl PlanFile {
 
     /// Fails if material shows that scores or results have the other point of view.
     pub fn check_view(&self, probe: &[Sample]) -> Result<(), LoadError> {
-        let colours = self.format.facts.colours != Presence::Never;
-        for of in [LabelKind::Result, LabelKind::Score].into_iter().filter(|_| self.plan.check_view)
-        {
-            if let Some(reason) = measure(probe, of, colours).contradiction(self.view) {
+        for kind in LabelKind::ALL.into_iter().filter(|_| self.plan.check_view) {
+            if let Some(reason) = contradict_view(&self.plan, &self.path, probe, kind)? {
                 return Err(LoadError::View { path: self.path.clone(), reason });
             }
         }
@@ -154,7 +149,8 @@ impl PlanFile {
         }
         let mut source = open(&self.path, &self.reading, &self.plan)?;
         source.next_block(&mut Vec::new())?;
-        let comments = source.unread_comments().map_or(String::new(), |it| format!("; {it}"));
+        let comments =
+            source.unread_comments().map_or(String::new(), |it| format!("; {it}; {}", it.cure));
         Err(LoadError::NoScore { path, comments })
     }
 
@@ -173,11 +169,26 @@ impl PlanFile {
 }
 
 fn open(path: &Path, reading: &ReadOptions, plan: &Plan) -> Result<Source, LoadError> {
-    let source = Source::open(path, reading.format, plan.bad_records)?;
-    Ok(match reading.view {
-        Some(view) => source.seen_by(view)?,
-        None => source,
-    })
+    Ok(Source::open(path, reading.format, plan.bad_records)?.seen_by(reading.views)?)
+}
+
+/// Explains why material contradicts the point of view in which a file is read, if it does.
+pub fn contradict_view(
+    plan: &Plan,
+    path: &Path,
+    probe: &[Sample],
+    kind: LabelKind,
+) -> Result<Option<String>, LoadError> {
+    let (number, reading) = plan.reading_of(path);
+    let check = measure(probe, kind, true);
+    if let ViewCheck::Holds(_) | ViewCheck::Unsure = check {
+        return Ok(None);
+    }
+    let (mut source, mut samples) = (open(path, reading, plan)?, Vec::new());
+    // Comments decide how scores are read.
+    while samples.len() < probe.len() && source.next_block(&mut samples)? {}
+    let table = if number == 0 { "data" } else { "data.source" };
+    Ok(check.contradiction(source.view(kind), table))
 }
 
 /// A part of a file that is being read: a block, or all of it.

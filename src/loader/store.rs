@@ -193,7 +193,7 @@ fn read(
     let mut sides: [Side; 2] = Default::default();
     let mut term_counts = TermCounts::new(own.list.len());
     let mut left = plan.reading.limit.unwrap_or(u64::MAX);
-    trace::read(path, own, plan.bad_records, |traced| {
+    trace::read(path, own, plan.bad_records, plan.reading.views, |traced| {
         let unscored = plan.reading.scores && traced.sample.score.is_none();
         if left == 0 || unscored || plan.reading.filter.rejects(&traced.sample).is_some() {
             return;

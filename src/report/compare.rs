@@ -183,8 +183,11 @@ pub(super) fn measure(
 /// Reason why these data name no winner at all, if any.
 fn against_all(truth: &PositionFacts, groups: &Groups) -> Option<String> {
     let (groups, first) = (groups.len(), truth.results[0]);
+    if truth.doubt.is_some() {
+        return truth.doubt.clone();
+    }
     if !truth.games_known {
-        return Some("games unknown".to_string());
+        return Some(GAMES_UNKNOWN.to_string());
     }
     if groups < FEW_GROUPS {
         return Some(format!("too few {} ({groups} of {FEW_GROUPS})", truth.noun));
@@ -192,8 +195,11 @@ fn against_all(truth: &PositionFacts, groups: &Groups) -> Option<String> {
     if truth.results.iter().all(|result| *result == first) {
         return Some(format!("every result is {first}"));
     }
-    truth.doubt.clone()
+    None
 }
+
+/// The head says it, too.
+const GAMES_UNKNOWN: &str = "games unknown";
 
 impl Comparison {
     /// Positions, games, and whether training saw them.
@@ -280,7 +286,9 @@ impl Comparison {
         let meaning = "lower loss than the next line, 95 % over games";
         let mut lines = legend(
             has_better.then_some((meaning, count)),
-            self.neighbours().filter(|it| self.games_known && !it.rounding).map(|it| &it.why),
+            self.neighbours()
+                .filter(|it| !it.rounding && it.why.as_deref() != Some(GAMES_UNKNOWN))
+                .map(|it| &it.why),
         );
         let doubts: Vec<&String> =
             self.evaluations.iter().filter_map(|it| it.doubt.as_ref()).collect();

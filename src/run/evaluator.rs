@@ -15,8 +15,8 @@ use super::terms::{RunTerms, of_json};
 use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digest::digest;
 use crate::export::{self, ImportedWeights, Manifest, prove, quantise};
-use crate::format::Source;
 use crate::format::trace::{self, FORMAT};
+use crate::format::{GivenViews, Source};
 use crate::hce::{self, HceEvaluator, HceWeights};
 use crate::input;
 use crate::inspect::{ordinary, unsound};
@@ -299,7 +299,7 @@ fn evaluate_traces(
     let mut values: HashMap<Position, f64> = HashMap::new();
     for path in files {
         if Source::open(path, None, u64::MAX)?.format().name == FORMAT.name {
-            trace::read(path, own, u64::MAX, |traced| {
+            trace::read(path, own, u64::MAX, GivenViews::default(), |traced| {
                 let white = traced.value(own, &weights.values, weights.tempo);
                 let position = traced.sample.position;
                 values.insert(position, position.turn().fold_wb(white, -white));

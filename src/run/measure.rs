@@ -12,9 +12,9 @@ use super::played::Match;
 use super::recipe::{Recipe, collect};
 use crate::config::Config;
 use crate::digits::grouped;
-use crate::format::{ReadError, view};
+use crate::format::{LabelKind, ReadError};
 use crate::hce;
-use crate::loader::{LoadError, Plan};
+use crate::loader::{LoadError, Plan, contradict_view};
 use crate::progress::Progress;
 use crate::report::deep::{DeepComparison, Quantising, deep, quantising};
 use crate::report::{Comparison, PlayedGames, PositionFacts, Predictions, compare};
@@ -77,21 +77,12 @@ pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option
             ),
             other => other.into(),
         })?;
-        doubt = doubt.or(turned(&found));
+        // With wrong results the best predictor is the worst evaluation.
+        let probe = &found[..found.len().min(PROBE)];
+        doubt = doubt.or(contradict_view(plan, file, probe, LabelKind::Result)?);
         all.extend(found);
     }
     Ok((all, doubt))
-}
-
-/// Reason why these results do not belong to the positions, if material contradicts them as in
-/// training: then the best predictor is the worst evaluation.
-fn turned(samples: &[Sample]) -> Option<String> {
-    match view::measure(&samples[..samples.len().min(PROBE)], view::LabelKind::Result, false) {
-        view::ViewCheck::Holds(_) | view::ViewCheck::Unsure => None,
-        view::ViewCheck::OtherView(evidence) | view::ViewCheck::WrongSign(evidence) => {
-            Some(format!("the results seem to be those of the other side ({evidence})"))
-        }
-    }
 }
 
 /// Floats and integers of one net, as places among the evaluations.

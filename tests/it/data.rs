@@ -175,7 +175,7 @@ fn unfit_samples_of_convert() {
     assert_eq!(folder.samples("lines.bf").len(), 1);
     // A given point of view.
     let turned = folder.name("turned.epd");
-    fine(&["convert", &lines, "-o", &turned, "--point-of-view", "side-to-move"]);
+    fine(&["convert", &lines, "-o", &turned, "--score-view", "side-to-move"]);
     let scores: Vec<_> = folder.samples("turned.epd").iter().map(|it| it.score).collect();
     assert_eq!(scores, [Some(50), None, Some(-7)]);
     assert!(fails(&["convert", &lines, "-o", &folder.name("what.ever")]).contains("--to"));

@@ -5,18 +5,18 @@ use nnuance::data::doctor::Keys;
 use crate::formats::{BULLET, GAMES, QUIET, SCORED, read};
 use crate::kit::*;
 
-/// Files with their format and point of view, as the README has them.
+/// Files with their format, and the point of view of their scores.
 const FILES: [(&str, &str, &str); 12] = [
     (GAMES, "viriformat", "white"),
-    ("data/selfplay_sf151_200games.pgn", "pgn", "white"),
+    ("data/selfplay_sf151_200games.pgn", "pgn", "side-to-move"),
     (SCORED, "text", "white"),
     (QUIET, "epd", "white"),
     (BULLET, "bulletformat", "side-to-move"),
     ("../shared/data/formats/nnue-pytorch_small.binpack", "binpack", "side-to-move"),
-    ("../shared/data/games/fishtest-fastchess.pgn", "pgn", "white"),
+    ("../shared/data/games/fishtest-fastchess.pgn", "pgn", "side-to-move"),
     ("../shared/data/games/gm868_1950-1987_decisive.pgn", "pgn", "white"),
     ("../shared/data/games/gm_games_40k.pgn.zst", "pgn", "white"),
-    ("../shared/data/games/jackychess_example.pgn", "pgn", "white"),
+    ("../shared/data/games/jackychess_example.pgn", "pgn", "side-to-move"),
     ("../shared/data/train/gm_texel_train.txt.zst", "epd", "white"),
     ("../shared/data/train/tcec_scored_train.txt.zst", "text", "white"),
 ];
@@ -67,7 +67,9 @@ fn real_files_are_fit() {
         }
         let (file, fit) = json(&[path, "--limit", "60000"]);
         assert!(fit, "{path}: {}", file["diagnosis"]["findings"]);
-        assert_eq!((&file["format"], &file["seen_by"]), (&format.into(), &view.into()), "{path}");
+        let results = if format == "pgn" { "white" } else { view };
+        let seen_by = json!({ "scores": view, "results": results });
+        assert_eq!((&file["format"], &file["seen_by"]), (&format.into(), &seen_by), "{path}");
         assert_eq!(finding(&file, "view, results"), "ok", "{path}");
         let positions = file["diagnosis"]["positions"].as_u64().unwrap();
         assert_eq!(positions == 60_000, file["limited"] == true, "{path}");
@@ -117,7 +119,7 @@ fn turned_results_are_found() {
         // The scores are as good as before.
         assert_eq!(finding(&file, "view, scores"), "ok");
     }
-    let (file, fit) = json(&[SCORED, "--point-of-view", "side-to-move"]);
+    let (file, fit) = json(&[SCORED, "--score-view", "side-to-move"]);
     assert!(!fit && finding(&file, "view, scores") == "problem");
 }
 

@@ -16,7 +16,7 @@ pub use nnuance::engine::journal::path_of;
 pub use nnuance::export::{import, quantise};
 pub use nnuance::features::DirtyPieces;
 pub use nnuance::floats::Float;
-pub use nnuance::format::{Format, Presence, Source, write_all};
+pub use nnuance::format::{Format, GivenViews, LabelKind, Presence, Source, write_all};
 pub use nnuance::hce::terms::TERMS;
 pub use nnuance::hce::{Coding, HceEvaluator, HceWeights};
 pub use nnuance::loader::{
@@ -39,7 +39,7 @@ pub use nnuance::train::target::WinRateModel;
 pub use nnuance::weights::Weights;
 pub use rand::RngExt;
 pub use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-pub use serde_json::Value;
+pub use serde_json::{Value, json};
 pub use shakmaty::fen::Fen;
 pub use shakmaty::uci::UciMove;
 pub use shakmaty::{CastlingMode, Chess, Color, Position as _};

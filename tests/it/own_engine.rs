@@ -118,7 +118,8 @@ fn guide_engine_traces_its_evaluation() {
         fs::write(&trace, run("--trace", lines)).unwrap();
         let values = String::from_utf8(run("--eval", lines)).unwrap();
         let mut traces = Vec::new();
-        trace::read(&trace, &own, 0, |traced| traces.push(traced.clone())).unwrap();
+        trace::read(&trace, &own, 0, GivenViews::default(), |traced| traces.push(traced.clone()))
+            .unwrap();
         let samples = read(lines).unwrap();
         assert_eq!([values.lines().count(), traces.len()], [samples.len(); 2]);
         for ((value_text, sample), traced) in values.lines().zip(samples).zip(traces) {

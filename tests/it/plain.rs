@@ -1,6 +1,6 @@
 //! Text formats: Stockfish's plain text, lines of tuners, lines of any length.
 
-use nnuance::format::{Fault, Reader, bulletformat, epd, plain, text};
+use nnuance::format::{Fault, Reader, bulletformat, epd, pgn, plain, text};
 use proptest::prelude::*;
 use std::io::BufReader;
 
@@ -91,16 +91,22 @@ fn results_in_any_notation() {
     }
 }
 
-fn read_seen_by(
+pub fn read_seen_by(
     format: &'static Format,
-    view: PointOfView,
+    given: GivenViews,
     bytes: &[u8],
 ) -> Result<Vec<Sample>, String> {
     let file = scratch("positions", bytes);
-    let source = Source::open(&file.path, Some(format), 0).unwrap().seen_by(view);
+    let source = Source::open(&file.path, Some(format), 0).unwrap().seen_by(given);
     let mut source = source.map_err(|error| error.to_string())?;
-    assert_eq!(source.view(), view);
+    for kind in LabelKind::ALL {
+        assert!(given.view(kind).is_none_or(|view| source.view(kind).view == view));
+    }
     Ok(read_source(&mut source).unwrap())
+}
+
+fn both(view: PointOfView) -> GivenViews {
+    GivenViews { scores: Some(view), results: Some(view) }
 }
 
 #[test]
@@ -108,24 +114,35 @@ fn view_can_be_given() {
     let lines = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 | -120 | 0.0\n\
                  4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 120 | 1.0\n";
     let white = samples(lines);
-    let mover = read_seen_by(&text::FORMAT, PointOfView::SideToMove, lines.as_bytes()).unwrap();
+    let mover =
+        read_seen_by(&text::FORMAT, both(PointOfView::SideToMove), lines.as_bytes()).unwrap();
     assert_eq!((white[0].score, white[0].result), (Some(120), 1.0));
     assert_eq!((mover[0].score, mover[0].result), (Some(-120), 0.0));
     assert_eq!(white[1], mover[1]);
-    let same = read_seen_by(&text::FORMAT, PointOfView::White, lines.as_bytes()).unwrap();
+    let same = read_seen_by(&text::FORMAT, both(PointOfView::White), lines.as_bytes()).unwrap();
     assert_eq!(same, white);
+    // One of the two.
+    let scores = GivenViews { scores: Some(PointOfView::SideToMove), results: None };
+    let one = read_seen_by(&text::FORMAT, scores, lines.as_bytes()).unwrap();
+    assert_eq!((one[0].score, one[0].result), (Some(-120), 1.0));
     // The other way, for a format that takes the side to move.
     let record = RECORD.as_bytes();
     let [given, turned] = [PointOfView::SideToMove, PointOfView::White]
-        .map(|view| read_seen_by(&plain::FORMAT, view, record).unwrap()[0]);
+        .map(|view| read_seen_by(&plain::FORMAT, both(view), record).unwrap()[0]);
     assert_eq!((given.score, given.result), (Some(-27), 0.0));
     assert_eq!((turned.score, turned.result), (Some(27), 1.0));
-    // Formats with a point of view of their own keep it.
+    // Without colours there is one point of view.
     let format = &bulletformat::FORMAT;
     let bullet = write(format, &white).unwrap();
-    assert!(read_seen_by(format, PointOfView::SideToMove, &bullet).is_ok());
-    let error = read_seen_by(format, PointOfView::White, &bullet).unwrap_err();
-    assert!(error.contains("point of view is always the side to move"), "{error}");
+    assert!(read_seen_by(format, both(PointOfView::SideToMove), &bullet).is_ok());
+    let error = read_seen_by(format, both(PointOfView::White), &bullet).unwrap_err();
+    assert!(error.contains("set result_view to side-to-move"), "{error}");
+    // The result of a game is that of its first position.
+    let text = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 b - - 0 40\"]\n\n40... Kd7 41. e4 1-0\n";
+    let text = text.as_bytes();
+    let mover = read_seen_by(&pgn::FORMAT, both(PointOfView::SideToMove), text).unwrap();
+    let results: Vec<_> = mover.iter().map(|sample| sample.result).collect();
+    assert_eq!(results, [1.0, 0.0]);
 }
 
 const LINE: &str = "7k/8/8/8/8/8/8/K7 w - - 0 1 | 5 | 0.5";

@@ -9,6 +9,7 @@ use crate::engine::{FAKE, Quiet, crew, fake, selfplay_job};
 use crate::formats::{gz, read, read_as, read_bytes, read_source, scratch, writable, write};
 use crate::kit::*;
 use crate::pgn::game;
+use crate::plain::read_seen_by;
 
 const BISHOP: &str = "rnbqkb1r/pp2pppp/3p1n2/8/3NP3/8/PPP2PPP/RNBQKB1R w KQkq -";
 
@@ -25,8 +26,8 @@ fn scores_of_other_dialects() {
     // Pawns have a point; what begins with another number is counted.
     for (comment, score, unread) in [
         ("+0.31 12/18 90 40001", Some(31), false),
-        ("-0.25", Some(-25), false),
-        (" 0.60 ", Some(60), false),
+        ("-0.25 9/12", Some(-25), false),
+        ("0.25/9", Some(25), false),
         ("-M2 9/12 70 39999", Some(-31_998), false),
         ("+M1", Some(31_999), false),
         ("-.5/9", Some(-50), false),
@@ -50,6 +51,9 @@ fn scores_of_other_dialects() {
         ("2... Nf6", None, false),
         ("0:10:05", None, false),
         ("[%clk 0:10:05]", None, false),
+        ("0:10:05.5 12:34.5", None, false),
+        ("depth 20:+0.35", None, true),
+        ("Mate in 4", None, true),
     ] {
         let (found, notice) = scores(&format!("1. e4 {{{comment}}} e5 2. Nf3"));
         assert_eq!((found, notice.is_some()), (vec![score, None, None], unread), "{comment}");
@@ -72,6 +76,115 @@ fn scores_of_other_dialects() {
     ));
     let error = complaint(&mut work.train("out", &[]));
     assert!(error.contains("no position has a score") && error.contains("+63/9"), "{error}");
+}
+
+/// Scores of numbers without another mark, by the signs of their game.
+#[test]
+fn signs_of_a_game_tell_whose_scores_it_has() {
+    let read = |moves: &str, view: Option<PointOfView>| {
+        let given = GivenViews { scores: view, results: None };
+        let samples = read_seen_by(&PGN, given, game(moves).as_bytes()).unwrap();
+        samples.iter().map(|sample| sample.score).collect::<Vec<_>>()
+    };
+    let [white, mover] = [PointOfView::White, PointOfView::SideToMove].map(Some);
+    let none = [None; 4];
+    // Moves with comments, how many are not read, and scores without a key and with either.
+    for (comments, unread, usual, by_white, by_mover) in [
+        // OpenBench: the mover's, before the move.
+        (
+            ["+0.35", "-0.10", "0.00", "-0.20"],
+            0,
+            [Some(35), Some(-10), Some(0), Some(-20)],
+            [Some(35), Some(10), Some(0), Some(20)],
+            [Some(35), Some(-10), Some(0), Some(-20)],
+        ),
+        // pgn-extract: White's, after the move.
+        (
+            ["0.35", "-0.10", "0.00", "-0.20"],
+            0,
+            [None, Some(-35), Some(-10), Some(0)],
+            [None, Some(-35), Some(-10), Some(0)],
+            [None, Some(-35), Some(10), Some(0)],
+        ),
+        // Neither has shown itself.
+        (
+            ["-0.35", "-0.10", "0.00", "-0.20"],
+            4,
+            none,
+            [None, Some(35), Some(-10), Some(0)],
+            [Some(-35), Some(-10), Some(0), Some(-20)],
+        ),
+        // Both have.
+        (
+            ["0.35", "-0.10", "+0.10", "-0.20"],
+            4,
+            none,
+            [None, Some(-35), Some(-10), Some(-10)],
+            [Some(35), Some(-10), Some(10), Some(-20)],
+        ),
+        // Zero has no sign in either.
+        (
+            ["0.00/9", "-0.10/9", "-M4/9", "-0.20/9"],
+            0,
+            [Some(0), Some(-10), Some(-31_996), Some(-20)],
+            [Some(0), Some(10), Some(-31_996), Some(20)],
+            [Some(0), Some(-10), Some(-31_996), Some(-20)],
+        ),
+        // Not its programs, but others that write no `+`, have a depth.
+        (
+            ["0.35", "-0.10/9", "0.00", "book"],
+            1,
+            [None, Some(-35), None, Some(0)],
+            [None, Some(-35), Some(-10), Some(0)],
+            [None, Some(-10), None, Some(0)],
+        ),
+        // A depth makes it the mover's, if `+` occurs.
+        (
+            ["0.35", "-0.10/9", "+0.20/9", "-0.20"],
+            2,
+            [None, Some(-10), Some(20), None],
+            [None, Some(10), Some(20), None],
+            [Some(35), Some(-10), Some(20), Some(-20)],
+        ),
+        // Forms that say what they are only change sides.
+        (
+            ["[%eval 0.35]", "20:-0.10", "d=9, wv=0.40,", "X 1.0: 12:+M2"],
+            0,
+            [None, Some(-35), Some(40), None],
+            [None, Some(-35), Some(40), None],
+            [None, Some(-35), Some(40), None],
+        ),
+    ] {
+        let [first, second, third, fourth] = comments;
+        let moves =
+            format!("1. e4 {{{first}}} e5 {{{second}}} 2. Nf3 {{{third}}} Nc6 {{{fourth}}}");
+        let (found, notice) = scores(&moves);
+        let found: Vec<_> = found.into_iter().collect();
+        assert_eq!(found, usual, "{moves}");
+        assert_eq!(read(&moves, white), by_white, "{moves}");
+        assert_eq!(read(&moves, mover), by_mover, "{moves}");
+        let count = notice.map_or(0, |it| it.split(' ').next().unwrap().parse().unwrap());
+        assert_eq!(count, unread, "{moves}");
+    }
+    // The key ends the notice that names it.
+    let file = scratch("games.pgn", game("1. e4 {-0.35} e5 {-0.10} 2. Nf3").as_bytes());
+    let convert = |more: &[&str]| {
+        let mut command = nnuance();
+        command.args(["data", "convert", "-o", "-", "--to", "epd"]).arg(&file.path).args(more);
+        said(&mut command)[1].clone()
+    };
+    let notice = convert(&[]);
+    assert!(notice.contains("2 comments") && notice.contains("--score-view"), "{notice}");
+    assert!(!convert(&["--score-view", "white"]).contains("comment"));
+}
+
+#[test]
+fn scores_of_scid() {
+    let text = "1. e4 { 20:+0.35} f6 { 21:+1.12} 2. d4 { Stockfish 15.1:\n22:+1.05} g5 { 12:M2} 3. \
+                Qh5#";
+    let (found, notice) = scores(text);
+    assert_eq!(found, [None, Some(-35), Some(112), Some(-105), Some(31_997)]);
+    assert_eq!(notice, None);
 }
 
 #[test]

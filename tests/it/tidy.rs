@@ -24,7 +24,7 @@ report: digits draw linear log loss terms
 search: features hce net prefetch sample score
 interface: score search
 train: batch input linear log loss model output place progress sums terms weights
-data: data_file digits format loss point_of_view sample
+data: data_file digits format loss sample
 engine: digest format interface output progress sample score
 export: architecture data_file digest features floats input linear net output report sample scales
     sums terms weights

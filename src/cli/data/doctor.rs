@@ -1,5 +1,6 @@
 //! `nnuance data doctor`: checks of files before training.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,7 +12,7 @@ use super::select::FilterKeys;
 use crate::cli::out;
 use crate::cli::terminal::{bar, expect_total};
 use crate::data::doctor::{Diagnosis, Exam, Finding, Fitness, Grade, Keys};
-use crate::format::Source;
+use crate::format::{LabelKind, Source};
 use crate::report::{Table, fit};
 use crate::sample::Sample;
 
@@ -46,8 +47,8 @@ pub struct Args {
 struct ExaminedFile {
     file: PathBuf,
     format: &'static str,
-    /// Point of view of scores and results in the file.
-    seen_by: &'static str,
+    /// Points of view in which the file was read.
+    seen_by: BTreeMap<&'static str, &'static str>,
     /// Only the first positions were checked.
     limited: bool,
     fit: bool,
@@ -70,7 +71,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<ExaminedFile> {
     let mut source = args.reading.open(path, u64::MAX)?;
-    let (format, view, filter) = (source.format(), source.view(), args.keys.given());
+    let (format, filter) = (source.format(), args.keys.given());
     filter.as_ref().map_or(Ok(()), |filter| filter.check(path, format))?;
     let passes = |sample: &Sample| filter.as_ref().is_none_or(|it| it.rejects(sample).is_none());
     let mut exam = Exam::new(&format.facts);
@@ -89,7 +90,7 @@ fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<ExaminedFi
     Ok(ExaminedFile {
         file: path.to_path_buf(),
         format: format.name,
-        seen_by: view.name(),
+        seen_by: LabelKind::ALL.map(|it| (it.name(), source.view(it).view.name())).into(),
         limited,
         fit: diagnosis.fit_for != Fitness::Nothing,
         diagnosis,

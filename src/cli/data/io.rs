@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use crate::cli::out;
 use crate::cli::terminal::{bar, exit, expect_total, interrupts};
 use crate::digits::grouped;
-use crate::format::{Format, Presence, Sink, Source, WriteError, all};
+use crate::format::{Format, GivenViews, Presence, Sink, Source, WriteError, all};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::{data, output};
@@ -21,9 +21,12 @@ pub struct Reading {
     /// Format of the files [default: recognised by content]
     #[arg(long, value_name = "NAME", value_parser = Format::named)]
     pub format: Option<&'static Format>,
-    /// Point of view of scores and results: white or side-to-move [default: the format's]
+    /// Point of view of scores: white or side-to-move [default: the format's]
     #[arg(long, value_name = "VIEW", value_parser = point_of_view)]
-    pub point_of_view: Option<PointOfView>,
+    score_view: Option<PointOfView>,
+    /// Point of view of results: white or side-to-move [default: the format's]
+    #[arg(long, value_name = "VIEW", value_parser = point_of_view)]
+    result_view: Option<PointOfView>,
 }
 
 /// Files to read.
@@ -77,11 +80,12 @@ pub fn share(text: &str) -> Result<f64, String> {
 impl Reading {
     /// Opens a file that may contain up to `bad_records` bad records.
     pub fn open(&self, path: &Path, bad_records: u64) -> Result<Source> {
-        let source = Source::open(path, self.format, bad_records)?;
-        match self.point_of_view {
-            Some(view) => Ok(source.seen_by(view)?),
-            None => Ok(source),
-        }
+        Ok(Source::open(path, self.format, bad_records)?.seen_by(self.views())?)
+    }
+
+    /// The points of view that are given.
+    pub fn views(&self) -> GivenViews {
+        GivenViews { scores: self.score_view, results: self.result_view }
     }
 }
 
@@ -270,7 +274,7 @@ impl PositionCounts {
             eprintln!("{}, {record}; skipped", source.path().display());
         }
         if let Some(unread) = source.unread_comments() {
-            eprintln!("{}: {unread}", source.path().display());
+            eprintln!("{}: {unread}; {}", source.path().display(), unread.cure);
         }
         self.without("bad records", bad.count);
         self.without("games without a result", source.unfinished());

@@ -19,7 +19,7 @@ use crate::sample::{Sample, mix};
 #[command(before_help = "\
 Examples:
   nnuance data convert games.pgn -o games.vf.zst
-  nnuance data convert lines.epd --point-of-view side-to-move -o lines.bf \\
+  nnuance data convert lines.epd --score-view side-to-move -o lines.bf \\
       --skip-unfit")]
 #[command(after_help = "\
 Scores and results are converted to the point of view of the format. A line

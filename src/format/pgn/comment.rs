@@ -1,65 +1,135 @@
-//! Scores in comments, as tournament programs and lichess write them.
+//! Scores in comments, as tournament programs, lichess and annotators write them.
+//! docs/formats.md has their forms. Scores are in pawns, which are written with a point: without one
+//! they could be centipawns.
 //!
-//! | comment after a move | score of | seen by |
-//! |---|---|---|
-//! | `+0.35/12 0.10s`, `-M4/20` (cutechess, fastchess) | the position before the move | the mover |
-//! | `+0.35 12/18 90 40001`, `+0.35` (OpenBench) | the position before the move | the mover |
-//! | `(e7e5 g1f3) +0.35/12 5` (Arena) | the position before the move | the mover |
-//! | `d=26, wv=1.04,`, `wv=-M12` (TCEC) | the position before the move | White |
-//! | `[%eval 0.17]`, `[%eval #-3,20]` (lichess) | the position after the move | White |
-//!
-//! Scores are in pawns, which are written with a point: without one they could be centipawns.
-//! Numbers of mates are moves in the last form and half-moves in the others.
+//! A number alone may be OpenBench's, as `+0.35`, or pgn-extract's, as `0.35`: the [`Signs`] of its
+//! game decide about negative ones.
 
 use shakmaty::Color;
 
 use super::text::Outcome;
-use crate::format::fields;
+use crate::format::ReadView;
+use crate::point_of_view::PointOfView;
 
 /// Score of a mate in n half-moves is `MATE - n`.
 pub const MATE: i16 = 32_000;
 pub const LARGEST: i16 = MATE - 1;
 pub const LONGEST_MATE: i16 = 1000;
 
-/// A score in a comment, in centipawns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommentScore {
-    /// The score of the position before the last move, for its mover.
-    Before(i16),
-    /// The score of the position on the board, for the side to move.
-    Standing(i16),
-    /// None, but the comment has a number that may be one.
-    Unread,
+/// The number of a comment that is a score, or may be one.
+#[derive(Clone, Copy, Debug)]
+pub enum Comment {
+    /// A score whose side and position are known.
+    Score(Number, ReadView),
+    /// A score whose side and position follow from the signs of its game; whether it has a depth.
+    Signed(Number, bool),
+    /// A number in another form.
+    Unknown,
 }
 
-/// The score in a comment, if any; `turn` is to move after the move it comments on.
-pub fn score(comment: &[u8], turn: Color) -> Option<CommentScore> {
-    let comment = comment.trim_ascii();
-    let moves = comment.iter().position(|&byte| byte == b')').filter(|_| comment[0] == b'(');
-    let behind = comment[moves.map_or(0, |end| end + 1)..].trim_ascii_start();
-    if let Some((value, rest)) = number(behind)
-        && (matches!(rest, [] | [b'/', b'0'..=b'9', ..]) || rest[0].is_ascii_whitespace())
-    {
-        return Some(CommentScore::Before(value.score(|plies| plies)));
+const MOVER: ReadView = ReadView { view: PointOfView::SideToMove, follows_move: false };
+const WHITE: ReadView = ReadView { view: PointOfView::White, follows_move: true };
+
+/// Signs of the numbers of a game that have no other mark.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Signs {
+    /// Whether any has `+`.
+    has_plus: bool,
+    /// Whether any positive one without a depth has no sign.
+    has_unsigned: bool,
+}
+
+impl Signs {
+    pub fn add(&mut self, comment: Comment) {
+        if let Comment::Signed(number, has_depth) = comment {
+            self.has_plus |= number.sign == Some(b'+');
+            self.has_unsigned |= !has_depth && number.sign.is_none() && number.size > 0;
+        }
     }
-    if let Some(value) = after(comment, b"wv=") {
-        let Some((value, _)) = number(value) else { return Some(CommentScore::Unread) };
-        let score = fields::flip_score(value.score(|plies| plies), turn.other()).ok()?;
-        return Some(CommentScore::Before(score));
+
+    /// How a number is read; none if it may be White's or the mover's.
+    fn read(self, number: Number, has_depth: bool) -> Option<ReadView> {
+        match (self.has_plus, self.has_unsigned) {
+            (true, _) if has_depth => Some(MOVER),
+            (has_plus, false) if has_plus || has_depth => Some(MOVER),
+            (false, true) if !has_depth && !number.mate => Some(WHITE),
+            _ => None,
+        }
     }
-    let Some(value) = after(comment, b"[%eval") else { return unread(comment) };
-    let Some((value, _)) = number(value.trim_ascii_start()) else {
-        return Some(CommentScore::Unread);
-    };
-    // The side that mates makes the first move of the mate, or the other side does.
-    let mates_next = value.negative == turn.is_black();
-    let score = value.score(|moves| 2 * moves - i32::from(mates_next));
-    fields::flip_score(score, turn).ok().map(CommentScore::Standing)
+}
+
+impl Comment {
+    /// Parses a comment; none without a number that may be a score.
+    pub fn parse(comment: &[u8]) -> Option<Self> {
+        let comment = comment.trim_ascii();
+        let moves = comment.iter().position(|&byte| byte == b')').filter(|_| comment[0] == b'(');
+        let behind = comment[moves.map_or(0, |end| end + 1)..].trim_ascii_start();
+        if let Some((value, rest)) = number(behind)
+            && (matches!(rest, [b'/', b'0'..=b'9', ..]) || is_end(rest))
+        {
+            // `/12`, or ` 12/18` of OpenBench.
+            let next = rest.trim_ascii_start().split(u8::is_ascii_whitespace).next();
+            let has_depth = moves.is_some() || next.is_some_and(|word| word.contains(&b'/'));
+            return Some(Comment::Signed(value, has_depth));
+        }
+        let score = |(number, _), follows_move| {
+            let read = ReadView { view: PointOfView::White, follows_move };
+            Comment::Score(Number { in_moves: follows_move, ..number }, read)
+        };
+        for (name, follows_move) in [(&b"wv="[..], false), (b"[%eval", true)] {
+            if let Some(value) = after(comment, name) {
+                let found = number(value.trim_ascii_start());
+                return Some(found.map_or(Comment::Unknown, |it| score(it, follows_move)));
+            }
+        }
+        behind_depth(comment).map(|it| score(it, true)).or_else(|| unread(comment))
+    }
+
+    /// The number, and how it is read: from the point of view that is given, if any.
+    pub fn read(self, signs: Signs, given: Option<PointOfView>) -> Option<(Number, ReadView)> {
+        let (number, read) = match self {
+            Comment::Score(number, read) => (number, Some(read)),
+            Comment::Signed(number, has_depth) => (number, signs.read(number, has_depth)),
+            Comment::Unknown => return None,
+        };
+        let of_given = given.map(|view| if view == PointOfView::White { WHITE } else { MOVER });
+        let read = read.or(of_given)?;
+        Some((number, ReadView { view: given.unwrap_or(read.view), ..read }))
+    }
+
+    /// What makes a score of it.
+    pub fn cure(self) -> &'static str {
+        match self {
+            Comment::Signed(..) => "set data.score_view or --score-view (docs/formats.md)",
+            _ => "write scores in pawns, as {+0.35/12} (docs/formats.md)",
+        }
+    }
+}
+
+/// Whether a word ends before a text.
+fn is_end(text: &[u8]) -> bool {
+    text.first().is_none_or(u8::is_ascii_whitespace)
+}
+
+/// Parses a score behind a depth and a colon, as Scid writes it, at times behind a name.
+fn behind_depth(comment: &[u8]) -> Option<(Number, &[u8])> {
+    let ends_name = |it: &[u8]| it[0] == b':' && it[1].is_ascii_whitespace();
+    let names = comment.windows(2).enumerate().filter(|(_, it)| ends_name(it));
+    std::iter::once(0).chain(names.map(|(at, _)| at + 2)).find_map(|at| {
+        let (_, rest) = digits(&comment[at..])?;
+        let (number, rest) = number(rest.strip_prefix(b":")?)?;
+        // Without a sign it may be a time.
+        ((number.sign.is_some() || number.mate) && is_end(rest)).then_some((number, rest))
+    })
 }
 
 /// Whether a word of a comment may be a score: no move number, result or time. Behind the first
 /// word only numbers with a sign or a point may be, and those that a name says to be one.
-fn unread(text: &[u8]) -> Option<CommentScore> {
+fn unread(text: &[u8]) -> Option<Comment> {
+    let mate = [&b"mate in "[..], b"Mate in "].iter().find_map(|name| after(text, name));
+    if mate.is_some_and(|length| digits(length).is_some()) {
+        return Some(Comment::Unknown);
+    }
     let borders = |byte: &u8| byte.is_ascii_whitespace() || b"()[]=,;\"".contains(byte);
     let (mut named, mut all) = (true, text.split(borders).filter(|word| !word.is_empty()));
     let may_be = |word: &[u8]| {
@@ -68,6 +138,7 @@ fn unread(text: &[u8]) -> Option<CommentScore> {
         let number = word.iter().position(|byte| !b"+-#M.".contains(byte))?;
         let (_, rest) = digits(&word[number..])?;
         let (is_decimal, end) = match rest {
+            [b':', b'+' | b'-' | b'M' | b'#', ..] => return Some(()),
             [b':', ..] => return None,
             [b'.', after @ ..] => (true, digits(after)?.1),
             _ => (false, rest),
@@ -75,7 +146,7 @@ fn unread(text: &[u8]) -> Option<CommentScore> {
         let is_marked = (number > 0 || is_decimal) && matches!(end, [] | [b'/', ..]);
         (is_marked || is_named && Outcome::from_text(word).is_none()).then_some(())
     };
-    all.find_map(may_be).map(|()| CommentScore::Unread)
+    all.find_map(may_be).map(|()| Comment::Unknown)
 }
 
 /// Text behind the name of a value, at the beginning of a word.
@@ -87,41 +158,53 @@ fn after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
         .map(|at| &comment[at + name.len()..])
 }
 
-struct Number {
-    negative: bool,
+/// A number of pawns, or the length of a mate.
+#[derive(Clone, Copy, Debug)]
+pub struct Number {
+    /// `+` or `-`, if there is one.
+    sign: Option<u8>,
     /// Centipawns, or the length of a mate.
     size: i32,
     mate: bool,
+    /// Whether the length of a mate counts moves, not half-moves.
+    in_moves: bool,
 }
 
 impl Number {
-    /// The score; `plies` converts the length of a mate to half-moves.
-    fn score(&self, plies: impl Fn(i32) -> i32) -> i16 {
+    /// The score for the side to move, `turn`, in the position that it belongs to.
+    pub fn score(self, read: ReadView, turn: Color) -> i16 {
+        let is_flipped = match read.view {
+            PointOfView::White => turn.is_black(),
+            PointOfView::SideToMove => read.follows_move,
+        };
+        let is_negative = (self.sign == Some(b'-')) != is_flipped;
+        // The side that mates makes the first move of the mate, or the other side does.
+        let plies = if self.in_moves { 2 * self.size - i32::from(!is_negative) } else { self.size };
         let size = match self.mate {
-            true => i32::from(MATE) - plies(self.size).clamp(1, LONGEST_MATE.into()),
+            true => i32::from(MATE) - plies.clamp(1, LONGEST_MATE.into()),
             false => self.size.min(LARGEST.into()),
         };
-        if self.negative { -(size as i16) } else { size as i16 }
+        if is_negative { -(size as i16) } else { size as i16 }
     }
 }
 
 /// Parses the number at the beginning of a text, and returns the rest: `+0.35`, `-.5`, `M5`, `#-3`.
 fn number(text: &[u8]) -> Option<(Number, &[u8])> {
     let sign = |text: &mut &[u8]| {
-        let signed = matches!(text, [b'+' | b'-', ..]);
-        let negative = signed && text[0] == b'-';
-        *text = &text[usize::from(signed)..];
-        negative
+        let sign = text.first().copied().filter(|byte| b"+-".contains(byte));
+        *text = &text[usize::from(sign.is_some())..];
+        sign
     };
     let mut rest = text;
-    let mut negative = sign(&mut rest);
+    let mut before = sign(&mut rest);
     let mate = matches!(rest, [b'M' | b'#', ..]);
     if mate {
         rest = &rest[1..];
-        negative |= sign(&mut rest);
+        before = sign(&mut rest).or(before);
     }
+    let number = |size| Number { sign: before, size, mate, in_moves: false };
     if mate {
-        return digits(rest).map(|(size, rest)| (Number { negative, size, mate }, rest));
+        return digits(rest).map(|(size, rest)| (number(size), rest));
     }
     let (whole, rest) = digits(rest).unwrap_or((0, rest));
     let after = rest.strip_prefix(b".")?;
@@ -129,7 +212,7 @@ fn number(text: &[u8]) -> Option<(Number, &[u8])> {
     let fraction = &after[..after.len() - rest.len()];
     let digit = |i: usize| fraction.get(i).map_or(0, |byte| i32::from(byte - b'0'));
     let size = 100 * whole + 10 * digit(0) + digit(1) + i32::from(digit(2) >= 5);
-    Some((Number { negative, size, mate }, rest))
+    Some((number(size), rest))
 }
 
 /// Parses the digits at the beginning of a text, up to the largest number that a score needs.

@@ -9,26 +9,26 @@ mod write;
 
 pub use write::{AnnotatedGame, Ply};
 
-use comment::CommentScore;
+use comment::{Comment, Signs};
 use shakmaty::san::{San, SanError};
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Color, Move, Position as _};
 use text::{Frame, Frames, GameError, Outcome, Tags, Token, Tokens, tag_name};
 
 use super::Presence::Sometimes;
-use super::{BadRecord, Facts, Fault, Format, Input, Reader, RecordPlace, UnreadComments, View};
+use super::{BadRecord, CommentScores, Facts, Fault, Format, Input, Reader, RecordPlace};
 use crate::format::{book, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, PlayedMove, Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "pgn",
-    about: "games in PGN; scores from comments such as {+0.35/12} for the mover, {wv=0.35} and \
-         {[%eval 0.35]} for White, in pawns; every move must be legal; games without a result are \
+    about: "games in PGN; scores from comments such as {+0.35/12} for the mover, {wv=0.35}, \
+         {[%eval 0.35]} and {0.35} for White, in pawns; every move must be legal; games without a result are \
          skipped",
     extensions: &["pgn"],
     facts: Facts { scores: Sometimes, forfeits: Sometimes, ..Facts::ALL },
-    view: View::Fixed(PointOfView::White),
+    view: PointOfView::White,
     recognises,
     cut: None,
     reader: |input| Box::new(PgnReader::new(input)),
@@ -45,13 +45,13 @@ struct PgnReader {
     frame: Frame,
     games: u64,
     unfinished: u64,
-    unread: UnreadComments,
+    comments: CommentScores,
 }
 
 impl PgnReader {
     fn new(input: Input) -> Self {
-        let (frame, unread) = (Frame::default(), UnreadComments::default());
-        Self { frames: Frames::new(input), frame, games: 0, unfinished: 0, unread }
+        let (frame, comments) = (Frame::default(), CommentScores::default());
+        Self { frames: Frames::new(input), frame, games: 0, unfinished: 0, comments }
     }
 
     /// Converts an error in `self.frame` to a fault.
@@ -108,7 +108,7 @@ impl Reader for PgnReader {
             return Ok(false);
         }
         let kept = out.len();
-        let read = self.frame.bytes().and_then(|text| replay(text, out, &mut self.unread));
+        let read = self.frame.bytes().and_then(|text| replay(text, out, &mut self.comments));
         self.games += u64::from(!matches!(read, Ok(Game::Nothing)));
         self.unfinished += u64::from(matches!(read, Ok(Game::Unfinished)));
         read.map(|_| true).map_err(|wrong| {
@@ -121,8 +121,12 @@ impl Reader for PgnReader {
         self.unfinished
     }
 
-    fn unread_comments(&self) -> Option<&UnreadComments> {
-        Some(&self.unread).filter(|unread| unread.count > 0)
+    fn comments(&self) -> Option<&CommentScores> {
+        Some(&self.comments)
+    }
+
+    fn set_score_view(&mut self, view: PointOfView) {
+        self.comments.given = Some(view);
     }
 }
 
@@ -144,7 +148,7 @@ enum Game {
 fn replay(
     text: &[u8],
     out: &mut Vec<Sample>,
-    unread: &mut UnreadComments,
+    notes: &mut CommentScores,
 ) -> Result<Game, GameError> {
     let tags = Tags::read(text).map_err(GameError::of_game)?;
     let result = tags.outcome().map_err(GameError::of_game)?;
@@ -158,7 +162,7 @@ fn replay(
     if !tags.some && is_word && tokens.is_prose() {
         return Ok(Game::Nothing);
     }
-    let mut replay = Replay::new(&tags, result, out, unread)?;
+    let mut replay = Replay::new(&tags, result, out, notes)?;
     let read = replay.run(&mut tokens).and_then(|()| replay.finish(&tags, text));
     read.map_err(|reason| token_error(&tokens, &replay.chess, reason))
 }
@@ -166,8 +170,8 @@ fn replay(
 /// The position after the moves of a game with any result; none if there is no game.
 fn last(text: &[u8]) -> Result<Option<Position>, GameError> {
     let tags = Tags::read(text).map_err(GameError::of_game)?;
-    let (mut samples, mut unread) = (Vec::new(), UnreadComments::default());
-    let mut replay = Replay::new(&tags, None, &mut samples, &mut unread)?;
+    let (mut samples, mut notes) = (Vec::new(), CommentScores::default());
+    let mut replay = Replay::new(&tags, None, &mut samples, &mut notes)?;
     let mut tokens = Tokens::new(text, tags.end);
     let read = replay.run(&mut tokens);
     read.map_err(|reason| token_error(&tokens, &replay.chess, reason))?;
@@ -180,57 +184,73 @@ fn token_error(tokens: &Tokens, chess: &Chess, reason: String) -> GameError {
     GameError { at: tokens.from, turn, reason, at_end: tokens.at_end() }
 }
 
-struct Replay<'a> {
+struct Replay<'a, 't> {
     /// Position after the moves so far.
     chess: Chess,
     ply: u16,
     hash: GameHash,
-    /// Score of the position on the board, if a comment had one.
-    standing: Option<i16>,
+    /// Comments with numbers, and how many moves were made before each.
+    comments: Vec<(usize, Comment, &'t [u8])>,
     /// Output; samples from number `first` on belong to this game.
     out: &'a mut Vec<Sample>,
     first: usize,
-    unread: &'a mut UnreadComments,
+    notes: &'a mut CommentScores,
     result: Option<Outcome>,
     ended: Option<Outcome>,
 }
 
-impl<'a> Replay<'a> {
+impl<'a, 't> Replay<'a, 't> {
     fn new(
         tags: &Tags,
         result: Option<Outcome>,
         out: &'a mut Vec<Sample>,
-        unread: &'a mut UnreadComments,
+        notes: &'a mut CommentScores,
     ) -> Result<Self, GameError> {
         let start = tags.start().map_err(GameError::of_game)?;
         let start = start.map_or(Ok(Chess::new()), |start| start.to_chess());
         let chess = start.map_err(|error| GameError::of_game(error.to_string()))?;
         let hash = GameHash::of(&Position::from_chess(&chess));
         let (ply, first) = (fields::half_moves(chess.fullmoves().get(), chess.turn()), out.len());
-        Ok(Self { chess, ply, hash, standing: None, out, first, unread, result, ended: None })
+        let comments = Vec::new();
+        Ok(Self { chess, ply, hash, comments, out, first, notes, result, ended: None })
     }
 
-    fn run(&mut self, tokens: &mut Tokens) -> Result<(), String> {
+    fn run(&mut self, tokens: &mut Tokens<'t>) -> Result<(), String> {
         // Behind the result may stand text, but not another game.
         while !(self.ended.is_some() && tokens.is_prose())
             && let Some(token) = tokens.next()?
         {
             match token {
                 Token::San(san) => self.play(san)?,
-                Token::Comment(comment) => match comment::score(comment, self.chess.turn()) {
-                    Some(CommentScore::Before(score)) => {
-                        if let Some(before) = self.out[self.first..].last_mut() {
-                            before.score = Some(score);
-                        }
-                    }
-                    Some(CommentScore::Standing(score)) => self.standing = Some(score),
-                    Some(CommentScore::Unread) => self.unread.add(|| shown(comment)),
-                    None => {}
-                },
+                Token::Comment(text) => {
+                    let moves = self.out.len() - self.first;
+                    let parsed = Comment::parse(text);
+                    self.comments.extend(parsed.map(|comment| (moves, comment, text)));
+                }
                 Token::Outcome(outcome) => self.end(outcome)?,
             }
         }
         Ok(())
+    }
+
+    /// Gives the positions the scores of the comments.
+    fn read_comments(&mut self) {
+        let (mut signs, positions) = (Signs::default(), &mut self.out[self.first..]);
+        self.comments.iter().for_each(|(_, comment, _)| signs.add(*comment));
+        for &(moves, comment, text) in &self.comments {
+            match comment.read(signs, self.notes.given) {
+                Some((number, read)) => {
+                    let index = moves.checked_sub(usize::from(!read.follows_move));
+                    if let Some(sample) = index.and_then(|index| positions.get_mut(index)) {
+                        sample.score = Some(number.score(read, sample.position.turn()));
+                        self.notes.first.get_or_insert(read);
+                    }
+                }
+                // Before the first move an engine may be named.
+                None if moves > 0 => self.notes.unread.add(|| shown(text), comment.cure()),
+                None => {}
+            }
+        }
     }
 
     fn finish(&mut self, tags: &Tags, text: &[u8]) -> Result<Game, String> {
@@ -239,6 +259,7 @@ impl<'a> Replay<'a> {
         let by_tag = self.result.filter(|_| moves > 0 && text.ends_with(b"\n"));
         match self.ended.or(by_tag) {
             Some(Outcome::Won(doubled)) => {
+                self.read_comments();
                 let (game, white_result) = (Some(self.hash.game()), f32::from(doubled) / 2.0);
                 let forfeit = tags.is_forfeit(text);
                 for sample in &mut self.out[self.first..] {
@@ -264,8 +285,8 @@ impl<'a> Replay<'a> {
         let legal = legal(san, &self.chess)?;
         let played = PlayedMove::from_move(&legal).ok_or_else(|| not_a_move(san))?;
         let position = Position::from_chess(&self.chess);
-        let (score, ply, played) = (self.standing.take(), Some(self.ply), Some(played));
-        self.out.push(Sample { score, ply, played, ..Sample::of(position) });
+        let (ply, played) = (Some(self.ply), Some(played));
+        self.out.push(Sample { ply, played, ..Sample::of(position) });
         played.into_iter().for_each(|played| self.hash.play(played));
         self.chess.play_unchecked(legal);
         self.ply = self.ply.saturating_add(1);
@@ -372,7 +393,7 @@ impl Scoresheet {
     /// Reads a game; none if a text has no game.
     fn read(frame: &Frame) -> Result<Option<Self>, GameError> {
         let text = frame.bytes()?;
-        let white_result = match replay(text, &mut Vec::new(), &mut UnreadComments::default()) {
+        let white_result = match replay(text, &mut Vec::new(), &mut CommentScores::default()) {
             Ok(Game::Whole(white_result)) => Some(white_result.into()),
             Ok(Game::Unfinished) => None,
             Ok(Game::Nothing) => return Ok(None),
