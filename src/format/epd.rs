@@ -1,16 +1,20 @@
 //! Lines of a FEN and a result: `FEN [0.5]`, `FEN [0.5] score`, `FEN; [1.0]`, `FEN 1-0`, `FEN
 //! "0-1"`, and `pieces w - - c9 "1/2-1/2";` (Zurichess). A bare result needs a FEN of 4 or 6 fields
-//! and may not be a whole number, which might be a counter.
+//! and may not be a whole number, which might be a counter. The operations `ce` and `dm` are scores
+//! of the side to move.
 
 use super::Presence::{Never, Sometimes};
-use super::{Facts, Format, Writer, fields, lines};
+use super::fields::Epd;
+use super::lines::{self, Line};
+use super::{Facts, Format, Writer, fields};
 use crate::point_of_view::PointOfView;
-use crate::sample::{Position, Sample};
+use crate::sample::Sample;
 
 pub static FORMAT: Format = Format {
     name: "epd",
     about: "lines of `FEN [result]`, `FEN [result] score`, `FEN result` or `FEN c9 \"result\";`; \
-         score in centipawns, score and result from White's point of view; FEN of 4 to 6 fields",
+         score in centipawns, score and result from White's point of view, but the operations ce and \
+         dm from the side to move's; FEN of 4 to 6 fields",
     extensions: &["epd", "book"],
     facts: Facts { scores: Sometimes, plies: Never, moves: Never, games: Never, ..Facts::ALL },
     view: PointOfView::White,
@@ -20,59 +24,90 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(EpdWriter)),
 };
 
-fn parse(line: &str) -> Result<Sample, String> {
-    let quote = line.match_indices('"').find(|&(at, _)| line[..at].ends_with(" c9 "));
-    if let Some((at, _)) = quote {
-        let (fen, rest) = (&line[..at - " c9 ".len()], &line[at + 1..]);
-        let Some((result, rest)) = rest.split_once('"') else {
-            return Err("the result after `c9` has no closing quote".to_string());
-        };
-        let rest = rest.trim_start();
-        if !rest.is_empty() && !rest.starts_with(';') {
-            return Err(format!("expected `;` after the result, found `{rest}`"));
-        }
-        let position = position(fen, line)?;
-        return fields::seen_by_white(position, None, fields::text_share(result)?);
-    }
-    let Some((fen, rest)) = line.split_once('[') else { return bare(line) };
-    let unexpected = || format!("expected `]` after the result, found `{line}`");
-    let (result, score) = rest.split_once(']').ok_or_else(unexpected)?;
-    let position = position(fen, line)?;
-    let score = match score.trim().trim_end_matches(';') {
-        "" => None,
-        score => Some(fields::text_score(score)?),
+fn parse(line: &str) -> Result<Line, String> {
+    let unexpected = || {
+        format!(
+            "expected `FEN [result]`, `FEN result` or `FEN c9 \"result\";`, and `;` after each \
+             operation, found `{line}`"
+        )
     };
-    fields::seen_by_white(position, score, fields::text_share(result.trim())?)
+    let (mut score, mut result) = (None, None);
+    let (head, tail) = line.split_once('[').map_or((line, None), |(it, tail)| (it, Some(tail)));
+    let mut epd = Epd::read(head);
+    if let Some(tail) = tail.filter(|_| epd.operations.last() == Some(&"")) {
+        let (text, rest) = tail.split_once(']').ok_or_else(unexpected)?;
+        result = Some(fields::text_share(text.trim())?);
+        let rest = rest.trim().trim_end_matches(';');
+        score = (!rest.is_empty()).then(|| fields::text_score(rest)).transpose()?;
+    } else {
+        // A bracket may stand in a comment.
+        epd = Epd::read(line);
+        let last = epd.operations.iter().rposition(|it| !it.is_empty()).ok_or_else(unexpected)?;
+        if !is_operation(epd.operations[last]) {
+            // A counter could be a result, and a result a counter.
+            let share = any_share(epd.operations.remove(last), epd.count != 5);
+            result = Some(share.ok_or_else(unexpected)?);
+        }
+    }
+    let mover_score = read_operations(&epd.operations, &mut result)?;
+    if score.and(mover_score).is_some() {
+        return Err("it has two scores".to_string());
+    }
+    let position = fields::text_fen(&epd.full_fen())?;
+    let mut sample = fields::seen_by_white(position, score, result.ok_or_else(unexpected)?)?;
+    sample.score = mover_score.or(sample.score);
+    Ok((sample, mover_score.is_some()))
 }
 
-/// A result without brackets at the end of the line.
-fn bare(line: &str) -> Result<Sample, String> {
-    let unexpected = || format!("expected `FEN [result]` or `FEN c9 \"result\";`, found `{line}`");
-    let (fen, result) = line
-        .trim_end_matches(';')
-        .rsplit_once(|letter: char| letter == ';' || letter.is_whitespace())
-        .ok_or_else(unexpected)?;
-    let quoted = result.strip_prefix('"').and_then(|result| result.strip_suffix('"'));
-    // A counter could be a result, and a result a counter.
-    let five = fen.split_ascii_whitespace().count() == 5;
-    let whole = result.bytes().all(|byte| byte.is_ascii_digit());
-    if quoted.is_none() && (five || whole) {
-        return Err(unexpected());
+/// Reads the result of a comment, White's, and the score of `ce` or `dm`, by their standard that of
+/// the side to move.
+fn read_operations(operations: &[&str], result: &mut Option<f32>) -> Result<Option<i16>, String> {
+    let (mut score, mut mate) = (None, None);
+    for operation in operations.iter().filter(|it| !it.is_empty()) {
+        if !is_operation(operation) {
+            return Err(format!(
+                "`{operation}` is no operation, whose name begins with a letter; write `FEN | score \
+                 | result`"
+            ));
+        }
+        let (name, operand) = operation.split_once(char::is_whitespace).unwrap_or((operation, ""));
+        let operand = operand.trim();
+        match name.to_ascii_lowercase().as_bytes() {
+            b"ce" => score = Some(centipawns(operand)?),
+            b"dm" => match operand.parse() {
+                Ok(moves @ 1..=999) => mate = Some(32_001 - 2 * moves),
+                _ => return Err(format!("mate in `{operand}` (dm), expected 1 to 999 moves")),
+            },
+            // Comments; that of Zurichess may be any number.
+            [b'c', digit @ b'0'..=b'9'] => {
+                let words = ["1-0", "0-1", "1/2-1/2"];
+                let is_result = *digit == b'9' || words.contains(&operand.trim_matches('"'));
+                let found = any_share(operand, true).filter(|_| is_result);
+                if found.is_some_and(|found| result.replace(found).unwrap_or(found) != found) {
+                    return Err("it has two results that differ".to_string());
+                }
+            }
+            _ => {}
+        }
     }
-    let result = fields::text_share(quoted.unwrap_or(result)).map_err(|_| unexpected())?;
-    fields::seen_by_white(position(fen, line)?, None, result)
+    Ok(mate.or(score))
 }
 
-/// The position of a line, whose `text` before the result is a FEN and perhaps operations.
-fn position(text: &str, line: &str) -> Result<Position, String> {
-    let text = text.trim_end();
-    let plain = text.trim_end_matches(';');
-    let mut rest = plain.split_ascii_whitespace().skip(4);
-    match rest.find(|word| word.starts_with(|first: char| first.is_ascii_alphabetic())) {
-        Some(name) if plain == text => Err(format!("the operation `{name}` does not end with `;`")),
-        None if !line.contains(';') => fields::text_fen(text),
-        _ => fields::text_fen(&fields::fen_of_line(line)),
-    }
+fn is_operation(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+}
+
+/// The result in a text with quotes, or one without, if that may be, which is no whole number.
+fn any_share(text: &str, bare: bool) -> Option<f32> {
+    let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    let bare = Some(text).filter(|text| bare && !fields::is_whole(text));
+    fields::text_share(quoted.or(bare)?).ok()
+}
+
+/// The score of `ce`, in which a mate in n half-moves is 32767 - n.
+fn centipawns(operand: &str) -> Result<i16, String> {
+    let score = fields::score_in_range(fields::text_score(operand)?)?;
+    Ok(if score.abs() > 32_000 { score - 767 * score.signum() } else { score })
 }
 
 struct EpdWriter;

@@ -1,5 +1,6 @@
 //! Fields shared by several formats: results and scores, and their points of view.
 
+use std::borrow::Cow;
 use std::num::NonZeroU64;
 
 use shakmaty::{Board, Chess, Color, Move, Rank, Role, Square};
@@ -92,35 +93,73 @@ pub fn text_score(text: &str) -> Result<i16, String> {
         .map_err(|_| format!("score {score} is out of range, expected -32767 to 32767"))
 }
 
-/// The FEN at the start of a line. The counters of an EPD are its operations `hmvc` and `fmvn`;
-/// other operations, and text behind `|`, are ignored.
-pub fn fen_of_line(line: &str) -> String {
-    let line = line.split('|').next().unwrap_or_default();
-    let mut quoted = false;
-    let mut operations = line.split(|letter| {
-        quoted ^= letter == '"';
-        letter == ';' && !quoted
-    });
-    let words: Vec<&str> = operations.next().unwrap_or_default().split_whitespace().collect();
-    let (board, rest) = words.split_at(words.len().min(4));
-    let is_number = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let (counters, first) = rest.split_at(rest.iter().take_while(is_number).take(2).count());
-    let others = operations.map(|it| it.split_whitespace().collect());
-    let operations: Vec<Vec<&str>> = std::iter::once(first.to_vec()).chain(others).collect();
-    let operand = |name: &str| {
-        let is_named = |it: &&Vec<&str>| it.first().is_some_and(|it| it.eq_ignore_ascii_case(name));
-        operations.iter().find(is_named)?.get(1).map(|it| it.trim_matches('"'))
-    };
-    let (halfmove, fullmove) = match counters {
-        [halfmove, fullmove] => (Some(*halfmove), Some(*fullmove)),
-        // A single number may be a score.
-        _ => (operand("hmvc"), operand("fmvn")),
-    };
-    let mut fen = board.join(" ");
-    if halfmove.is_some() || fullmove.is_some() {
-        fen += &format!(" {} {}", halfmove.unwrap_or("0"), fullmove.unwrap_or("1"));
+/// A line of EPD.
+pub struct Epd<'a> {
+    /// Fields of a FEN as written, 6 at most.
+    pub fen: &'a str,
+    /// Number of its fields.
+    pub count: usize,
+    /// Texts between semicolons, some of them empty; the first one follows the FEN.
+    pub operations: Vec<&'a str>,
+}
+
+impl<'a> Epd<'a> {
+    pub fn read(line: &'a str) -> Self {
+        let mut quoted = false;
+        let mut parts = line.split(|letter| {
+            quoted ^= letter == '"';
+            letter == ';' && !quoted
+        });
+        let first = parts.next().unwrap_or_default().trim();
+        let mut operations = vec![""];
+        operations.extend(parts.map(str::trim));
+        let (mut rest, mut last, mut count) = (first, first, 0);
+        while count < 6 && !rest.is_empty() {
+            let (word, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
+            if count >= 4 && !is_whole(word) {
+                break;
+            }
+            (last, rest, count) = (rest, after.trim_start(), count + 1);
+        }
+        // A single number before `;` may be a score.
+        if count == 5 && rest.is_empty() && operations.len() > 1 {
+            (rest, count) = (last, 4);
+        }
+        operations[0] = rest;
+        Self { fen: first[..first.len() - rest.len()].trim_end(), count, operations }
     }
-    fen
+
+    /// The operand of an operation, without quotes.
+    fn operand(&self, name: &str) -> Option<&'a str> {
+        self.operations.iter().find_map(|operation| {
+            let (found, operand) = operation.split_once(char::is_whitespace)?;
+            found.eq_ignore_ascii_case(name).then(|| operand.trim().trim_matches('"'))
+        })
+    }
+
+    /// Replaces a missing pair of counters by the operations `hmvc` and `fmvn`.
+    pub fn full_fen(&self) -> Cow<'a, str> {
+        let (halfmove, fullmove) = (self.operand("hmvc"), self.operand("fmvn"));
+        if self.count == 6 || halfmove.or(fullmove).is_none() {
+            return self.fen.into();
+        }
+        let board = self.fen.split_whitespace().take(4).collect::<Vec<_>>().join(" ");
+        format!("{board} {} {}", halfmove.unwrap_or("0"), fullmove.unwrap_or("1")).into()
+    }
+}
+
+/// Whether a text has digits alone.
+pub fn is_whole(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The FEN at the start of a line of FEN or EPD. Other operations than the counters, and text behind
+/// `|`, are ignored.
+pub fn fen_of_line(line: &str) -> String {
+    let fen = Epd::read(line.split('|').next().unwrap_or_default()).full_fen();
+    let words: Vec<&str> = fen.split_whitespace().collect();
+    // A single number may be a score.
+    words[..if words.len() == 5 { 4 } else { words.len() }].join(" ")
 }
 
 /// Parses a FEN of four to six fields, without the extras of chess variants.

@@ -56,15 +56,19 @@ impl Text {
     }
 }
 
-/// Reader of lines, with a function from a trimmed, non-blank line to a sample.
+/// The sample of a line, and whether its score is the side to move's whatever the file's view.
+pub type Line = (Sample, bool);
+
+/// Reader of lines, with a function that parses a trimmed, non-blank line.
 pub struct Lines {
     text: Text,
-    parse: fn(&str) -> Result<Sample, String>,
+    parse: fn(&str) -> Result<Line, String>,
+    has_mover_score: bool,
 }
 
 impl Lines {
-    pub fn new(input: Input, parse: fn(&str) -> Result<Sample, String>) -> Self {
-        Self { text: Text::new(input, LONGEST), parse }
+    pub fn new(input: Input, parse: fn(&str) -> Result<Line, String>) -> Self {
+        Self { text: Text::new(input, LONGEST), parse, has_mover_score: false }
     }
 }
 
@@ -77,8 +81,15 @@ impl Reader for Lines {
             "" => Ok(None),
             line => (self.parse)(line).map(Some),
         });
-        out.extend(read.map_err(|reason| Fault::Skipped(self.text.bad(reason)))?);
+        if let Some(line) = read.map_err(|reason| Fault::Skipped(self.text.bad(reason)))? {
+            self.has_mover_score = line.1;
+            out.push(line.0);
+        }
         Ok(true)
+    }
+
+    fn has_mover_scores(&self) -> bool {
+        self.has_mover_score
     }
 }
 
@@ -95,6 +106,6 @@ pub fn first(head: &[u8]) -> impl Iterator<Item = &str> {
 }
 
 /// Whether any of the first lines can be read: one line may be bad, and the last one incomplete.
-pub fn recognises(head: &[u8], parse: fn(&str) -> Result<Sample, String>) -> bool {
+pub fn recognises(head: &[u8], parse: fn(&str) -> Result<Line, String>) -> bool {
     first(head).any(|line| parse(line).is_ok())
 }

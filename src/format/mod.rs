@@ -186,6 +186,11 @@ pub trait Reader: Send {
         0
     }
 
+    /// Whether the score of the last record is the side to move's, whatever the file's view.
+    fn has_mover_scores(&self) -> bool {
+        false
+    }
+
     /// Scores of comments, in formats with comments.
     fn comments(&self) -> Option<&CommentScores> {
         None

@@ -20,10 +20,10 @@ const KEPT: usize = 5;
 pub enum ReadError {
     #[error("cannot open {path}: {error}")]
     Open { path: PathBuf, error: io::Error },
-    #[error(
-        "cannot read {path}: {error}; it may be damaged or truncated, download or create it \
-         again"
-    )]
+    #[error("cannot read {path}: {error}{}", match error.kind() {
+        io::ErrorKind::Unsupported => "",
+        _ => "; it may be damaged or truncated, download or create it again",
+    })]
     Io { path: PathBuf, error: io::Error },
     #[error("{0} is empty")]
     Empty(PathBuf),
@@ -167,7 +167,9 @@ impl Source {
         while !self.ended && out.len() < before + BLOCK {
             let from = out.len();
             let read = self.reader.read(out);
-            let scores = self.given.scores.filter(|_| self.reader.comments().is_none());
+            let scores = self.given.scores.filter(|_| {
+                self.reader.comments().is_none() && !self.reader.has_mover_scores()
+            });
             GivenViews { scores, ..self.given }.convert(self.format, &mut out[from..]);
             let read = match read {
                 Ok(more) => {

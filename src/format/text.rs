@@ -1,7 +1,9 @@
-//! Lines of `FEN | score | result`, as bullet's tools read and write them.
+//! Lines of `FEN | score | result`, as bullet's tools read and write them: the result may stand in
+//! brackets.
 
 use super::Presence::Never;
-use super::{Facts, Format, Writer, fields, lines};
+use super::lines::{self, Line};
+use super::{Facts, Format, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -18,7 +20,7 @@ pub static FORMAT: Format = Format {
     writer: Some(|| Box::new(TextWriter)),
 };
 
-fn parse(line: &str) -> Result<Sample, String> {
+fn parse(line: &str) -> Result<Line, String> {
     let mut parts = line.split('|').map(str::trim);
     let (Some(fen), Some(score), Some(result), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
@@ -27,7 +29,10 @@ fn parse(line: &str) -> Result<Sample, String> {
     };
     let position = fields::text_fen(fen)?;
     let score = fields::text_score(score)?;
-    fields::seen_by_white(position, Some(score), fields::text_result(result)?)
+    let result = result.trim_end_matches(';').trim_end();
+    let inside = result.strip_prefix('[').and_then(|inside| inside.strip_suffix(']'));
+    let result = fields::text_result(inside.unwrap_or(result))?;
+    Ok((fields::seen_by_white(position, Some(score), result)?, false))
 }
 
 struct TextWriter;

@@ -1,10 +1,12 @@
 //! Decompression of files while they are read: gzip, zstd, or a zip archive of one file.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Cursor, Read, Seek as _, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek as _, SeekFrom};
+use std::mem;
 use std::path::Path;
 
 use flate2::CrcReader;
+use flate2::bufread::GzDecoder;
 use flate2::read::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
@@ -20,12 +22,11 @@ const ZSTD_WINDOW: u32 = 27;
 /// Reason why these first bytes cannot be read: they begin an archive, another compressed file, or a
 /// text of another encoding.
 fn foreign(head: &[u8]) -> Option<String> {
-    let starts: [(&[u8], &str); 13] = [
+    let starts: [(&[u8], &str); 12] = [
         (b"\xfd7zXZ\0", "an xz file"),
         (b"BZh", "a bzip2 file"),
         (b"LZIP\x01", "an lzip file"),
         (b"\x1f\x8b\x08", "a gzip file"),
-        (b"\x28\xb5\x2f\xfd", "a zstd file"),
         (b"\x5d\0\0\x80\0\xff\xff\xff\xff", "an lzma file"),
         (b"\x04\x22\x4d\x18", "an lz4 file"),
         (b"PK\x03\x04", "a zip archive"),
@@ -39,6 +40,7 @@ fn foreign(head: &[u8]) -> Option<String> {
     let found = starts.iter().find(|(start, _)| head.starts_with(start));
     let found =
         found.filter(|(start, _)| *start != b"BZh" || is_bzip2(head)).map(|(_, name)| *name);
+    let found = found.or(is_zstd(head).then_some("a zstd file"));
     match found.or(is_tar(head).then_some("a tar archive")) {
         Some(name) => Some(format!("it is {name}; unpack it first")),
         None => wide_encoding(head).map(|name| format!("it is {name} text; save it as UTF-8 text")),
@@ -57,8 +59,12 @@ fn is_tar(head: &[u8]) -> bool {
 
 /// Whether these four bytes begin a compressed file.
 pub fn is_packed(head: &[u8]) -> bool {
-    let starts: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"];
-    starts.iter().any(|start| head.starts_with(start))
+    is_zstd(head) || head.starts_with(b"\x1f\x8b") || head.starts_with(b"PK\x03\x04")
+}
+
+/// Whether a frame of zstd begins here, perhaps one to skip, as in files of pzstd.
+fn is_zstd(head: &[u8]) -> bool {
+    matches!(head, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
 /// Opens a file, `-` for standard input, and decompresses it.
@@ -157,14 +163,53 @@ fn unpacked(input: impl Read + Send + 'static) -> io::Result<Input> {
     let mut head = [0; 512];
     let length = fill(&mut input, &mut head)?;
     let input = Cursor::new(head[..length].to_vec()).chain(input);
-    match head[..length] {
-        [0x1f, 0x8b, ..] => decompressed(flate2::bufread::MultiGzDecoder::new(input)),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            let mut decoder = zstd::Decoder::with_buffer(input)?;
-            decoder.window_log_max(ZSTD_WINDOW)?;
-            decompressed(decoder)
+    let head = &head[..length];
+    if head.starts_with(b"\x1f\x8b") {
+        decompressed(GzMembers(GzDecoder::new(Box::new(input))))
+    } else if is_zstd(head) {
+        let mut decoder = zstd::Decoder::with_buffer(input)?;
+        decoder.window_log_max(ZSTD_WINDOW)?;
+        decompressed(ZstdFrames(decoder))
+    } else {
+        require_content(head).map(|()| Box::new(input) as Input)
+    }
+}
+
+/// The content of all members of a gzip file; zeros behind a member are padding.
+struct GzMembers(GzDecoder<Input>);
+
+impl Read for GzMembers {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.0.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let input = self.0.get_mut();
+            while input.fill_buf()?.first() == Some(&0) {
+                input.consume(1);
+            }
+            if input.fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            let next = mem::replace(input, Box::new(io::empty()));
+            self.0.reset(next);
         }
-        _ => require_content(&head[..length]).map(|()| Box::new(input) as Input),
+    }
+}
+
+/// The content of all frames of a zstd file.
+struct ZstdFrames<R: BufRead>(zstd::Decoder<'static, R>);
+
+impl<R: BufRead> Read for ZstdFrames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.to_string().contains("too much memory") {
+            true => io::Error::new(
+                io::ErrorKind::Unsupported,
+                "its zstd window is larger than 128 MiB; unpack it with `zstd -d --long=31`",
+            ),
+            false => error,
+        })
     }
 }
 

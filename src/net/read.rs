@@ -32,6 +32,11 @@ pub enum NetError {
     #[error("not a net: {0}")]
     Other(&'static str),
     #[error(
+        "it is a net of Stockfish ({0}), which cannot be read yet; `nnuance match --engine` takes \
+         Stockfish itself"
+    )]
+    Stockfish(&'static str),
+    #[error(
         "no net of this shape has {size} bytes; the nearest sizes are {nearest}. Check that the \
          file is complete, or describe another shape in a file beside it with the ending .toml"
     )]
@@ -51,6 +56,9 @@ impl Net {
         Self::check(&net, *scales)?;
         if let Some(other) = looks_like(bytes) {
             return Err(NetError::Other(other));
+        }
+        if let Some(version) = stockfish_version(bytes) {
+            return Err(NetError::Stockfish(version));
         }
         let size = bytes.len();
         let hidden = hidden(size, &net, head).ok_or_else(|| match raw_hidden(size, &net) {
@@ -125,6 +133,25 @@ fn looks_like(bytes: &[u8]) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// The version of Stockfish whose net a file begins as, by its version and the hash of its layers.
+fn stockfish_version(bytes: &[u8]) -> Option<&'static str> {
+    let word = |at| bytes.get(at..at + 4)?.first_chunk().map(|word| u32::from_le_bytes(*word));
+    Some(match (word(0)?, word(4)?) {
+        (0x7af3_2f16, _) => "12 or 13",
+        (0x7af3_2f20, 0x1c10_2ef2) => "15 or 15.1",
+        (0x7af3_2f20, 0x1c10_2b72) => "16",
+        (0x7af3_2f20, 0x1c10_3072) => "16.1",
+        (0x7af3_2f20, 0x1c10_20f2) => "17 or 17.1",
+        (0x7af3_2f20, 0x1c10_3c92) => "the small net of 17 or 18",
+        (0x7af3_2f20, 0x1c10_3eb2) => "the lite net of 17.1 or 18",
+        (0x7af3_2f20, 0xec10_2ef2) => "18",
+        (0x6a44_8afa, 0xa85b_2205) => "19",
+        (0x6a44_8afa, 0x0c10_35ae) => "the lite net of 19",
+        (0x7af3_2f20 | 0x6a44_8afa, _) => "another version",
+        _ => return None,
+    })
 }
 
 /// Whether a file begins with the length of a JSON header, as no weights do.

@@ -2,7 +2,9 @@
 
 use std::io::Write as _;
 
-use crate::formats::{QUIET, START, hex, read, read_bytes};
+use nnuance::format::book;
+
+use crate::formats::{QUIET, START, gz, hex, read, read_bytes, scratch};
 use crate::kit::*;
 
 fn line() -> String {
@@ -53,6 +55,48 @@ fn standard_input() {
     assert_eq!(in_child(&quiet).0, "15000");
     assert_eq!(in_child(&zstd::encode_all(&quiet[..], 1).unwrap()).0, "15000");
     assert_eq!(in_child(b"").0, "- is empty");
+}
+
+#[test]
+fn zstd_may_begin_with_a_frame_to_skip() {
+    let line = line();
+    let packed = zstd::encode_all(line.as_bytes(), 1).unwrap();
+    for magic in 0x50..=0x5f {
+        let skipped = [&[magic, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
+        let bytes = [&skipped[..], &packed, &skipped].concat();
+        let file = scratch("lines.txt.zst", &bytes);
+        assert_eq!(read(&file.path).unwrap(), read_bytes(line.as_bytes()).unwrap());
+        assert!(Source::open(&file.path, None, 0).unwrap().pieces().is_none());
+        assert_eq!(book::read(&file.path).unwrap()[0].fen(), START);
+        let [out, _] = said(nnuance().args(["eval", "material", "--fens"]).arg(&file.path));
+        assert_eq!(out, format!("{START};0\n"));
+        let nested = read_bytes(&gz(&bytes)).unwrap_err().to_string();
+        assert!(nested.contains("it is a zstd file; unpack it first"), "{nested}");
+    }
+}
+
+#[test]
+fn zeros_behind_gzip_are_padding() {
+    let (line, packed) = (line(), gz(line().as_bytes()));
+    let zeros = vec![0; 1 << 19];
+    let both = [&packed[..], &zeros, &packed, &[0]].concat();
+    assert_eq!(read_bytes(&both).unwrap(), read_bytes(line.repeat(2).as_bytes()).unwrap());
+    for wrong in [&b"\0x"[..], &packed[..packed.len() - 1]] {
+        let error = read_bytes(&[&packed, wrong].concat()).unwrap_err().to_string();
+        assert!(error.contains("it may be damaged"), "{error}");
+    }
+}
+
+#[test]
+fn wide_windows_name_the_remedy() {
+    // An empty frame with a window of 2 GiB.
+    let wide = hex("28b52ffd 00 a8 01 0000");
+    let packed = zstd::encode_all(line().as_bytes(), 1).unwrap();
+    for bytes in [wide.clone(), [packed, wide].concat()] {
+        let error = read_bytes(&bytes).unwrap_err().to_string();
+        let remedy = "larger than 128 MiB; unpack it with `zstd -d --long=31`";
+        assert!(error.ends_with(remedy), "{error}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use nnuance::engine::opening::{Openings, StartPosition};
 use nnuance::engine::{SelfplayJob, selfplay};
 use nnuance::format::pgn::FORMAT as PGN;
-use nnuance::format::{binpack, book, epd, marlinformat, viriformat};
+use nnuance::format::{binpack, book, epd, marlinformat, text, viriformat};
 
 use crate::engine::{FAKE, Quiet, crew, fake, selfplay_job};
 use crate::formats::{gz, read, read_as, read_bytes, read_source, scratch, writable, write};
@@ -342,6 +342,187 @@ fn counters_of_epd() {
     }
     for wrong in ["hmvc x; [0.5]", "hmvc 3 [0.5]", "hmvc 3; fmvn 12 c9 \"1-0\";"] {
         assert!(read_as(&epd::FORMAT, format!("{BISHOP} {wrong}").as_bytes()).is_err(), "{wrong}");
+    }
+}
+
+/// Scores and results of a line of EPD, seen by the side to move.
+fn labels(line: &str) -> Result<(Option<i16>, f32), String> {
+    let read = read_as(&epd::FORMAT, line.as_bytes()).map_err(|error| error.to_string())?;
+    Ok((read[0].score, read[0].result))
+}
+
+#[test]
+fn scores_between_semicolons_are_read_or_refused() {
+    for line in [
+        "| 35 | 1.0;",
+        ";35;1.0",
+        "; -120; 0.5;",
+        "; 35 ; 1-0",
+        "; 35; [1.0]",
+        "c9 \"1-0\"; 35;",
+        "| 35 | c9 \"1-0\";",
+        ", 35; c9 \"1-0\";",
+    ] {
+        for fen in [BISHOP.to_string(), format!("{BISHOP} 0 1")] {
+            let error = labels(&format!("{fen} {line}")).unwrap_err();
+            assert!(error.contains("line 1: "), "{error}");
+        }
+    }
+    let error = labels(&format!("{BISHOP} 35; [1.0]")).unwrap_err();
+    assert!(error.contains("`35` is no operation"), "{error}");
+    // A single counter before an operation, a bracket or a quote is one.
+    for line in ["3 bm e4; c9 \"1-0\";", "3 [1.0];", "3 \"1-0\""] {
+        let line = format!("{BISHOP} {line}");
+        let read = read_as(&epd::FORMAT, line.as_bytes()).expect(&line)[0];
+        assert_eq!((read.position.halfmove(), read.result), (3, 1.0), "{line}");
+    }
+    let bar = format!("{BISHOP} 0 1 | 35 | ");
+    for result in ["1.0;", "[1.0]", "[1.0];", "[1-0]", "1.0"] {
+        let read = read_bytes(format!("{bar}{result}").as_bytes()).expect(result)[0];
+        assert_eq!((read.score, read.result), (Some(35), 1.0), "{result}");
+    }
+    for wrong in ["[1.0", "1.0]", "[[1.0]]", "[0.7]"] {
+        assert!(read_as(&text::FORMAT, format!("{bar}{wrong}").as_bytes()).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn scores_of_epd_operations() {
+    let black = BISHOP.replace(" w ", " b ");
+    for (operations, score) in [
+        ("ce 54;", Some(54)),
+        ("acd 12; ce -54; hmvc 0; fmvn 5;", Some(-54)),
+        ("CE +0;", Some(0)),
+        ("ce 32766;", Some(31_999)),
+        ("ce -32765;", Some(-31_998)),
+        ("dm 1;", Some(31_999)),
+        ("ce 32758; dm 5;", Some(31_991)),
+        ("ce 31000; dm 12;", Some(31_977)),
+        ("acd 12;", None),
+    ] {
+        for (fen, result) in [(BISHOP, 1.0), (&black, 0.0)] {
+            for line in [format!("{operations} c9 \"1-0\";"), format!("{operations} [1-0]")] {
+                let line = format!("{fen} {line}");
+                assert_eq!(labels(&line), Ok((score, result)), "{line}");
+            }
+        }
+    }
+    for wrong in ["ce x;", "ce 0.5;", "ce;", "ce 40000;", "dm 0;", "dm -3;", "dm 1000;"] {
+        assert!(labels(&format!("{BISHOP} {wrong} [1-0]")).is_err(), "{wrong}");
+    }
+    assert!(labels(&format!("{BISHOP} ce 5; [1-0] 5")).unwrap_err().contains("two scores"));
+    // The file's point of view changes results alone.
+    let file = scratch("a.epd", format!("{black} ce 54; c9 \"1-0\";\n{black} [1-0] 5").as_bytes());
+    let source = Source::open(&file.path, None, 0).unwrap();
+    let mover = Some(PointOfView::SideToMove);
+    let mut source = source.seen_by(GivenViews { scores: mover, results: mover }).unwrap();
+    let read = read_source(&mut source).unwrap();
+    let read: Vec<_> = read.iter().map(|it| (it.score, it.result)).collect();
+    assert_eq!(read, [(Some(54), 1.0), (Some(5), 1.0)]);
+}
+
+#[test]
+fn results_in_comments_of_epd() {
+    for (operations, result) in [
+        ("c9 1-0", 1.0),
+        ("c9 1/2-1/2;", 0.5),
+        ("c9 \"0.25\";", 0.25),
+        ("c9 \"1\";", 1.0),
+        ("c2 \"1-0\";", 1.0),
+        ("c0 A-B t ? 2026.01.01; c1 1-0;", 1.0),
+        ("c0 A-B t [?] 2026.01.01; c1 0-1;", 0.0),
+        ("c0 \"1\"; c8 \"10 2\"; c9 \"f4f5 d4e5\"; c1 \"1/2-1/2\";", 0.5),
+        ("c9 \"f4f5 d4e5\"; [1.0]", 1.0),
+        ("id \"[0-1]\"; c1 1-0; c9 \"1-0\";", 1.0),
+    ] {
+        assert_eq!(labels(&format!("{BISHOP} {operations}")), Ok((None, result)), "{operations}");
+    }
+    for (wrong, reason) in [
+        ("bm f5; c8 \"10 2\"; c9 \"f4f5 d4e5\";", "expected `FEN [result]`"),
+        ("result 1-0;", "expected `FEN [result]`"),
+        ("c9 1;", "expected `FEN [result]`"),
+        ("c1 1;", "expected `FEN [result]`"),
+        ("c9 \"1", "expected `FEN [result]`"),
+        ("c1 1-0; c9 \"0-1\";", "two results that differ"),
+        ("c1 1-0; [0.5]", "two results that differ"),
+    ] {
+        let error = labels(&format!("{BISHOP} {wrong}")).unwrap_err();
+        assert!(error.contains(reason) && error.contains("line 1: "), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn games_without_moves() {
+    let sound = "[Event \"b\"]\n[Result \"0-1\"]\n\n1. d4 d5 0-1\n\n";
+    // The tag Result, the text behind the tags, and games without a result.
+    for (result, text, unfinished) in [
+        ("1-0", "", 0),
+        ("1-0", "{White wins by forfeit}\n\n", 0),
+        ("?", " \n\n", 1),
+        ("", "\r\n", 1),
+        ("*", "*\n\n", 1),
+        ("*", "", 1),
+    ] {
+        let empty = format!("[Event \"a\"]\n[Result \"{result}\"]\n\n{text}");
+        for games in [format!("{empty}{sound}"), format!("{sound}{empty}")] {
+            let file = scratch("games", games.as_bytes());
+            let mut source = Source::open(&file.path, None, 0).unwrap();
+            assert_eq!(read_source(&mut source).unwrap().len(), 2, "{games}");
+            assert_eq!(source.unfinished(), unfinished, "{games}");
+        }
+    }
+    let untagged = format!("[Event \"a\"]\n\n{sound}");
+    assert_eq!(read_bytes(untagged.as_bytes()).unwrap().len(), 2);
+    // A file may be cut off within the tags.
+    assert!(read_bytes(format!("{sound}[Event \"a\"]\n[Result \"1-0\"]\n").as_bytes()).is_err());
+    assert!(read_bytes(game("1. e4 e5").replace("1-0\n", "\n").trim_end().as_bytes()).is_err());
+}
+
+#[test]
+fn remedies_of_conversions_work() {
+    let start = "qbbnrnkr/pppppppp/8/8/8/8/PPPPPPPP/QBBNRNKR w KQkq - 0 1";
+    let chess960 = game("1. a3 a5 2. Qa2")
+        .replace("[Result", &format!("[FEN \"{start}\"]\n[SetUp \"1\"]\n[Result"));
+    let plain = "fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\nmove e2e4\nscore 20\nply 0\nresult 0\ne\n";
+    let share = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [0.25]\n";
+    for (name, text, to, remedy) in [
+        ("a.pgn", chess960.as_str(), "binpack", "write plain"),
+        ("a.plain", plain, "vf", "write bulletformat, text or epd"),
+        ("a.plain", plain, "pgn", "write bulletformat, text or epd"),
+        ("a.epd", share, "binpack", "write epd, which holds any position"),
+        ("a.epd", share, "bf", "`data convert --skip-unfit`"),
+    ] {
+        let file = scratch(name, text.as_bytes());
+        let convert = |to: &str| {
+            let mut command = nnuance();
+            command.args(["data", "convert"]).arg(&file.path).arg("-o");
+            command.arg(file.path.with_file_name("out").with_extension(to));
+            command
+        };
+        let error = complaint(&mut convert(to));
+        assert!(error.contains(remedy), "{error}");
+        assert!(error.contains("skip-unfit") == (to == "bf"), "{error}");
+        for format in ["plain", "bulletformat", "text", "epd"] {
+            if remedy.split([' ', ',']).any(|word| word == format) {
+                said(convert("out").args(["--to", format, "--overwrite"]));
+            }
+        }
+    }
+}
+
+#[test]
+fn nets_of_stockfish_are_named() {
+    for (version, hash, name) in [
+        (0x7af3_2f20_u32, 0x1c10_2ef2_u32, "15 or 15.1"),
+        (0x7af3_2f20, 0xec10_2ef2, "18"),
+        (0x6a44_8afa, 0xa85b_2205, "19"),
+        (0x7af3_2f20, 1, "another version"),
+        (0x7af3_2f16, 1, "12 or 13"),
+    ] {
+        let bytes = [&version.to_le_bytes()[..], &hash.to_le_bytes(), &[7; 1000]].concat();
+        let net = scratch("nn-1.nnue", &bytes);
+        let error = complaint(nnuance().arg("inspect").arg(&net.path));
+        assert!(error.contains(&format!("a net of Stockfish ({name})")), "{error}");
     }
 }
 

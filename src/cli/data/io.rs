@@ -205,11 +205,15 @@ pub struct OutputFile {
 impl OutputFile {
     pub fn write(&mut self, sample: &Sample) -> Result<()> {
         self.count += 1;
-        self.sink.write(sample).map_err(|error| match error {
-            WriteError::Sample { .. } => {
+        let of_games = self.format.facts.games != Presence::Never;
+        self.sink.write(sample).map_err(|error| match &error {
+            WriteError::Sample { .. } if !of_games => {
                 anyhow!("{error}; `data convert --skip-unfit` leaves out what does not fit")
             }
-            error => unread(error),
+            WriteError::Sample { reason, .. } if !reason.contains("; write ") => {
+                anyhow!("{error}; write epd, which holds any position")
+            }
+            _ => unread(error),
         })
     }
 

@@ -31,7 +31,8 @@ impl Board {
         for rook in position.pieces().filter(|piece| piece.castles) {
             let king = position.king(rook.color).ok_or("a king is missing")?;
             let place = CASTLINGS.iter().position(|it| *it == (rook.color, king, rook.square));
-            rights |= 1 << place.ok_or("castling from other squares than in usual chess")?;
+            rights |=
+                1 << place.ok_or("castling from other squares than in usual chess; write plain")?;
         }
         Ok(Self { chess: position.to_chess().map_err(|error| error.to_string())?, rights })
     }

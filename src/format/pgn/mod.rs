@@ -108,7 +108,7 @@ impl Reader for PgnReader {
             return Ok(false);
         }
         let kept = out.len();
-        let read = self.frame.bytes().and_then(|text| replay(text, out, &mut self.comments));
+        let read = replay(&self.frame, out, &mut self.comments);
         self.games += u64::from(!matches!(read, Ok(Game::Nothing)));
         self.unfinished += u64::from(matches!(read, Ok(Game::Unfinished)));
         read.map(|_| true).map_err(|wrong| {
@@ -146,10 +146,11 @@ enum Game {
 
 /// Appends the samples of a game; some of them even if it is faulty.
 fn replay(
-    text: &[u8],
+    frame: &Frame,
     out: &mut Vec<Sample>,
     notes: &mut CommentScores,
 ) -> Result<Game, GameError> {
+    let text = frame.bytes()?;
     let tags = Tags::read(text).map_err(GameError::of_game)?;
     let result = tags.outcome().map_err(GameError::of_game)?;
     if tags.value("Result").is_some_and(|result| result.trim_ascii() == b"*") {
@@ -163,7 +164,7 @@ fn replay(
         return Ok(Game::Nothing);
     }
     let mut replay = Replay::new(&tags, result, out, notes)?;
-    let read = replay.run(&mut tokens).and_then(|()| replay.finish(&tags, text));
+    let read = replay.run(&mut tokens).and_then(|()| replay.finish(&tags, text, frame.last));
     read.map_err(|reason| token_error(&tokens, &replay.chess, reason))
 }
 
@@ -253,11 +254,15 @@ impl<'a, 't> Replay<'a, 't> {
         }
     }
 
-    fn finish(&mut self, tags: &Tags, text: &[u8]) -> Result<Game, String> {
+    fn finish(&mut self, tags: &Tags, text: &[u8], last: bool) -> Result<Game, String> {
         let moves = self.out.len() - self.first;
-        // A last line without its end may be cut off.
-        let by_tag = self.result.filter(|_| moves > 0 && text.ends_with(b"\n"));
-        match self.ended.or(by_tag) {
+        // A last line without its end may be cut off, and so may tags without a blank line.
+        let is_whole = match moves > 0 {
+            true => text.ends_with(b"\n"),
+            false => !last || text.ends_with(b"\n\n") || text.ends_with(b"\n\r\n"),
+        };
+        let tagged = self.result.or((moves == 0 && tags.some).then_some(Outcome::Unfinished));
+        match self.ended.or(tagged.filter(|_| is_whole)) {
             Some(Outcome::Won(doubled)) => {
                 self.read_comments();
                 let (game, white_result) = (Some(self.hash.game()), f32::from(doubled) / 2.0);
@@ -393,7 +398,7 @@ impl Scoresheet {
     /// Reads a game; none if a text has no game.
     fn read(frame: &Frame) -> Result<Option<Self>, GameError> {
         let text = frame.bytes()?;
-        let white_result = match replay(text, &mut Vec::new(), &mut CommentScores::default()) {
+        let white_result = match replay(frame, &mut Vec::new(), &mut CommentScores::default()) {
             Ok(Game::Whole(white_result)) => Some(white_result.into()),
             Ok(Game::Unfinished) => None,
             Ok(Game::Nothing) => return Ok(None),
