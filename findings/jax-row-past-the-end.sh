@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Surprise: an index past the last row reads the last row, and teaches it nothing.
+# Surprise: an index past the end reads the last row in the forward pass, and no row in the backward.
 # Packages: PyPI jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6
-# Behaviour: lists of features are padded, often with the number of rows as the index of nothing.
-#   `rows[i]` then returns the last row, so a real feature is added once for each padding, and the
-#   gradient of that is dropped: forward and backward are two functions. `jnp.take` returns NaN
-#   there, and a gradient of zero; `mode="clip"` alone gives both passes the same row. Adding to
-#   such a row (`rows.at[i].add`) and summing by segments leave the number out. None of them raises.
-#   -1 is the last row for all but segments.
-# Guess: an error, or at least a gradient that belongs to the value.
+# Behaviour: lists of active features are often padded with the number of rows as an index.
+#   `rows[index]` then returns the last row, so a real feature is added once per padding, and the
+#   gradient of that is dropped: the gradient is not that of the computed function. `jnp.take`
+#   returns NaN, with a gradient of zero. Only `mode="clip"` uses the same row in both passes.
+#   `rows.at[index].add` and `segment_sum` ignore the index. None of them raises an error.
+# Guess: an error, or a gradient that belongs to the value.
 # Seen: rows[3]             value 3.0, gradient [0, 0, 0]
 #   jnp.take            value nan, gradient [0, 0, 0]
 #   jnp.take, clip      value 3.0, gradient [0, 0, 1]

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Surprise: a transposed matrix is saved with the numbers in the wrong places, without a word.
-# Packages: PyPI safetensors 0.8.0 (0.7.0 beside it), numpy 2.4.6
-# Behaviour: `safetensors.numpy.save` writes the memory of an array as it lies there, and the shape
-#   as if it lay row by row. Weights that are turned for another program (`w.T`), columns first
-#   (`order="F"`), or come out of a decomposition lie column by column. 0.7.0 saved them rightly.
-#   Shapes, types, sizes and a sum over all weights are right in the file; the net plays badly.
-#   `numpy.ascontiguousarray(w.T)` is saved rightly by both.
-# Guess: what is loaded is what was saved, or an error, as for tensors of torch.
+# Surprise: a transposed array is saved with its numbers in the wrong places, without an error.
+# Packages: PyPI safetensors 0.8.0 (and 0.7.0 to compare), numpy 2.4.6
+# Behaviour: `safetensors.numpy.save` writes the memory of an array as it is, and its shape as if
+#   that memory were in row-major order. Weights that are transposed for another program (`w.T`) or
+#   allocated with `order="F"` are in column-major order. 0.7.0 saved them correctly. In the file
+#   shape, type, size, and the sum of all weights are right, and the net plays badly.
+#   `numpy.ascontiguousarray(w.T)` is saved correctly by both.
+# Guess: the loaded array equals the saved one, or saving fails as it does for tensors of torch.
 # Seen: 0.7.0: saved [[0, 3], [1, 4], [2, 5]], loaded [[0, 3], [1, 4], [2, 5]]
 #   0.8.0: saved [[0, 3], [1, 4], [2, 5]], loaded [[0, 1], [2, 3], [4, 5]]
 set -euo pipefail

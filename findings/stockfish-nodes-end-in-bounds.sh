@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Surprise: most scores that Stockfish gives for a fixed number of nodes are not scores, but bounds.
+# Surprise: most scores that Stockfish gives after a fixed number of nodes are only bounds.
 # Package: Debian stockfish 15.1-4
-# Behaviour: `go nodes N` stops in the middle of an iteration. The last line with a score then
-#   tells how far that iteration came, and it is usually marked `upperbound` or `lowerbound`:
-#   the search was failing low or high when it was cut off. `go depth N` ends with exact scores.
-#   A reader that takes the last score takes bounds for values; one that leaves bounds out loses
-#   most positions, and keeps those whose search happened to be calm. The last exact score stands
-#   some lines above.
-# Guess: one position in ten.
+# Behaviour: `go nodes N` stops in the middle of an iteration. The last line with a score shows the
+#   state of that iteration, and it is usually marked `upperbound` or `lowerbound`, because the root
+#   search was failing low or high when it was cut off. `go depth N` ends with exact scores. A
+#   reader that takes the last score uses bounds as values. A reader that skips bounds loses most
+#   positions, and selects those with a stable search. The last exact score stands some lines above.
+# Guess: one score in ten is a bound.
 # Seen: go nodes 5000: exact 24, lowerbound 2, upperbound 34
 #   go nodes 20000: exact 24, lowerbound 11, upperbound 25
 #   go depth 9: exact 60, lowerbound 0, upperbound 0

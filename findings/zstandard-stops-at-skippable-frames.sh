@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Surprise: two readers of a library find nothing in a file that its other readers read.
 # Packages: PyPI zstandard 0.25.0; pzstd of Debian zstd 1.5.4+dfsg2-5
-# Behaviour: pzstd writes a frame without content before each frame with content, to note its
-#   size; large public databases of games are packed so. `read_to_iter` and `decompressobj` take
-#   that first frame for the whole file and end well, with nothing; a loop over their pieces has no
-#   games to complain about. `stream_reader` crosses frames when it is read piece by piece or to its
-#   end, and `copy_stream` does; but one `read(size)` returns at the end of a frame, however large
-#   the size is. `read_across_frames` exists for `stream_reader` alone.
-# Guess: all read all, or all need the same option.
+# Behaviour: pzstd writes a skippable frame before each frame of data, with the size of that frame;
+#   large public databases of games are written like this. `read_to_iter` and `decompressobj` stop
+#   after the first frame, which is empty, without an error, so a loop over the games does nothing.
+#   `copy_stream` reads all frames, and so does `stream_reader` when it is read in pieces or to the
+#   end. But `stream_reader(...).read(size)` returns at the end of a frame, however large the size
+#   is, unless `read_across_frames` is set. The others have no such option.
+# Guess: all read all frames, or all need the same option.
 # Seen: stream_reader, line by line   200000
 #   stream_reader.read(2**30)     123184
 #   copy_stream                   200000
@@ -34,22 +34,23 @@ import io
 import zstandard
 
 
-def count(name, read):
-    with open("lines.zst", "rb") as file:
-        print(f"{name:29} {read(zstandard.ZstdDecompressor(), file)}")
-
-
-def copied(zstd, file):
+def copy(zstd, file):
     out = io.BytesIO()
     zstd.copy_stream(file, out)
-    return out.getvalue().count(b"\n")
+    return [out.getvalue()]
 
 
-count("stream_reader, line by line", lambda zstd, file: sum(1 for _ in io.TextIOWrapper(zstd.stream_reader(file))))
-count("stream_reader.read(2**30)", lambda zstd, file: zstd.stream_reader(file).read(2**30).count(b"\n"))
-count("copy_stream", copied)
-count("read_to_iter", lambda zstd, file: sum(piece.count(b"\n") for piece in zstd.read_to_iter(file)))
-count("decompressobj", lambda zstd, file: zstd.decompressobj().decompress(file.read()).count(b"\n"))
+for name, read in {
+    "stream_reader, line by line": lambda zstd, file: io.TextIOWrapper(zstd.stream_reader(file)),
+    "stream_reader.read(2**30)": lambda zstd, file: [zstd.stream_reader(file).read(2**30)],
+    "copy_stream": copy,
+    "read_to_iter": lambda zstd, file: zstd.read_to_iter(file),
+    "decompressobj": lambda zstd, file: [zstd.decompressobj().decompress(file.read())],
+}.items():
+    with open("lines.zst", "rb") as file:
+        pieces = read(zstandard.ZstdDecompressor(), file)
+        lines = sum(piece.count("\n" if isinstance(piece, str) else b"\n") for piece in pieces)
+    print(f"{name:29} {lines}")
 EOF
 env/bin/python read.py | tee seen
 

@@ -122,7 +122,7 @@ fn position<'a>(
 /// Largest number of a command, so that sums and products of times fit.
 const LARGEST: f64 = (1u64 << 53) as f64;
 
-/// Every `go` is answered: the protocol knows no refusal. Arguments that cannot be read are ignored.
+/// Reads any arguments, since every `go` needs a move; those that are no numbers are ignored.
 fn go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
     let mut words = words.peekable();
     let mut go = GoCommand::default();
@@ -133,14 +133,16 @@ fn go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
             let value = words.next_if_map(|value| value.parse::<f64>().map_err(|_| value));
             value.filter(|value| !value.is_nan()).map(|value| value.clamp(0.0, LARGEST) as u64)
         };
+        // A number that no search reaches is no limit.
+        let is_limit = |number: &u64| *number < LARGEST as u64;
         match word {
             "infinite" => go.infinite = true,
             "depth" => {
                 let depth = number().map(|depth| depth.clamp(1, u32::MAX.into()) as u32);
                 go.limits.depth = depth;
             }
-            "nodes" => go.limits.nodes = number().map(|nodes| nodes.max(1)),
-            "movetime" => go.movetime = number(),
+            "nodes" => go.limits.nodes = number().filter(is_limit).map(|nodes| nodes.max(1)),
+            "movetime" => go.movetime = number().filter(is_limit),
             "wtime" => times[0] = number(),
             "btime" => times[1] = number(),
             "winc" => increments[0] = number().unwrap_or(0),

@@ -172,7 +172,7 @@ pub enum LoadError {
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
 pub enum Sidecar {
     Manifest(Manifest),
-    /// Of a net, and its hidden size if it is given.
+    /// Its hints, and the hidden size that it names.
     Description(Hints, Option<usize>),
     Nothing,
 }

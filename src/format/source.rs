@@ -167,9 +167,10 @@ impl Source {
         while !self.ended && out.len() < before + BLOCK {
             let from = out.len();
             let read = self.reader.read(out);
-            let scores = self.given.scores.filter(|_| {
-                self.reader.comments().is_none() && !self.reader.has_mover_scores()
-            });
+            let scores = self
+                .given
+                .scores
+                .filter(|_| self.reader.comments().is_none() && !self.reader.has_mover_scores());
             GivenViews { scores, ..self.given }.convert(self.format, &mut out[from..]);
             let read = match read {
                 Ok(more) => {

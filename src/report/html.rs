@@ -179,7 +179,8 @@ impl Run {
     /// Seconds of training, without validations; none before the first step.
     pub fn seconds(&self) -> Option<f64> {
         let span = |two: &[Row]| {
-            Some((two[1].positions - two[0].positions) as f64 / two[1].positions_per_second?)
+            let positions = two[1].positions.saturating_sub(two[0].positions);
+            Some(positions as f64 / two[1].positions_per_second?)
         };
         self.rows.windows(2).filter_map(span).reduce(|sum, span| sum + span)
     }
@@ -207,10 +208,10 @@ pub fn curves(runs: &[Run]) -> Section {
         "<run",
         "steps",
         "positions",
-        "best validation loss",
-        "training loss there",
+        "best validation",
+        "training there",
         "at step",
-        "last validation loss",
+        "last validation",
         "time",
         "<",
     ]);

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::convert::Infallible;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -312,7 +312,7 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// [`EngineError::MatchComplete`] if the file has all games of this match.
+    /// [`EngineError::MatchComplete`] if the file has all games of this match, and is no part.
     pub fn open(
         path: &Path,
         entrants: &[Box<dyn PlayerFactory + '_>],
@@ -340,10 +340,12 @@ impl Recorder {
         all.extend(sprt.map(|sprt| ("sprt", format!("{sprt:?}"))));
         let mut tags = tags;
         tags.push((SETTINGS, digest[..digest::SHORT].into()));
-        let players_count = entrants.len() as u64;
-        let range = part.range(pairs * players_count * (players_count - 1) / 2);
+        let count = entrants.len() as u64;
+        let games = pairs * count * (count - 1);
         let journal: Journal<Pair> = match Journal::open(path, &all) {
-            Err(JournalError::Exists(_)) if is_complete(path, &tags, &range, pairs, sprt) => {
+            Err(JournalError::Exists(_))
+                if part == JobPart::WHOLE && is_complete(path, &tags, games, sprt) =>
+            {
                 return Err(EngineError::MatchComplete(path.to_path_buf()));
             }
             journal => journal?,
@@ -391,21 +393,12 @@ impl Recorder {
 /// Tag with the first digits of the SHA-256 of all settings, by which a complete match is known.
 const SETTINGS: &str = "Settings";
 
-/// Whether a file has the games of this range of a match, or of a match that its test has ended.
-fn is_complete(
-    path: &Path,
-    tags: &[(&str, String)],
-    range: &Range<u64>,
-    pairs: u64,
-    sprt: Option<&Sprt>,
-) -> bool {
+/// Whether a file has so many games of a match with these tags, or those of one that its test ended.
+fn is_complete(path: &Path, tags: &[(&str, String)], games: u64, sprt: Option<&Sprt>) -> bool {
     let (name, settings) = tags.last().expect("the settings");
-    let games = played::read_games(path).unwrap_or_default();
-    let round = format!("{}.1", range.start % pairs + 1);
-    let starts = games
-        .first()
-        .is_some_and(|game| game.tag(name) == Some(settings) && game.tag("Round") == Some(&round));
-    starts && (sprt.is_some() || games.len() as u64 == 2 * (range.end - range.start))
+    let found = played::read_games(path).unwrap_or_default();
+    let is_this = found.first().is_some_and(|game| game.tag(name) == Some(settings));
+    is_this && (sprt.is_some() || found.len() as u64 == games)
 }
 
 /// Tags that describe the rules of a game.

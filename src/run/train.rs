@@ -229,9 +229,13 @@ impl<'a> Run<'a> {
         finish::require_trained(&self.recipe, &checkpoint)?;
         let mut finished = finish::finish(&self, folder, end, checkpoint.state.step)?;
         finished.page = live.map(|live| {
-            let path = finish::page(&self, folder)?;
+            let path = finish::page(&self, folder);
             live.complete();
-            Ok(path)
+            if path.is_err() {
+                // The page without a comparison would count as that of the complete run.
+                let _ = std::fs::remove_file(folder.file(folder::REPORT));
+            }
+            path
         });
         Ok(Some(finished))
     }

@@ -269,10 +269,12 @@ const VERBS: &str = "add begin build call check choose close convert correct cut
     replace restore run set shuffle split start take train try tune unpack use wait write";
 
 /// Fragments of literals that look like remedies and are none.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 9] = [
     "var(--",
     "use is the standard deviation",
     "lower loss than",
+    "Lower is better",
+    "complexity: the counts",
     "made by `nnuance quickstart`",
     "# A run of nnuance",
     "rustc --edition",

@@ -130,12 +130,16 @@ pub fn left_behind(folder: &Path, stdout: Vec<u8>) -> Left {
                 let cut = |line: &str| line.rsplit_once(',').unwrap().0.to_string() + "\n";
                 bytes = text().lines().map(cut).collect::<String>().into();
             } else if name.ends_with("report.html") {
-                let text = text();
-                let (before, rest) = text.split_once("<figcaption>Speed").unwrap();
-                let (head, made) = before.split_once("<p class=\"soft made\">").unwrap();
-                let parts = [(made, "</p>"), (rest, "</svg>")];
-                let [made, rest] = parts.map(|(text, end)| text.split_once(end).unwrap().1);
-                bytes = [head, made, rest].concat().into();
+                let mut text = text();
+                // A run that was stopped before its first step has no speed.
+                for (start, end) in
+                    [("<p class=\"soft made\">", "</p>"), ("<figcaption>Speed", "</svg>")]
+                {
+                    if let Some((before, rest)) = text.split_once(start) {
+                        text = [before, rest.split_once(end).unwrap().1].concat();
+                    }
+                }
+                bytes = text.into();
             }
             files.insert(name, bytes);
         }

@@ -92,7 +92,8 @@ fn games_are_results_and_data() {
     assert!((9..=16).contains(&games.len()), "{}", games.len());
     assert!(samples.iter().filter(|it| it.ply == Some(9)).count() >= 14);
     // A file is only replaced on request, and its games stay those of one match.
-    assert!(complaint(&mut command(&arguments, &pgn)).contains("--overwrite"));
+    let other = [&arguments[..], &["--seed", "2"]].concat();
+    assert!(complaint(&mut command(&other, &pgn)).contains("--overwrite"));
     assert_eq!(fs::read_to_string(&pgn).unwrap(), text);
     said(command(&arguments, &pgn).args(["--overwrite", "--seed", "2"]));
     assert_ne!(fs::read_to_string(&pgn).unwrap(), text);
@@ -141,7 +142,7 @@ fn a_complete_match_prints_its_result_again() {
     let pgn = folder.path().join("match.pgn");
     for (name, arguments) in [
         ("two.pgn", &[NET, "material", "--pairs", "5", "--nodes", "40"][..]),
-        ("three.pgn", &[NET, "material", TERMS, "--pairs", "3", "--nodes", "40", "--part", "2/3"]),
+        ("three.pgn", &[NET, "material", TERMS, "--pairs", "3", "--nodes", "40"]),
         ("sprt.pgn", &[NET, "material", "--pairs", "90", "--nodes", "60", "--sprt", "0,200"]),
     ] {
         let pgn = pgn.with_file_name(name);
@@ -259,14 +260,18 @@ fn finished_positions_of_a_book_are_left_out() {
         Position::from_chess(&chess).fen()
     });
     fs::write(&book, [MATE, &starts[0], &starts[1], kings, &starts[2]].join("\n")).unwrap();
-    let mut arguments = vec![NET, "material", "--nodes", "20", "--pairs", "3", "--book"];
-    arguments.push(book.to_str().unwrap());
-    let [_, remarks] = said(&mut command(&arguments, &pgn));
+    let mut arguments = vec![NET, "material", "--nodes", "20", "--pairs", "3"];
+    let play = |arguments: &[&str]| {
+        let mut play = command(arguments, &pgn);
+        play.arg("--book").arg(&book);
+        play
+    };
+    let [_, remarks] = said(&mut play(&arguments));
     assert!(remarks.contains("2 finished positions left out, the first"), "{remarks}");
     assert!(remarks.contains(MATE), "{remarks}");
     assert_eq!(fs::read_to_string(&pgn).unwrap().matches("[FEN ").count(), 6);
     arguments[5] = "4";
-    let error = complaint(command(&arguments, &pgn).arg("--overwrite"));
+    let error = complaint(play(&arguments).arg("--overwrite"));
     assert!(error.contains("3 positions beside 2 that are finished"), "{error}");
 }
 
@@ -275,10 +280,10 @@ fn books_are_played_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let [book, pgn] = ["book.epd", "match.pgn"].map(|name| folder.path().join(name));
     fs::write(&book, QUEEN_UP).unwrap();
-    let arguments = [NET, "material", "--nodes", "20", "--pairs", "1", "--book"];
+    let arguments = [NET, "material", "--nodes", "20", "--pairs", "1"];
     let play = |more: &[&str]| {
         let mut play = command(&arguments, &pgn);
-        play.arg(&book).args(more).arg("--overwrite");
+        play.arg("--book").arg(&book).args(more).arg("--overwrite");
         play
     };
     said(&mut play(&[]));

@@ -96,7 +96,7 @@ fn pages_of_terms() {
     };
     let [text, _] = said(inspect(&run).arg("-o").arg(&page));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let gain = "has a lower loss than start weights by ";
+    let gain = "(95 %, paired)";
     assert!(text.contains("start weights") && text.contains("queen"), "{text}");
     let inspected = fs::read_to_string(&page).unwrap();
     for html in [&own, &inspected] {

@@ -25,7 +25,7 @@ search: features hce net prefetch sample score
 interface: score search
 train: batch input linear log loss model output place progress sums terms weights
 data: data_file digits format loss sample
-engine: digest format interface output progress sample score
+engine: digest digits format interface output progress sample score
 export: architecture data_file digest features floats input linear net output report sample scales
     sums terms weights
 inspect: architecture digits draw features floats hce linear point_of_view report sample scales weights

@@ -237,7 +237,9 @@ impl<'a, 't> Replay<'a, 't> {
     /// Gives the positions the scores of the comments.
     fn read_comments(&mut self) {
         let (mut signs, positions) = (Signs::default(), &mut self.out[self.first..]);
-        self.comments.iter().for_each(|(_, comment, _)| signs.add(*comment));
+        // A number before the first move may be anything.
+        let after_moves = self.comments.iter().filter(|(moves, ..)| *moves > 0);
+        after_moves.for_each(|(_, comment, _)| signs.add(*comment));
         for &(moves, comment, text) in &self.comments {
             match comment.read(signs, self.notes.given) {
                 Some((number, read)) => {
