@@ -99,7 +99,7 @@ impl JobReport {
     }
 }
 
-/// What may start an engine that did not start.
+/// Remedy for an engine that did not start.
 fn start_remedy(program: &Path) -> String {
     let text = program.to_string_lossy();
     match text.split_once(' ') {

@@ -21,7 +21,7 @@ pub struct ItemError {
     pub response: FailureResponse,
 }
 
-/// What follows the failure of an item.
+/// Consequence of the failure of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureResponse {
     /// The player failed; another try may help.

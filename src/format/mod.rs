@@ -215,7 +215,7 @@ pub struct CommentScores {
 pub struct UnreadComments {
     count: u64,
     first: String,
-    /// What makes a score of the first one.
+    /// Remedy that makes a score of the first one.
     pub cure: &'static str,
 }
 

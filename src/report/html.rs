@@ -30,7 +30,7 @@ pub fn ranking(comparison: &Comparison) -> Markup {
         let Elo { value, low, high } = one.elo?;
         Some((value?, low.zip(high).map(|(low, high)| [low, high])))
     };
-    let about = "Lower is better. The table compares pairs, which overlap does not.";
+    let about = "Lower is better. Intervals may overlap where pairs differ, see the table.";
     html! {
         div.figures {
             (ranked(comparison, ["Loss against results", about, "loss, 95 %"], loss))

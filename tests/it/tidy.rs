@@ -1,4 +1,4 @@
-//! The rules of ARCHITECTURE.md and of plain words.
+//! The rules of ARCHITECTURE.md.
 
 use crate::kit::*;
 
@@ -170,28 +170,6 @@ fn files_have_one_noun() {
     for (path, text) in files("src") {
         let lines = text.lines().count();
         assert!(lines <= 900, "{} has {lines} lines", path.display());
-    }
-}
-
-/// Doc comments begin with a noun or a verb, and code is not a person: it reads, counts and fails.
-#[test]
-fn comments_are_plain() {
-    let openings = ["What", "Who", "Whoever", "Whose", "Those", "Of"];
-    let words = "anew ask asks asked bears eyes farewell hear hears knows nobody quieten speaks \
-                 tell tells told whoever wishes";
-    let words: BTreeSet<&str> = words.split(' ').collect();
-    for (path, text) in ["src", "tests"].into_iter().flat_map(files) {
-        let mut docs = false;
-        for line in text.lines().map(str::trim) {
-            let comment = line.split_once("//").map_or("", |(_, comment)| comment);
-            let mut found =
-                comment.split(|c: char| !c.is_alphanumeric()).filter(|it| !it.is_empty());
-            let opens = !docs && comment.starts_with(['/', '!']);
-            docs = line.starts_with("///") || line.starts_with("//!");
-            let wrong = opens && found.clone().next().is_some_and(|it| openings.contains(&it));
-            let wrong = wrong || found.any(|it| words.contains(&it.to_lowercase()[..]));
-            assert!(!wrong, "{}: reword this comment: {line}", path.display());
-        }
     }
 }
 

@@ -97,7 +97,7 @@ impl Comment {
         Some((number, ReadView { view: given.unwrap_or(read.view), ..read }))
     }
 
-    /// What makes a score of it.
+    /// Remedy that makes a score of it.
     pub fn cure(self) -> &'static str {
         match self {
             Comment::Signed(..) => "set data.score_view or --score-view (docs/formats.md)",
