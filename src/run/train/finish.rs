@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use super::Run;
 use super::data::{BatchSource, TermData, draw_games};
 use crate::batch::{Batch, Inputs};
+use crate::data_file::are_few_for_nets;
 use crate::hce::HceWeights;
 use crate::log;
 use crate::loss::Loss;
@@ -84,10 +85,13 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
              untrained net's, {loss:.6}, and no net is written; {}",
             last.state.step,
             config.learning_rate.range().1,
-            match (is_too_fast, last.state.step) {
-                (true, _) => "the rate is too high: set schedule.learning_rate = 0.005",
-                (false, ..FEW_STEPS) => "so few steps teach little: raise schedule.epochs",
-                (false, _) => "set schedule.learning_rate = 0.001",
+            match last.state.step {
+                _ if is_too_fast => "the rate is too high: set schedule.learning_rate = 0.005",
+                _ if are_few_for_nets(&recipe.data) => {
+                    "its games are too few for a net: tune handcrafted terms, or play more"
+                }
+                ..FEW_STEPS => "so few steps teach little: raise schedule.epochs",
+                _ => "set schedule.learning_rate = 0.001",
             }
         ))
     );
