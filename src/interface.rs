@@ -52,7 +52,22 @@ impl GoCommand {
             None => clock.map(|clock| clock.budget(overhead)),
         }
     }
+
+    /// Whether no limit ends the search within about a day, so that it has to be stopped.
+    pub fn is_endless(&self, turn: Color, overhead: u64) -> bool {
+        let Limits { depth, nodes, .. } = self.limits;
+        let is_timed = self.budget(turn, overhead).is_some_and(|budget| budget.hard < DAY);
+        let is_small = depth.is_some_and(|depth| depth < ENDLESS_DEPTH)
+            || nodes.is_some_and(|nodes| nodes < ENDLESS_NODES);
+        self.infinite || !(is_timed || is_small)
+    }
 }
+
+/// Milliseconds of a day.
+const DAY: u64 = 86_400_000;
+/// Limits that searches of positions with a choice do not reach within a day.
+const ENDLESS_DEPTH: u32 = 64;
+const ENDLESS_NODES: u64 = 1 << 37;
 
 /// Parses a line; none if it has no known command. Fails if the arguments of a command are wrong.
 pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
@@ -133,16 +148,14 @@ fn go<'a>(words: impl Iterator<Item = &'a str>) -> GoCommand {
             let value = words.next_if_map(|value| value.parse::<f64>().map_err(|_| value));
             value.filter(|value| !value.is_nan()).map(|value| value.clamp(0.0, LARGEST) as u64)
         };
-        // A number that no search reaches is no limit.
-        let is_limit = |number: &u64| *number < LARGEST as u64;
         match word {
             "infinite" => go.infinite = true,
             "depth" => {
                 let depth = number().map(|depth| depth.clamp(1, u32::MAX.into()) as u32);
                 go.limits.depth = depth;
             }
-            "nodes" => go.limits.nodes = number().filter(is_limit).map(|nodes| nodes.max(1)),
-            "movetime" => go.movetime = number().filter(is_limit),
+            "nodes" => go.limits.nodes = number().map(|nodes| nodes.max(1)),
+            "movetime" => go.movetime = number(),
             "wtime" => times[0] = number(),
             "btime" => times[1] = number(),
             "winc" => increments[0] = number().unwrap_or(0),

@@ -199,7 +199,8 @@ impl Session<'_, '_> {
         let budget = go.budget(self.game.chess().turn(), self.overhead);
         let stop = budget.map_or_else(Arc::default, |budget| self.alarm.set(budget.hard));
         self.stop = stop.clone();
-        (self.is_endless, self.is_timed) = (go.infinite, budget.is_some());
+        self.is_endless = go.is_endless(self.game.chess().turn(), self.overhead);
+        self.is_timed = budget.is_some();
         let (mut game, mode) = (self.game.clone(), self.mode);
         game.restrict(&go.searchmoves);
         self.order(move |Worker { searcher, evaluation, scale }| {

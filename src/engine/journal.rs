@@ -164,6 +164,12 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         Ok(())
     }
 
+    /// Removes output and journal.
+    pub fn discard(mut self) -> Result<(), JournalError> {
+        self.progress.bytes = 0;
+        self.finish()
+    }
+
     /// Removes the journal of a complete output; an empty output is removed as well.
     pub fn finish(self) -> Result<(), JournalError> {
         let Self { path, file, output_path, output, progress, .. } = self;

@@ -100,11 +100,16 @@ impl JobReport {
 }
 
 /// Remedy for an engine that did not start.
-fn start_remedy(program: &Path) -> String {
+fn start_remedy(program: &Path, error: &io::Error) -> String {
     let text = program.to_string_lossy();
+    let is_bare = |path: &Path| path.parent().is_some_and(|folder| folder.as_os_str().is_empty());
+    let may_start = |path: &Path| if is_bare(path) { !path.is_dir() } else { path.is_file() };
     match text.split_once(' ') {
-        _ if program.is_file() && program.is_relative() => format!("name it as ./{text}"),
-        Some((name, arguments)) if !program.exists() => {
+        _ if program.is_file() && is_bare(program) => format!("name it as ./{text}"),
+        _ if program.is_file() && error.kind() == io::ErrorKind::PermissionDenied => {
+            format!("make it executable (chmod +x {text})")
+        }
+        Some((name, arguments)) if !program.exists() && may_start(Path::new(name)) => {
             let arguments = arguments.split_whitespace().map(|it| format!(" --argument {it}"));
             format!("give its arguments apart: --engine {name}{}", arguments.collect::<String>())
         }
@@ -115,7 +120,7 @@ fn start_remedy(program: &Path) -> String {
 /// Reason why a job ended; the same call resumes it once the cause is removed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    #[error("cannot start the engine {program}: {error}; {}", start_remedy(program))]
+    #[error("cannot start the engine {program}: {error}; {}", start_remedy(program, error))]
     Start { program: PathBuf, error: io::Error },
     #[error("{0}; is it a UCI engine?")]
     NotUci(#[source] EngineFault),
@@ -154,6 +159,8 @@ pub enum EngineError {
          games without random moves; reduce the games, or allow random moves"
     )]
     SmallBook { path: PathBuf, lines: usize, finished: usize, games: u64 },
+    #[error("{path} has finished positions alone, {finished} of them; give another book")]
+    FinishedBook { path: PathBuf, finished: usize },
     #[error(transparent)]
     Book(#[from] BookError),
     #[error(transparent)]

@@ -80,16 +80,18 @@ impl Opener {
             let is_over = |position: &Position| {
                 Referee::is_over(&position.to_chess().expect("books are checked")).is_some()
             };
-            let finished;
-            (finished, book) = positions.into_iter().partition(is_over);
-            let (lines, finished): (_, Vec<Position>) = (book.len(), finished);
-            note = finished.first().map(|first| {
-                let count = counted(finished.len() as u64, "finished position");
+            let over: Vec<Position>;
+            (over, book) = positions.into_iter().partition(is_over);
+            let (lines, finished, path) = (book.len(), over.len(), path.clone());
+            note = over.first().map(|first| {
+                let count = counted(finished as u64, "finished position");
                 format!("{}: {count} left out, the first {}", path.display(), first.fen())
             });
-            if book.is_empty() || least == 0 && games > lines as u64 {
-                let finished = finished.len();
-                return Err(EngineError::SmallBook { path: path.clone(), lines, finished, games });
+            if book.is_empty() {
+                return Err(EngineError::FinishedBook { path, finished });
+            }
+            if least == 0 && games > lines as u64 {
+                return Err(EngineError::SmallBook { path, lines, finished, games });
             }
             book.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         }

@@ -68,13 +68,16 @@ impl Limit {
         self.nodes().is_some_and(|limit| nodes > limit.saturating_mul(20).saturating_add(1_000_000))
     }
 
-    /// Whether a search ended so early that it had another limit: after few nodes, at a low depth,
-    /// and without a mate.
-    pub fn is_far_above(self, nodes: u64, found: Option<(Score, u32)>) -> bool {
-        let is_early =
-            found.is_none_or(|(score, depth)| depth < 5 && matches!(score, Score::Centipawns(_)));
-        let limit = self.nodes().filter(|limit| *limit >= 200 && is_early);
-        limit.is_some_and(|limit| nodes < limit / 20)
+    /// Whether a search that has ended was so short, or so long, that it may have had another limit.
+    pub fn is_doubtful(self, nodes: u64) -> bool {
+        self.nodes().is_some_and(|limit| {
+            nodes < limit / 8 || nodes > limit.saturating_mul(10).saturating_add(10_000)
+        })
+    }
+
+    /// Whether a search with this last count of nodes should have ended by its limit in nodes.
+    pub fn is_overdue(self, nodes: Option<u64>) -> bool {
+        self.nodes().is_some_and(|limit| nodes.is_none_or(|nodes| nodes >= limit))
     }
 
     /// Most milliseconds of an answer, if time is limited.

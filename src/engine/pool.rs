@@ -255,18 +255,16 @@ pub fn drive<I: Send, T: Send>(
     if done {
         (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);
     }
+    if let (Err(EngineError::NodesIgnored(_)), 0) = (&outcome, begun.items) {
+        // What this run made is spoiled, and a job with another limit would not resume it.
+        journal.discard()?;
+        return outcome.map(|_| JobReport::default());
+    }
     whole.bytes = journal.progress.bytes;
     let committed = match whole == journal.progress {
         true => Ok(()),
         false => journal.commit(&bytes[..whole_bytes], whole, &skips[..whole_skips]),
     };
-    if let Err(EngineError::NodesIgnored(_)) = outcome
-        && journal.progress.items == 0
-    {
-        // The next job has another limit, and would not resume this one.
-        journal.finish()?;
-        return outcome.map(|_| JobReport::default());
-    }
     outcome?;
     committed?;
 

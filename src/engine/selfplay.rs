@@ -52,6 +52,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, En
     let mut unscored = [0; 2];
     let keep = |&number: &u64, game: Option<Game>, bytes: &mut Vec<u8>| {
         let (mut writer, game) = (writer(), game.as_ref());
+        let is_first = unscored[1] == 0;
         for sample in game.into_iter().flat_map(Game::samples) {
             unscored[0] += u64::from(sample.score.is_none());
             unscored[1] += 1;
@@ -60,6 +61,12 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<JobReport, En
                 WriteError::Sample { path, format: name, number: number + 1, reason }
             };
             writer.write(&sample, bytes).map_err(failed)?;
+        }
+        if is_first && unscored[0] > 0 && unscored[0] == unscored[1] {
+            let game = number + 1;
+            watch.remark(&format!(
+                "no move of game {game} has a score: the engine gives none, or bounds alone"
+            ));
         }
         writer.finish(bytes);
         Ok(AppendedItem { written: game.is_some().into(), whole: true })

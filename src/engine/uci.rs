@@ -16,6 +16,7 @@ use super::player::{
 };
 use crate::digits::grouped;
 use crate::sample::Position;
+use crate::score::Score;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {
@@ -107,10 +108,14 @@ pub struct Uci {
     name: String,
     id: String,
     options: Vec<String>,
-    patience_ms: u64,
+    settings: EngineSettings,
     chess960: bool,
     /// The searched position, for messages; empty before the first.
     fen: String,
+    /// Nodes of the last search, as far as reported.
+    searched: Option<u64>,
+    /// Whether limits in nodes need no further test.
+    is_tested: bool,
 }
 
 /// Longest line in bytes: an endless one must not fill the memory.
@@ -121,6 +126,12 @@ const WAITING: usize = 256;
 const MOST_OPTIONS: usize = 4096;
 /// Milliseconds for a program to exit after it closed its output.
 const EXIT_TIME: u64 = 500;
+/// Milliseconds for the answer to `stop`.
+const STOP_TIME: u64 = 2_000;
+/// A quiet position that is in no book.
+const MIDDLEGAME: &str = "r1bq1rk1/1p2bpp1/p1n1pn1p/3p4/2PP4/P1N2N1P/1P2BPP1/R1BQ1RK1 w - - 0 12";
+/// Limits that show whether an engine knows limits in nodes: iterations in between are finished.
+const TEST_NODES: [u64; 2] = [500, 100_000];
 
 impl Uci {
     /// Starts an engine and sets its options, which it must support.
@@ -142,10 +153,19 @@ impl Uci {
         let (sender, lines) = sync_channel(WAITING);
         thread::spawn(move || read_lines(output, &sender));
         let (name, id) = (settings.name(), settings.name());
-        let (options, fen) = (Vec::new(), String::new());
-        let (patience_ms, chess960) = (settings.patience_ms, false);
-        let mut engine =
-            Self { child, input, lines, id, name, options, patience_ms, chess960, fen };
+        let mut engine = Self {
+            child,
+            input,
+            lines,
+            id,
+            name,
+            options: Vec::new(),
+            settings: settings.clone(),
+            chess960: false,
+            fen: String::new(),
+            searched: None,
+            is_tested: false,
+        };
         engine.introduce().map_err(EngineError::NotUci)?;
         let given =
             |name: &str| settings.options.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
@@ -172,7 +192,7 @@ impl Uci {
     }
 
     fn introduce(&mut self) -> Result<(), EngineFault> {
-        let deadline = Deadline::after(self.patience_ms);
+        let deadline = Deadline::after(self.settings.patience_ms);
         self.send("uci")?;
         loop {
             let line = self.line(deadline, "uci")?;
@@ -198,7 +218,7 @@ impl Uci {
 
     /// Waits until all commands so far are processed.
     fn ready(&mut self, command: &str) -> Result<(), EngineFault> {
-        let deadline = Deadline::after(self.patience_ms);
+        let deadline = Deadline::after(self.settings.patience_ms);
         self.send("isready")?;
         while self.line(deadline, command)? != "readyok" {}
         Ok(())
@@ -244,11 +264,38 @@ impl Uci {
         format!("exited ({how})")
     }
 
-    /// Fails if the engine searched this number of nodes, which is far from the limit of `go`.
-    fn require_nodes(&self, go: &str, far: Option<u64>) -> Result<(), EngineFault> {
-        let Some(nodes) = far else { return Ok(()) };
-        let fault = self.fault(go, &format!("searched {} nodes", grouped(nodes)));
-        Err(EngineFault { ignores_nodes: true, ..fault })
+    /// Whether the engine searches as many nodes for a small limit as for a large one. Another
+    /// process is asked, once, so that the memory of this one stays as it is.
+    fn ignores_nodes(&mut self) -> bool {
+        if std::mem::replace(&mut self.is_tested, true) {
+            return false;
+        }
+        let Ok(mut other) = Self::start(&self.settings) else { return false };
+        other.is_tested = true;
+        let position = Position::from_fen(MIDDLEGAME).expect("a legal position");
+        let line = GameLine::new(position.to_chess().expect("a legal position"));
+        let mut counts = [0; 2];
+        for (count, nodes) in counts.iter_mut().zip(TEST_NODES) {
+            match other.search_without_memory(&line, Limit::Nodes(nodes)) {
+                Ok(_) => *count = other.searched.unwrap_or(0),
+                Err(fault) => return fault.ignores_nodes,
+            }
+        }
+        counts[1] < 2 * counts[0]
+    }
+
+    /// Whether the engine ends a search on `stop`.
+    fn obeys_stop(&mut self) -> bool {
+        let deadline = Deadline::after(STOP_TIME);
+        let mut line = self.send("stop").and_then(|()| self.line(deadline, "stop"));
+        while line.as_ref().is_ok_and(|line| !line.starts_with("bestmove")) {
+            line = self.line(deadline, "stop");
+        }
+        line.is_ok()
+    }
+
+    fn nodes_fault(&self, go: &str, what: &str) -> EngineFault {
+        EngineFault { ignores_nodes: true, ..self.fault(go, what) }
     }
 
     fn fault(&self, command: &str, what: &str) -> EngineFault {
@@ -294,6 +341,10 @@ fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
     }
 }
 
+fn searched_nodes(nodes: u64) -> String {
+    format!("searched {} nodes", grouped(nodes))
+}
+
 impl Player for Uci {
     fn search_without_memory(
         &mut self,
@@ -318,18 +369,26 @@ impl Player for Uci {
         }
         let go = format!("go {limit}");
         let extra = limit.milliseconds(line.chess.turn()).unwrap_or(0);
-        let deadline = Deadline::after(self.patience_ms.saturating_add(extra));
+        let deadline = Deadline::after(self.settings.patience_ms.saturating_add(extra));
         self.send(&line.command())?;
         self.send(&go)?;
         let (mut found, mut searched) = (None, None);
         loop {
-            let answer = self.line(deadline, &go)?;
+            let answer = match self.line(deadline, &go) {
+                Err(_) if limit.is_overdue(searched) && self.obeys_stop() => {
+                    let what = format!("did not stop within {} ms", deadline.patience_ms);
+                    return Err(self.nodes_fault(&go, &what));
+                }
+                answer => answer?,
+            };
             let (first, rest) = answer.split_once(' ').unwrap_or((&answer, ""));
             match first {
                 "info" => {
                     found = exact_score(rest).or(found);
                     searched = reported_nodes(rest).or(searched);
-                    self.require_nodes(&go, searched.filter(|it| limit.is_far_exceeded(*it)))?;
+                    if let Some(nodes) = searched.filter(|nodes| limit.is_far_exceeded(*nodes)) {
+                        return Err(self.nodes_fault(&go, &searched_nodes(nodes)));
+                    }
                 }
                 "bestmove" => {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
@@ -337,10 +396,17 @@ impl Player for Uci {
                         let what = format!("answered `{word}`, which is not a legal move,");
                         return Err(self.fault(&go, &what));
                     };
-                    let is_short = |nodes: &u64| limit.is_far_above(*nodes, found);
-                    let has_choice = line.chess.legal_moves().len() > 1;
-                    self.require_nodes(&go, searched.filter(is_short).filter(|_| has_choice))?;
                     let (score, depth) = found.unzip();
+                    let is_mate = matches!(score, Some(Score::Mate(_)));
+                    self.searched = searched;
+                    if let Some(nodes @ 1..) = searched
+                        && limit.is_doubtful(nodes)
+                        && !is_mate
+                        && line.chess.legal_moves().len() > 1
+                        && self.ignores_nodes()
+                    {
+                        return Err(self.nodes_fault(&go, &searched_nodes(nodes)));
+                    }
                     return Ok(MoveResult { best, score, depth: depth.unwrap_or(0) });
                 }
                 _ => {}

@@ -45,6 +45,7 @@ fn fake_engine() {
     let mut bad: Vec<(String, u64)> = Vec::new();
     let mut once: Option<PathBuf> = None;
     let mut in_book = true;
+    let mut nodes = 0;
     let mut out = std::io::stdout();
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
@@ -52,7 +53,8 @@ fn fake_engine() {
         match words[0] {
             "uci" => {
                 writeln!(out, "id name Fake 1").unwrap();
-                let options = "Crash Hang Nonsense Illegal Bound Few Endless Once Hash";
+                let options = "Crash Hang Nonsense Illegal Bound Few Fixed Sparse Silent Endless \
+                               Once Hash";
                 for option in options.split(' ') {
                     writeln!(out, "option name {option} type string").unwrap();
                 }
@@ -79,7 +81,9 @@ fn fake_engine() {
                     chess.play_unchecked(legal);
                 }
             }
+            "stop" => writeln!(out, "bestmove {}", fake_search(&chess).1[0].to_uci(mode)).unwrap(),
             "go" => {
+                nodes = if words[1] == "nodes" { words[2].parse().unwrap() } else { nodes };
                 let hash = hash_of(&chess);
                 let hit = bad.iter().find(|(_, every)| hash.is_multiple_of(*every));
                 let first = || match &once {
@@ -95,6 +99,14 @@ fn fake_engine() {
                         let best = fake_search(&chess).1[0].to_uci(mode);
                         writeln!(out, "info depth 1 score cp 5 nodes 6\nbestmove {best}").unwrap();
                     }
+                    Some(name @ ("Fixed" | "Sparse")) => {
+                        let (score, pv) = fake_search(&chess);
+                        // A fixed number, or what the last finished iteration had.
+                        let nodes = if name == "Fixed" { 300_000 } else { nodes / 50 };
+                        writeln!(out, "info depth 2 score cp {score} nodes {nodes}").unwrap();
+                        writeln!(out, "bestmove {}", pv[0].to_uci(mode)).unwrap();
+                    }
+                    Some("Silent") => {}
                     Some("Endless") => writeln!(out, "info depth 30 nodes 9000000").unwrap(),
                     Some("Crash") => std::process::exit(3),
                     Some("Hang") => thread::sleep(Duration::from_secs(3600)),

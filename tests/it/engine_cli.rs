@@ -171,5 +171,10 @@ fn engines_that_do_not_start_have_their_cures() {
     let apart = "--engine nnuance --argument uci --argument material";
     assert!(error.contains(apart) && !error.contains("apt"), "{error}");
     assert!(cure("mine").contains("name it as ./mine"));
+    #[cfg(unix)]
+    assert!(cure("./mine").contains("make it executable (chmod +x ./mine)"));
+    fs::create_dir(folder.path().join("some")).unwrap();
+    let error = cure("some folder/mine");
+    assert!(!error.contains("--argument"), "{error}");
     assert!(cure("nofile").contains("apt install stockfish"));
 }

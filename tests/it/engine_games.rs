@@ -1,5 +1,7 @@
 //! Games of engines against themselves.
 
+use std::sync::Mutex;
+
 use nnuance::engine::game::{Adjudication, Ending, Referee};
 use nnuance::engine::opening::{Openings, StartPosition, chess960};
 use nnuance::engine::{EngineError, Score, SelfplayJob, selfplay};
@@ -186,12 +188,25 @@ fn games_with_failures_are_skipped() {
     assert_eq!(games_of(&job.output), expected);
 }
 
+#[derive(Default)]
+struct Remarks(Mutex<Vec<String>>);
+
+impl Progress for Remarks {
+    fn remark(&self, text: &str) {
+        self.0.lock().unwrap().push(text.into());
+    }
+}
+
 #[test]
 fn moves_with_bounds_alone_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let crew = crew(fake(&[("Bound", "1".into())]), 2);
     let job = selfplay_job(folder.path(), "out.vf", &viriformat::FORMAT, crew);
-    let report = selfplay(&job, &Quiet).unwrap();
+    let remarks = Remarks::default();
+    let report = selfplay(&job, &remarks).unwrap();
+    let remarks = remarks.0.into_inner().unwrap();
+    assert_eq!(remarks.len(), 1);
+    assert!(remarks[0].contains("no move of game 1 has a score"), "{remarks:?}");
     let moves = read(&job.output);
     assert!(moves.iter().all(|sample| sample.score.is_none()));
     assert_eq!(report.unscored, [moves.len() as u64; 2]);

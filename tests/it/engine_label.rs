@@ -169,23 +169,35 @@ fn constant_failure_ends_the_job() {
 #[test]
 fn ignored_node_limits_end_the_job() {
     let folder = tempfile::tempdir().unwrap();
-    let (input, _) = positions_in(folder.path(), 40);
-    for (option, nodes) in [("Few", "6"), ("Endless", "9,000,000")] {
-        let crew = || crew(fake(&[(option, "1".into())]), 2);
-        let job = label_job(&input, "out.txt", &text::FORMAT, crew());
-        let error = positions(&job, &Quiet).unwrap_err();
+    let (input, samples) = positions_in(folder.path(), 40);
+    let labels = |option: &str, limit| {
+        let engine = EngineSettings { patience_ms: 700, ..fake(&[(option, "1".into())]) };
+        let job = label_job(&input, "out.txt", &text::FORMAT, crew(engine, 2));
+        let job = PositionsJob { limit: Limit::Nodes(limit), ..job };
+        (positions(&job, &Quiet), job)
+    };
+    for (option, limit, said) in [
+        ("Few", 2000, "searched 6 nodes"),
+        ("Few", 60, "searched 6 nodes"),
+        ("Fixed", 2000, "searched 300,000 nodes"),
+        ("Endless", 2000, "searched 9,000,000 nodes"),
+        ("Silent", 2000, "did not stop within 700 ms"),
+    ] {
+        let (result, job) = labels(option, limit);
+        let error = result.unwrap_err();
         assert!(matches!(error, EngineError::NodesIgnored(_)), "{error}");
         let error = error.to_string();
-        assert!(
-            error.contains(&format!("searched {nodes} nodes after `go nodes 2000`")),
-            "{error}"
-        );
+        assert!(error.contains(&format!("{said} after `go nodes {limit}`")), "{error}");
         assert!(error.contains("limit it by --depth or --movetime"), "{error}");
         // Nothing is left that would refuse the next limit.
         assert!(!job.output.exists() && !path_of(&job.output).exists());
     }
+    // An engine of long iterations reports little of a search that keeps its limit.
+    let (result, job) = labels("Sparse", 2000);
+    assert_eq!(result.unwrap().written, 40);
+    assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
     let crew = crew(fake(&[("Few", "1".into())]), 2);
-    let job = label_job(&input, "out.txt", &text::FORMAT, crew);
+    let job = label_job(&input, "depth.txt", &text::FORMAT, crew);
     let job = PositionsJob { limit: Limit::Depth(1), ..job };
     assert_eq!(positions(&job, &Quiet).unwrap().written, 40);
 }

@@ -270,6 +270,13 @@ fn finished_positions_of_a_book_are_left_out() {
     assert!(remarks.contains("2 finished positions left out, the first"), "{remarks}");
     assert!(remarks.contains(MATE), "{remarks}");
     assert_eq!(fs::read_to_string(&pgn).unwrap().matches("[FEN ").count(), 6);
+    let mate = folder.path().join("mate.epd");
+    fs::write(&mate, MATE).unwrap();
+    let [none, random] = [&["--pairs", "1"][..], &["--random-plies", "2"]].map(|more| {
+        complaint(nnuance().args(["match", NET, "material", "--book"]).arg(&mate).args(more))
+    });
+    assert!(none.contains("finished positions alone, 1 of them; give another book"), "{none}");
+    assert_eq!(none, random);
     arguments[5] = "4";
     let error = complaint(play(&arguments).arg("--overwrite"));
     assert!(error.contains("3 positions beside 2 that are finished"), "{error}");

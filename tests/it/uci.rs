@@ -139,6 +139,11 @@ fn any_go_is_answered() {
         ("", "nodes 18446744073709551616"),
         ("", "movetime 1e30"),
         ("", "wtime -1e30 btime 5"),
+        // More than a search reaches within a day: the end of input stops them.
+        ("", "nodes 1000000000000"),
+        ("", "depth 100"),
+        ("", "movetime 99999999999999"),
+        ("moves e2e4", "wtime 1000 btime 9223372036854775807"),
     ] {
         let position = format!("position startpos {side}");
         let said = talk("material", &[position.trim(), &format!("go {arguments}")]);
