@@ -442,6 +442,22 @@ impl GameHash {
 /// Share of positions that may lack a game.
 const ONE_IN: usize = 1000;
 
+/// Larger scores are mates and tablebase results.
+pub const DECIDED: u16 = 20_000;
+/// Fewest positions with a score from which a scale is measured.
+const FEWEST_SCORED: usize = 2000;
+
+/// Scores in centipawns and results, for the fit of a scale: of positions that are not decided; None
+/// if there are too few.
+pub fn scores_and_results(samples: &[Sample]) -> Option<(Vec<f64>, Vec<f64>)> {
+    let undecided = samples.iter().filter_map(|sample| {
+        let score = sample.score.filter(|score| score.unsigned_abs() <= DECIDED)?;
+        Some((f64::from(score), f64::from(sample.result)))
+    });
+    let (scores, results): (Vec<f64>, Vec<f64>) = undecided.unzip();
+    (scores.len() >= FEWEST_SCORED).then_some((scores, results))
+}
+
 /// Whether the games of samples are known, for all but one in a thousand.
 pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
     let (mut all, mut unknown) = (0, 0);

@@ -14,12 +14,10 @@ use crate::format::{
     view::{LabelKind, measure},
 };
 use crate::loss::sigmoid;
-use crate::sample::{Sample, SampleDraw, mix};
+use crate::sample::{DECIDED, Sample, SampleDraw, mix, scores_and_results};
 
 /// Samples stored for checks that need all of them.
 const DRAWN: usize = 1 << 17;
-/// Scores beyond are mates and tablebase results.
-const DECIDED: u16 = 20_000;
 /// Largest share of bad records; beyond, the file is probably something else.
 const MOST_BAD: f64 = 0.2;
 /// Largest share of games or positions in another set; beyond, its figures are not honest.
@@ -28,7 +26,6 @@ const MOST_LEAKED: f64 = 0.01;
 const MOST_NOISE: f64 = 0.01;
 /// Share of repeats from which on they are noted.
 const MOST_REPEATS: f64 = 0.05;
-const FEWEST_SCORED: usize = 2000;
 
 /// Games by their end, from one side's point of view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -334,14 +331,7 @@ impl Exam {
 }
 
 fn scale(samples: &[Sample], fit: FitScale) -> Option<Scale> {
-    let fair = samples.iter().filter_map(|sample| {
-        let score = sample.score.filter(|score| score.unsigned_abs() <= DECIDED)?;
-        Some((f64::from(score), f64::from(sample.result)))
-    });
-    let (scores, results): (Vec<f64>, Vec<f64>) = fair.unzip();
-    if scores.len() < FEWEST_SCORED {
-        return None;
-    }
+    let (scores, results) = scores_and_results(samples)?;
     let count = results.len() as f64;
     let mean = results.iter().sum::<f64>() / count;
     let variance = results.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / count;

@@ -16,7 +16,7 @@ pub fn flip_score(score: i16, turn: Color) -> Result<i16, String> {
 }
 
 pub fn score(sample: &Sample) -> Result<i16, String> {
-    sample.score.ok_or_else(|| "it has no score; write epd, which does not need one".to_string())
+    sample.score.ok_or_else(|| "it has no score".to_string())
 }
 
 /// Checks that every format can store a score.
@@ -251,9 +251,7 @@ impl Chain {
     /// The move of a sample, and the game that it begins; none if it continues `game`.
     pub fn follow(game: Option<&Self>, sample: &Sample) -> Result<(Move, Option<Self>), String> {
         let (Some(number), Some(played)) = (sample.game, sample.played) else {
-            return Err(
-                "its game or the move played is unknown; write bulletformat, text or epd".into()
-            );
+            return Err("its game or the move played is unknown".into());
         };
         let white_result = white_result(sample)?;
         let leads = |game: &&Self| {

@@ -186,7 +186,7 @@ impl Writer for ViriWriter {
             self.game = Some(game);
         }
         if self.bytes.len() >= START + LONGEST * MOVE {
-            return Err(format!("its game has more than {LONGEST} moves; write plain"));
+            return Err(format!("its game has more than {LONGEST} moves"));
         }
         let played = PlayedMove::from_move(&legal).expect("a move of chess");
         self.bytes.extend_from_slice(&played.0.get().to_le_bytes());

@@ -207,11 +207,10 @@ impl OutputFile {
         self.count += 1;
         let of_games = self.format.facts.games != Presence::Never;
         self.sink.write(sample).map_err(|error| match &error {
-            WriteError::Sample { .. } if !of_games => {
-                anyhow!("{error}; `data convert --skip-unfit` leaves out what does not fit")
-            }
-            WriteError::Sample { reason, .. } if !reason.contains("; write ") => {
-                anyhow!("{error}; write epd, which holds any position")
+            WriteError::Sample { .. } => {
+                let skip = ", or leave out what does not fit by `data convert --skip-unfit`";
+                let rest = if of_games { "" } else { skip };
+                anyhow!("{error}; write epd, which holds any position{rest}")
             }
             _ => unread(error),
         })

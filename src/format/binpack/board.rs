@@ -31,8 +31,7 @@ impl Board {
         for rook in position.pieces().filter(|piece| piece.castles) {
             let king = position.king(rook.color).ok_or("a king is missing")?;
             let place = CASTLINGS.iter().position(|it| *it == (rook.color, king, rook.square));
-            rights |=
-                1 << place.ok_or("castling from other squares than in usual chess; write plain")?;
+            rights |= 1 << place.ok_or("castling from other squares than in usual chess")?;
         }
         Ok(Self { chess: position.to_chess().map_err(|error| error.to_string())?, rights })
     }

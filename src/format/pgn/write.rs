@@ -110,7 +110,7 @@ impl Writer for PgnWriter {
         }
         if self.moves.text.len() > LONGEST / 2 {
             let most = LONGEST >> 21;
-            return Err(format!("its game has more than {most} MiB of moves; write plain"));
+            return Err(format!("its game has more than {most} MiB of moves"));
         }
         if let Some(game) = &mut self.game {
             self.moves.play(&mut game.chess, legal, begins);

@@ -14,16 +14,12 @@ use crate::report::fit::fit;
 use crate::report::{NO_BREAK, Table};
 use crate::run::device::describe_compute;
 use crate::run::measure::rest;
-use crate::sample::Sample;
+use crate::sample::{Sample, scores_and_results};
 use crate::train::Settings;
 use crate::train::schedule::{Schedule, Span};
 
 /// Fewest games that are enough to measure on.
 const FEW: usize = 60;
-/// Scores beyond are mates and tablebase results.
-const DECIDED: u16 = 20_000;
-/// Fewest positions with a score from which a scale is measured.
-const FEWEST_SCORED: usize = 2000;
 /// A scale that differs by more than this factor lost Elo in most of docs/results.md's trainings.
 const FAR: f64 = 2.5;
 /// Passes over the same positions beyond which a length was hardly meant.
@@ -256,13 +252,9 @@ fn scale_doubt(config: &Config, Scan { some, .. }: &Scan) -> Option<String> {
     let target = &config.target;
     let is_plain = config.data.source.is_empty() && target.score_offset.is_none_or(|it| it == 0.0);
     let scale = target.score_scale.filter(|_| is_plain && config.final_wdl() < 1.0)?;
-    let scored = some.iter().filter_map(|sample| {
-        let score = sample.score.filter(|score| score.unsigned_abs() <= DECIDED)?;
-        Some((f64::from(score), f64::from(sample.result)))
-    });
-    let (scores, results): (Vec<f64>, Vec<f64>) = scored.unzip();
+    let (scores, results) = scores_and_results(some)?;
     let fit = fit(&scores, &results);
-    let measured = fit.scale.filter(|_| !fit.at_border && scores.len() >= FEWEST_SCORED)?;
+    let measured = fit.scale.filter(|_| !fit.at_border)?;
     let ratio = scale / measured;
     (!(1.0 / FAR..=FAR).contains(&ratio)).then(|| {
         format!(
