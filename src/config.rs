@@ -12,8 +12,6 @@ pub use sections::{
     StartSize, Target, Terms, Traces,
 };
 
-use std::ops::Deref;
-
 use crate::architecture::Architecture;
 use crate::format::{Format, GivenViews};
 use crate::loader::{ReadOptions, Split, TestShare, most_pairs};
@@ -41,11 +39,13 @@ const WIDE: usize = 128;
 /// Passes over the data from which on a search for pairs pays off.
 const PASSES: u64 = 2;
 
-/// A config, complete but for what depends on the number of positions, with the keys of its file.
+/// A config, complete but for what depends on the number of positions: the sections of its file,
+/// and the values that follow from several keys.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct Config {
-    file: ConfigFile,
+    /// The sections of the file, with all defaults.
+    pub file: ConfigFile,
     /// None for handcrafted terms.
     architecture: Option<Architecture>,
     pub scales: Scales,
@@ -55,22 +55,14 @@ pub struct Config {
     /// Learning rate; unused by methods without one.
     pub learning_rate: Stages,
     /// Positions per step; none where a step takes all data.
-    pub batch: Option<usize>,
+    pub batch_size: Option<usize>,
     /// Share of the held-out games that is kept for the test.
-    pub test: TestShare,
+    pub test_share: TestShare,
     /// Centipawns per logit of the model.
     pub scale: f64,
     /// The win-rate model of the data's scores.
     pub win_rate: WinRateModel,
     pub loss: Loss,
-}
-
-impl Deref for Config {
-    type Target = ConfigFile;
-
-    fn deref(&self) -> &ConfigFile {
-        &self.file
-    }
 }
 
 impl Config {
@@ -93,17 +85,17 @@ impl Config {
 
     /// Whether it trains a net, not terms alone.
     pub fn is_net(&self) -> bool {
-        self.net.is_some()
+        self.file.net.is_some()
     }
 
     /// Whether terms are trained together with a net.
     pub fn tunes_base(&self) -> bool {
-        self.net.as_ref().is_some_and(|net| net.tune_base)
+        self.file.net.as_ref().is_some_and(|net| net.tune_base)
     }
 
     /// Weight of results at the end of the run, with which its losses are measured.
     pub fn final_wdl(&self) -> f64 {
-        self.target.wdl.end().unwrap_or_default()
+        self.file.target.wdl.end().unwrap_or_default()
     }
 
     /// Targets of positions: first without a source, then of each source.
@@ -113,48 +105,51 @@ impl Config {
             let scale = source.score_scale.unwrap_or(win_rate.scale);
             SourceTarget::new(WinRateModel { scale, ..win_rate }, source.wdl)
         };
-        [win_rate.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
+        [win_rate.into()].into_iter().chain(self.file.data.source.iter().map(own)).collect()
     }
 
     /// How the files of a source are read, or those without one.
     pub fn reading(&self, source: Option<&Source>) -> ReadOptions {
-        let format = source.and_then(|it| it.format.as_ref()).or(self.data.format.as_ref());
-        let wdl = source.and_then(|it| it.wdl).unwrap_or(self.target.wdl.range().0);
+        let format = source.and_then(|it| it.format.as_ref()).or(self.file.data.format.as_ref());
+        let wdl = source.and_then(|it| it.wdl).unwrap_or(self.file.target.wdl.range().0);
         ReadOptions {
             format: format.map(|name| Format::named(name).expect("the config was checked")),
             views: GivenViews {
-                scores: source.and_then(|it| it.score_view).or(self.data.score_view),
-                results: source.and_then(|it| it.result_view).or(self.data.result_view),
+                scores: source.and_then(|it| it.score_view).or(self.file.data.score_view),
+                results: source.and_then(|it| it.result_view).or(self.file.data.result_view),
             },
-            filter: source.and_then(|it| it.filter.as_ref()).unwrap_or(&self.data.filter).clone(),
+            filter: source
+                .and_then(|it| it.filter.as_ref())
+                .unwrap_or(&self.file.data.filter)
+                .clone(),
             scores: !self.learns_moves() && wdl < 1.0,
-            limit: source.and_then(|it| it.limit).or(self.data.limit),
+            limit: source.and_then(|it| it.limit).or(self.file.data.limit),
         }
     }
 
     /// The split into training and held-out games.
     pub fn split(&self) -> Split {
-        Split { share: self.data.held_out, seed: self.data.held_out_seed }
+        Split { share: self.file.data.held_out, seed: self.file.data.held_out_seed }
     }
 
     /// Whether the targets need scores; where there are several sources, those of any.
     pub fn needs_scores(&self) -> bool {
-        let usual = self.target.wdl.range().0;
-        let sources = &self.data.source;
+        let usual = self.file.target.wdl.range().0;
+        let sources = &self.file.data.source;
         let least = sources.iter().map(|source| source.wdl.unwrap_or(usual)).reduce(f64::min);
         !self.learns_moves() && least.unwrap_or(usual) < 1.0
     }
 
     /// Whether moves are among what is learnt.
     pub fn learns_moves(&self) -> bool {
-        self.target.learn == Objective::Moves
+        self.file.target.learn == Objective::Moves
     }
 
     /// Positions that are shuffled together, for data of `positions`.
     pub fn window(&self, positions: u64) -> usize {
         let streamed = if self.learns_moves() { 1 << 18 } else { 1 << 22 };
         let is_kept = positions <= self.most_kept();
-        self.data.window.unwrap_or(if is_kept { positions as usize } else { streamed })
+        self.file.data.window.unwrap_or(if is_kept { positions as usize } else { streamed })
     }
 
     /// Most positions in memory where the config sets no window.
@@ -180,19 +175,19 @@ impl Config {
 
     /// Lengths of the run by unit, for data of `positions`.
     pub fn span(&self, positions: u64) -> Span {
-        self.span_of(&self.schedule.length(), positions)
+        self.span_of(&self.file.schedule.length(), positions)
     }
 
     /// Earlier lengths of the run, each with the step up to which it was valid.
     pub fn earlier_spans(&self, positions: u64) -> Vec<(Span, u64)> {
         let of = |length: &EarlierLength| (self.span_of(length, positions), length.until_step);
-        self.schedule.extended.iter().map(of).collect()
+        self.file.schedule.extended.iter().map(of).collect()
     }
 
     /// One length by unit. More positions than [`MOST_POSITIONS`] are capped, which no run reaches.
     fn span_of(&self, length: &EarlierLength, positions: u64) -> Span {
-        let batch = self.batch.map_or(positions.max(1), |batch| batch as u64);
-        let superbatch = self.schedule.batches_per_superbatch;
+        let batch = self.batch_size.map_or(positions.max(1), |batch| batch as u64);
+        let superbatch = self.file.schedule.batches_per_superbatch;
         let of_superbatches = |count: f64| count * superbatch as f64 * batch as f64;
         let most = if self.learns_moves() { MOST_ROUNDS } else { MOST_SWEEPS };
         let of_epochs = length.epochs.unwrap_or(most) * positions as f64;

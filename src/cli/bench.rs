@@ -89,7 +89,7 @@ pub fn run(args: Args) -> Result<()> {
     let usual = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
     let mut hidden = args.hidden;
     let net = args.net.as_ref().map(|path| {
-        let net = Config::read(path, &[])?.net.clone();
+        let net = Config::read(path, &[])?.file.net.clone();
         net.with_context(|| format!("{} is no config of a net", path.display()))
     });
     let net = net.transpose()?;
@@ -155,7 +155,7 @@ pub fn run(args: Args) -> Result<()> {
             Compute::Plain | Compute::Gpu { .. } => None,
         },
         gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
-        files: &config.data.files,
+        files: &config.file.data.files,
         positions: scan.counts.read,
         kept: scan.counts.train,
         net: net.to_string().replace("-> 0", "-> N"),
@@ -268,7 +268,8 @@ impl Bench<'_> {
 
     fn model(&self, compute: Compute) -> Result<Model> {
         let net = architecture(&self.config)?;
-        let (weights, device) = (initial(net, self.config.seed), self.device.clone().autodiff());
+        let (weights, device) =
+            (initial(net, self.config.file.seed), self.device.clone().autodiff());
         Ok(Model::new(&Kind::Net(net.clone()), &weights, &device, compute)?)
     }
 
@@ -314,7 +315,7 @@ impl Bench<'_> {
         let settings = Settings {
             steps: span.steps,
             learning_rate: over(config.learning_rate.clone())?,
-            wdl: over(config.target.wdl.clone())?,
+            wdl: over(config.file.target.wdl.clone())?,
             source_targets: config.source_targets(),
             loss: config.loss,
             optimizer: config.optimizer.clone(),
@@ -335,7 +336,7 @@ impl Bench<'_> {
             until: u64::MAX,
             ranks: &SingleRank,
         };
-        let weights = initial(architecture(config)?, config.seed);
+        let weights = initial(architecture(config)?, config.file.seed);
         let start = Checkpoint { weights, ..Checkpoint::default() };
         let laps = Laps { start: Instant::now(), lap: self.lap, rows, marks: Mutex::default() };
         train::run(&job, start, stream, &laps)?;

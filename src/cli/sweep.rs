@@ -64,7 +64,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         eprintln!("or go on with the sweep: the same command again");
         return Ok(ExitCode::from(130));
     };
-    let (best, seed) = (&outcome.members[0].name, sweep.members[0].config.seed);
+    let (best, seed) = (&outcome.members[0].name, sweep.members[0].config.file.seed);
     let best = out.join(format!("{best}-seed-{seed}"));
     out::result(args.json, &outcome, text(&outcome, &best))?;
     Ok(ExitCode::SUCCESS)

@@ -173,7 +173,7 @@ impl<'a> Climb<'a> {
             format: &viriformat::FORMAT,
             games,
             range: 0..games,
-            seed: mix(self.config.seed, number),
+            seed: mix(self.config.file.seed, number),
             limit: Limit::SoftNodes { soft: soft_nodes, hard: soft_nodes.saturating_mul(10) },
             openings: Self::openings(),
             adjudication: Adjudication::default(),
@@ -208,7 +208,7 @@ impl<'a> Climb<'a> {
             openings: Self::openings(),
             adjudication: Adjudication::default(),
             // Different from the openings of all training games.
-            seed: mix(mix(self.config.seed, number), 1 + other),
+            seed: mix(mix(self.config.file.seed, number), 1 + other),
         };
         let parts = (pairs, JobPart::WHOLE);
         let played = play(&players, &rules, parts, None, None, self.context.listener)?;

@@ -42,7 +42,8 @@ pub fn checkpoint(
     source.scales = config.scales;
     let ImportedWeights { weights, architecture, scales, .. } = &source;
     let quantised = export::quantise(weights, architecture, *scales)?;
-    if config.net.as_ref().is_some_and(|net| net.qa.is_none()) && export::prove(&quantised).is_err()
+    if config.file.net.as_ref().is_some_and(|net| net.qa.is_none())
+        && export::prove(&quantised).is_err()
     {
         source.scales = largest_scales(weights, architecture, *scales).unwrap_or(*scales);
     }
@@ -144,7 +145,7 @@ impl Origin {
     ) -> Result<ExportPositions> {
         let (recipe, on) = (self.recipe.as_ref(), self.describe_positions(given.as_ref()));
         let is_given = given.is_some();
-        if !is_given && !recipe.is_some_and(|recipe| recipe.config.data.validates()) {
+        if !is_given && !recipe.is_some_and(|recipe| recipe.config.file.data.validates()) {
             return Ok(ExportPositions { samples: Vec::new(), on });
         }
         let mut samples = match inspect::positions(given, recipe, checkpoint, listener) {

@@ -150,7 +150,7 @@ pub fn select_positions(
                 split.seed,
                 of.seed
             );
-            if !chosen && others.config.data.filter != recipe.config.data.filter {
+            if !chosen && others.config.file.data.filter != recipe.config.file.data.filter {
                 let why = format!("{name} gains by its filter, which differs from that of {other}");
                 found.add_doubt(*first, why);
             }
@@ -161,9 +161,9 @@ pub fn select_positions(
              data with --data; `nnuance compare --all` measures on them all the same"
         );
         // The smallest test is a part of all the others.
-        let tests = seen.iter().map(|(_, _, it)| it.config.test.0).filter(|test| *test > 0.0);
+        let tests = seen.iter().map(|(_, _, it)| it.config.test_share.0).filter(|test| *test > 0.0);
         let test = TestShare(tests.reduce(f64::min).unwrap_or(TestShare::DEFAULT.0));
-        let filter = &recipe.config.data.filter;
+        let filter = &recipe.config.file.data.filter;
         found.samples.retain(|it| {
             let group = it.group();
             split.holds_out(group) && test.takes(group) && (chosen || filter.rejects(it).is_none())
@@ -185,7 +185,7 @@ pub fn select_positions(
     }
     for (place, name, recipe) in known {
         let validated = |it: &Sample| recipe.validation_sketch.contains(it.group());
-        let without_test = is_seen(place) && recipe.config.test.0 == 0.0 && !all;
+        let without_test = is_seen(place) && recipe.config.test_share.0 == 0.0 && !all;
         if without_test || found.samples.iter().any(validated) {
             found.add_doubt(place, chosen_on_these(name));
         }

@@ -123,7 +123,7 @@ pub fn positions(
     }
     let (net, remedy) = (net.display(), "name files of positions with --data");
     let recipe = recipe.with_context(|| format!("the data of {net} are unknown; {remedy}"))?;
-    ensure!(recipe.config.data.validates(), "no game validated {net}; {remedy}");
+    ensure!(recipe.config.file.data.validates(), "no game validated {net}; {remedy}");
     recipe::unchanged(recipe.validating())?;
     Ok(recipe::collect(&recipe::plan(&recipe.config), Some(Subset::Validation), listener)?)
 }

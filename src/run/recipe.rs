@@ -72,7 +72,7 @@ impl Recipe {
         let mut facts = match self.config.architecture() {
             Some(net) => export::facts(net, self.config.scales),
             None => {
-                let kind = if self.config.traces.is_some() { "trace" } else { "hce" };
+                let kind = if self.config.file.traces.is_some() { "trace" } else { "hce" };
                 let scale = self.config.scale.to_string();
                 BTreeMap::from([("kind".into(), kind.into()), ("scale".into(), scale)])
             }
@@ -298,7 +298,7 @@ pub fn collect(
 
 /// Text of an engine's term list, if the config names one.
 pub fn term_list(config: &Config) -> Result<Option<String>> {
-    let Some(Traces { list: path, .. }) = &config.traces else { return Ok(None) };
+    let Some(Traces { list: path, .. }) = &config.file.traces else { return Ok(None) };
     let text = input::text(path, input::TEXT)
         .with_context(|| format!("cannot read the list of terms {}", path.display()))?;
     Ok(Some(text))
@@ -308,23 +308,23 @@ pub fn plan(config: &Config) -> Plan {
     let source =
         |it: &Source| DataSource { files: it.files.clone(), reading: config.reading(Some(it)) };
     Plan {
-        files: config.data.all_files(),
+        files: config.file.data.all_files(),
         reading: ReadOptions { scores: config.needs_scores(), ..config.reading(None) },
-        sources: config.data.source.iter().map(source).collect(),
-        validation: config.data.validation.clone(),
-        bad_records: config.data.bad_records,
-        check_view: config.data.check_view,
-        weighing: config.target.weights.clone(),
+        sources: config.file.data.source.iter().map(source).collect(),
+        validation: config.file.data.validation.clone(),
+        bad_records: config.file.data.bad_records,
+        check_view: config.file.data.check_view,
+        weighing: config.file.target.weights.clone(),
         split: config.split(),
-        test: config.test,
-        share: TrainingShare(config.data.share),
+        test: config.test_share,
+        share: TrainingShare(config.file.data.share),
         colours: (config.architecture())
             .is_some_and(|net| net.inputs.views.point_of_view() == PointOfView::White),
         window: config.window(u64::MAX),
-        shuffle: config.data.shuffle,
-        chunk: config.data.chunk.unwrap_or(0),
-        seed: config.seed,
-        batch: config.batch.unwrap_or(usize::MAX),
+        shuffle: config.file.data.shuffle,
+        chunk: config.file.data.chunk.unwrap_or(0),
+        seed: config.file.seed,
+        batch: config.batch_size.unwrap_or(usize::MAX),
         ..Plan::default()
     }
 }
@@ -358,7 +358,7 @@ pub fn plan_chunks(
         Compute::Plain | Compute::Gpu { .. } => return,
     };
     let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
-    let streams = !plan.is_kept() && config.target.learn == Objective::Values;
+    let streams = !plan.is_kept() && config.file.target.learn == Objective::Values;
     let is_long = net.hidden * number >= LONG || !net.inputs.is_pieces();
     if streams && is_cut && one {
         plan.passing =

@@ -149,7 +149,7 @@ pub fn of_ended(
 ) -> Result<PathBuf> {
     let runs = [ShownRun { recipe: recipe.clone(), ..ShownRun::read(path)? }];
     let output = path.join(folder::REPORT);
-    let compared = || match recipe.config.traces {
+    let compared = || match recipe.config.file.traces {
         // Terms of another engine are known from traces only.
         Some(_) => compare(&runs, &[], None, None, host),
         None => {
@@ -329,7 +329,7 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     let mut about = vec![("model".to_string(), model)];
     about.extend(recipe.data.iter().map(|it| file("data", it)));
     about.extend(recipe.validation.iter().map(|it| file("validation", it)));
-    let (held_out, test) = (recipe.config.data.held_out, recipe.config.test.0);
+    let (held_out, test) = (recipe.config.file.data.held_out, recipe.config.test_share.0);
     let shares = match held_out {
         0.0 => "nothing".to_string(),
         _ => format!("{held_out} of the data, {test} of these for the test"),

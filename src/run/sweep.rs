@@ -157,7 +157,9 @@ impl<'a> Sweep<'a> {
         let members = members(config, sets, axes)?;
         let first = &members[0].config;
         ensure!(
-            first.data.validates() && first.data.held_out > 0.0 && first.test.0 > 0.0,
+            first.file.data.validates()
+                && first.file.data.held_out > 0.0
+                && first.test_share.0 > 0.0,
             "a sweep chooses on validation games and is measured on test games; raise \
              `data.held_out`, and `data.test` lies between 0 and 1"
         );
@@ -165,7 +167,7 @@ impl<'a> Sweep<'a> {
         let first = first.with(|file| file.data.share = 1.0)?;
         let scan = scan(&recipe::plan(&first), 0, &*context.listener.count(None, "reading"))?;
         // A scale is a unit, and changes no probability.
-        let target = |member: &Member| Target { scale: None, ..member.config.target.clone() };
+        let target = |member: &Member| Target { scale: None, ..member.config.file.target.clone() };
         let same = members.iter().all(|member| target(member) == target(&members[0]));
         let loss = if same { Loss::Target } else { Loss::Results };
         let titles = axes.iter().map(|axis| axis.title().to_string()).collect();
@@ -186,7 +188,7 @@ impl<'a> Sweep<'a> {
 
     fn run_of(&self, member: &Member, seed: u64) -> Result<(Config, PathBuf)> {
         let config = member.config.with(|file| file.seed = file.seed.wrapping_add(seed))?;
-        let path = self.out.join(format!("{}-seed-{}", member.name, config.seed));
+        let path = self.out.join(format!("{}-seed-{}", member.name, config.file.seed));
         Ok((config, path))
     }
 
@@ -200,8 +202,8 @@ impl<'a> Sweep<'a> {
         let found = &recipe.config;
         // Facts that change the data of a run.
         let wanted = config.with(|file| {
-            file.data.window = file.data.window.or(found.data.window);
-            file.target.scale = file.target.scale.or(found.target.scale);
+            file.data.window = file.data.window.or(found.file.data.window);
+            file.target.scale = file.target.scale.or(found.file.target.scale);
         })?;
         let changed = recipe.changed_file([&self.scan.files, &self.scan.validating.files]);
         ensure!(
@@ -276,7 +278,7 @@ impl<'a> Sweep<'a> {
         let device = self.context.device.open_for(config)?;
         let name = run.to_string_lossy();
         let evaluator = Evaluator::open(&name, &device, self.context.listener)?;
-        let evaluation = evaluator.evaluate(samples, &config.data.all_files())?;
+        let evaluation = evaluator.evaluate(samples, &config.file.data.all_files())?;
         Ok(sums(&evaluation, truth)?)
     }
 

@@ -33,7 +33,7 @@ impl RunTerms {
     /// The terms of a config; none for nets. `term_list` is the text of an engine's list of terms.
     /// Fails if a pattern matches no term, or a list of terms cannot be read.
     pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
-        let (section, used, tune, rare, own) = match (&config.terms, &config.traces) {
+        let (section, used, tune, rare, own) = match (&config.file.terms, &config.file.traces) {
             (Some(terms), _) => ("terms", &terms.used, &terms.tune, terms.rare, None),
             (_, Some(traces)) => {
                 let text = term_list.context("the list of the engine's terms is missing")?;

@@ -23,7 +23,7 @@ pub use rounds::Rounds;
 
 /// Preparation of the rows of a run by these weights. Fails if they do not fit integers.
 pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
-    let (searcher, target) = (Searcher::of(recipe, weights)?, &recipe.config.target);
+    let (searcher, target) = (Searcher::of(recipe, weights)?, &recipe.config.file.target);
     Ok(match target.learn {
         Objective::Moves => Arc::new(Moves { searcher, force: target.force }),
         Objective::Quiescence | Objective::Values => Arc::new(QuietEnds(searcher)),

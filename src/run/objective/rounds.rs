@@ -37,7 +37,7 @@ impl Rounds {
             true => 1.0,
             false => (epochs().max(1.0) * span.epoch as f64 / span.batch as f64).round().max(1.0),
         };
-        (config.target.learn != Objective::Values).then_some(Self(steps as u64))
+        (config.file.target.learn != Objective::Values).then_some(Self(steps as u64))
     }
 
     /// The round of a checkpoint, or a new one. Fails if the round's file is of another checkpoint.

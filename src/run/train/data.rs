@@ -81,7 +81,7 @@ fn read(
 ) -> Result<Scan, LoadError> {
     let mut scan = scan(plan, keep, &*listener.count(None, "reading"))?;
     if !scan.is_whole {
-        scan.counts.train = config.data.positions.unwrap_or(scan.counts.train);
+        scan.counts.train = config.file.data.positions.unwrap_or(scan.counts.train);
     }
     let weights = plan.weighing.weights(&scan.some);
     if !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
@@ -105,7 +105,7 @@ fn to_prepare(plan: &Plan, config: &Config, listener: &dyn Progress) -> Result<A
 
 /// Batches of the validation positions, with the config's weights.
 fn validation(config: &Config, encoder: &Encoder, samples: &[Sample]) -> Vec<Batch> {
-    let weights = config.target.weights.weights(samples);
+    let weights = config.file.target.weights.weights(samples);
     let batch = |(samples, weights): (&[Sample], &[f32])| Batch {
         weights: weights.into(),
         ..encoder.encode(samples)
@@ -120,7 +120,7 @@ impl Data {
         let has_window = match &self.source {
             BatchSource::Files { .. } => true,
             BatchSource::Store(_) => false,
-            BatchSource::Prepared { .. } => config.batch.is_some(),
+            BatchSource::Prepared { .. } => config.batch_size.is_some(),
         };
         has_window.then(|| config.window(self.scan.counts.train))
     }
@@ -139,7 +139,8 @@ impl Data {
         else {
             bail!("rows are prepared from positions");
         };
-        let window = config.batch.map_or(samples.len(), |_| config.window(samples.len() as u64));
+        let window =
+            config.batch_size.map_or(samples.len(), |_| config.window(samples.len() as u64));
         let is_whole = samples.len() <= window;
         let step = match (is_whole, by.choices()) {
             (true, _) => 1,
@@ -153,7 +154,7 @@ impl Data {
         };
         // Frees the memory of the last round first.
         *last = None;
-        let (samples, weighing) = (samples.clone(), config.target.weights.clone());
+        let (samples, weighing) = (samples.clone(), config.file.target.weights.clone());
         let total = samples.len().div_ceil(step) + validating.len();
         let (variance_factor, whole) = (1.0, None);
         let mut by = Preparation { samples, weighing, encoder, by, variance_factor, whole, window };
@@ -179,8 +180,8 @@ impl Data {
         of_rank: RankShare,
     ) -> Result<Stream> {
         let from = start.state.positions;
-        let (batch, shuffle) = (config.batch, config.data.shuffle);
-        let cut = BatchOrder { batch, shuffle, seed: config.seed, of_rank };
+        let (batch, shuffle) = (config.batch_size, config.file.data.shuffle);
+        let cut = BatchOrder { batch, shuffle, seed: config.file.seed, of_rank };
         Ok(match &mut self.source {
             BatchSource::Files { plan, kept } => {
                 let plan = Plan { of_rank, ..Plan::clone(plan) };
@@ -214,7 +215,7 @@ pub fn open(recipe: &mut Recipe, begun: Option<&Weights>, host: &Host) -> Result
         Some(weights) => {
             HceWeights::from_weights(weights, terms.list.clone(), config.scale, false)?
         }
-        None => terms.start(config.terms.as_ref().and_then(|it| it.start.as_deref()))?,
+        None => terms.start(config.file.terms.as_ref().and_then(|it| it.start.as_deref()))?,
     };
     match terms.own {
         Some(_) => traces(config, terms, start, host),
@@ -229,7 +230,7 @@ fn net(
     host: &Host,
 ) -> Result<(Data, Weights)> {
     let (section, net) =
-        config.net.as_ref().zip(config.architecture()).context("no terms, so a net")?;
+        config.file.net.as_ref().zip(config.architecture()).context("no terms, so a net")?;
     let joins = base.filter(|_| section.tune_base);
     let terms = joins.map(|base| terms_of_net(base, begun)).transpose()?;
     let encoder = match (&terms, base) {
@@ -237,9 +238,9 @@ fn net(
         (None, base) => Encoder::net(net).on(base.map(recipe::open_base).transpose()?),
     };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
-    let rounds = config.target.learn != Objective::Values;
+    let rounds = config.file.target.learn != Objective::Values;
     // Positions whose quiet ends are searched are read again.
-    let keep = match config.data.window {
+    let keep = match config.file.data.window {
         _ if rounds => 0,
         Some(window) => window as u64,
         None => config.most_kept(),
@@ -258,7 +259,7 @@ fn net(
     plan.window = config.window(scan.counts.train);
     recipe::plan_chunks(&mut plan, config, host.device.1, scan.counts.train, &scan.some);
     let sizes: Vec<f64> = section.sets.iter().map(|set| section.start_size.of(set)).collect();
-    let mut weights = initial_of_size(net, config.seed, &sizes);
+    let mut weights = initial_of_size(net, config.file.seed, &sizes);
     if base.is_some() {
         // So the sum starts as its base.
         for part in [ArrayKind::Output, ArrayKind::OutputBias] {
@@ -301,8 +302,8 @@ fn positions(
     host: &Host,
 ) -> Result<(Data, Weights)> {
     let mut plan = recipe::plan(config);
-    let rounds = config.target.learn != Objective::Values;
-    let keep = match (config.batch, config.data.window) {
+    let rounds = config.file.target.learn != Objective::Values;
+    let keep = match (config.batch_size, config.file.data.window) {
         _ if rounds => 0,
         (None, _) => u64::MAX,
         (_, Some(_)) => 0,
@@ -370,7 +371,7 @@ fn traces(
 
 /// Terms in memory, grouped by term if the CPU takes gradients over all of them again and again.
 fn stored(mut store: Store, config: &Config, compute: Compute) -> BatchSource {
-    let is_whole = config.batch.is_none() && !config.optimizer.name.is_direct();
+    let is_whole = config.batch_size.is_none() && !config.optimizer.name.is_direct();
     if is_whole && matches!(compute, Compute::Fused { .. }) {
         store.by_term();
     }
@@ -403,7 +404,7 @@ fn begin(
     Host { device: (device, compute), .. }: &Host,
 ) -> Result<Weights> {
     let weights = start.to_weights();
-    if config.target.scale.is_none() {
+    if config.file.target.scale.is_none() {
         // With one centipawn per logit, logits are centipawns.
         let shape = HceShape { scale: 1.0, ..terms.shape(config) };
         let model = Model::new(&Kind::Hce(shape), &weights, device, *compute)?;

@@ -79,7 +79,7 @@ pub fn require_trained(recipe: &Recipe, last: &Checkpoint) -> Result<()> {
     let is_too_fast =
         config.optimizer.name == OptimizerName::AdamW && config.learning_rate.range().1 > HIGH_RATE;
     ensure!(
-        config.net.as_ref().is_none_or(|net| net.start.is_some()),
+        config.file.net.as_ref().is_none_or(|net| net.start.is_some()),
         NothingLearnt(format!(
             "nothing was learnt: in {} steps, at rates up to {:e}, no validation loss was below the \
              untrained net's, {loss:.6}, and no net is written; {}",

@@ -27,12 +27,12 @@ pub fn broadcast_recipe(
     }
     let (config, count) = (&recipe.config, ranks.count());
     ensure!(
-        config.target.learn == Objective::Values && !config.optimizer.name.is_direct(),
+        config.file.target.learn == Objective::Values && !config.optimizer.name.is_direct(),
         "`target.learn` with searches, `gauss-newton` and `local-search` run in one process; start \
          it without mpirun"
     );
     ensure!(
-        config.batch.is_none_or(|batch| batch >= count),
+        config.batch_size.is_none_or(|batch| batch >= count),
         "`schedule.batch` has fewer positions than there are ranks, {count}"
     );
     let mut draft = match begun {

@@ -92,8 +92,8 @@ fn longer(config: &Config, overrides: &[String], state: &State) -> Result<Option
         !state.converged,
         "this run has converged: no step makes its loss fall, and a longer one would be the same"
     );
-    let (before, until_step) = (config.schedule.length(), state.step);
-    if longer.schedule.length() == before {
+    let (before, until_step) = (config.file.schedule.length(), state.step);
+    if longer.file.schedule.length() == before {
         return Ok(Some(longer));
     }
     let longer = longer.with(|file| {

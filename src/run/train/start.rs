@@ -32,7 +32,7 @@ pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Weights>)> 
         base: None,
     };
     recipe.terms()?;
-    let Some(net) = recipe.config.net.clone() else { return Ok((recipe, None)) };
+    let Some(net) = recipe.config.file.net.clone() else { return Ok((recipe, None)) };
     let mut weights = None;
     if let Some(name) = &net.start {
         let opened = open(Path::new(name), &recipe.config, host.listener);
@@ -83,7 +83,8 @@ fn open(
         export::factorised_as(&source.weights, found, wanted)
     } else {
         let small = export::factorised_as(&source.weights, found, &merged);
-        let grown = grow(&small.with_context(|| name.to_string())?, &merged, &larger, config.seed);
+        let grown =
+            grow(&small.with_context(|| name.to_string())?, &merged, &larger, config.file.seed);
         let grown = grown.with_context(|| {
             format!(
                 "{name} is a net of shape {found}, which cannot grow into {wanted}: a net may get \
@@ -116,7 +117,7 @@ fn doubt(
 ) -> Option<String> {
     let name = path.display();
     let split = config.split();
-    let found = origin.map(|it| (it.config.split(), it.config.test.0));
+    let found = origin.map(|it| (it.config.split(), it.config.test_share.0));
     let doubt = match found {
         None => Some(format!("the training data of {name} are unknown")),
         // A smaller share of the same seed is a part of a larger one.
@@ -124,10 +125,10 @@ fn doubt(
             "{name} held out other games (held_out {}, held_out_seed {}) than this run ({}, {})",
             then.share, then.seed, split.share, split.seed
         )),
-        Some((_, test)) if test < config.test.0 => Some(format!(
+        Some((_, test)) if test < config.test_share.0 => Some(format!(
             "{name} kept a smaller share of its held-out games for the test ({test}) than this run \
              ({})",
-            config.test.0
+            config.test_share.0
         )),
         Some(_) => origin.and_then(|it| {
             let start = it.start.as_ref().and_then(|start| start.doubt.clone());
@@ -154,7 +155,7 @@ fn open_base(name: &str, config: &Config, host: &Host) -> Result<(export::Base, 
     let doubt =
         evaluator.is_trained().then(|| doubt(path, origin, config, host.listener)).flatten();
     // Centipawns are added up.
-    let scale = config.target.scale.unwrap_or(usual.round().max(1.0));
+    let scale = config.file.target.scale.unwrap_or(usual.round().max(1.0));
     let (name, sha256) = (name.to_string(), evaluator.digest);
     Ok((export::Base { name, sha256, doubt, scale, below }, evaluator.recipe))
 }

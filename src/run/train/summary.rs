@@ -61,7 +61,7 @@ pub fn opening(run: &Run, settings: &Settings, page: Option<&Path>) -> Result<Ta
         let epochs = (steps * batch) as f64 / epoch as f64;
         let mut length =
             format!("{} of {}: {epochs:.1} epochs", counted(steps, "step"), grouped(batch));
-        if config.schedule.superbatches.is_some() {
+        if config.file.schedule.superbatches.is_some() {
             length += &format!(", {:.1} superbatches", steps as f64 / superbatch as f64);
         }
         row("length", length);
@@ -69,7 +69,7 @@ pub fn opening(run: &Run, settings: &Settings, page: Option<&Path>) -> Result<Ta
         row("optimiser", format!("{}, rate {rates}", optimizer.name.text()));
     }
     row("target", target(config, settings, steps));
-    if terms.is_some() && config.target.learn != Objective::Moves {
+    if terms.is_some() && config.file.target.learn != Objective::Moves {
         let k = 400.0 / (std::f64::consts::LN_10 * config.scale);
         row("scale", format!("{} centipawns a logit (Texel's K {k:.4})", config.scale));
     }
@@ -161,7 +161,7 @@ fn target(config: &Config, settings: &Settings, steps: u64) -> String {
         wdl if wdl == high => format!("{wdl} result + {} {score}", rest(wdl)),
         _ => format!("wdl result + (1 - wdl) {score}, wdl {}", values(&settings.wdl, steps)),
     };
-    let quiet = match config.target.learn {
+    let quiet = match config.file.target.learn {
         Objective::Moves => return "the moves played".to_string(),
         Objective::Quiescence => " at the end of captures",
         Objective::Values => "",
@@ -183,18 +183,18 @@ fn values(schedule: &Schedule, steps: u64) -> String {
 
 /// Reasons why losses of a run may mislead, a clause each.
 pub fn doubts(config: &Config, scan: &Scan) -> Vec<String> {
-    let (own, holds) = (&scan.validating, config.data.held_out > 0.0);
+    let (own, holds) = (&scan.validating, config.file.data.held_out > 0.0);
     let mut lines = Vec::new();
     let is_new = |net: &Net| net.base.is_none() && net.start.is_none();
-    if config.net.as_ref().is_some_and(is_new) && are_few_for_nets(&scan.files) {
+    if config.file.net.as_ref().is_some_and(is_new) && are_few_for_nets(&scan.files) {
         let positions = scan.files.iter().filter_map(|file| file.positions).sum();
         let unknown = scan.files.iter().map(DataFile::unknown).sum();
         let amounts = amounts(positions, scan.counts.games, unknown);
         lines.push(format!("{amounts}too few for a net: tune handcrafted terms, or play more"));
     }
     let held = [
-        (&scan.validation, "validate", config.data.validates()),
-        (&scan.test, "are the test", holds && config.test.0 > 0.0),
+        (&scan.validation, "validate", config.file.data.validates()),
+        (&scan.test, "are the test", holds && config.test_share.0 > 0.0),
     ];
     let few = held.into_iter().filter(|(held, _, expected)| *expected && held.groups() < FEW);
     let few = few.map(|(held, what, _)| format!("{} {what}", groups(scan, held)));
@@ -249,8 +249,9 @@ fn length_doubt(config: &Config, positions: u64) -> Option<String> {
 
 /// A doubt where `target.score_scale` is far from the scale at which the scores predict the results.
 fn scale_doubt(config: &Config, Scan { some, .. }: &Scan) -> Option<String> {
-    let target = &config.target;
-    let is_plain = config.data.source.is_empty() && target.score_offset.is_none_or(|it| it == 0.0);
+    let target = &config.file.target;
+    let is_plain =
+        config.file.data.source.is_empty() && target.score_offset.is_none_or(|it| it == 0.0);
     let scale = target.score_scale.filter(|_| is_plain && config.final_wdl() < 1.0)?;
     let (scores, results) = scores_and_results(some)?;
     let fit = fit(&scores, &results);
