@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
@@ -17,7 +17,9 @@ use crate::batch::Batch;
 use crate::config::{BatchSize, Config, Net};
 use crate::digits::{grouped, short};
 use crate::input;
-use crate::loader::{Encoder, Filter, LoadError, Passes, Plan, Scan, Stream, scan};
+use crate::loader::{
+    Encoder, Filter, LoadError, PassOrder, Passes, Scan, ScanFacts, Stream, StreamPlan, scan,
+};
 use crate::log::{Row, TrainStep};
 use crate::model::{
     Adapter, Aim, Compute, Device, Kind, LossGradients, Model, Precision, Stage, initial, is_gpu,
@@ -25,7 +27,7 @@ use crate::model::{
 use crate::place::ResumePoint;
 use crate::progress::Progress;
 use crate::report::Table;
-use crate::run::recipe;
+use crate::run::data_plan;
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::SingleRank;
@@ -124,15 +126,17 @@ pub fn run(args: Args) -> Result<()> {
             // Each batch size has its own.
             file.data.chunk = None;
         })?;
-        let streamed = recipe::plan(&config);
+        let read = data_plan::read_plan(&config);
+        let streamed = StreamPlan::new(read, data_plan::pass_order(&config, None));
         let fits = scan.is_whole && scan.counts.train <= config.most_kept();
         let kept = fits.then(|| {
-            let (window, expected) = (config.window(scan.counts.train), Some(scan.counts.train));
-            Plan { window, expected, ..streamed.clone() }
+            let positions = Some(scan.counts.train);
+            let order = data_plan::pass_order(&config, positions);
+            let facts = ScanFacts { positions, ..ScanFacts::default() };
+            StreamPlan { order, facts, ..streamed.clone() }
         });
         if stages.is_none() {
-            let mut plan = streamed.clone();
-            recipe::plan_chunks(&mut plan, &config, computes[0], 1, &some);
+            let plan = with_layout(&streamed, &config, computes[0], &some);
             stages = Some(Loading::measure(&plan, encoder(&config)?, lap)?);
         }
         let stream = Stream::new(streamed.clone(), encoder(&config)?, 0);
@@ -225,12 +229,23 @@ fn table_of_nets(nets: &[NetFigures]) -> String {
     if stages.is_empty() { speeds.to_string() } else { format!("{speeds}\n{stages}") }
 }
 
+/// The plan with the layout that a run of the config has.
+fn with_layout(
+    plan: &StreamPlan,
+    config: &Config,
+    compute: Compute,
+    sample: &[Sample],
+) -> StreamPlan {
+    let layout = data_plan::choose_layout(config, compute, &plan.order, &plan.facts, sample);
+    StreamPlan { layout, ..plan.clone() }
+}
+
 /// Data shared by all nets of a batch size.
 struct Bench<'a> {
     config: Config,
-    streamed: Plan,
+    streamed: StreamPlan,
     /// None if there are too many positions.
-    kept: Option<Plan>,
+    kept: Option<StreamPlan>,
     some: &'a [Sample],
     device: &'a Device,
     batches: Vec<Batch>,
@@ -301,11 +316,10 @@ impl Bench<'_> {
         repeat(self.lap, work)
     }
 
-    fn whole_run(&self, compute: Compute, plan: &Plan) -> Result<Figure> {
+    fn whole_run(&self, compute: Compute, plan: &StreamPlan) -> Result<Figure> {
         let config = &self.config;
-        let positions = plan.expected.unwrap_or(1);
-        let mut plan = plan.clone();
-        recipe::plan_chunks(&mut plan, config, compute, positions, self.some);
+        let positions = plan.facts.positions.unwrap_or(1);
+        let plan = with_layout(plan, config, compute, self.some);
         let stream = Stream::new(plan, encoder(config)?, 0);
         // Each row waits for the GPU, so that laps contain finished work only.
         let rows = is_gpu(self.device);
@@ -412,7 +426,7 @@ fn load(config: &mut Config) -> Result<Scan> {
 
 fn read(config: &Config) -> Result<Scan, LoadError> {
     let bar = bar(None, "reading");
-    scan(&recipe::plan(config), config.most_kept(), &|positions| bar.inc(positions))
+    scan(&data_plan::read_plan(config), config.most_kept(), &|positions| bar.inc(positions))
 }
 
 fn encoder(config: &Config) -> Result<Encoder> {
@@ -438,13 +452,14 @@ struct Loading {
 const WINDOW: usize = 1 << 20;
 
 impl Loading {
-    fn measure(plan: &Plan, encoder: Encoder, lap: f64) -> Result<Self> {
-        let shared = Arc::new(Plan { window: WINDOW, ..plan.clone() });
-        let mut passes = Passes::new(&shared, &ResumePoint::default())?;
+    fn measure(plan: &StreamPlan, encoder: Encoder, lap: f64) -> Result<Self> {
+        let order = PassOrder { window: WINDOW, ..plan.order };
+        let plan = StreamPlan { order, ..plan.clone() };
+        let mut passes = Passes::new(&plan, &ResumePoint::default())?;
         let read = repeat(lap, || Ok(passes.skim()?))?;
-        let mut passes = Passes::new(&shared, &ResumePoint::default())?;
+        let mut passes = Passes::new(&plan, &ResumePoint::default())?;
         let shuffled = repeat_filled(lap, || Ok(passes.bin()?.0.len() as u64))?;
-        let mut stream = Stream::new(Plan::clone(&shared), encoder, 0);
+        let mut stream = Stream::new(plan, encoder, 0);
         let next = || Ok(stream.next().context("the loader ended")??.len() as u64);
         Ok(Self { read, shuffled, encoded: repeat_filled(lap, next)? })
     }

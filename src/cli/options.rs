@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::data::Reading;
 use crate::engine::game::Adjudication;
 use crate::engine::opening::{Openings, StartPosition};
-use crate::loader::Plan;
+use crate::loader::ReadPlan;
 use crate::run;
 
 /// Options of all commands that compute with floats.
@@ -50,9 +50,9 @@ pub struct DataFiles {
 
 impl DataFiles {
     /// All positions of the files; none without files.
-    pub fn plan(&self) -> Option<Plan> {
+    pub fn plan(&self) -> Option<ReadPlan> {
         let Self { data, reading, bad_records } = self;
-        let mut plan = Plan::reading(data.clone());
+        let mut plan = ReadPlan::new(data.clone());
         plan.bad_records = *bad_records;
         (plan.reading.format, plan.reading.views) = (reading.format, reading.views());
         (!data.is_empty()).then_some(plan)

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::packed::Packed;
 use super::shuffle::random;
 use super::source::{FilePart, PartPositions, PlanFile, ReadCounts, in_order};
-use super::{LoadError, Plan};
+use super::{LoadError, PassOrder, StreamPlan};
 use crate::place::{ReadFacts, ResumePoint, TurnState};
 use crate::sample::mix;
 
@@ -38,12 +38,12 @@ struct Span {
 }
 
 impl Span {
-    fn of(plan: &Plan) -> Self {
-        if !plan.shuffle {
-            return Self { deal: plan.batch.min(1 << 16), reach: 1 };
+    fn new(order: &PassOrder) -> Self {
+        if !order.shuffle {
+            return Self { deal: order.batch.min(1 << 16), reach: 1 };
         }
-        let deal = (plan.window / SHARE).max(FEWEST);
-        Self { deal, reach: (plan.window / deal).max(1) as u64 }
+        let deal = (order.window / SHARE).max(FEWEST);
+        Self { deal, reach: (order.window / deal).max(1) as u64 }
     }
 }
 
@@ -55,9 +55,9 @@ pub struct Passes {
 }
 
 impl Passes {
-    pub fn new(plan: &Arc<Plan>, place: &ResumePoint) -> Result<Self, LoadError> {
-        let files = PlanFile::all(plan)?.into();
-        let pass = Pass::new(plan, &files, place);
+    pub fn new(plan: &StreamPlan, place: &ResumePoint) -> Result<Self, LoadError> {
+        let files = PlanFile::open_all(&plan.read, &plan.facts)?.into();
+        let pass = Pass::new(plan.order, &files, place);
         if pass.is_possible() { Ok(Self { pass, next: None }) } else { Err(LoadError::Place) }
     }
 
@@ -77,7 +77,7 @@ impl Passes {
         loop {
             if pass.is_dealt() {
                 let next = next.get_or_insert_with(|| pass.after());
-                while !next.is_full() && pass.held() + next.held() < pass.plan.window {
+                while !next.is_full() && pass.held() + next.held() < pass.order.window {
                     next.deal()?;
                 }
             }
@@ -121,7 +121,7 @@ impl Round {
 }
 
 struct Pass {
-    plan: Arc<Plan>,
+    order: PassOrder,
     files: Arc<[Arc<PlanFile>]>,
     span: Span,
     number: u64,
@@ -146,21 +146,21 @@ struct Pass {
 }
 
 impl Pass {
-    fn new(plan: &Arc<Plan>, files: &Arc<[Arc<PlanFile>]>, place: &ResumePoint) -> Self {
+    fn new(order: PassOrder, files: &Arc<[Arc<PlanFile>]>, place: &ResumePoint) -> Self {
         let ResumePoint { pass: number, bin: first, deal: deals, turns, dealt, read, .. } =
             place.clone();
         let of_file = |(file, it): (usize, &Arc<PlanFile>)| {
             (0..it.parts() as u32).map(move |part| (file as u32, part))
         };
         let mut parts: Vec<(u32, u32)> = files.iter().enumerate().flat_map(of_file).collect();
-        if plan.shuffle {
-            parts.shuffle(&mut random(plan.seed, number, 0));
+        if order.shuffle {
+            parts.shuffle(&mut random(order.seed, number, 0));
         }
         let open = |(part, blocks)| Open { part, blocks, source: None };
         Self {
-            plan: plan.clone(),
+            order,
             files: files.clone(),
-            span: Span::of(plan),
+            span: Span::new(&order),
             number,
             parts,
             next: turns.next,
@@ -193,7 +193,7 @@ impl Pass {
             read: self.read.clone(),
             ..ResumePoint::default()
         };
-        Self::new(&self.plan, &self.files, &place)
+        Self::new(self.order, &self.files, &place)
     }
 
     fn is_read(&self) -> bool {
@@ -232,8 +232,8 @@ impl Pass {
         let place = ResumePoint { pass, bin: bin_number, taken: 0, deal, turns, dealt, read };
         let mut records = bin.concat();
         self.binned -= records.len();
-        if self.plan.shuffle {
-            records.shuffle(&mut random(self.plan.seed, self.number, 1 + self.first));
+        if self.order.shuffle {
+            records.shuffle(&mut random(self.order.seed, self.number, 1 + self.first));
         }
         self.first += 1;
         while self.began.front().is_some_and(|(deal, ..)| self.bins_of(*deal).end <= self.first) {
@@ -253,7 +253,7 @@ impl Pass {
         let (low, bins) = (all.start, all.end - all.start);
         let missing = (all.end - self.first) as usize;
         self.bins.resize_with(self.bins.len().max(missing), Vec::new);
-        let lot = mix(mix(mix(2, self.plan.seed), self.number), self.deals);
+        let lot = mix(mix(mix(2, self.order.seed), self.number), self.deals);
         let mut left = deal.min(self.queued);
         self.queued -= left;
         let (mut number, mut draws) = (0, 0);

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::encode::TERMS_PIECE;
 use super::packed::Packed;
 use super::source::{FilePart, PartPositions, PlanFile, ReadCounts, in_order};
-use super::{HeldOut, LoadError, Plan, Subset};
+use super::{HeldOut, LoadError, ReadPlan, ScanFacts, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::sample::{Sample, SampleDraw};
@@ -65,7 +65,7 @@ const MOST_PARTS: u64 = 1 << 12;
 /// sample. Up to `keep` of these are returned, or none if there are more. `seen` receives numbers
 /// of positions read. Fails with the first file of the plan that cannot be read, those for
 /// validation before the others, and without positions for training, validation or the test.
-pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+pub fn scan(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
     let own = plan.validating().map(|plan| read_all(&plan, 0, seen)).transpose()?;
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
         return Err(LoadError::Empty(format!("in `data.validation`: {}", skipped(own))));
@@ -79,7 +79,7 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     Ok(scan)
 }
 
-fn check(plan: &Plan, scan: &Scan) -> Result<(), String> {
+fn check(plan: &ReadPlan, scan: &Scan) -> Result<(), String> {
     let (validation, test) = (scan.validation.groups(), scan.test.groups());
     let (share, ReadCounts { train, left_out, games, .. }) = (plan.split.share, &scan.counts);
     if *train == 0 {
@@ -137,8 +137,8 @@ struct Reader<'a> {
 type RecordsByPart = BTreeMap<u64, PartRecords>;
 
 impl<'a> Reader<'a> {
-    fn new(plan: &Plan, seen: &'a (dyn Fn(u64) + Sync)) -> Result<Self, LoadError> {
-        let (files, mut starts) = (PlanFile::all(plan)?, vec![0]);
+    fn new(plan: &ReadPlan, seen: &'a (dyn Fn(u64) + Sync)) -> Result<Self, LoadError> {
+        let (files, mut starts) = (PlanFile::open_all(plan, &ScanFacts::default())?, vec![0]);
         files.iter().for_each(|file| starts.push(starts[starts.len() - 1] + file.parts()));
         let (sketch, bound) = (Mutex::default(), AtomicU64::new(u64::MAX));
         Ok(Self { files, starts, seen, sketch, bound, keeps: true })
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Reads all files of a plan except those for validation, or a sample of them.
-fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+fn read_all(plan: &ReadPlan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
     let (mut reader, mut done) = (Reader::new(plan, seen)?, RecordsByPart::new());
     let most_kept = keep.max(SAMPLE);
     let sample = reader.sample();
@@ -345,7 +345,7 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
 pub struct KeptRecords(Vec<Vec<Vec<Packed>>>);
 
 impl KeptRecords {
-    pub(super) fn read(plan: &Plan) -> Result<Self, LoadError> {
+    pub(super) fn read(plan: &ReadPlan, facts: &ScanFacts) -> Result<Self, LoadError> {
         let of_file = |file: Arc<PlanFile>| {
             let part = |number| {
                 let (mut part, mut found) = (file.open(number)?, PartPositions::default());
@@ -354,7 +354,9 @@ impl KeptRecords {
             };
             in_order((0..file.parts()).into_par_iter().map(part))
         };
-        Ok(Self(PlanFile::all(plan)?.into_iter().map(of_file).collect::<Result<_, _>>()?))
+        Ok(Self(
+            PlanFile::open_all(plan, facts)?.into_iter().map(of_file).collect::<Result<_, _>>()?,
+        ))
     }
 
     /// All records, file after file, in blocks of [`TERMS_PIECE`].
@@ -383,7 +385,7 @@ impl KeptRecords {
 /// Collects the positions of all files that pass the filter, in order; `seen` receives numbers of
 /// positions read. Fails with the first file that cannot be read, or if no positions are left.
 pub fn collect(
-    plan: &Plan,
+    plan: &ReadPlan,
     subset: Option<Subset>,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Sample>, LoadError> {
@@ -391,7 +393,7 @@ pub fn collect(
         return collect(&validating, subset, seen);
     }
     let mut samples = Vec::new();
-    for file in PlanFile::all(plan)? {
+    for file in PlanFile::open_all(plan, &ScanFacts::default())? {
         let of_part = |number| {
             let (mut open, mut samples, mut found) =
                 (file.open(number)?, Vec::new(), PartPositions::default());

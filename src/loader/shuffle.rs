@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use rayon::prelude::*;
 
-use super::Plan;
+use super::PassOrder;
 use super::encode::Encoder;
 use super::packed::Packed;
 use crate::batch::RankShare;
@@ -32,17 +32,17 @@ impl Chunks {
     /// Shuffles records for the first pass, the remainder of less than a chunk last. With king
     /// buckets, each batch is sorted by bucket and split into chunks: a chunk then touches hardly
     /// more rows than without king buckets, and one chunk of each sort is a fair sample.
-    pub fn arrange(plan: &Plan, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
-        let mut order = shuffled((plan.seed, plan.shuffle), 0, records.len());
+    pub fn arrange(pass: &PassOrder, encoder: &Encoder, records: &mut Vec<Packed>) -> Self {
+        let mut order = shuffled((pass.seed, pass.shuffle), 0, records.len());
         let mut sorts = 1;
         if let Encoder::Net(net, _) = encoder
             && net.inputs.kings().count() > 1
         {
-            sorts = (plan.batch.min(records.len()) / plan.chunk).max(1);
+            sorts = (pass.batch.min(records.len()) / pass.chunk).max(1);
             let kings = |record: &Packed| net.inputs.kings_of(&record.position()) as u16;
             let kings: Vec<u16> = records.par_iter().map(kings).collect();
-            let whole = records.len() / plan.chunk * plan.chunk;
-            let batches = order[..whole].par_chunks_mut(sorts * plan.chunk);
+            let whole = records.len() / pass.chunk * pass.chunk;
+            let batches = order[..whole].par_chunks_mut(sorts * pass.chunk);
             batches.for_each(|batch| batch.sort_by_key(|place| kings[*place as usize]));
         }
         // Prefetched, as places are scattered and many can be loaded at once.
@@ -53,11 +53,11 @@ impl Chunks {
     /// The order of a pass: unchanged in the first, then the chunks of each sort in a new order,
     /// and last incomplete groups of sorts and the incomplete chunk. If a pass begins behind a part
     /// of a chunk, one chunk is split: its beginning completes that part, and its end comes last.
-    pub fn order(&self, plan: &Plan, epoch: u64, positions: usize) -> Vec<u32> {
-        let (chunk, chunks) = (plan.chunk, positions / plan.chunk);
+    pub fn order(&self, pass: &PassOrder, epoch: u64, positions: usize) -> Vec<u32> {
+        let (chunk, chunks) = (pass.chunk, positions / pass.chunk);
         let mut order: Vec<usize> = (0..chunks).collect();
         if epoch > 0 {
-            let mut random = random(plan.seed, epoch, 1);
+            let mut random = random(pass.seed, epoch, 1);
             let whole = chunks / self.0 * self.0;
             for sort in 0..self.0 {
                 let mut of_sort: Vec<usize> = (sort..whole).step_by(self.0).collect();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::packed::Packed;
-use super::{Filter, LoadError, Plan, RejectCounts, Subset};
+use super::{Filter, LoadError, ReadPlan, RejectCounts, ScanFacts, Subset};
 use crate::format::view::{GivenViews, LabelKind, ViewCheck, measure};
 use crate::format::{BadRecords, FileBlocks, Format, Presence, ReadError, Source};
 use crate::input::regular;
@@ -31,7 +31,7 @@ pub struct DataSource {
     pub reading: ReadOptions,
 }
 
-impl Plan {
+impl ReadPlan {
     /// Number of a file's source, from 1, or 0 without sources; and how the file is read.
     fn reading_of(&self, path: &Path) -> (u8, &ReadOptions) {
         match self.sources.iter().position(|source| source.files.iter().any(|file| file == path)) {
@@ -47,7 +47,7 @@ impl Plan {
 /// A file of a plan, whose format has all the facts that the plan needs.
 pub(super) struct PlanFile {
     pub path: PathBuf,
-    plan: Arc<Plan>,
+    plan: Arc<ReadPlan>,
     reading: ReadOptions,
     number: u8,
     pub format: &'static Format,
@@ -65,14 +65,17 @@ pub(super) fn in_order<T: Send>(
 }
 
 impl PlanFile {
-    pub fn all(plan: &Plan) -> Result<Vec<Arc<Self>>, LoadError> {
+    /// Opens the files of a plan, in order; those with a known length must have it.
+    pub fn open_all(plan: &ReadPlan, facts: &ScanFacts) -> Result<Vec<Arc<Self>>, LoadError> {
         let plan = Arc::new(plan.clone());
-        let file = |place| Self::new(&plan, place).map(Arc::new);
-        in_order((0..plan.files.len()).into_par_iter().map(file))
+        let open = |index| {
+            let length = facts.lengths.get(index).copied();
+            Self::new(&plan, &plan.files[index], length).map(Arc::new)
+        };
+        in_order((0..plan.files.len()).into_par_iter().map(open))
     }
 
-    fn new(plan: &Arc<Plan>, place: usize) -> Result<Self, LoadError> {
-        let (path, length) = (&plan.files[place], plan.lengths.get(place).copied());
+    fn new(plan: &Arc<ReadPlan>, path: &PathBuf, length: Option<u64>) -> Result<Self, LoadError> {
         let (number, reading) = plan.reading_of(path);
         // It is read again in each pass.
         regular(path).map_err(|error| LoadError::Hash { path: path.clone(), error })?;
@@ -80,7 +83,7 @@ impl PlanFile {
         let format = source.format();
         reading.filter.check(path, format)?;
         plan.weighing.check(path, format)?;
-        if plan.colours && format.facts.colours == Presence::Never {
+        if plan.needs_colours && format.facts.colours == Presence::Never {
             return Err(LoadError::NoColours { path: path.clone() });
         }
         if reading.scores && format.facts.scores == Presence::Never {
@@ -168,13 +171,13 @@ impl PlanFile {
     }
 }
 
-fn open(path: &Path, reading: &ReadOptions, plan: &Plan) -> Result<Source, LoadError> {
+fn open(path: &Path, reading: &ReadOptions, plan: &ReadPlan) -> Result<Source, LoadError> {
     Ok(Source::open(path, reading.format, plan.bad_records)?.seen_by(reading.views)?)
 }
 
 /// Explains why material contradicts the point of view in which a file is read, if it does.
 pub fn contradict_view(
-    plan: &Plan,
+    plan: &ReadPlan,
     path: &Path,
     probe: &[Sample],
     kind: LabelKind,

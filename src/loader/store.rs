@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{EncodedTerms, Label, TERMS_PIECE, TermsEncoder, labelled};
+use super::encode::{EncodedTerms, TERMS_PIECE, TermsEncoder};
+use super::label::{Label, batch_with_labels};
 use super::packed::Packed;
 use super::shuffle::{BatchOrder, Walk};
 use super::source::in_order;
-use super::{KeptRecords, LoadError, Plan, Stream, Subset};
+use super::{KeptRecords, LoadError, ReadPlan, Stream, Subset};
 use crate::batch::{Batch, Column, Inputs, RankShare, Terms};
 use crate::format::trace::{self, Entry, TracedPosition};
 use crate::hce::TermCounts;
@@ -41,7 +42,12 @@ impl Store {
             Some(start)
         });
         let starts = starts.collect();
-        Self { pieces, starts, labels: labelled(Inputs::Terms(Vec::new()), &labels), counts }
+        Self {
+            pieces,
+            starts,
+            labels: batch_with_labels(Inputs::Terms(Vec::new()), &labels),
+            counts,
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -138,7 +144,7 @@ impl Stream {
 /// validation, and how often each term was counted in the former. Fails with the first file that
 /// cannot be read, or has too many lines that contradict the term list.
 pub fn read_traces(
-    plan: &Plan,
+    plan: &ReadPlan,
     own: &EngineTerms,
     encoder: &TermsEncoder,
 ) -> Result<([Store; 2], TermCounts), LoadError> {
@@ -170,7 +176,7 @@ struct Side {
 impl Side {
     fn push(&mut self, traced: &TracedPosition, own: &EngineTerms, encoder: &TermsEncoder) {
         push(traced, own, &mut self.open);
-        self.labels.push(Label::of(&Packed::from(&traced.sample), PointOfView::White));
+        self.labels.push(Label::new(&Packed::from(&traced.sample), PointOfView::White));
         if self.open.len() == TERMS_PIECE {
             self.close(encoder);
         }
@@ -186,7 +192,7 @@ impl Side {
 
 fn read(
     path: &Path,
-    plan: &Plan,
+    plan: &ReadPlan,
     own: &EngineTerms,
     encoder: &TermsEncoder,
 ) -> Result<([Side; 2], TermCounts), LoadError> {

@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use super::encode::{Encoder, Plans, RecordSlice, Records};
+use super::chunk_plans::ChunkPlans;
+use super::encode::{Encoder, RecordLayout, RecordSlice, Records};
 use super::pass::Passes;
 use super::shuffle::{Chunks, shuffled};
-use super::{KeptRecords, LoadError, Plan};
+use super::{InputLayout, KeptRecords, LoadError, PassOrder, StreamPlan};
 use crate::batch::{Batch, RankShare};
 use crate::place::{ReadFacts, ResumePoint};
 
@@ -18,15 +19,15 @@ pub struct Stream {
 
 impl Stream {
     /// Starts the threads that read ahead, behind the first `from` positions. Data that fit the
-    /// window (by `plan.expected`) are read once; each epoch has a new order. Otherwise each pass
+    /// window (by `plan.facts`) are read once; each epoch has a new order. Otherwise each pass
     /// reads the files again, in a seeded order.
-    pub fn new(plan: Plan, encoder: Encoder, from: u64) -> Self {
-        Self::of(plan, encoder, from, None, None)
+    pub fn new(plan: StreamPlan, encoder: Encoder, from: u64) -> Self {
+        Self::resume(plan, encoder, from, None, None)
     }
 
     /// Starts a stream of data that a scan has `kept`, or behind a place in streamed data.
-    pub fn of(
-        plan: Plan,
+    pub fn resume(
+        plan: StreamPlan,
         encoder: Encoder,
         from: u64,
         kept: Option<KeptRecords>,
@@ -34,9 +35,9 @@ impl Stream {
     ) -> Self {
         let (sender, windows) = sync_channel(1);
         let (plan, reading) = (Arc::new(plan), encoder.clone());
-        let Plan { of_rank, chunk, batch, .. } = *plan;
+        let PassOrder { of_rank, chunk, batch, .. } = plan.order;
         std::thread::spawn(move || {
-            let end = match plan.is_kept() {
+            let end = match plan.order.keeps(&plan.facts) {
                 true => keep(&plan, &reading, from, kept, &sender),
                 false => read_on(&plan, &reading, place, from, &sender),
             };
@@ -50,8 +51,8 @@ impl Stream {
             if !windows.advance()? {
                 return Ok(None);
             }
-            let parts = slice(windows.parts(), of_rank, chunk);
-            Ok(Some(Batch { place: windows.place(), ..encoder.encode_parts(&parts) }))
+            let slices = slice_of_rank(windows.slices(), of_rank, chunk);
+            Ok(Some(Batch { place: windows.place(), ..encoder.encode_slices(&slices) }))
         })
     }
 
@@ -82,7 +83,11 @@ impl Iterator for Stream {
 }
 
 /// The slice of a batch for a rank, of whole chunks if each rank has several.
-fn slice(parts: Vec<RecordSlice<'_>>, of_rank: RankShare, chunk: usize) -> Vec<RecordSlice<'_>> {
+fn slice_of_rank(
+    parts: Vec<RecordSlice<'_>>,
+    of_rank: RankShare,
+    chunk: usize,
+) -> Vec<RecordSlice<'_>> {
     let count: usize = parts.iter().map(|part| part.order.len()).sum();
     let unit = if chunk > 0 && count >= 2 * chunk * of_rank.size { chunk } else { 1 };
     let range = of_rank.range(count.div_ceil(unit));
@@ -144,7 +149,7 @@ impl WindowReader {
         Some(ResumePoint { taken: taken.end, ..place.clone()? })
     }
 
-    fn parts(&self) -> Vec<RecordSlice<'_>> {
+    fn slices(&self) -> Vec<RecordSlice<'_>> {
         let windows = self.open.iter();
         let parts =
             windows.map(|it| RecordSlice { of: &it.records, order: &it.order[it.taken.clone()] });
@@ -156,33 +161,41 @@ type Windows = SyncSender<Result<Window, LoadError>>;
 
 /// Reads everything once, unless in memory, and sends it in a new order each epoch.
 fn keep(
-    plan: &Arc<Plan>,
+    plan: &StreamPlan,
     encoder: &Encoder,
     from: u64,
     kept: Option<KeptRecords>,
     windows: &Windows,
 ) -> Result<(), LoadError> {
-    let mut records = kept.map_or_else(|| KeptRecords::read(plan), Ok)?.into_records();
+    let mut records =
+        kept.map_or_else(|| KeptRecords::read(&plan.read, &plan.facts), Ok)?.into_records();
     let found = records.len() as u64;
-    match plan.expected {
+    match plan.facts.positions {
         Some(expected) if found != expected => return Err(LoadError::Changed { found, expected }),
         _ if found == 0 => return Err(LoadError::Empty("in the files".into())),
         _ => {}
     }
-    let chunks = plan.has_fixed_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
+    let has_chunks = plan.order.has_fixed_chunks(&plan.facts);
+    let chunks = has_chunks.then(|| Chunks::arrange(&plan.order, encoder, &mut records));
     let bases = encoder.bases(&records);
-    let plans = match encoder {
-        Encoder::Net(net, _) if plan.plans_once() => Some(Arc::new(Plans::of(net, &records, plan))),
-        _ => None,
+    let layout = match (encoder, &plan.layout) {
+        (Encoder::Net(net, _), &InputLayout::CachedPlans { max_bytes, max_pairs })
+            if has_chunks =>
+        {
+            let chunk = plan.order.chunk;
+            let plans = ChunkPlans::cached(net, &records, chunk, max_bytes, max_pairs);
+            RecordLayout::Plans(Arc::new(plans))
+        }
+        _ => RecordLayout::Lists,
     };
-    let records = Arc::new(Records { records, bases, plans });
-    let positions = plan.expected.unwrap_or(u64::MAX).max(1);
+    let records = Arc::new(Records { records, bases, layout });
+    let positions = plan.facts.positions.unwrap_or(u64::MAX).max(1);
     let mut done = from % positions;
     for epoch in from / positions.. {
         let positions = records.records.len();
         let order = match &chunks {
-            Some(chunks) => chunks.order(plan, epoch, positions),
-            None => shuffled((plan.seed, plan.shuffle), epoch, positions),
+            Some(chunks) => chunks.order(&plan.order, epoch, positions),
+            None => shuffled((plan.order.seed, plan.order.shuffle), epoch, positions),
         };
         let passed = std::mem::take(&mut done) as usize;
         let window = Window { records: records.clone(), order, taken: passed..passed, place: None };
@@ -195,7 +208,7 @@ fn keep(
 
 /// Reads pass after pass, from a place or behind the first `from` positions.
 fn read_on(
-    plan: &Arc<Plan>,
+    plan: &StreamPlan,
     encoder: &Encoder,
     place: Option<ResumePoint>,
     from: u64,
@@ -203,7 +216,8 @@ fn read_on(
 ) -> Result<(), LoadError> {
     let mut behind = if place.is_some() { 0 } else { from };
     // Rounds are counted once.
-    let read = Arc::new(ReadFacts { is_complete: plan.expected.is_some(), ..ReadFacts::default() });
+    let read =
+        Arc::new(ReadFacts { is_complete: plan.facts.positions.is_some(), ..ReadFacts::default() });
     let place = place.unwrap_or(ResumePoint { read, ..ResumePoint::default() });
     let mut taken = place.taken;
     let mut passes = Passes::new(plan, &place)?;
@@ -217,10 +231,16 @@ fn read_on(
         taken += skipped as usize;
         if taken < records.len() {
             let order = (0..records.len() as u32).collect();
-            let plans = plan.passing.clone();
-            let plans = plans.map(|pairs| Arc::new(Plans::passing(plan.chunk, pairs)));
+            let layout = match &plan.layout {
+                InputLayout::FirstViews(pairs) => RecordLayout::FirstViews(pairs.clone()),
+                InputLayout::PassingPlans(pairs) => {
+                    let plans = ChunkPlans::passing(plan.order.chunk, pairs.clone());
+                    RecordLayout::Plans(Arc::new(plans))
+                }
+                InputLayout::Lists | InputLayout::CachedPlans { .. } => RecordLayout::Lists,
+            };
             let bases = encoder.bases(&records);
-            let records = Arc::new(Records { records, bases, plans });
+            let records = Arc::new(Records { records, bases, layout });
             let window = Window { records, order, taken: taken..taken, place: Some(place) };
             if windows.send(Ok(window)).is_err() {
                 return Ok(());

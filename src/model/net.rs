@@ -34,12 +34,33 @@ pub struct NetModel {
     route: Route,
 }
 
+/// The operations that compute a net on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetOperations {
+    /// Burn's tensor operations only: the definition.
+    Plain,
+    /// Accumulators from lists on the host, and Burn's tensor operations behind them.
+    Lists,
+    /// Our kernels.
+    Fused,
+}
+
+impl NetOperations {
+    pub fn choose(net: &Architecture, compute: Compute) -> Self {
+        match compute {
+            Compute::Plain => Self::Plain,
+            // The operations of GPUs need a bit for each input of a list.
+            Compute::Gpu { .. } if !net.inputs.is_pieces() => Self::Lists,
+            _ if !net.has_kernels() => Self::Lists,
+            Compute::Fused { .. } | Compute::Gpu { .. } => Self::Fused,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has one route")]
 enum Route {
-    /// Tensor operations only: the definition.
     Plain,
-    /// Accumulators from lists on the host, and tensor operations behind them.
     Lists,
     Fused(Fused),
 }
@@ -70,11 +91,13 @@ struct Fused {
 
 impl Route {
     fn new(net: &Architecture, compute: Compute) -> Self {
+        match NetOperations::choose(net, compute) {
+            NetOperations::Plain => return Route::Plain,
+            NetOperations::Lists => return Route::Lists,
+            NetOperations::Fused => {}
+        }
         let (level, precision, room) = match compute {
-            Compute::Plain => return Route::Plain,
-            // The operations of GPUs need a bit for each input of a list.
-            Compute::Gpu { .. } if !net.inputs.is_pieces() => return Route::Lists,
-            _ if !net.has_kernels() => return Route::Lists,
+            Compute::Plain => unreachable!("fused operations are computed by kernels"),
             Compute::Fused { level, precision } => (level, precision, usize::MAX),
             // The level applies to a processor only.
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
 
+use super::base::{open_base, replace_base_terms};
 use super::folder::{BEST, NET};
 use super::path::{FileKind, kind_of, weights_file};
 use super::recipe::{self, Recipe};
@@ -392,7 +393,7 @@ impl Form {
 
 fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) -> Result<Opened> {
     let WeightsFile { weights, mut facts, .. } = Weights::from_bytes(bytes)?;
-    recipe::replace_base_terms(&mut facts, &weights)?;
+    replace_base_terms(&mut facts, &weights)?;
     let recipe = Recipe::read(&facts)?;
     if facts.get("kind").is_some_and(|kind| matches!(&kind[..], "hce" | "trace")) {
         let scale = facts.get("scale").and_then(|scale| scale.parse().ok());
@@ -444,7 +445,7 @@ fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     let (mut recipe, mut base, mut fitted) = (None, None, None);
     if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {
         fitted = fitted_scale.as_ref().map(|scale| scale.centipawns);
-        base = provenance.base.as_ref().map(recipe::open_base).transpose()?;
+        base = provenance.base.as_ref().map(open_base).transpose()?;
         recipe = Recipe::of_manifest(provenance);
     }
     Ok((recipe, Form::Net(Box::new(loaded.net), base), fitted, doubt))

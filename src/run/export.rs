@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::Host;
+use super::base::{base_fact, open_base, read_base, replace_base_terms};
 use super::evaluator::{Evaluator, sum, unlearnt};
 use super::inspect;
 use super::measure::position_facts;
-use super::recipe::{self, Recipe, names};
+use super::recipe::{Recipe, names};
 use crate::config::Config;
 use crate::export::{
     self, ExportedNet, ImportedWeights, Losses, Provenance, ScaleReference, Sidecar, fitted_scale,
     largest_scales, round_counts,
 };
 use crate::inspect::ordinary;
-use crate::loader::Plan;
+use crate::loader::ReadPlan;
 use crate::progress::Progress;
 use crate::report::{MatchedScale, match_scale};
 use crate::sample::{Position, Sample};
@@ -60,13 +61,12 @@ pub fn read(path: &Path) -> Result<(ImportedWeights, Origin)> {
     let beside = export::sidecar_of(path, &bytes)?;
     let hints = beside.hints().unwrap_or_default();
     let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
-    recipe::replace_base_terms(&mut source.facts, &source.weights)
-        .with_context(|| name.to_string())?;
+    replace_base_terms(&mut source.facts, &source.weights).with_context(|| name.to_string())?;
     let mut origin = Origin::of(&source).with_context(|| name.to_string())?;
     match &beside {
         // The file itself has no base evaluation.
         Sidecar::Manifest(it) => {
-            source.facts.extend(recipe::base_fact(it.provenance.base.as_ref())?);
+            source.facts.extend(base_fact(it.provenance.base.as_ref())?);
             origin.provenance = it.provenance.clone();
         }
         Sidecar::Description(_, hidden) => export::agrees(path, *hidden, &source.architecture)?,
@@ -117,7 +117,7 @@ impl Origin {
         let losses =
             Losses { train: state.train_loss, validation: state.best.map(|best| best.loss) };
         let provenance = Provenance {
-            base: recipe::base(&source.facts)?,
+            base: read_base(&source.facts)?,
             positions: (state.positions > 0).then_some(state.positions),
             losses,
             ..recipe.as_ref().map(Recipe::provenance).unwrap_or_default()
@@ -126,7 +126,7 @@ impl Origin {
     }
 
     /// Origin of the positions of [`Origin::load_positions`], in words.
-    fn describe_positions(&self, given: Option<&Plan>) -> String {
+    fn describe_positions(&self, given: Option<&ReadPlan>) -> String {
         let shown = |file: &PathBuf| file.display().to_string();
         match (given, &self.recipe) {
             (Some(plan), _) => plan.files.iter().map(shown).collect::<Vec<_>>().join(", "),
@@ -139,7 +139,7 @@ impl Origin {
     /// scales are chosen on these, and choices must not use the test.
     pub fn load_positions(
         &self,
-        given: Option<Plan>,
+        given: Option<ReadPlan>,
         checkpoint: &Path,
         listener: &dyn Progress,
     ) -> Result<ExportPositions> {
@@ -178,7 +178,7 @@ pub fn write(
             scales.scale
         );
     }
-    let base = provenance.base.as_ref().map(recipe::open_base).transpose()?;
+    let base = provenance.base.as_ref().map(open_base).transpose()?;
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let rounded = round_counts(weights, architecture, *scales, samples)?;
     let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
@@ -211,8 +211,8 @@ pub fn match_to(
     let old_cp = evaluator.evaluate(samples, &[])?.cp;
     let old_cp = old_cp.with_context(|| format!("{old} gives no centipawns to match"))?;
     let net = export::quantise(&source.weights, &source.architecture, source.scales)?;
-    let base = recipe::base(&source.facts)?;
-    let base = base.as_ref().map(recipe::open_base).transpose()?;
+    let base = read_base(&source.facts)?;
+    let base = base.as_ref().map(open_base).transpose()?;
     let value = |it: &Sample| f64::from(sum(&net, base.as_ref(), &it.position));
     let new: Vec<f64> = samples.iter().map(value).collect();
     let truth = position_facts(samples, "positions");

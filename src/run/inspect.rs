@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
+use super::base::read_base;
+use super::data_plan::{collect, read_plan, unchanged_files};
 use super::evaluator::{Evaluator, name_apart};
 use super::honest::select_positions;
 use super::measure::{self, Measurement};
-use super::recipe::{self, Recipe};
+use super::recipe::Recipe;
 use super::{Host, export};
 use crate::draw::Section;
 use crate::export::ImportedWeights;
 use crate::hce::{self, HceWeights};
 use crate::inspect::{InspectedTerms, Inspection, inspect, inspect_terms};
-use crate::loader::{Plan, Subset};
+use crate::loader::{ReadPlan, Subset};
 use crate::progress::{Progress, SilentProgress};
 use crate::report::{Comparison, html, wrap};
 use crate::sample::Sample;
@@ -32,7 +34,7 @@ pub fn sections(
     let inspection = inspect_net(&source, samples, explained, &SilentProgress)
         .with_context(|| net.to_string())?;
     drop(counter);
-    let alone = match recipe::base(&source.facts)? {
+    let alone = match read_base(&source.facts)? {
         Some(_) => ", without its base",
         None => "",
     };
@@ -69,7 +71,7 @@ impl TermsInspection {
 
     /// Opens terms of a checkpoint or a JSON file. Those of a run are measured on the given
     /// positions, or else on its test games.
-    pub fn open(path: &Path, given: Option<Plan>, host: &Host) -> Result<Self> {
+    pub fn open(path: &Path, given: Option<ReadPlan>, host: &Host) -> Result<Self> {
         let name = path.display().to_string();
         let mut tuned = [Evaluator::open(&name, &host.device, host.listener)?];
         name_apart(&mut tuned);
@@ -102,7 +104,7 @@ pub fn inspect_net(
     listener: &dyn Progress,
 ) -> Result<Inspection> {
     let ImportedWeights { weights, architecture, scales, facts, .. } = source;
-    if let Some(base) = recipe::base(facts)? {
+    if let Some(base) = read_base(facts)? {
         listener.remark(&format!("the net alone is inspected, without its base {}", base.name));
     }
     let hce = HceWeights::of_list(hce::terms::list(), scales.scale.into());
@@ -113,17 +115,17 @@ pub fn inspect_net(
 
 /// Positions of the files, or else the run's validation positions.
 pub fn positions(
-    given: Option<Plan>,
+    given: Option<ReadPlan>,
     recipe: Option<&Recipe>,
     net: &Path,
     listener: &dyn Progress,
 ) -> Result<Vec<Sample>> {
     if let Some(plan) = given {
-        return Ok(recipe::collect(&Plan { colours: true, ..plan }, None, listener)?);
+        return Ok(collect(&ReadPlan { needs_colours: true, ..plan }, None, listener)?);
     }
     let (net, remedy) = (net.display(), "name files of positions with --data");
     let recipe = recipe.with_context(|| format!("the data of {net} are unknown; {remedy}"))?;
     ensure!(recipe.config.file.data.validates(), "no game validated {net}; {remedy}");
-    recipe::unchanged(recipe.validating())?;
-    Ok(recipe::collect(&recipe::plan(&recipe.config), Some(Subset::Validation), listener)?)
+    unchanged_files(recipe.validating())?;
+    Ok(collect(&read_plan(&recipe.config), Some(Subset::Validation), listener)?)
 }

@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 
+use super::data_plan::{collect, measuring_plan};
 use super::evaluator::{Evaluator, Form};
 use super::folder::{BEST, NET};
 use super::honest::Selection;
 use super::played::Match;
-use super::recipe::{Recipe, collect};
+use super::recipe::Recipe;
 use crate::config::Config;
 use crate::digits::grouped;
 use crate::format::{LabelKind, ReadError};
 use crate::hce;
-use crate::loader::{LoadError, Plan, contradict_view};
+use crate::loader::{LoadError, ReadPlan, contradict_view};
 use crate::progress::Progress;
 use crate::report::deep::{DeepComparison, Quantising, deep, quantising};
 use crate::report::{Comparison, PlayedGames, PositionFacts, Predictions, compare};
@@ -54,21 +55,25 @@ pub fn position_facts(samples: &[Sample], noun: &'static str) -> PositionFacts {
 }
 
 /// All positions of the given files, or else of a run's training files.
-pub fn plan(given: Option<Plan>, run: Option<&Recipe>, evaluators: &[Evaluator]) -> Result<Plan> {
+pub fn plan(
+    given: Option<ReadPlan>,
+    run: Option<&Recipe>,
+    evaluators: &[Evaluator],
+) -> Result<ReadPlan> {
     let plan = match (given, run) {
         (None, None) => bail!("name files of positions with --data"),
-        (None, Some(recipe)) => recipe.measuring_plan()?,
+        (None, Some(recipe)) => measuring_plan(recipe)?,
         (Some(plan), _) => plan,
     };
-    Ok(Plan { colours: evaluators.iter().any(Evaluator::needs_colours), ..plan })
+    Ok(ReadPlan { needs_colours: evaluators.iter().any(Evaluator::needs_colours), ..plan })
 }
 
 /// Reads all positions of the files, one after the other; also returns why their results name no
 /// winner, if material contradicts the point of view of a file.
-pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option<String>)> {
+pub fn read(plan: &ReadPlan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option<String>)> {
     let (mut all, mut doubt) = (Vec::new(), None);
     for file in &plan.files {
-        let alone = Plan { files: vec![file.clone()], ..plan.clone() };
+        let alone = ReadPlan { files: vec![file.clone()], ..plan.clone() };
         let found = collect(&alone, None, listener).map_err(|error| match error {
             // Here the remedy is an option, not a key of a config.
             LoadError::Read(ReadError::Bad { path, bad, limit: 0 }) => anyhow!(

@@ -4,8 +4,11 @@
 
 #[doc(hidden)]
 pub mod arena;
+mod base;
 #[doc(hidden)]
 pub mod climb;
+#[doc(hidden)]
+pub mod data_plan;
 mod device;
 #[doc(hidden)]
 pub mod evaluator;

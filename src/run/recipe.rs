@@ -1,30 +1,22 @@
 //! Origin of weights and nets: the config and the data behind them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow};
 use serde::{Serialize, de::DeserializeOwned};
 
+use super::base::{base_fact, base_terms, open_base, read_base, replace_base_terms};
 use super::terms::RunTerms;
-use crate::config::{Config, Objective, Source, Traces};
+use crate::config::{Config, Traces};
 use crate::data_file::DataFile;
 use crate::export::{self, StartNet};
-use crate::hce::{HceEvaluator, HceWeights};
-use crate::loader::{
-    self, Base, BaseEvaluation, DataSource, Filter, LoadError, PLANS, Plan, ReadOptions, Subset,
-    TrainingShare, most_pairs, pairs_of,
-};
-use crate::model::{Compute, Kind, Precision};
+use crate::input;
+use crate::loader::Base;
+use crate::model::Kind;
 use crate::place::ReadFacts;
-use crate::point_of_view::PointOfView;
-use crate::progress::Progress;
-use crate::sample::Sample;
 use crate::sketch::Sketch;
 use crate::train::checkpoint::Checkpoint;
-use crate::weights::Weights;
-use crate::{digest, input};
 
 /// Key of the header for how a run computed.
 pub const COMPUTE: &str = "compute";
@@ -56,7 +48,7 @@ impl Recipe {
             Some(net) if self.config.tunes_base() => {
                 let config = &self.config;
                 let base = self.base.as_ref().context("a net with terms has terms")?;
-                Kind::Sum(net, RunTerms::of_base(&terms_of(base)?).shape(config))
+                Kind::Sum(net, RunTerms::of_base(&base_terms(base)?).shape(config))
             }
             Some(net) => Kind::Net(net),
             None => Kind::Hce(self.terms()?.context("no net, so terms")?.shape(&self.config)),
@@ -99,7 +91,7 @@ impl Recipe {
             validation_sketch: entry(facts, "validation_sketch")?.unwrap_or_default(),
             term_list: facts.get("term_list").cloned(),
             start: entry(facts, "start")?,
-            base: base(facts)?,
+            base: read_base(facts)?,
         }))
     }
 
@@ -153,16 +145,6 @@ impl Recipe {
         self.base.as_ref().map(open_base).transpose()
     }
 
-    /// Plan that reads the run's data for a measurement, with its limit of positions per file.
-    pub fn measuring_plan(&self) -> Result<Plan> {
-        let Plan { mut reading, bad_records, mut sources, .. } = plan(&self.config);
-        let readings = sources.iter_mut().map(|source| &mut source.reading).chain([&mut reading]);
-        for reading in readings.filter(|reading| reading.limit.is_none()) {
-            (reading.filter, reading.scores) = (Filter::default(), false);
-        }
-        Ok(Plan { reading, bad_records, sources, ..Plan::reading(unchanged(&self.data)?) })
-    }
-
     pub fn validating(&self) -> &[DataFile] {
         if self.validation.is_empty() { &self.data } else { &self.validation }
     }
@@ -183,29 +165,17 @@ pub fn names(files: &[DataFile]) -> String {
     files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Paths of a run's files, for commands with `--data`. Fails if one has changed or is missing.
-pub fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
-    for DataFile { path, bytes, sha256, .. } in files {
-        // The header of a checkpoint may name any file: files of another length are not read.
-        let same = input::regular(path).and_then(|()| {
-            Ok(path.metadata()?.len() == *bytes && digest::of_data(path)?.sha256 == *sha256)
-        });
-        let name = path.display();
-        ensure!(
-            same.with_context(|| format!("cannot read {name}; name the files with --data"))?,
-            "{name} has changed since the run began; restore it, or name files with --data"
-        );
-    }
-    Ok(files.iter().map(|file| file.path.clone()).collect())
-}
-
-/// A header entry in JSON; none if it is missing.
-fn entry<T: DeserializeOwned>(facts: &BTreeMap<String, String>, key: &str) -> Result<Option<T>> {
+/// Reads a header entry in JSON; none if it is missing.
+pub(super) fn entry<T: DeserializeOwned>(
+    facts: &BTreeMap<String, String>,
+    key: &str,
+) -> Result<Option<T>> {
     let entry = facts.get(key).map(|text| serde_json::from_str(text));
     entry.transpose().with_context(|| format!("`{key}` in its header"))
 }
 
-fn fact<T: Serialize>(key: &str, value: &T) -> Result<(String, String)> {
+/// A header entry in JSON.
+pub(super) fn fact<T: Serialize>(key: &str, value: &T) -> Result<(String, String)> {
     Ok((key.to_string(), serde_json::to_string(value)?))
 }
 
@@ -224,78 +194,6 @@ pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
     Ok((checkpoint, recipe))
 }
 
-/// Key of the header for a net's base evaluation.
-const BASE: &str = "base";
-
-/// Base evaluation of a net, from the header of its weights.
-pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
-    entry(facts, BASE)
-}
-
-/// Replaces the base's terms in the header by those trained with the net.
-pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result<()> {
-    if !HceWeights::are_in(weights) {
-        return Ok(());
-    }
-    let Some(mut base) = base(facts)? else { return Ok(()) };
-    base.below = export::BaseContent::Terms(learnt_with(&base, weights)?.to_json());
-    // These are no longer the file's terms.
-    base.sha256 = None;
-    facts.extend(base_fact(Some(&base))?);
-    Ok(())
-}
-
-/// Terms of a base that is trained with its net. Fails if the base is a net.
-pub fn terms_of(base: &export::Base) -> Result<HceWeights> {
-    match &base.below {
-        export::BaseContent::Terms(text) => {
-            HceWeights::from_json(text).with_context(|| format!("base {}", base.name))
-        }
-        export::BaseContent::Net(_) => bail!(
-            "`net.tune_base`: {} is a net, and only handcrafted terms learn together with one; \
-             leave tune_base out",
-            base.name
-        ),
-    }
-}
-
-/// Terms of a base after training with a net.
-pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights> {
-    let before = terms_of(base)?;
-    let scale_factor = before.scale_factor;
-    let now = HceWeights::from_weights(weights, before.list, before.scale, true)?;
-    let source = format!("{}, trained on together with a net", base.name);
-    Ok(HceWeights { scale_factor, source: Some(source), ..now }.rounded(2))
-}
-
-pub fn base_fact(base: Option<&export::Base>) -> Result<Option<(String, String)>> {
-    base.map(|base| fact(BASE, base)).transpose()
-}
-
-pub fn open_base(base: &export::Base) -> Result<Base> {
-    let read = || -> Result<BaseEvaluation> {
-        Ok(match &base.below {
-            export::BaseContent::Terms(text) => {
-                BaseEvaluation::Terms(HceEvaluator::new(&HceWeights::from_json(text)?))
-            }
-            export::BaseContent::Net(net) => {
-                BaseEvaluation::Net(Arc::new(net.read().map_err(Error::msg)?))
-            }
-        })
-    };
-    let below = read().with_context(|| format!("base {}", base.name))?;
-    Ok(Base { below, scale: base.scale })
-}
-
-pub fn collect(
-    plan: &Plan,
-    subset: Option<Subset>,
-    listener: &dyn Progress,
-) -> Result<Vec<Sample>, LoadError> {
-    let counter = listener.count(None, "reading");
-    loader::collect(plan, subset, &*counter)
-}
-
 /// Text of an engine's term list, if the config names one.
 pub fn term_list(config: &Config) -> Result<Option<String>> {
     let Some(Traces { list: path, .. }) = &config.file.traces else { return Ok(None) };
@@ -303,68 +201,3 @@ pub fn term_list(config: &Config) -> Result<Option<String>> {
         .with_context(|| format!("cannot read the list of terms {}", path.display()))?;
     Ok(Some(text))
 }
-
-pub fn plan(config: &Config) -> Plan {
-    let source =
-        |it: &Source| DataSource { files: it.files.clone(), reading: config.reading(Some(it)) };
-    Plan {
-        files: config.file.data.all_files(),
-        reading: ReadOptions { scores: config.needs_scores(), ..config.reading(None) },
-        sources: config.file.data.source.iter().map(source).collect(),
-        validation: config.file.data.validation.clone(),
-        bad_records: config.file.data.bad_records,
-        check_view: config.file.data.check_view,
-        weighing: config.file.target.weights.clone(),
-        split: config.split(),
-        test: config.test_share,
-        share: TrainingShare(config.file.data.share),
-        colours: (config.architecture())
-            .is_some_and(|net| net.inputs.views.point_of_view() == PointOfView::White),
-        window: config.window(u64::MAX),
-        shuffle: config.file.data.shuffle,
-        chunk: config.file.data.chunk.unwrap_or(0),
-        seed: config.file.seed,
-        batch: config.batch_size.unwrap_or(usize::MAX),
-        ..Plan::default()
-    }
-}
-
-/// Plans the chunks of a net's data, for `positions` positions: the order in which the CPU
-/// computes, and the pairs in lists. Chunks of data in memory are planned once for all passes. A
-/// GPU finds an order itself; with one king bucket it uses the cached lists and their pairs. Chunks
-/// of streamed data are planned one by one if the net has one king bucket, with pairs if rows are
-/// long enough. Pairs are learnt from `some` positions.
-pub fn plan_chunks(
-    plan: &mut Plan,
-    config: &Config,
-    compute: Compute,
-    positions: u64,
-    some: &[Sample],
-) {
-    let Some(net) = config.architecture().filter(|net| net.has_kernels()) else { return };
-    let one = net.inputs.kings().count() == 1;
-    let pairs = config.pairs(positions);
-    let plans = match compute {
-        Compute::Plain => false,
-        Compute::Fused { .. } => true,
-        Compute::Gpu { .. } => one && net.inputs.is_pieces(),
-    };
-    if plans {
-        (plan.plans, plan.pairs) = (PLANS, pairs);
-    }
-    let number = match compute {
-        Compute::Fused { precision: Precision::F32, .. } => size_of::<f32>(),
-        Compute::Fused { precision: Precision::Mixed, .. } => size_of::<i16>(),
-        Compute::Plain | Compute::Gpu { .. } => return,
-    };
-    let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
-    let streams = !plan.is_kept() && config.file.target.learn == Objective::Values;
-    let is_long = net.hidden * number >= LONG || !net.inputs.is_pieces();
-    if streams && is_cut && one {
-        plan.passing =
-            Some(Arc::new(pairs_of(net, some, if is_long { most_pairs(net) } else { 0 })));
-    }
-}
-
-/// Bytes of an accumulator of pieces, whose lists are short, from which pairs pay off in a stream.
-const LONG: usize = 512;

@@ -17,7 +17,7 @@ use crate::data_file::DataFile;
 use crate::digits::{duration, grouped, positions_of_games};
 use crate::draw::{self, Section};
 use crate::inspect::listed;
-use crate::loader::{Plan, TestShare};
+use crate::loader::{ReadPlan, TestShare};
 use crate::log;
 use crate::output;
 use crate::report::DeepComparison;
@@ -48,7 +48,7 @@ struct Positions {
 pub fn compare(
     runs: &[ShownRun],
     with: &[String],
-    given: Option<Plan>,
+    given: Option<ReadPlan>,
     games: Option<&Match>,
     host: &Host,
 ) -> Result<String> {

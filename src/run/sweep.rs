@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, bail, ensure};
 use serde::Serialize;
 
+use super::data_plan::read_plan;
 use super::evaluator::Evaluator;
 use super::folder::{BEST, LAST, is_finished};
 use super::measure::{position_facts, targets_of};
@@ -165,7 +166,7 @@ impl<'a> Sweep<'a> {
         );
         // A share of the training games; the held-out games are the same for all.
         let first = first.with(|file| file.data.share = 1.0)?;
-        let scan = scan(&recipe::plan(&first), 0, &*context.listener.count(None, "reading"))?;
+        let scan = scan(&read_plan(&first), 0, &*context.listener.count(None, "reading"))?;
         // A scale is a unit, and changes no probability.
         let target = |member: &Member| Target { scale: None, ..member.config.file.target.clone() };
         let same = members.iter().all(|member| target(member) == target(&members[0]));

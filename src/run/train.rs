@@ -5,9 +5,11 @@ mod finish;
 pub mod grow;
 mod join;
 mod live;
+mod net_data;
 mod resume;
 mod start;
 mod summary;
+mod term_data;
 
 use std::path::Path;
 

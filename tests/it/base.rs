@@ -63,7 +63,7 @@ fn sum_learns_evaluates_and_plays() {
         said(&mut train(&folder.write("run.toml", config(path, "wdl = 0.3", 6)), out));
         let (best, found) = recipe::open(&out.join("best.safetensors")).unwrap();
         assert_eq!((found.config.scale, found.config.win_rate.scale), (scale, 126.0));
-        let plan = recipe::plan(&found.config);
+        let plan = data_plan::read_plan(&found.config);
         let samples = collect(&plan, Some(Subset::Validation), &|_| ()).unwrap();
 
         // As in engines: the net's integers plus the base, also along a search.
@@ -220,12 +220,13 @@ fn bases_stay_with_their_records() {
     let base = Base { below, scale: 170.0 };
     let text = config(&terms_in(&folder), "wdl = 0.3", 1).replace("limit", "window = 700\nlimit");
     let config = Config::parse(&text, "it", &[]).unwrap();
-    let plan = recipe::plan(&config);
+    let plan = data_plan::read_plan(&config);
     let net = config.architecture().unwrap().clone();
     let encoder = Encoder::net(&net).on(Some(base.clone()));
     let expected = Some(collect(&plan, Some(Subset::Train), &|_| ()).unwrap().len() as u64);
-    let kept = Plan { window: 1 << 20, expected, ..plan.clone() };
-    for plan in [plan, kept] {
+    let order = data_plan::pass_order(&config, None);
+    let kept = PassOrder { window: 1 << 20, ..order };
+    for plan in [StreamPlan::new(plan.clone(), order), stream_plan(plan, kept, expected)] {
         let stream = Stream::new(plan, encoder.clone(), Default::default());
         // Equal rows have equal bases, wherever they come from.
         let samples = games(&encoder);
@@ -241,7 +242,7 @@ fn bases_stay_with_their_records() {
 
 /// Base of each position of the data, by the rows of its lists.
 fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
-    let plan = Plan::reading(vec![GAMES.into()]).limited(6000);
+    let plan = ReadPlan::new(vec![GAMES.into()]).limited(6000);
     let samples = collect(&plan, None, &|_| ()).unwrap();
     let batch = encoder.encode(&samples);
     let base = encoder.base().unwrap();

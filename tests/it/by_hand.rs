@@ -179,7 +179,8 @@ fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
 fn losses_of_ten_steps() {
     for (hidden, bias_correction) in [(32, false), (32, true), (5, false)] {
         let right = train(hidden, 200, bias_correction);
-        let plan = || Plan { batch: 200, window: 2000, ..Plan::reading(vec![SCORED.into()]) };
+        let order = PassOrder { batch: 200, window: 2000, ..PassOrder::default() };
+        let plan = || StreamPlan::new(ReadPlan::new(vec![SCORED.into()]), order);
         for compute in computes() {
             let got = losses_on(plan(), hidden, (Backend::Flex, compute), bias_correction);
             let apart = largest(got.iter().zip(&right).map(|(got, right)| (got - right).abs()));

@@ -2,7 +2,7 @@
 
 use nnuance::architecture::Inputs as ArchitectureInputs;
 use nnuance::batch::{Inputs, RankShare};
-use nnuance::loader::pairs_of;
+use nnuance::loader::{MAX_PLAN_BYTES, select_pairs};
 use nnuance::model::outputs;
 
 use crate::kit::*;
@@ -12,17 +12,16 @@ const BATCH: usize = 350;
 
 const BATCHES: usize = 3 * POSITIONS / BATCH;
 
-fn plan(chunk: usize, plans: usize) -> Plan {
-    Plan {
-        batch: BATCH,
-        expected: Some(POSITIONS as u64),
-        chunk,
-        plans,
-        ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()]).limited(POSITIONS as u64)
-    }
+fn read_plan() -> ReadPlan {
+    ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).limited(POSITIONS as u64)
 }
 
-fn batches(plan: Plan, net: &Architecture, from: usize, count: usize) -> Vec<Batch> {
+fn plan(chunk: usize, layout: InputLayout) -> StreamPlan {
+    let order = PassOrder { batch: BATCH, chunk, ..PassOrder::default() };
+    StreamPlan { layout, ..stream_plan(read_plan(), order, Some(POSITIONS as u64)) }
+}
+
+fn batches(plan: StreamPlan, net: &Architecture, from: usize, count: usize) -> Vec<Batch> {
     let stream = Stream::new(plan, Encoder::net(net), from as u64);
     stream.take(count).map(|batch| batch.expect("a batch")).collect()
 }
@@ -51,19 +50,19 @@ fn planned_chunks_equal_lists() {
     for seed in 0..24 {
         let net = net(seed);
         let model = model(&net, &drawn::weights(&net, seed), fastest());
-        let all = |plans| plan([64, 100, 256][seed as usize % 3], plans);
-        let listed = batches(all(0), &net, 0, BATCHES);
+        let all = |layout| plan([64, 100, 256][seed as usize % 3], layout);
+        let cached = |max_bytes, max_pairs| InputLayout::CachedPlans { max_bytes, max_pairs };
+        let listed = batches(all(InputLayout::Lists), &net, 0, BATCHES);
         assert!(!listed.iter().any(is_planned));
         // Plans that exceed the buffer are made again. Sums over pairs are rounded differently.
-        for (room, pairs) in [(PLANS, 0), (100_000, 0), (1, 0), (PLANS, 30)] {
-            let plan = Plan { pairs, ..all(room) };
-            let found = batches(plan, &net, 0, BATCHES);
+        for (room, pairs) in [(MAX_PLAN_BYTES, 0), (100_000, 0), (1, 0), (MAX_PLAN_BYTES, 30)] {
+            let found = batches(all(cached(room, pairs)), &net, 0, BATCHES);
             for (found, listed) in found.iter().zip(&listed) {
                 planned += usize::from(is_planned(found));
                 assert_alike(&model, [found, listed], if pairs > 0 { 1e-5 } else { 0.0 });
             }
         }
-        let from = batches(all(PLANS), &net, 4 * BATCH, 3);
+        let from = batches(all(cached(MAX_PLAN_BYTES, 0)), &net, 4 * BATCH, 3);
         for (found, listed) in from.iter().zip(&listed[4..]) {
             assert_alike(&model, [found, listed], 0.0);
         }
@@ -78,17 +77,21 @@ fn streamed_chunks_equal_lists() {
     for seed in (0..40).filter(|seed| net(*seed).inputs.kings().count() == 1).take(8) {
         let net = net(seed);
         let model = model(&net, &drawn::weights(&net, seed), fastest());
-        let scanned = scan(&plan(0, 0), 0, &|_| ()).expect("positions");
-        let pairs = Arc::new(pairs_of(&net, &scanned.some, 60));
+        let scanned = scan(&read_plan(), 0, &|_| ()).expect("positions");
+        let pairs = Arc::new(select_pairs(&net, &scanned.some, 60));
         assert_eq!(pairs.parents().len(), 60);
-        let all = |passing| Plan { window: 310, passing, ..plan(64, PLANS) };
         for of_rank in
             [RankShare::ALL, RankShare { rank: 0, size: 2 }, RankShare { rank: 2, size: 3 }]
         {
-            let all = |passing| Plan { of_rank, ..all(passing) };
-            let listed = batches(all(None), &net, 0, BATCHES);
-            let found = batches(all(Some(pairs.clone())), &net, 0, BATCHES);
-            let later = batches(all(Some(pairs.clone())), &net, 3 * BATCH, 3);
+            let all = |layout| {
+                let mut plan = plan(64, layout);
+                (plan.order.window, plan.order.of_rank) = (310, of_rank);
+                plan
+            };
+            let streamed = || all(InputLayout::streamed(&net, pairs.clone()));
+            let listed = batches(all(InputLayout::Lists), &net, 0, BATCHES);
+            let found = batches(streamed(), &net, 0, BATCHES);
+            let later = batches(streamed(), &net, 3 * BATCH, 3);
             assert!(later == found[3..6], "from any place on");
             for (found, listed) in found.iter().zip(&listed) {
                 match &found.inputs {
@@ -117,7 +120,7 @@ fn chunks_stay_together_across_epochs() {
     const CHUNK: usize = 64;
     let net = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
     let passes = |chunk| {
-        let batches = batches(plan(chunk, 0), &net, 0, BATCHES);
+        let batches = batches(plan(chunk, InputLayout::Lists), &net, 0, BATCHES);
         let rows = batches.iter().flat_map(|batch| match &batch.inputs {
             Inputs::Active(active) => {
                 let lists = near(active).chunks(active.views * active.places);
@@ -165,7 +168,8 @@ fn kings_are_grouped_and_spread_evenly() {
     let inputs = ArchitectureInputs::of_pieces(Views::Perspective, kings, false);
     let simple = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
     let net = Architecture { inputs, ..simple };
-    let plan = Plan { batch: POSITIONS / 5, ..plan(CHUNK, 0) };
+    let mut plan = plan(CHUNK, InputLayout::Lists);
+    plan.order.batch = POSITIONS / 5;
     let all = batches(plan, &net, 0, 15);
     let kinds = all.iter().flat_map(|batch| match &batch.inputs {
         Inputs::Active(active) => {

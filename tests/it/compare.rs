@@ -33,7 +33,7 @@ fn figures_of_known_evaluations() {
         .into_iter()
         .chain(nets.iter().map(String::as_str))
         .collect();
-    let samples = collect(&Plan::reading(vec![RECORDS.into()]), None, &|_| ()).unwrap();
+    let samples = collect(&ReadPlan::new(vec![RECORDS.into()]), None, &|_| ()).unwrap();
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let device = (Device::flex(), Compute::Plain);
     for name in &names {

@@ -170,8 +170,11 @@ fn errors_name_file_and_line() {
 fn set_length_replaces_the_others() {
     let plan = set(&["schedule.positions=100"]).expect("one length").file.schedule.clone();
     assert_eq!((plan.epochs, plan.positions, plan.superbatches), (None, Some(100), None));
-    let plan =
-        set(&["schedule.positions=100", "schedule.superbatches=3"]).expect("one").file.schedule.clone();
+    let plan = set(&["schedule.positions=100", "schedule.superbatches=3"])
+        .expect("one")
+        .file
+        .schedule
+        .clone();
     assert_eq!((plan.epochs, plan.positions, plan.superbatches), (None, None, Some(3.0)));
 }
 

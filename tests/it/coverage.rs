@@ -22,7 +22,7 @@ struct Population {
 impl Population {
     fn new(limit: Option<u64>, names: &[&'static str]) -> Self {
         let files = vec!["data/selfplay-sf15.vf".into()];
-        let mut plan = Plan { colours: true, ..Plan::reading(files) };
+        let mut plan = ReadPlan { needs_colours: true, ..ReadPlan::new(files) };
         plan.reading.limit = limit;
         let samples = collect(&plan, None, &|_| ()).expect("games");
         let material = hce::HceEvaluator::new(&HceWeights::material());

@@ -2,7 +2,7 @@
 
 use nnuance::architecture::Inputs;
 use nnuance::batch::{self, ChunkPlan, FirstPlanner, FirstViews, MOST_IN_CHUNK, Pairs, lists};
-use nnuance::loader::pairs_of;
+use nnuance::loader::select_pairs;
 
 use crate::games::eighths;
 use crate::kit::*;
@@ -72,7 +72,7 @@ fn plans_of_first_views_equal_lists() {
         let assert_alike =
             |inputs| assert_near(&net.to_string(), &of(&inputs), &right, [1e-6, 1e-5]);
         for most in [0, 101, 256] {
-            let pairs = Arc::new(pairs_of(&net, &samples, most));
+            let pairs = Arc::new(select_pairs(&net, &samples, most));
             assert!(pairs.parents().len() + 3 >= most, "{most} pairs");
             let first = first_views(&net, &samples, &pairs);
             for sizes in [&[1, 3, 64, 150, 512, 700][..], &[2048]] {

@@ -50,7 +50,7 @@ pub fn all_terms() -> Encoder {
 }
 
 pub fn recorded(count: u64) -> Vec<Sample> {
-    let plan = Plan::reading(vec!["data/selfplay-sf15.vf".into()]).limited(count);
+    let plan = ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).limited(count);
     collect(&plan, None, &|_| ()).unwrap()
 }
 

@@ -33,12 +33,13 @@ type Place = (Backend, Compute);
 
 /// The losses of ten steps; none where the data is absent.
 fn losses(hidden: usize, place: Place, bias_correction: bool) -> Option<Vec<f64>> {
-    let plan = Plan { window: 10_000, ..Plan::reading(vec![DATA.into()]) };
+    let order = PassOrder { window: 10_000, ..PassOrder::default() };
+    let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
     need::shared(DATA).then(|| losses_on(plan, hidden, place, bias_correction))
 }
 
 /// The losses of ten steps on positions in their order, from weights that a seed gives.
-pub fn losses_on(plan: Plan, hidden: usize, place: Place, bias_correction: bool) -> Vec<f64> {
+pub fn losses_on(plan: StreamPlan, hidden: usize, place: Place, bias_correction: bool) -> Vec<f64> {
     let net = Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
     losses_of(plan, (&net, initial(&net, SEED)), place, bias_correction)
 }
@@ -65,13 +66,13 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
 
 /// The losses of ten steps of a net from its first weights, on positions in their order.
 pub fn losses_of(
-    plan: Plan,
+    mut plan: StreamPlan,
     (net, weights): (&Architecture, Weights),
     (backend, compute): Place,
     bias_correction: bool,
 ) -> Vec<f64> {
-    let mut plan = Plan { shuffle: false, ..plan };
-    plan.reading.scores = true;
+    plan.order.shuffle = false;
+    plan.read.reading.scores = true;
     let settings = settings(10, bias_correction);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let device = backend.device().expect("it is there");

@@ -1,6 +1,7 @@
 //! Chunks that stay on a GPU equal those that are sent in each pass.
 
 use nnuance::batch::Inputs;
+use nnuance::loader::MAX_PLAN_BYTES;
 
 use crate::gpu::{GPU, gpu, with_room};
 use crate::gpu_pairs::unplanned;
@@ -14,14 +15,11 @@ const BATCHES: usize = 4;
 
 fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
     let positions = BATCHES * BATCH - CHUNK / 2;
-    let plan = Plan {
-        batch: BATCH,
-        expected: Some(positions as u64),
-        chunk: CHUNK,
-        plans: PLANS,
-        pairs,
-        ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()]).limited(positions as u64)
-    };
+    let read =
+        ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).limited(positions as u64);
+    let order = PassOrder { batch: BATCH, chunk: CHUNK, ..PassOrder::default() };
+    let layout = InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs: pairs };
+    let plan = StreamPlan { layout, ..stream_plan(read, order, Some(positions as u64)) };
     let stream = Stream::new(plan, Encoder::net(net), 0);
     stream.take(passes * BATCHES).map(|batch| batch.expect("a batch")).collect()
 }

@@ -124,9 +124,12 @@ fn pairs_of_gpu_and_cpu() {
         let sets: Vec<String> = sets.into_iter().map(str::to_string).collect();
         let config = Config::parse(CONFIG, "it", &sets).expect("a config");
         let planned = |compute| {
-            let mut plan = recipe::plan(&config);
-            recipe::plan_chunks(&mut plan, &config, compute, 1_000_000, &[]);
-            (plan.plans > 0, plan.pairs)
+            let facts = ScanFacts { positions: Some(1_000_000), ..ScanFacts::default() };
+            let order = data_plan::pass_order(&config, facts.positions);
+            match data_plan::choose_layout(&config, compute, &order, &facts, &[]) {
+                InputLayout::CachedPlans { max_pairs, .. } => (true, max_pairs),
+                _ => (false, 0),
+            }
         };
         assert_eq!(planned(fastest()), of_cpu);
         assert_eq!(planned(GPU), of_gpu);

@@ -55,7 +55,8 @@ fn losses_equal_bullet() {
     if gpu().is_none() || !need::shared(DATA) {
         return;
     }
-    let plan = Plan { window: 10_000, ..Plan::reading(vec![DATA.into()]) };
+    let order = PassOrder { window: 10_000, ..PassOrder::default() };
+    let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
     let losses = losses_on(plan, 32, (Backend::Wgpu, GPU), false);
     assert_eq!(losses.len(), 10);
     for (loss, right) in losses.iter().zip(LOSSES_32) {

@@ -19,8 +19,8 @@ target = { wdl = 0.5, score_scale = 130.0 }
 schedule = { positions = 300000, batch = 256, learning_rate = 0.01, checkpoints = 200 }
 "#;
 
-fn plan(path: &Path) -> Plan {
-    Plan { split: SPLIT, test: TestShare::DEFAULT, ..Plan::reading(vec![path.to_path_buf()]) }
+fn plan(path: &Path) -> ReadPlan {
+    ReadPlan { split: SPLIT, test: TestShare::DEFAULT, ..ReadPlan::new(vec![path.to_path_buf()]) }
 }
 
 pub fn games(count: usize) -> Vec<Vec<u8>> {
@@ -44,7 +44,7 @@ fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-fn subsets(path: &Path, plan: &Plan) -> Vec<Subset> {
+fn subsets(path: &Path, plan: &ReadPlan) -> Vec<Subset> {
     let samples = read(path).expect("games");
     let games = samples.chunk_by(|a, b| a.game == b.game);
     games.map(|game| plan.subset(game[0].group())).collect()
@@ -75,10 +75,10 @@ fn compared(args: &[&str], out: &Path) -> Value {
 
 #[test]
 fn validation_and_test_are_disjoint() {
-    let whole = Plan {
+    let whole = ReadPlan {
         split: Split { share: 0.1, seed: 0 },
         test: TestShare::DEFAULT,
-        ..Plan::reading(vec![GAMES.into()])
+        ..ReadPlan::new(vec![GAMES.into()])
     };
     let games = |part| -> BTreeSet<u64> {
         let samples = collect(&whole, part, &|_| {}).expect("games");
@@ -97,7 +97,8 @@ fn validation_and_test_are_disjoint() {
     assert_eq!(found.validation.groups(), validation.len());
     assert_eq!(found.test.groups(), test.len());
     // Without a test all of them validate.
-    let old = scan(&Plan { test: TestShare(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
+    let old =
+        scan(&ReadPlan { test: TestShare(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
     assert_eq!((old.validation.groups(), old.test.total), (held_out.len(), 0));
     assert_eq!(old.counts.train, found.counts.train);
     assert_eq!(old.sketch, found.sketch);
@@ -173,7 +174,8 @@ fn no_game_to_validate() {
     let [_, path] = cut(&folder, &games, &write(&folder, "games.vf", &games));
     let error = scan(&plan(&path), 0, &|_| {}).expect_err("none validates").to_string();
     assert!(error.contains("data.test"), "{error}");
-    let all = scan(&Plan { test: TestShare(1.0), ..plan(&path) }, 0, &|_| {}).expect("good data");
+    let all =
+        scan(&ReadPlan { test: TestShare(1.0), ..plan(&path) }, 0, &|_| {}).expect("good data");
     assert_eq!(all.validation.total, 0);
 }
 
@@ -276,10 +278,10 @@ fn unscored_positions_are_skipped() {
 #[test]
 fn some_held_out_games_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
-    let part = |path: &Path| Plan {
+    let part = |path: &Path| ReadPlan {
         split: Split { share: 0.9, seed: 0 },
         test: TestShare(0.0),
-        ..Plan::reading(vec![path.to_path_buf()])
+        ..ReadPlan::new(vec![path.to_path_buf()])
     };
     let all = collect(&part(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
     let mut files = Vec::new();
@@ -288,7 +290,7 @@ fn some_held_out_games_are_kept() {
         fs::copy(GAMES, &path).expect("a file");
         files.push(path);
     }
-    let scan = scan(&Plan { files: files.clone(), ..part(Path::new(GAMES)) }, 0, &|_| {});
+    let scan = scan(&ReadPlan { files: files.clone(), ..part(Path::new(GAMES)) }, 0, &|_| {});
     let found = scan.expect("games").validation;
     assert_eq!(found.total, (files.len() * all.len()) as u64);
     let mut wanted: Vec<Sample> = files.iter().flat_map(|_| all.clone()).collect();
@@ -317,14 +319,14 @@ fn own_files_validate_like_drawn_games() {
     let games = games(400);
     let whole = write(&folder, "games.vf", &games);
     let [validation, rest] = cut(&folder, &games, &whole);
-    let plans = Plan { validation: vec![validation.clone()], ..plan(&rest) };
+    let plans = ReadPlan { validation: vec![validation.clone()], ..plan(&rest) };
     let [found, drawn] = [&plans, &plan(&whole)].map(|it| scan(it, 0, &|_| {}).expect("good data"));
     assert_eq!((&found.validation, &found.test), (&drawn.validation, &drawn.test));
     assert_eq!((found.counts.train, &found.some), (drawn.counts.train, &drawn.some));
     assert_eq!((found.files.len(), found.validating.files.len()), (1, 1));
     assert_eq!(found.validating.counts.games, found.validation.groups() as u64);
     assert_eq!(found.sketch.shared(&found.validating.sketch), 0);
-    let collected = |plan: &Plan, part| collect(plan, part, &|_| {}).expect("games");
+    let collected = |plan: &ReadPlan, part| collect(plan, part, &|_| {}).expect("games");
     for part in [Some(Subset::Validation), Some(Subset::Test)] {
         assert_eq!(collected(&plans, part), collected(&plan(&whole), part));
     }
@@ -360,7 +362,7 @@ fn validation_games_are_not_trained_on() {
         let [_, remarks] = said(&mut run(&write(&folder, "some.vf", &games[from..])));
         assert_eq!(remarks.contains("share games"), shares, "{remarks}");
     }
-    let mut own = Plan { validation: vec![data.clone()], ..plan(&data) };
+    let mut own = ReadPlan { validation: vec![data.clone()], ..plan(&data) };
     own.reading.filter.min_ply = Some(u16::MAX);
     let error = scan(&own, 0, &|_| {}).expect_err("none is left").to_string();
     assert!(error.contains("`data.validation`"), "{error}");

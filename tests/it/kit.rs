@@ -20,7 +20,8 @@ pub use nnuance::format::{Format, GivenViews, LabelKind, Presence, Source, write
 pub use nnuance::hce::terms::TERMS;
 pub use nnuance::hce::{Coding, HceEvaluator, HceWeights};
 pub use nnuance::loader::{
-    Encoder, PLANS, Plan, Split, Stream, Subset, TermsEncoder, collect, scan,
+    Encoder, InputLayout, PassOrder, ReadPlan, ScanFacts, Split, Stream, StreamPlan, Subset,
+    TermsEncoder, collect, scan,
 };
 pub use nnuance::log::Row;
 pub use nnuance::loss::{Loss, LossShape, sigmoid};
@@ -30,7 +31,7 @@ pub use nnuance::model::{
 pub use nnuance::net::{Hints, Net};
 pub use nnuance::point_of_view::PointOfView;
 pub use nnuance::progress::Progress;
-pub use nnuance::run::recipe;
+pub use nnuance::run::{data_plan, recipe};
 pub use nnuance::sample::{PlayedMove, Position, Sample, mix};
 pub use nnuance::scales::{HeadFormat, Scales};
 pub use nnuance::terms::{EngineTerms, TermSelection};
@@ -118,4 +119,10 @@ pub fn bits(weights: &Weights) -> Vec<u32> {
 /// A net on the CPU.
 pub fn model(net: &Architecture, weights: &Weights, compute: Compute) -> Model {
     model_of(&Kind::Net(net.clone()), weights, &flex(), compute)
+}
+
+/// A plan of a stream whose training positions are counted, or not.
+pub fn stream_plan(read: ReadPlan, order: PassOrder, positions: Option<u64>) -> StreamPlan {
+    let facts = ScanFacts { positions, ..ScanFacts::default() };
+    StreamPlan { facts, ..StreamPlan::new(read, order) }
 }

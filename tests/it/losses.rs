@@ -74,9 +74,9 @@ fn by_hand(sample: &Sample) -> f64 {
         * line(f64::from(sample.score.unwrap()).abs(), &score)
 }
 
-fn plan() -> Plan {
+fn plan() -> ReadPlan {
     let weighing = weighing();
-    Plan { weighing, ..Plan::reading(vec!["data/selfplay-sf15.vf".into()]).limited(20_000) }
+    ReadPlan { weighing, ..ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).limited(20_000) }
 }
 
 #[test]
@@ -102,8 +102,9 @@ fn batches_carry_weights() {
     let right = weighing().weights(&samples);
     let expected = Some(samples.len() as u64);
     for window in [samples.len(), 7_000] {
-        let plan = Plan { shuffle: false, window, batch: 5_000, expected, ..plan() };
-        let level = Plan { weighing: PositionWeights::default(), ..plan.clone() };
+        let order = PassOrder { shuffle: false, window, batch: 5_000, ..PassOrder::default() };
+        let level = ReadPlan { weighing: PositionWeights::default(), ..plan() };
+        let [plan, level] = [plan(), level].map(|read| stream_plan(read, order, expected));
         let encoder = games::lists(Views::Perspective);
         let mut weighed = Stream::new(plan, encoder.clone(), 0);
         let mut plain = Stream::new(level, encoder, 0);
@@ -123,7 +124,7 @@ fn batches_carry_weights() {
         }
     }
     // Terms in memory.
-    let plan = Plan { check_view: false, ..plan() };
+    let plan = ReadPlan { check_view: false, ..plan() };
     let found = scan(&plan, u64::MAX, &|_| {}).expect("games");
     let Encoder::Hce(terms) = games::all_terms() else { panic!("terms") };
     let store = Store::encode(found.kept.expect("room for all"), &terms);

@@ -168,7 +168,7 @@ fn weights_beyond_one_are_refused() {
     install();
     let weighing: PositionWeights = toml::from_str("own = 'test-heavy'").expect("a weight");
     let files = vec!["data/selfplay_sf151_quiet.epd".into()];
-    let plan = Plan { weighing, ..Plan::reading(files) };
+    let plan = ReadPlan { weighing, ..ReadPlan::new(files) };
     let scanned: Result<Scan, _> = scan(&plan, 0, &|_| ());
     let why = scanned.expect_err("a weight of 2").to_string();
     assert!(why.contains("`test-heavy`") && why.contains(" 2,"), "{why}");

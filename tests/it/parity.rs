@@ -41,7 +41,8 @@ pub fn check((test, right): (u32, [f64; 10]), (backend, compute): (Backend, Comp
     let bytes = fs::read(&path).expect("it is there");
     let source = import(&bytes, &Hints { net: net.clone(), ..Hints::default() });
     let weights = source.expect("bullet's weights are read").weights;
-    let plan = Plan { window: POSITIONS, batch: POSITIONS, ..Plan::reading(vec![DATA.into()]) };
+    let order = PassOrder { window: POSITIONS, batch: POSITIONS, ..PassOrder::default() };
+    let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
     let found = losses_of(plan, (&net, weights), (backend, compute), false);
     assert_eq!(found.len(), right.len());
     for (found, right) in found.iter().zip(right) {

@@ -104,7 +104,7 @@ fn ten_losses_with_threats() {
     }
     let net = net();
     let rows = net.inputs.rows();
-    let mut plan = Plan::reading(vec![DATA.into()]);
+    let mut plan = ReadPlan::new(vec![DATA.into()]);
     plan.reading.scores = true;
     let samples = loader::collect(&plan, None, &|_| ()).unwrap();
     assert_eq!(samples.len(), 16_273);
@@ -142,7 +142,8 @@ pub fn check(backend: Backend, compute: Compute, apart: f64) {
         weights.insert(name, shape, values.iter().map(|value| *value as f32).collect());
     }
     let window = 16_273;
-    let plan = Plan { window, batch: window, ..Plan::reading(vec![DATA.into()]) };
+    let order = PassOrder { window, batch: window, ..PassOrder::default() };
+    let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
     let found = losses_of(plan, (&net, weights), (backend, compute), false);
     assert_eq!(found.len(), LOSSES.len());
     for (found, right) in found.iter().zip(LOSSES) {

@@ -8,7 +8,7 @@ use crate::kit::*;
 const POSITIONS: usize = 60_000;
 const WINDOW: usize = 8_000;
 
-fn plan(folder: &TempDir) -> Plan {
+fn plan(folder: &TempDir) -> StreamPlan {
     let boards = games::positions(500, 3);
     let samples: Vec<Sample> = (0..POSITIONS)
         .map(|i| {
@@ -33,12 +33,13 @@ fn plan(folder: &TempDir) -> Plan {
         path
     });
     let files = files.collect();
-    Plan { window: WINDOW, batch: 1000, check_view: false, seed: 5, ..Plan::reading(files) }
+    let order = PassOrder { window: WINDOW, batch: 1000, seed: 5, ..PassOrder::default() };
+    StreamPlan::new(ReadPlan { check_view: false, ..ReadPlan::new(files) }, order)
 }
 
-fn batches(plan: &Plan, place: Option<ResumePoint>, count: usize) -> Vec<Batch> {
+fn batches(plan: &StreamPlan, place: Option<ResumePoint>, count: usize) -> Vec<Batch> {
     let encoder = games::lists(Views::SideToMove);
-    let stream = Stream::of(plan.clone(), encoder, 0, None, place).take(count);
+    let stream = Stream::resume(plan.clone(), encoder, 0, None, place).take(count);
     stream.collect::<Result<_, _>>().expect("good data")
 }
 
@@ -50,7 +51,8 @@ fn scores(batches: &[Batch]) -> Vec<i32> {
 fn each_pass_has_all_positions() {
     let folder = tempfile::tempdir().expect("a folder");
     for (shuffle, window) in [(true, WINDOW), (true, 1), (true, 200_000), (false, WINDOW)] {
-        let plan = Plan { shuffle, window, ..plan(&folder) };
+        let mut plan = plan(&folder);
+        (plan.order.shuffle, plan.order.window) = (shuffle, window);
         let scores = scores(&batches(&plan, None, 3 * POSITIONS / 1000));
         let mut passes: Vec<Vec<i32>> = scores.chunks(POSITIONS).map(<[_]>::to_vec).collect();
         let differ = passes[0] != passes[1] && passes[1] != passes[2];
@@ -93,7 +95,7 @@ fn neighbours_come_far_apart() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut plan = plan(&folder);
     // One file, in which scores are places.
-    plan.files.truncate(1);
+    plan.read.files.truncate(1);
     let count = 25_000;
     // The first pass begins before the memory is full.
     let order = scores(&batches(&plan, None, 2 * count / 1000)).split_off(count);
@@ -146,7 +148,7 @@ fn impossible_place_is_refused() {
         of_turns(1, vec![(0, 1 << 50)]),
     ] {
         let encoder = games::lists(Views::SideToMove);
-        let mut stream = Stream::of(plan(&folder), encoder, 0, None, Some(place.clone()));
+        let mut stream = Stream::resume(plan(&folder), encoder, 0, None, Some(place.clone()));
         assert!(stream.next().is_some_and(|it| it.is_err()), "{place:?}");
     }
 }

@@ -31,7 +31,7 @@ fn slowly(chess: &Chess, value: &mut dyn FnMut(&Position) -> i32) -> Option<i32>
 }
 
 fn positions() -> Vec<Position> {
-    let samples = collect(&Plan::reading(vec![GAMES.into()]), None, &|_| ()).unwrap();
+    let samples = collect(&ReadPlan::new(vec![GAMES.into()]), None, &|_| ()).unwrap();
     let real = samples.iter().step_by(29).map(|sample| sample.position);
     real.chain(playouts::positions(2000, 9).into_iter().step_by(5)).collect()
 }
@@ -112,7 +112,7 @@ fn round_equals_a_run_on_leaves() {
     assert_eq!(round.state.step, 0);
     let ends = QuietEnds(Searcher::of(&recipe, &round.weights).unwrap());
 
-    let plan = Plan::reading(vec![POSITIONS.into()]).limited(6000);
+    let plan = ReadPlan::new(vec![POSITIONS.into()]).limited(6000);
     let samples = collect(&plan, None, &|_| ()).unwrap();
     let end = |(sample, rows): (&Sample, Vec<(Position, f64)>)| {
         let (position, _) = rows[0];

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 
 use nnuance::batch::RankShare;
+use nnuance::loader::MAX_PLAN_BYTES;
 use nnuance::log;
 use nnuance::log::TrainStep;
 use nnuance::run::DeviceOptions;
@@ -114,14 +115,11 @@ const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
 fn shares_make_up_the_batch() {
     let net = crate::drawn::net(3, 16);
     for (chunk, window) in [(0, 1000), (64, 1000), (0, 300)] {
-        let plan = |of_rank| Plan {
-            batch: 700,
-            window,
-            expected: Some(1000),
-            chunk,
-            plans: PLANS,
-            of_rank,
-            ..Plan::reading(vec![POSITIONS.into()]).limited(1000)
+        let plan = |of_rank| {
+            let read = ReadPlan::new(vec![POSITIONS.into()]).limited(1000);
+            let order = PassOrder { batch: 700, window, chunk, of_rank, ..PassOrder::default() };
+            let layout = InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs: 0 };
+            StreamPlan { layout, ..stream_plan(read, order, Some(1000)) }
         };
         let batches = |of_rank| {
             let stream = Stream::new(plan(of_rank), Encoder::net(&net), 0);

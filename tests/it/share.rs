@@ -9,11 +9,11 @@ const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.1, seed: 0 };
 const SHARES: [f64; 6] = [1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0];
 
-fn plan() -> Plan {
-    Plan { split: SPLIT, ..Plan::reading(vec![GAMES.into()]).limited(400_000) }
+fn plan() -> ReadPlan {
+    ReadPlan { split: SPLIT, ..ReadPlan::new(vec![GAMES.into()]).limited(400_000) }
 }
 
-fn scanned(plan: &Plan) -> Scan {
+fn scanned(plan: &ReadPlan) -> Scan {
     scan(plan, 0, &|_| {}).expect("good data")
 }
 
@@ -46,7 +46,7 @@ fn every_share_holds_out_the_same() {
     let whole = scanned(&plan());
     assert_eq!(whole.counts.left_out, 0);
     for share in SHARES.map(TrainingShare) {
-        let scan = scanned(&Plan { share, ..plan() });
+        let scan = scanned(&ReadPlan { share, ..plan() });
         assert_eq!(scan.validation, whole.validation, "{share:?}");
         assert_eq!(scan.test, whole.test, "{share:?}");
         assert_eq!(scan.counts.train + scan.counts.left_out, whole.counts.train, "{share:?}");
@@ -62,7 +62,7 @@ fn training_sees_its_share_alone() {
         .into_iter()
         .filter(|it| !SPLIT.holds_out(it.group()) && share.takes(it.group()))
         .collect();
-    let found = scanned(&Plan { share, ..plan() });
+    let found = scanned(&ReadPlan { share, ..plan() });
     assert_eq!(found.counts.train, slow.len() as u64);
     assert!(slow.iter().all(|sample| found.sketch.contains(sample.group()) || slow.len() > 2048));
     let sorted = |mut scores: Vec<i32>| {
@@ -73,7 +73,9 @@ fn training_sees_its_share_alone() {
     // Kept in memory, and streamed through windows.
     for window in [slow.len(), 10_000] {
         let (batch, expected_count) = (slow.len(), Some(found.counts.train));
-        let plan = Plan { share, window, batch, expected: expected_count, ..plan() };
+        let order = PassOrder { window, batch, ..PassOrder::default() };
+        let plan = ReadPlan { share, ..plan() };
+        let plan = stream_plan(plan, order, expected_count);
         let mut stream = Stream::new(plan, games::lists(Views::Perspective), 0);
         for epoch in 0..2 {
             let batch = stream.next().expect("no end").expect("good data");

@@ -13,19 +13,20 @@ fn source(file: &str, limit: u64) -> DataSource {
     DataSource { files: vec![file.into()], reading }
 }
 
-fn plan() -> Plan {
+fn plan() -> StreamPlan {
     let sources = vec![source(GAMES, 900), source(SCORED, 300)];
     let files = vec![GAMES.into(), SCORED.into()];
-    let mut plan = Plan { sources, batch: 50, ..Plan::reading(files) };
-    plan.expected = Some(scan(&plan, 0, &|_| ()).expect("good data").counts.train);
-    plan
+    let read = ReadPlan { sources, ..ReadPlan::new(files) };
+    let positions = scan(&read, 0, &|_| ()).expect("good data").counts.train;
+    stream_plan(read, PassOrder { batch: 50, ..PassOrder::default() }, Some(positions))
 }
 
 /// From any position on the batches are the same, in memory or streamed.
 #[test]
 fn streams_resume_anywhere() {
     for window in [1 << 20, 130] {
-        let plan = Plan { window, ..plan() };
+        let mut plan = plan();
+        plan.order.window = window;
         let encoder = games::lists(Views::Perspective);
         let from = |passed| Stream::new(plan.clone(), encoder.clone(), passed);
         let batch = |stream: &mut Stream| stream.next().expect("no end").expect("good data");
@@ -57,14 +58,16 @@ fn cached_positions_equal_streamed() {
         write_all(&files[number], format, own).unwrap();
     }
     let split = Split { share: 0.2, seed: 3 };
-    let files =
-        Plan { split, batch: 5_000, window: 1 << 20, check_view: false, ..Plan::reading(files) };
-    for mut plan in [files, plan()] {
-        let found = scan(&plan, 1 << 20, &|_| ()).expect("good data");
-        plan.expected = Some(found.counts.train);
-        assert!(scan(&plan, found.counts.train - 1, &|_| ()).expect("good data").kept.is_none());
+    let files = ReadPlan { split, check_view: false, ..ReadPlan::new(files) };
+    let order = PassOrder { batch: 5_000, ..PassOrder::default() };
+    for mut plan in [StreamPlan::new(files, order), plan()] {
+        let found = scan(&plan.read, 1 << 20, &|_| ()).expect("good data");
+        plan.facts.positions = Some(found.counts.train);
+        assert!(
+            scan(&plan.read, found.counts.train - 1, &|_| ()).expect("good data").kept.is_none()
+        );
         let encoder = games::lists(Views::Perspective);
-        let from = |kept| Stream::of(plan.clone(), encoder.clone(), 0, kept, None);
+        let from = |kept| Stream::resume(plan.clone(), encoder.clone(), 0, kept, None);
         let streams = [found.kept, None].map(from);
         let [kept, read] = streams.map(|stream| stream.take(25).collect::<Result<Vec<_>, _>>());
         assert!(kept.expect("good data") == read.expect("good data"));

@@ -49,7 +49,7 @@ fn both_parts_learn_and_are_exported() {
 
         // The run began with the original terms, and its loss is that of the sum.
         let (best, found) = recipe::open(&out.join("best.safetensors")).unwrap();
-        let plan = recipe::plan(&found.config);
+        let plan = data_plan::read_plan(&found.config);
         let samples = collect(&plan, Some(Subset::Validation), &|_| ()).unwrap();
         let evaluator = HceEvaluator::new(&before);
         let values = samples.iter().map(|it| evaluator.evaluate(&it.position));

@@ -227,19 +227,19 @@ fn rows_follow_the_split() {
     let file = scratch("games.trace", lines(&positions[..1200], 0).as_bytes());
     let more = scratch("more.trace", lines(&positions[1200..], 1200).as_bytes());
     let (split, test) = (Split { share: 0.3, seed: 0 }, TestShare(0.5));
-    let base = Plan {
+    let base = ReadPlan {
         split,
         test,
         share: TrainingShare(0.5),
         check_view: false,
-        ..Plan::reading(vec![file.path.clone()])
+        ..ReadPlan::new(vec![file.path.clone()])
     };
     let encoder = TermsEncoder {
         coding: Coding::new(&[true; TERMS], true),
         chosen: TermSelection::all(own.list.len()),
         weights: vec![[0.0; 2]; own.list.len()],
     };
-    for plan in [base.clone(), Plan { validation: vec![more.path.clone()], ..base }] {
+    for plan in [base.clone(), ReadPlan { validation: vec![more.path.clone()], ..base }] {
         let ([train, held], tally) = read_traces(&plan, &own, &encoder).unwrap();
         let found = scan(&plan, 0, &|_| ()).unwrap();
         assert!(found.counts.train > 100 && found.validation.total > 50);

@@ -83,7 +83,7 @@ fn comparison_equals_the_tuned_engine() {
     let weights = HceWeights::from_weights(&best.weights, list.clone(), 400.0, true).unwrap();
     assert_ne!(weights.values, HceWeights::of_list(list, 400.0).values);
 
-    let samples = collect(&Plan::reading(vec![engine.trace.clone()]), None, &|_| ()).unwrap();
+    let samples = collect(&ReadPlan::new(vec![engine.trace.clone()]), None, &|_| ()).unwrap();
     let values = engine_values(&engine, &weights, &samples);
     let evaluation = Predictions::new("engine", values);
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();

@@ -2,24 +2,21 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
-use crate::architecture::ArrayKind;
+use super::net_data::open_net_data;
+use super::term_data::{TermData, open_term_data, open_trace_data};
 use crate::batch::{Batch, Choices, RankShare};
-use crate::config::{Config, LEAST_SCALE, MOST_SCALE, Objective};
-use crate::export;
-use crate::hce::{HceWeights, TermCounts};
+use crate::config::Config;
+use crate::hce::HceWeights;
 use crate::loader::{
-    BatchOrder, Encoder, KeptRecords, LoadError, Plan, Preparation, Prepare, Scan, Store, Stream,
-    Subset, TERMS_PIECE, read_traces, scan,
+    BatchOrder, Encoder, KeptRecords, LoadError, PassOrder, Preparation, Prepare, ReadPlan, Scan,
+    Store, Stream, StreamPlan, Subset, scan,
 };
-use crate::model::{Compute, HceShape, Kind, Model, initial_of_size, try_to_host};
 use crate::progress::Progress;
-use crate::report::fit::fit;
-use crate::run::recipe::{self, Recipe};
-use crate::run::terms::RunTerms;
-use crate::run::{Host, objective};
+use crate::run::recipe::Recipe;
+use crate::run::{Host, data_plan, objective};
 use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
@@ -30,7 +27,7 @@ pub struct Data {
     pub scan: Scan,
     pub validation: Vec<Batch>,
     /// Encodes batches of positions; none for another engine's traces.
-    encoder: Option<Encoder>,
+    pub(super) encoder: Option<Encoder>,
     pub source: BatchSource,
     /// The handcrafted terms; none for nets.
     pub terms: Option<TermData>,
@@ -40,7 +37,7 @@ pub struct Data {
 pub enum BatchSource {
     /// From the files, again and again, or from records in memory.
     Files {
-        plan: Box<Plan>,
+        plan: Box<StreamPlan>,
         kept: Option<KeptRecords>,
     },
     Store(Arc<Store>),
@@ -51,30 +48,15 @@ pub enum BatchSource {
     },
 }
 
-pub struct TermData {
-    pub terms: RunTerms,
-    pub start: HceWeights,
-    /// Number of positions with each term; none for streamed data.
-    pub counts: Option<Vec<u64>>,
-    /// Number of occurrences of each term in some of the positions.
-    pub term_counts: TermCounts,
-}
-
-/// Most positions in memory as handcrafted terms, of some 250 bytes each.
-const KEPT: u64 = 8 << 20;
 /// Approximate number of positions on which the spread of values is measured.
 const SPREAD: usize = 1 << 14;
 /// Approximate number of validation positions whose moves are searched.
 const MOST_SEARCHED: usize = 100_000;
-/// Approximate number of positions on which feature sets are checked.
-const CHECKED: usize = 4096;
-/// One in this many of these is used to check bounds, which takes longer.
-const BOUNDED: usize = 64;
 const VALIDATION_BATCH: usize = 4096;
 
 /// Reads the data, or a sample of it if there are more than `keep` positions to train on.
-fn read(
-    plan: &Plan,
+pub(super) fn scan_data(
+    plan: &ReadPlan,
     keep: u64,
     config: &Config,
     listener: &dyn Progress,
@@ -98,13 +80,21 @@ pub fn draw_games(samples: &[Sample], most: usize) -> Vec<Sample> {
 }
 
 /// Positions of a run whose rows are prepared again in each round.
-fn to_prepare(plan: &Plan, config: &Config, listener: &dyn Progress) -> Result<Arc<Vec<Sample>>> {
-    let samples = recipe::collect(plan, Some(Subset::Train), listener)?;
+pub(super) fn to_prepare(
+    plan: &ReadPlan,
+    config: &Config,
+    listener: &dyn Progress,
+) -> Result<Arc<Vec<Sample>>> {
+    let samples = data_plan::collect(plan, Some(Subset::Train), listener)?;
     Ok(Arc::new(if config.learns_moves() { objective::select(samples)? } else { samples }))
 }
 
 /// Batches of the validation positions, with the config's weights.
-fn validation(config: &Config, encoder: &Encoder, samples: &[Sample]) -> Vec<Batch> {
+pub(super) fn validation_batches(
+    config: &Config,
+    encoder: &Encoder,
+    samples: &[Sample],
+) -> Vec<Batch> {
     let weights = config.file.target.weights.weights(samples);
     let batch = |(samples, weights): (&[Sample], &[f32])| Batch {
         weights: weights.into(),
@@ -184,9 +174,10 @@ impl Data {
         let cut = BatchOrder { batch, shuffle, seed: config.file.seed, of_rank };
         Ok(match &mut self.source {
             BatchSource::Files { plan, kept } => {
-                let plan = Plan { of_rank, ..Plan::clone(plan) };
+                let order = PassOrder { of_rank, ..plan.order };
+                let plan = StreamPlan { order, ..StreamPlan::clone(plan) };
                 let encoder = self.encoder.clone().context("files hold positions")?;
-                Stream::of(plan, encoder, from, kept.take(), start.state.place.clone())
+                Stream::resume(plan, encoder, from, kept.take(), start.state.place.clone())
             }
             BatchSource::Store(store) => {
                 ensure!(
@@ -208,7 +199,7 @@ impl Data {
 /// Opens the data of a run and its starting weights, or those `begun`. Sets a missing scale.
 pub fn open(recipe: &mut Recipe, begun: Option<&Weights>, host: &Host) -> Result<(Data, Weights)> {
     let Some(terms) = recipe.terms()? else {
-        return net(&recipe.config, recipe.base.as_ref(), begun, host);
+        return open_net_data(&recipe.config, recipe.base.as_ref(), begun, host);
     };
     let config = &mut recipe.config;
     let start = match begun {
@@ -218,202 +209,7 @@ pub fn open(recipe: &mut Recipe, begun: Option<&Weights>, host: &Host) -> Result
         None => terms.start(config.file.terms.as_ref().and_then(|it| it.start.as_deref()))?,
     };
     match terms.own {
-        Some(_) => traces(config, terms, start, host),
-        None => positions(config, terms, start, host),
+        Some(_) => open_trace_data(config, terms, start, host),
+        None => open_term_data(config, terms, start, host),
     }
-}
-
-fn net(
-    config: &Config,
-    base: Option<&export::Base>,
-    begun: Option<&Weights>,
-    host: &Host,
-) -> Result<(Data, Weights)> {
-    let (section, net) =
-        config.file.net.as_ref().zip(config.architecture()).context("no terms, so a net")?;
-    let joins = base.filter(|_| section.tune_base);
-    let terms = joins.map(|base| terms_of_net(base, begun)).transpose()?;
-    let encoder = match (&terms, base) {
-        (Some(terms), _) => Encoder::sum(net, RunTerms::of_base(terms).encoder(terms)),
-        (None, base) => Encoder::net(net).on(base.map(recipe::open_base).transpose()?),
-    };
-    let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
-    let rounds = config.file.target.learn != Objective::Values;
-    // Positions whose quiet ends are searched are read again.
-    let keep = match config.file.data.window {
-        _ if rounds => 0,
-        Some(window) => window as u64,
-        None => config.most_kept(),
-    };
-    let mut scan = read(&plan, keep, config, host.listener)?;
-    if !net.inputs.is_pieces() {
-        let some = scan.some.par_iter().step_by((scan.some.len() / CHECKED).max(1)).enumerate();
-        let check = |(i, it): (usize, &Sample)| net.inputs.check(&it.position, i % BOUNDED == 0);
-        // The first alone: a panic of a set of the user's own is printed once.
-        scan.some.first().map_or(Ok(()), |it| check((0, it))).map_err(Error::msg)?;
-        some.find_map_first(|it| check(it).err()).map_or(Ok(()), |it| Err(Error::msg(it)))?;
-    }
-    let samples = rounds.then(|| to_prepare(&plan, config, host.listener)).transpose()?;
-    plan.expected = scan.is_whole.then_some(scan.counts.train);
-    plan.lengths = scan.files.iter().map(|file| file.bytes).collect();
-    plan.window = config.window(scan.counts.train);
-    recipe::plan_chunks(&mut plan, config, host.device.1, scan.counts.train, &scan.some);
-    let sizes: Vec<f64> = section.sets.iter().map(|set| section.start_size.of(set)).collect();
-    let mut weights = initial_of_size(net, config.file.seed, &sizes);
-    if base.is_some() {
-        // So the sum starts as its base.
-        for part in [ArrayKind::Output, ArrayKind::OutputBias] {
-            let name = net.array(part).expect("every net has it").name;
-            weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
-        }
-    }
-    weights.0.extend(terms.into_iter().flat_map(|terms| terms.to_weights().0));
-    let source = match samples {
-        Some(samples) => {
-            scan.counts.train = samples.len() as u64;
-            BatchSource::Prepared { samples, by: None }
-        }
-        None => {
-            let fits = scan.counts.train <= plan.window as u64;
-            let kept = scan.kept.take().filter(|_| fits);
-            BatchSource::Files { plan: Box::new(plan), kept }
-        }
-    };
-    let validation = validation(config, &encoder, &scan.validation.samples);
-    Ok((Data { scan, validation, encoder: Some(encoder), source, terms: None }, weights))
-}
-
-/// Terms that are trained with a net, as they were at its start.
-fn terms_of_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeights> {
-    let terms = recipe::terms_of(base)?;
-    let Some(begun) = begun else { return Ok(terms) };
-    let HceWeights { scale_factor, source, .. } = terms;
-    let began = HceWeights::from_weights(begun, terms.list, terms.scale, false)?;
-    Ok(HceWeights { scale_factor, source, ..began })
-}
-
-const FIT_ON: usize = 200_000;
-
-/// Data for the built-in terms, from positions.
-fn positions(
-    config: &mut Config,
-    mut terms: RunTerms,
-    start: HceWeights,
-    host: &Host,
-) -> Result<(Data, Weights)> {
-    let mut plan = recipe::plan(config);
-    let rounds = config.file.target.learn != Objective::Values;
-    let keep = match (config.batch_size, config.file.data.window) {
-        _ if rounds => 0,
-        (None, _) => u64::MAX,
-        (_, Some(_)) => 0,
-        (_, None) => KEPT,
-    };
-    let mut scan = read(&plan, keep, config, host.listener)?;
-    plan.expected = scan.is_whole.then_some(scan.counts.train);
-    plan.window = config.window(scan.counts.train);
-    let encoder = |terms: &RunTerms| Encoder::Hce(Arc::new(terms.encoder(&start)));
-    let (source, counts, fitted);
-    match scan.kept.take() {
-        _ if rounds => {
-            let samples = to_prepare(&plan, config, host.listener)?;
-            let seen = terms.encoder(&start).counts(&samples);
-            freeze_rare(&mut terms, &seen);
-            let every = (samples.len() / FIT_ON).max(1);
-            let some = match config.learns_moves() {
-                true => scan.some.clone(),
-                false => samples.chunks(TERMS_PIECE).step_by(every).flatten().copied().collect(),
-            };
-            (fitted, counts) = (encoder(&terms).encode(&some), Some(seen));
-            scan.counts.train = samples.len() as u64;
-            source = BatchSource::Prepared { samples, by: None };
-        }
-        Some(records) => {
-            let mut store = Store::encode(records, &terms.encoder(&start));
-            freeze_rare_of(&mut store, &mut terms, &start);
-            (fitted, counts) = (store.subsample(FIT_ON), Some(store.counts.clone()));
-            source = stored(store, config, host.device.1);
-        }
-        None => {
-            (fitted, counts) = (encoder(&terms).encode(&scan.some), None);
-            source = BatchSource::Files { plan: Box::new(plan), kept: None };
-        }
-    }
-    let encoder = encoder(&terms);
-    let weights = begin(config, &terms, &start, &fitted, host)?;
-    let term_counts = TermCounts::of(&scan.some);
-    let validation = validation(config, &encoder, &scan.validation.samples);
-    let terms = Some(TermData { terms, start, counts, term_counts });
-    Ok((Data { scan, validation, encoder: Some(encoder), source, terms }, weights))
-}
-
-/// Data for another engine's terms, from its traces.
-fn traces(
-    config: &mut Config,
-    mut terms: RunTerms,
-    start: HceWeights,
-    host: &Host,
-) -> Result<(Data, Weights)> {
-    let own = terms.own.clone().context("an engine's terms")?;
-    let plan = recipe::plan(config);
-    let mut scan = read(&plan, u64::MAX, config, host.listener)?;
-    let ([mut store, mut validation], term_counts) =
-        read_traces(&plan, &own, &terms.encoder(&start))?;
-    freeze_rare_of(&mut store, &mut terms, &start);
-    validation.freeze(&terms.encoder(&start));
-    let weights = begin(config, &terms, &start, &store.subsample(FIT_ON), host)?;
-    scan.counts.train = store.len() as u64;
-    let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
-    let terms = Some(TermData { terms, start, counts: Some(store.counts.clone()), term_counts });
-    let source = stored(store, config, host.device.1);
-    Ok((Data { scan, validation, encoder: None, source, terms }, weights))
-}
-
-/// Terms in memory, grouped by term if the CPU takes gradients over all of them again and again.
-fn stored(mut store: Store, config: &Config, compute: Compute) -> BatchSource {
-    let is_whole = config.batch_size.is_none() && !config.optimizer.name.is_direct();
-    if is_whole && matches!(compute, Compute::Fused { .. }) {
-        store.by_term();
-    }
-    BatchSource::Store(Arc::new(store))
-}
-
-/// Freezes the terms that too few positions have, in their store as well.
-fn freeze_rare_of(store: &mut Store, terms: &mut RunTerms, start: &HceWeights) {
-    if freeze_rare(terms, &store.counts) {
-        store.freeze(&terms.encoder(start));
-    }
-}
-
-/// Freezes the terms that too few positions have; returns whether there are any.
-fn freeze_rare(terms: &mut RunTerms, seen: &[u64]) -> bool {
-    let (mut has_rare, rare) = (false, terms.rare);
-    for (chosen, seen) in terms.chosen.terms.iter_mut().zip(seen) {
-        has_rare |= *chosen && *seen < rare;
-        *chosen &= *seen >= rare;
-    }
-    has_rare
-}
-
-/// The starting weights. A config without a scale gets the one that fits the start best.
-fn begin(
-    config: &mut Config,
-    terms: &RunTerms,
-    start: &HceWeights,
-    batch: &Batch,
-    Host { device: (device, compute), .. }: &Host,
-) -> Result<Weights> {
-    let weights = start.to_weights();
-    if config.file.target.scale.is_none() {
-        // With one centipawn per logit, logits are centipawns.
-        let shape = HceShape { scale: 1.0, ..terms.shape(config) };
-        let model = Model::new(&Kind::Hce(shape), &weights, device, *compute)?;
-        let exact = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
-        let cp = exact(&try_to_host(model.logits(&batch.inputs))?);
-        let scale = fit(&cp, &exact(&batch.results)).scale.unwrap_or(config.scale);
-        // Three digits are far finer than the data resolve.
-        let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MOST_SCALE);
-        *config = config.with(|file| file.target.scale = Some(scale))?;
-    }
-    Ok(weights)
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 
 use super::Run;
-use super::data::{BatchSource, TermData, draw_games};
+use super::data::{BatchSource, draw_games};
+use super::term_data::TermData;
 use crate::batch::{Batch, Inputs};
 use crate::data_file::are_few_for_nets;
 use crate::hce::HceWeights;
@@ -13,9 +14,10 @@ use crate::log;
 use crate::loss::Loss;
 use crate::output;
 use crate::report::terms::{EffectiveValue, TermResult, csv, effective_values};
+use crate::run::base::trained_terms;
 use crate::run::export::{self, WrittenNet};
 use crate::run::folder::{self, RunFolder};
-use crate::run::recipe::{self, Recipe};
+use crate::run::recipe::Recipe;
 use crate::run::report;
 use crate::train::End;
 use crate::train::checkpoint::{BestLoss, Checkpoint, State};
@@ -121,7 +123,7 @@ pub fn finish(run: &Run, folder: &RunFolder, end: End, last: u64) -> Result<Fini
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
             let base = recipe.base.as_ref().filter(|_| recipe.config.tunes_base());
             let terms = base.map(|base| -> Result<PathBuf> {
-                let terms = recipe::learnt_with(base, &best.weights)?;
+                let terms = trained_terms(base, &best.weights)?;
                 let path = folder.file(folder::BASE);
                 output::write(&path, terms.to_json().as_bytes())?;
                 Ok(path)

@@ -1,0 +1,46 @@
+//! Labels of positions: results, scores and weights from the model's point of view.
+
+use std::sync::Arc;
+
+use super::packed::Packed;
+use crate::batch::{Batch, Inputs};
+use crate::point_of_view::PointOfView;
+
+/// What a position is trained on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Label {
+    /// Result from the model's point of view, as the score.
+    result: f32,
+    /// NaN without one.
+    score: f32,
+    /// Sample weight, 0 to 1.
+    weight: f32,
+    /// The source, from 1; 0 without sources.
+    source: u8,
+}
+
+impl Label {
+    pub fn new(record: &Packed, point_of_view: PointOfView) -> Self {
+        let (result, score) = (record.result(), record.score().map_or(f32::NAN, f32::from));
+        let (result, score) = match point_of_view.sign(record.position().turn()) {
+            1 => (result, score),
+            _ => (1.0 - result, -score),
+        };
+        Self { result, score, weight: record.weight(), source: record.source() }
+    }
+}
+
+/// A batch with labels, without those that are all alike; scores are whole or of several sources.
+pub(super) fn batch_with_labels(inputs: Inputs, labels: &[Label]) -> Batch {
+    fn all<T>(wanted: bool, labels: &[Label], value: impl Fn(&Label) -> T) -> Arc<[T]> {
+        labels[..if wanted { labels.len() } else { 0 }].iter().map(value).collect()
+    }
+    let sourced = labels.iter().any(|label| label.source != 0);
+    let scored = sourced || !labels.iter().any(|label| label.score.is_nan());
+    let weighed = labels.iter().any(|label| label.weight != 1.0);
+    let results = all(true, labels, |label| label.result);
+    let scores = all(scored, labels, |label| label.score);
+    let weights = all(weighed, labels, |label| label.weight);
+    let sources = all(sourced, labels, |label| label.source);
+    Batch { weights, sources, ..Batch::new(inputs, results, scores) }
+}

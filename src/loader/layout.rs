@@ -1,0 +1,64 @@
+//! The layout in which a model reads the inputs of positions. It is chosen once a run, from net,
+//! device and data; loader and kernels only follow it.
+
+use std::sync::Arc;
+
+use super::lists::ListWriter;
+use crate::architecture::Architecture;
+use crate::batch::{ActiveRows, Pairs};
+use crate::sample::{Position, Sample};
+
+/// Most bytes of a run's plans. Chunks beyond are planned again in each pass.
+pub const MAX_PLAN_BYTES: usize = 1 << 30;
+/// Most positions from which the pairs of a king bucket are selected.
+pub(super) const POSITIONS_PER_BUCKET: usize = 4096;
+
+/// The layout of a net's inputs in batches. Handcrafted terms have one of their own.
+#[derive(Clone, Debug, Default)]
+pub enum InputLayout {
+    /// Lists of active rows: [`Inputs::Active`](crate::batch::Inputs::Active).
+    #[default]
+    Lists,
+    /// Plans of fixed chunks of data in memory, each made once while they take at most `max_bytes`,
+    /// with at most `max_pairs` pairs: [`Inputs::Planned`](crate::batch::Inputs::Planned).
+    CachedPlans { max_bytes: usize, max_pairs: usize },
+    /// Plans of chunks that are used once: [`Inputs::Planned`](crate::batch::Inputs::Planned).
+    PassingPlans(Arc<Pairs>),
+    /// First views, which the kernels plan: [`Inputs::First`](crate::batch::Inputs::First).
+    FirstViews(Arc<Pairs>),
+}
+
+impl InputLayout {
+    /// The layout of streamed data for the fused operations of the CPU.
+    pub fn streamed(net: &Architecture, pairs: Arc<Pairs>) -> Self {
+        match net.inputs.is_uniform() {
+            true => Self::FirstViews(pairs),
+            false => Self::PassingPlans(pairs),
+        }
+    }
+}
+
+/// The pairs of streamed data, at most `max_pairs`, from positions spread over all of them.
+pub fn select_pairs(net: &Architecture, sample: &[Sample], max_pairs: usize) -> Pairs {
+    let step = sample.len().div_ceil(POSITIONS_PER_BUCKET).max(1);
+    let positions = sample.iter().step_by(step).map(|sample| sample.position);
+    let has_images = net.inputs.is_uniform() && net.views() == 2;
+    let select = if has_images { Pairs::learn_images } else { Pairs::learn };
+    select_from(net, positions, max_pairs, select)
+}
+
+/// The pairs that shorten the lists of some positions most.
+pub(super) fn select_from(
+    net: &Architecture,
+    positions: impl ExactSizeIterator<Item = Position>,
+    max_pairs: usize,
+    select: fn(&Architecture, &ActiveRows, usize) -> Pairs,
+) -> Pairs {
+    if max_pairs == 0 && !net.inputs.repeats() {
+        return Pairs::none(net.rows());
+    }
+    let mut writer = ListWriter::default();
+    writer.fill(net, positions);
+    writer.substitute(net, &Pairs::none(net.rows()));
+    select(net, &writer.lists, max_pairs)
+}

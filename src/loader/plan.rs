@@ -1,0 +1,146 @@
+//! What a run reads, in which order, and what is known about it. Each is made once, by age: the
+//! files and the split follow from a config, the facts from a scan, the layout from all of them.
+
+use std::path::PathBuf;
+
+use super::{
+    DataSource, InputLayout, PositionWeights, ReadOptions, Split, TestShare, TrainingShare,
+};
+use crate::batch::RankShare;
+
+/// The files of positions, how they are read, and the subset of each game.
+#[derive(Clone, Debug, Default)]
+pub struct ReadPlan {
+    pub files: Vec<PathBuf>,
+    /// Options for files without a source.
+    pub reading: ReadOptions,
+    /// Sources, if there are several: each file belongs to one of them.
+    pub sources: Vec<DataSource>,
+    /// Files of validation positions; without any, games that are held out of `files` validate.
+    /// With them, all games held out of `files` are the test. Read as `files` are.
+    pub validation: Vec<PathBuf>,
+    /// Bad records that are skipped in each file.
+    pub bad_records: u64,
+    /// Whether the point of view is checked against material.
+    pub check_view: bool,
+    pub weighing: PositionWeights,
+    pub split: Split,
+    /// Share of the held-out games that is kept for the test.
+    pub test: TestShare,
+    /// Share of the other games that training uses.
+    pub share: TrainingShare,
+    /// Whether the model needs colours, and so cannot use boards flipped to the side to move.
+    pub needs_colours: bool,
+}
+
+/// The order of training positions, and their division into batches.
+#[derive(Clone, Copy, Debug)]
+pub struct PassOrder {
+    /// Positions that are shuffled together.
+    pub window: usize,
+    pub shuffle: bool,
+    /// Positions that stay together in all passes over data in memory; 0: none do.
+    pub chunk: usize,
+    pub seed: u64,
+    /// Positions per batch.
+    pub batch: usize,
+    /// The slice of each batch that is encoded.
+    pub of_rank: RankShare,
+}
+
+/// What a scan has found in the files, as far as a stream depends on it.
+#[derive(Clone, Debug, Default)]
+pub struct ScanFacts {
+    /// Training positions, once they are counted.
+    pub positions: Option<u64>,
+    /// Bytes of each file, once they are known: other lengths are errors.
+    pub lengths: Vec<u64>,
+}
+
+/// All that a [`Stream`](super::Stream) of files depends on.
+#[derive(Clone, Debug, Default)]
+pub struct StreamPlan {
+    pub read: ReadPlan,
+    pub order: PassOrder,
+    pub facts: ScanFacts,
+    pub layout: InputLayout,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subset {
+    Train,
+    /// Held out; checkpoints and schedules depend on the loss on these.
+    Validation,
+    /// Held out, and only used to measure evaluations.
+    Test,
+    Unused,
+}
+
+impl ReadPlan {
+    /// Reads all positions of some files.
+    pub fn new(files: Vec<PathBuf>) -> Self {
+        Self { files, check_view: true, ..Self::default() }
+    }
+
+    pub fn limited(mut self, limit: u64) -> Self {
+        self.reading.limit = Some(limit);
+        self
+    }
+
+    /// Whether there are validation positions: of files of their own, or of held-out games.
+    pub fn validates(&self) -> bool {
+        !self.validation.is_empty() || self.split.share > 0.0 && self.test.0 < 1.0
+    }
+
+    /// The plan that reads the files of validation positions, if there are any.
+    pub fn validating(&self) -> Option<Self> {
+        (!self.validation.is_empty()).then(|| Self {
+            files: self.validation.clone(),
+            validation: Vec::new(),
+            split: Split { share: 1.0, seed: 0 },
+            test: TestShare(0.0),
+            ..self.clone()
+        })
+    }
+
+    /// The subset of a game of `files`, by its [hash](crate::sample::Sample::group).
+    pub fn subset(&self, group: u64) -> Subset {
+        match self.split.holds_out(group) {
+            true if !self.validation.is_empty() || self.test.takes(group) => Subset::Test,
+            true => Subset::Validation,
+            false if self.share.takes(group) => Subset::Train,
+            false => Subset::Unused,
+        }
+    }
+}
+
+impl Default for PassOrder {
+    fn default() -> Self {
+        let (shuffle, of_rank) = (true, RankShare::ALL);
+        Self { window: 1 << 20, shuffle, chunk: 0, seed: 0, batch: 16_384, of_rank }
+    }
+}
+
+impl PassOrder {
+    /// Whether the training positions are read once and stay in memory.
+    pub fn keeps(&self, facts: &ScanFacts) -> bool {
+        facts.positions.is_some_and(|positions| positions <= self.window as u64)
+    }
+
+    /// Whether positions stay together in chunks for all passes.
+    pub fn has_fixed_chunks(&self, facts: &ScanFacts) -> bool {
+        self.keeps(facts) && self.shuffle && self.chunk > 0
+    }
+
+    /// Whether batches consist of several chunks.
+    pub fn has_several_chunks(&self) -> bool {
+        self.chunk > 0 && self.batch >= 2 * self.chunk
+    }
+}
+
+impl StreamPlan {
+    /// Streams all positions of some files in the default order.
+    pub fn new(read: ReadPlan, order: PassOrder) -> Self {
+        Self { read, order, ..Self::default() }
+    }
+}

@@ -1,0 +1,77 @@
+//! Base evaluations of nets: their header entry, and the terms that are trained with a net.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::{Context, Error, Result, bail};
+
+use super::recipe::{entry, fact};
+use crate::export;
+use crate::hce::{HceEvaluator, HceWeights};
+use crate::loader::{Base, BaseEvaluation};
+use crate::weights::Weights;
+
+/// Key of the header for a net's base evaluation.
+const BASE: &str = "base";
+
+/// Base evaluation of a net, from the header of its weights.
+pub fn read_base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
+    entry(facts, BASE)
+}
+
+/// Replaces the base's terms in the header by those trained with the net.
+pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result<()> {
+    if !HceWeights::are_in(weights) {
+        return Ok(());
+    }
+    let Some(mut base) = read_base(facts)? else { return Ok(()) };
+    base.below = export::BaseContent::Terms(trained_terms(&base, weights)?.to_json());
+    // These are no longer the file's terms.
+    base.sha256 = None;
+    facts.extend(base_fact(Some(&base))?);
+    Ok(())
+}
+
+/// Terms of a base that is trained with its net. Fails if the base is a net.
+pub fn base_terms(base: &export::Base) -> Result<HceWeights> {
+    match &base.below {
+        export::BaseContent::Terms(text) => {
+            HceWeights::from_json(text).with_context(|| format!("base {}", base.name))
+        }
+        export::BaseContent::Net(_) => bail!(
+            "`net.tune_base`: {} is a net, and only handcrafted terms learn together with one; \
+             leave tune_base out",
+            base.name
+        ),
+    }
+}
+
+/// Terms of a base after training with a net.
+pub fn trained_terms(base: &export::Base, weights: &Weights) -> Result<HceWeights> {
+    let before = base_terms(base)?;
+    let scale_factor = before.scale_factor;
+    let now = HceWeights::from_weights(weights, before.list, before.scale, true)?;
+    let source = format!("{}, trained on together with a net", base.name);
+    Ok(HceWeights { scale_factor, source: Some(source), ..now }.rounded(2))
+}
+
+/// The header entry of a base.
+pub fn base_fact(base: Option<&export::Base>) -> Result<Option<(String, String)>> {
+    base.map(|base| fact(BASE, base)).transpose()
+}
+
+/// Opens a base, to evaluate positions with.
+pub fn open_base(base: &export::Base) -> Result<Base> {
+    let read = || -> Result<BaseEvaluation> {
+        Ok(match &base.below {
+            export::BaseContent::Terms(text) => {
+                BaseEvaluation::Terms(HceEvaluator::new(&HceWeights::from_json(text)?))
+            }
+            export::BaseContent::Net(net) => {
+                BaseEvaluation::Net(Arc::new(net.read().map_err(Error::msg)?))
+            }
+        })
+    };
+    let below = read().with_context(|| format!("base {}", base.name))?;
+    Ok(Base { below, scale: base.scale })
+}

@@ -1,0 +1,130 @@
+//! From a config to what the loader reads, in which order, and in which layout.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+
+use super::Recipe;
+use crate::batch::RankShare;
+use crate::config::{Config, Objective, Source};
+use crate::data_file::DataFile;
+use crate::loader::{
+    self, DataSource, Filter, InputLayout, LoadError, MAX_PLAN_BYTES, PassOrder, ReadOptions,
+    ReadPlan, ScanFacts, Subset, TrainingShare, most_pairs, select_pairs,
+};
+use crate::model::{Compute, NetOperations, Precision};
+use crate::point_of_view::PointOfView;
+use crate::progress::Progress;
+use crate::sample::Sample;
+use crate::{digest, input};
+
+/// The files of a run and their split.
+pub fn read_plan(config: &Config) -> ReadPlan {
+    let data = &config.file.data;
+    let source =
+        |it: &Source| DataSource { files: it.files.clone(), reading: config.reading(Some(it)) };
+    ReadPlan {
+        files: data.all_files(),
+        reading: ReadOptions { scores: config.needs_scores(), ..config.reading(None) },
+        sources: data.source.iter().map(source).collect(),
+        validation: data.validation.clone(),
+        bad_records: data.bad_records,
+        check_view: data.check_view,
+        weighing: config.file.target.weights.clone(),
+        split: config.split(),
+        test: config.test_share,
+        share: TrainingShare(data.share),
+        needs_colours: (config.architecture())
+            .is_some_and(|net| net.inputs.views.point_of_view() == PointOfView::White),
+    }
+}
+
+/// The order of a run's data, for `positions` training positions; none: not counted.
+pub fn pass_order(config: &Config, positions: Option<u64>) -> PassOrder {
+    PassOrder {
+        window: config.window(positions.unwrap_or(u64::MAX)),
+        shuffle: config.file.data.shuffle,
+        chunk: config.file.data.chunk.unwrap_or(0),
+        seed: config.file.seed,
+        batch: config.batch_size.unwrap_or(usize::MAX),
+        of_rank: RankShare::ALL,
+    }
+}
+
+/// Bytes of an accumulator of pieces, whose lists are short, from which pairs pay off in a stream.
+const LONG_ACCUMULATOR: usize = 512;
+
+/// The layout in which a run's model reads its inputs. Chunks of data in memory are planned once
+/// for all passes; a GPU finds an order itself, and uses such plans of nets with one king bucket for
+/// their lists and pairs. Chunks of streamed data are planned one by one if the net has one king
+/// bucket, with pairs if rows are long enough; these are selected from a `sample`.
+pub fn choose_layout(
+    config: &Config,
+    compute: Compute,
+    order: &PassOrder,
+    facts: &ScanFacts,
+    sample: &[Sample],
+) -> InputLayout {
+    let Some(net) = config.architecture().filter(|_| !config.tunes_base()) else {
+        return InputLayout::Lists;
+    };
+    if NetOperations::choose(net, compute) != NetOperations::Fused {
+        return InputLayout::Lists;
+    }
+    let has_single_bucket = net.inputs.kings().count() == 1;
+    if order.has_fixed_chunks(facts)
+        && (has_single_bucket || !matches!(compute, Compute::Gpu { .. }))
+    {
+        let max_pairs = config.pairs(facts.positions.unwrap_or(1));
+        return InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs };
+    }
+    let number = match compute {
+        Compute::Fused { precision: Precision::F32, .. } => size_of::<f32>(),
+        Compute::Fused { precision: Precision::Mixed, .. } => size_of::<i16>(),
+        Compute::Plain | Compute::Gpu { .. } => return InputLayout::Lists,
+    };
+    let streams = !order.keeps(facts) && config.file.target.learn == Objective::Values;
+    if !(streams && has_single_bucket && order.has_several_chunks()) {
+        return InputLayout::Lists;
+    }
+    let is_long = net.hidden * number >= LONG_ACCUMULATOR || !net.inputs.is_pieces();
+    let max_pairs = if is_long { most_pairs(net) } else { 0 };
+    InputLayout::streamed(net, Arc::new(select_pairs(net, sample, max_pairs)))
+}
+
+/// Plan that reads a run's data for a measurement, with its limit of positions per file.
+pub fn measuring_plan(recipe: &Recipe) -> Result<ReadPlan> {
+    let ReadPlan { mut reading, bad_records, mut sources, .. } = read_plan(&recipe.config);
+    let readings = sources.iter_mut().map(|source| &mut source.reading).chain([&mut reading]);
+    for reading in readings.filter(|reading| reading.limit.is_none()) {
+        (reading.filter, reading.scores) = (Filter::default(), false);
+    }
+    Ok(ReadPlan { reading, bad_records, sources, ..ReadPlan::new(unchanged_files(&recipe.data)?) })
+}
+
+/// Paths of a run's files, for commands with `--data`. Fails if one has changed or is missing.
+pub fn unchanged_files(files: &[DataFile]) -> Result<Vec<PathBuf>> {
+    for DataFile { path, bytes, sha256, .. } in files {
+        // The header of a checkpoint may name any file: files of another length are not read.
+        let same = input::regular(path).and_then(|()| {
+            Ok(path.metadata()?.len() == *bytes && digest::of_data(path)?.sha256 == *sha256)
+        });
+        let name = path.display();
+        ensure!(
+            same.with_context(|| format!("cannot read {name}; name the files with --data"))?,
+            "{name} has changed since the run began; restore it, or name files with --data"
+        );
+    }
+    Ok(files.iter().map(|file| file.path.clone()).collect())
+}
+
+/// Collects the positions of all files of a plan, with progress.
+pub fn collect(
+    plan: &ReadPlan,
+    subset: Option<Subset>,
+    listener: &dyn Progress,
+) -> Result<Vec<Sample>, LoadError> {
+    let counter = listener.count(None, "reading");
+    loader::collect(plan, subset, &*counter)
+}
