@@ -16,7 +16,7 @@ use nnuance::engine::game::Adjudication;
 use nnuance::engine::journal::{self, Journal};
 use nnuance::engine::opening::Openings;
 use nnuance::engine::{EngineError, JobPart, Player, PlayerFactory, SkippedItem, player};
-use nnuance::export::{self, BaseContent, Manifest};
+use nnuance::export::{self, Manifest, StoredEvaluation};
 use nnuance::features::{self, DirtyPieces};
 use nnuance::format::trace::Traces;
 use nnuance::format::{ALL, Fault, Format, Source, book, fen_of_line, pgn, unpack};
@@ -364,7 +364,8 @@ fn checkpoint(data: &[u8]) -> bool {
 fn manifest(data: &[u8]) -> bool {
     let Ok(found) = Manifest::from_json(data) else { return false };
     let _ = Net::read(data, &found.hints());
-    if let Some(BaseContent::Net(net)) = found.provenance.base.as_ref().map(|base| &base.below) {
+    if let Some(StoredEvaluation::Net(net)) = found.provenance.base.as_ref().map(|base| &base.below)
+    {
         let _ = net.read();
     }
     let again = serde_json::to_vec(&found).expect("it has a JSON form");

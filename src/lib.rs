@@ -37,6 +37,8 @@ mod app;
 pub mod config;
 mod data_file;
 mod digits;
+#[doc(hidden)]
+pub mod evaluation;
 pub mod export;
 pub mod features;
 pub mod format;

@@ -231,6 +231,12 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
             return Err(ConfigError::of(key, reason));
         }
     }
+    let of_sources = data.source.iter().filter_map(|source| source.filter.as_ref());
+    if of_sources.chain([&data.filter]).any(|filter| !filter.has_valid_line()) {
+        let reason = "expected points in rising order with shares from 0 to 1, such as \
+                      [[2, 0.3], [16, 1]]";
+        return Err(ConfigError::of("data.filter.accept_pieces", reason));
+    }
     if let Some(key) = target.weights.invalid_key() {
         let reason = "expected points in rising order with weights from 0, not all 0, such as \
                       [[0, 0.2], [30, 1]]";
@@ -306,6 +312,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         ("data.test", data.test, zero, one),
         ("data.share", Some(data.share), above, one),
         ("data.limit", whole(data.limit), one, Unbounded),
+        ("data.filter.random_skip", data.filter.random_skip, zero, Excluded(1.0)),
         ("data.window", size(data.window), one, Included((1u64 << 31) as f64)),
         ("data.positions", whole(data.positions), one, Included(most)),
         ("data.chunk", size(data.chunk), zero, Included(MOST_IN_CHUNK as f64)),
@@ -351,6 +358,8 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         rows.push(("data.source.score_scale", source.score_scale, above, Included(MOST_SCALE)));
         rows.push(("data.source.wdl", source.wdl, zero, one));
         rows.push(("data.source.limit", whole(source.limit), one, Unbounded));
+        let random_skip = source.filter.as_ref().and_then(|filter| filter.random_skip);
+        rows.push(("data.source.filter.random_skip", random_skip, zero, Excluded(1.0)));
     }
     for layer in optimizer.layers.0.values() {
         rows.push(("optimizer.layers", layer.clip, zero, Unbounded));

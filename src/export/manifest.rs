@@ -59,7 +59,7 @@ pub struct Provenance {
     /// The net that training started from; null for random weights.
     pub start: Option<StartNet>,
     /// The base evaluation that the net is added to; null without one.
-    pub base: Option<Base>,
+    pub base: Option<StoredBase>,
     /// Positions trained on, with repetitions.
     pub positions: Option<u64>,
     pub losses: Losses,
@@ -302,8 +302,9 @@ fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {
     table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_string())
 }
 
+/// The base evaluation of a net, as files contain it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Base {
+pub struct StoredBase {
     pub name: String,
     /// Hash of its file; null if it is built in.
     pub sha256: Option<String>,
@@ -312,24 +313,24 @@ pub struct Base {
     /// Centipawns per logit, of the base and of the net: SCALE.
     pub scale: f64,
     #[serde(flatten)]
-    pub below: BaseContent,
+    pub below: StoredEvaluation,
 }
 
 /// An evaluation that a net corrects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum BaseContent {
+pub enum StoredEvaluation {
     /// The text of a JSON file of all handcrafted terms.
     Terms(String),
     Net(Box<EmbeddedNet>),
 }
 
-impl BaseContent {
+impl StoredEvaluation {
     /// The noun that messages use.
     pub fn noun(&self) -> &'static str {
         match self {
-            BaseContent::Terms(_) => "these terms",
-            BaseContent::Net(_) => "that net",
+            StoredEvaluation::Terms(_) => "these terms",
+            StoredEvaluation::Net(_) => "that net",
         }
     }
 }

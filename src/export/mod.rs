@@ -20,7 +20,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use import::{ImportError, ImportedWeights, dequantise, facts, import};
-pub use manifest::{Base, BaseContent, EmbeddedNet, described};
+pub use manifest::{EmbeddedNet, StoredBase, StoredEvaluation, described};
 pub use manifest::{
     LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees,
     description_path, floats_path, load, manifest_path, sidecar_of,

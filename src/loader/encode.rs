@@ -126,7 +126,7 @@ impl Encoder {
     /// Whether it needs the colours of pieces, and not boards flipped to the side to move.
     pub fn needs_colours(&self) -> bool {
         let own = !matches!(self, Encoder::Hce(_)) && self.point_of_view() == PointOfView::White;
-        own || self.base().is_some_and(Base::needs_colours)
+        own || self.base().is_some_and(|base| base.evaluation.needs_colours())
     }
 
     /// Encodes samples in order. Scores are left out unless every sample has one.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::LoadError;
 use crate::format::{Facts, Format, Presence};
 use crate::registry::{Kind, NamedValue};
-use crate::sample::Sample;
+use crate::sample::{PlayedMove, Sample, mix};
 
 /// Selection of training positions. By default every position passes. A filter that needs a fact
 /// which the format never has is refused; if only some positions lack it, none of those is skipped.
@@ -24,10 +24,22 @@ pub struct Filter {
     pub skip_captures: bool,
     /// Whether to skip positions in which a promotion was played.
     pub skip_promotions: bool,
+    /// Whether to skip positions in which castling was played.
+    pub skip_castling: bool,
+    /// Whether to skip positions with a score of 0, which some files give where they have none.
+    pub skip_zero_scores: bool,
     /// Whether to skip games that ended by the clock, a lost connection or a broken rule.
     pub skip_forfeits: bool,
     /// Largest absolute score in centipawns.
     pub max_score: Option<u16>,
+    /// Largest score of the side that lost, and largest absolute score in draws, in centipawns.
+    pub max_miss: Option<u16>,
+    /// Share of positions to skip at random: the same ones in each pass and for each seed.
+    pub random_skip: Option<f64>,
+    /// Share of positions that pass, by pieces on the board: a line through points `[pieces,
+    /// share]`, straight between them and constant beyond. They are drawn as those of `random_skip`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accept_pieces: Vec<[f64; 2]>,
     /// Fewest pieces on the board, kings and pawns included.
     pub min_pieces: Option<usize>,
     /// Most pieces on the board, kings and pawns included.
@@ -67,6 +79,13 @@ impl RejectCounts {
 }
 
 impl Filter {
+    /// Whether the points of `accept_pieces` are in rising order, with shares from 0 to 1.
+    pub fn has_valid_line(&self) -> bool {
+        let points = &self.accept_pieces;
+        points.iter().all(|point| point[0].is_finite() && (0.0..=1.0).contains(&point[1]))
+            && points.is_sorted_by(|before, after| before[0] < after[0])
+    }
+
     /// Fails if a key needs a fact that the format never has.
     pub fn check(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
         let Facts { plies, moves, scores, forfeits, .. } = format.facts;
@@ -74,6 +93,9 @@ impl Filter {
             ("min_ply", self.min_ply.is_some(), plies, "the ply"),
             ("skip_captures", self.skip_captures, moves, "the move played"),
             ("skip_promotions", self.skip_promotions, moves, "the move played"),
+            ("skip_castling", self.skip_castling, moves, "the move played"),
+            ("skip_zero_scores", self.skip_zero_scores, scores, "the score"),
+            ("max_miss", self.max_miss.is_some(), scores, "the score"),
             ("skip_forfeits", self.skip_forfeits, forfeits, "how a game ended"),
             ("max_score", self.max_score.is_some(), scores, "the score"),
         ];
@@ -84,6 +106,11 @@ impl Filter {
     pub fn rejects(&self, sample: &Sample) -> Option<&'static str> {
         let (pieces, played) = (sample.position.count(), sample.played);
         let beyond = |(max, score): (u16, i16)| score.unsigned_abs() > max;
+        let misses = |(max, score): (u16, i16)| match sample.result {
+            0.0 => i32::from(score) > max.into(),
+            1.0 => -i32::from(score) > max.into(),
+            _ => beyond((max, score)),
+        };
         if self.min_ply.zip(sample.ply).is_some_and(|(min, ply)| ply < min) {
             Some("min_ply")
         } else if self.min_pieces.is_some_and(|min| pieces < min)
@@ -96,14 +123,33 @@ impl Filter {
             Some("skip_captures")
         } else if self.skip_promotions && played.is_some_and(|it| it.promotion().is_some()) {
             Some("skip_promotions")
+        } else if self.skip_castling && played.is_some_and(PlayedMove::is_castling) {
+            Some("skip_castling")
+        } else if self.skip_zero_scores && sample.score == Some(0) {
+            Some("skip_zero_scores")
+        } else if self.max_miss.zip(sample.score).is_some_and(misses) {
+            Some("max_miss")
         } else if self.skip_forfeits && sample.forfeit {
             Some("skip_forfeits")
         } else if self.skip_in_check && sample.position.in_check() {
             Some("skip_in_check")
+        } else if self.random_skip.is_some_and(|share| draw(sample, 1) < share) {
+            Some("random_skip")
+        } else if along(&self.accept_pieces, pieces as f64)
+            .is_some_and(|share| draw(sample, 2) >= share)
+        {
+            Some("accept_pieces")
         } else {
             self.own.iter().find(|own| !(own.value.0)(sample)).map(|own| own.name)
         }
     }
+}
+
+/// A number from 0 to below 1 that depends on the position and its game alone.
+fn draw(sample: &Sample, purpose: u64) -> f64 {
+    let game = sample.game.map_or(0, std::num::NonZeroU64::get);
+    let hash = mix(mix(purpose, sample.position.key()), game);
+    (hash >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Checks that a format has each fact that a key, where it is set, needs.

@@ -28,7 +28,7 @@ mod stream;
 use std::path::PathBuf;
 
 pub use crate::batch::{MOST_IN_CHUNK, most_pairs};
-pub use base::{Base, BaseEvaluation};
+pub use base::Base;
 pub use encode::{Encoder, TERMS_PIECE, TermsEncoder};
 pub use filter::{CustomFilter, CustomWeight, Filter, PositionWeights, RejectCounts};
 pub use layout::{InputLayout, MAX_PLAN_BYTES, select_pairs};

@@ -1,21 +1,21 @@
 //! Base evaluations of nets: their header entry, and the terms that are trained with a net.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use anyhow::{Context, Error, Result, bail};
 
 use super::recipe::{entry, fact};
+use crate::evaluation::Evaluation;
 use crate::export;
-use crate::hce::{HceEvaluator, HceWeights};
-use crate::loader::{Base, BaseEvaluation};
+use crate::hce::HceWeights;
+use crate::loader::Base;
 use crate::weights::Weights;
 
 /// Key of the header for a net's base evaluation.
 const BASE: &str = "base";
 
 /// Base evaluation of a net, from the header of its weights.
-pub fn read_base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
+pub fn read_base(facts: &BTreeMap<String, String>) -> Result<Option<export::StoredBase>> {
     entry(facts, BASE)
 }
 
@@ -25,7 +25,7 @@ pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weight
         return Ok(());
     }
     let Some(mut base) = read_base(facts)? else { return Ok(()) };
-    base.below = export::BaseContent::Terms(trained_terms(&base, weights)?.to_json());
+    base.below = export::StoredEvaluation::Terms(trained_terms(&base, weights)?.to_json());
     // These are no longer the file's terms.
     base.sha256 = None;
     facts.extend(base_fact(Some(&base))?);
@@ -33,12 +33,12 @@ pub fn replace_base_terms(facts: &mut BTreeMap<String, String>, weights: &Weight
 }
 
 /// Terms of a base that is trained with its net. Fails if the base is a net.
-pub fn base_terms(base: &export::Base) -> Result<HceWeights> {
+pub fn base_terms(base: &export::StoredBase) -> Result<HceWeights> {
     match &base.below {
-        export::BaseContent::Terms(text) => {
+        export::StoredEvaluation::Terms(text) => {
             HceWeights::from_json(text).with_context(|| format!("base {}", base.name))
         }
-        export::BaseContent::Net(_) => bail!(
+        export::StoredEvaluation::Net(_) => bail!(
             "`net.tune_base`: {} is a net, and only handcrafted terms learn together with one; \
              leave tune_base out",
             base.name
@@ -47,7 +47,7 @@ pub fn base_terms(base: &export::Base) -> Result<HceWeights> {
 }
 
 /// Terms of a base after training with a net.
-pub fn trained_terms(base: &export::Base, weights: &Weights) -> Result<HceWeights> {
+pub fn trained_terms(base: &export::StoredBase, weights: &Weights) -> Result<HceWeights> {
     let before = base_terms(base)?;
     let scale_factor = before.scale_factor;
     let now = HceWeights::from_weights(weights, before.list, before.scale, true)?;
@@ -56,22 +56,22 @@ pub fn trained_terms(base: &export::Base, weights: &Weights) -> Result<HceWeight
 }
 
 /// The header entry of a base.
-pub fn base_fact(base: Option<&export::Base>) -> Result<Option<(String, String)>> {
+pub fn base_fact(base: Option<&export::StoredBase>) -> Result<Option<(String, String)>> {
     base.map(|base| fact(BASE, base)).transpose()
 }
 
 /// Opens a base, to evaluate positions with.
-pub fn open_base(base: &export::Base) -> Result<Base> {
-    let read = || -> Result<BaseEvaluation> {
+pub fn open_base(base: &export::StoredBase) -> Result<Base> {
+    let read = || -> Result<Evaluation> {
         Ok(match &base.below {
-            export::BaseContent::Terms(text) => {
-                BaseEvaluation::Terms(HceEvaluator::new(&HceWeights::from_json(text)?))
+            export::StoredEvaluation::Terms(text) => {
+                Evaluation::from_terms(&HceWeights::from_json(text)?)
             }
-            export::BaseContent::Net(net) => {
-                BaseEvaluation::Net(Arc::new(net.read().map_err(Error::msg)?))
+            export::StoredEvaluation::Net(net) => {
+                Evaluation::from_net(net.read().map_err(Error::msg)?, None)
             }
         })
     };
-    let below = read().with_context(|| format!("base {}", base.name))?;
-    Ok(Base { below, scale: base.scale })
+    let evaluation = read().with_context(|| format!("base {}", base.name))?;
+    Ok(Base { evaluation, scale: base.scale })
 }

@@ -15,15 +15,15 @@ use super::recipe::{self, Recipe};
 use super::terms::{RunTerms, of_json};
 use crate::data_file::{DataFile, are_few_for_nets};
 use crate::digest::digest;
+use crate::evaluation::Evaluation;
 use crate::export::{self, ImportedWeights, Manifest, prove, quantise};
 use crate::format::trace::{self, FORMAT};
 use crate::format::{GivenViews, Source};
-use crate::hce::{self, HceEvaluator, HceWeights};
+use crate::hce::{self, HceWeights};
 use crate::input;
 use crate::inspect::{ordinary, unsound};
-use crate::loader::{Base, BaseEvaluation, Encoder};
+use crate::loader::Encoder;
 use crate::model::{Compute, Device, DeviceError, Kind, Model, outputs};
-use crate::net::Net;
 use crate::progress::Progress;
 use crate::report::Predictions;
 use crate::sample::{Position, Sample};
@@ -51,12 +51,12 @@ pub struct Evaluator {
 pub(super) enum Form {
     Constant,
     Score,
-    Terms(Box<(HceEvaluator, HceWeights)>),
+    Terms(Evaluation, Box<HceWeights>),
     /// Terms of another engine, known from its traces only.
     Traced(Box<(EngineTerms, HceWeights)>),
     Floats(Box<Floats>),
-    /// A net in integers, and its base evaluation.
-    Net(Box<Net>, Option<Base>),
+    /// A net in integers, with its base evaluation if it has one.
+    Integers(Evaluation),
 }
 
 /// A net in floats.
@@ -64,8 +64,8 @@ pub(super) struct Floats {
     model: Model,
     encoder: Encoder,
     source: ImportedWeights,
-    /// The quantised net, computed when a search needs it.
-    integers: OnceLock<Result<Net, String>>,
+    /// The quantised net with its base, computed when a search needs it.
+    integers: OnceLock<Result<Evaluation, String>>,
 }
 
 /// Built-in names with their meaning.
@@ -82,11 +82,6 @@ pub fn unlearnt(values: &[f64; 5], data: &[DataFile]) -> Option<String> {
     Some(format!("this net does not know the pieces ({values}). {cure}."))
 }
 
-/// The value of a net and its base evaluation, in centipawns for the side to move.
-pub fn sum(net: &Net, base: Option<&Base>, position: &Position) -> i32 {
-    net.evaluate(position).saturating_add(base.map_or(0, |base| base.value(position)))
-}
-
 impl Evaluator {
     /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
     pub fn open(name: &str, device: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
@@ -97,7 +92,7 @@ impl Evaluator {
         };
         match name {
             "constant" => return built_in(Form::Constant),
-            "material" => return built_in(Form::terms(HceWeights::material())),
+            "material" => return built_in(Form::from_terms(HceWeights::material())),
             "score" => return built_in(Form::Score),
             _ => {}
         }
@@ -114,7 +109,7 @@ impl Evaluator {
             FileKind::Weights => of_weights(&bytes, &path, device).with_context(shown),
             FileKind::Json => of_json(&bytes).with_context(shown).map(|weights| {
                 let scale = weights.scale;
-                (None, Form::terms(weights), Some(scale), None)
+                (None, Form::from_terms(weights), Some(scale), None)
             }),
             FileKind::Other => of_net(&path, listener),
         };
@@ -137,11 +132,11 @@ impl Evaluator {
         match &self.form {
             Form::Constant => "the mean result for every position",
             Form::Score => "the score in the data, from a search: a bound, and no rival",
-            Form::Terms(_) if !self.is_trained() => {
+            Form::Terms(..) if !self.is_trained() => {
                 "piece values of 100, 320, 330, 500 and 900 centipawns"
             }
-            Form::Terms(_) | Form::Traced(_) => "handcrafted terms",
-            Form::Net(..) => "a net in integers",
+            Form::Terms(..) | Form::Traced(_) => "handcrafted terms",
+            Form::Integers(_) => "a net in integers",
             Form::Floats(_) => "a net in floats",
         }
     }
@@ -150,9 +145,7 @@ impl Evaluator {
     pub fn needs_colours(&self) -> bool {
         match &self.form {
             Form::Floats(floats) => floats.encoder.needs_colours(),
-            Form::Net(net, base) => {
-                Encoder::net(net.architecture()).on(base.clone()).needs_colours()
-            }
+            Form::Integers(evaluation) => evaluation.needs_colours(),
             _ => false,
         }
     }
@@ -169,7 +162,7 @@ impl Evaluator {
     /// Its handcrafted terms, if they are built in.
     pub fn terms(&self) -> Option<&HceWeights> {
         match &self.form {
-            Form::Terms(terms) => Some(&terms.1),
+            Form::Terms(_, weights) => Some(weights),
             _ => None,
         }
     }
@@ -177,7 +170,7 @@ impl Evaluator {
     /// Its handcrafted terms, built in or an engine's own.
     pub fn weights(&self) -> Option<&HceWeights> {
         match &self.form {
-            Form::Terms(terms) => Some(&terms.1),
+            Form::Terms(_, weights) => Some(weights),
             Form::Traced(own) => Some(&own.1),
             _ => None,
         }
@@ -205,14 +198,20 @@ impl Evaluator {
     /// The evaluation for a search; the integers of a checkpoint's net.
     pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.require_bare_positions()?;
-        self.form.in_search().map_err(|why| {
+        let evaluation = self.evaluation().map_err(|why| {
             anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
-        })
+        })?;
+        Ok(search::follow_moves(evaluation.expect("it evaluates positions alone")))
     }
 
-    /// Integers of its net, or those of a checkpoint's export, and their base; None without a net.
-    pub fn net(&self) -> Result<Option<(&Net, Option<&Base>)>, &String> {
-        self.form.net()
+    /// What engines have of it: terms, or the integers of its net; of a checkpoint those of its
+    /// export. None for what is no evaluation of positions alone.
+    pub fn evaluation(&self) -> Result<Option<&Evaluation>, &String> {
+        Ok(match &self.form {
+            Form::Terms(evaluation, _) | Form::Integers(evaluation) => Some(evaluation),
+            Form::Floats(floats) => Some(floats.integers()?),
+            Form::Constant | Form::Score | Form::Traced(_) => None,
+        })
     }
 
     /// Values of the [roles](crate::inspect::ROLES) in ordinary positions, where it has any.
@@ -242,12 +241,13 @@ impl Evaluator {
                 let scores = samples.iter().map(|sample| sample.score.map(f64::from));
                 Some(scores.collect::<Option<_>>().context("a position has no score")?)
             }
-            Form::Terms(terms) => each(&|position| terms.0.evaluate(position)),
+            Form::Terms(evaluation, _) | Form::Integers(evaluation) => {
+                each(&|position| evaluation.evaluate_exactly(position))
+            }
             Form::Traced(own) => {
                 let values = evaluate_traces(own, samples, files);
                 Some(values.with_context(|| self.name.clone())?)
             }
-            Form::Net(net, base) => each(&|position| sum(net, base.as_ref(), position).into()),
             Form::Floats(floats) => Some(floats.evaluate(samples)?),
         };
         if let Some(cp) = &cp
@@ -268,12 +268,13 @@ impl Evaluator {
 
 impl Floats {
     /// The net that an export with the scales of the file produces.
-    fn integers(&self) -> Result<&Net, &String> {
+    fn integers(&self) -> Result<&Evaluation, &String> {
         let ImportedWeights { weights, architecture, scales, .. } = &self.source;
-        let make = || -> Result<Net> {
+        let make = || -> Result<Evaluation> {
             let net = quantise(weights, architecture, *scales)?;
             prove(&net).map_err(Error::msg)?;
-            Ok(net)
+            let base = self.encoder.base().map(|base| base.evaluation.clone());
+            Ok(Evaluation::from_net(net, base))
         };
         self.integers.get_or_init(|| make().map_err(|error| error.to_string())).as_ref()
     }
@@ -356,7 +357,7 @@ pub fn shortened(names: &[String]) -> Vec<String> {
 fn terms_form(terms: &RunTerms, weights: HceWeights) -> Form {
     match &terms.own {
         Some(own) => Form::Traced(Box::new((own.clone(), weights))),
-        None => Form::terms(weights),
+        None => Form::from_terms(weights),
     }
 }
 
@@ -364,30 +365,8 @@ fn terms_form(terms: &RunTerms, weights: HceWeights) -> Form {
 type Opened = (Option<Recipe>, Form, Option<f64>, Option<String>);
 
 impl Form {
-    pub fn terms(weights: HceWeights) -> Self {
-        Self::Terms(Box::new((HceEvaluator::new(&weights), weights)))
-    }
-
-    fn net(&self) -> Result<Option<(&Net, Option<&Base>)>, &String> {
-        Ok(match self {
-            Form::Floats(floats) => Some((floats.integers()?, floats.encoder.base())),
-            Form::Net(net, base) => Some((net, base.as_ref())),
-            _ => None,
-        })
-    }
-
-    /// Terms, or the integers of a net and its base, updated move by move.
-    pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>, &String> {
-        if let Form::Terms(terms) = self {
-            return Ok(Box::new(search::Terms::new(terms.0.clone())));
-        }
-        let (net, base) = self.net()?.expect("a form that evaluates positions alone");
-        let base: Box<dyn Evaluate + Send> = match base.map(|base| &base.below) {
-            None => return Ok(search::integers(net)),
-            Some(BaseEvaluation::Terms(terms)) => Box::new(search::Terms::new(terms.clone())),
-            Some(BaseEvaluation::Net(below)) => search::integers(below),
-        };
-        Ok(Box::new(search::Sum(vec![search::integers(net), base])))
+    fn from_terms(weights: HceWeights) -> Self {
+        Self::Terms(Evaluation::from_terms(&weights), Box::new(weights))
     }
 }
 
@@ -401,9 +380,12 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
         let terms = recipe.as_ref().map(Recipe::terms).transpose()?.flatten();
         let form = match &terms {
             Some(terms) => terms_form(terms, terms.read(&weights, scale, true)?),
-            None => {
-                Form::terms(HceWeights::from_weights(&weights, hce::terms::list(), scale, true)?)
-            }
+            None => Form::from_terms(HceWeights::from_weights(
+                &weights,
+                hce::terms::list(),
+                scale,
+                true,
+            )?),
         };
         return Ok((recipe, form, Some(scale), None));
     }
@@ -445,10 +427,10 @@ fn of_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     let (mut recipe, mut base, mut fitted) = (None, None, None);
     if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {
         fitted = fitted_scale.as_ref().map(|scale| scale.centipawns);
-        base = provenance.base.as_ref().map(open_base).transpose()?;
+        base = provenance.base.as_ref().map(open_base).transpose()?.map(|base| base.evaluation);
         recipe = Recipe::of_manifest(provenance);
     }
-    Ok((recipe, Form::Net(Box::new(loaded.net), base), fitted, doubt))
+    Ok((recipe, Form::Integers(Evaluation::from_net(loaded.net, base)), fitted, doubt))
 }
 
 /// Shortens `runs/first/best.safetensors` to `first/best`, `nets/first.bin` to `first.bin`.

@@ -6,11 +6,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::Host;
 use super::base::{base_fact, open_base, read_base, replace_base_terms};
-use super::evaluator::{Evaluator, sum, unlearnt};
+use super::evaluator::{Evaluator, unlearnt};
 use super::inspect;
 use super::measure::position_facts;
 use super::recipe::{Recipe, names};
 use crate::config::Config;
+use crate::evaluation::Evaluation;
 use crate::export::{
     self, ExportedNet, ImportedWeights, Losses, Provenance, ScaleReference, Sidecar, fitted_scale,
     largest_scales, round_counts,
@@ -170,7 +171,7 @@ pub fn write(
     path: &Path,
 ) -> Result<WrittenNet> {
     let ImportedWeights { weights, architecture, scales, padding, facts, kind, .. } = source;
-    if let Some(export::Base { name, scale, .. }) = &provenance.base {
+    if let Some(export::StoredBase { name, scale, .. }) = &provenance.base {
         ensure!(
             *scale == f64::from(scales.scale),
             "it is added to {name} in centipawns of SCALE {scale}, and with {} the sum would be \
@@ -179,12 +180,14 @@ pub fn write(
         );
     }
     let base = provenance.base.as_ref().map(open_base).transpose()?;
+    let base = base.map(|base| base.evaluation);
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let rounded = round_counts(weights, architecture, *scales, samples)?;
     let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
     let data = provenance.recipe.is_some().then(|| provenance.data.clone());
     let mut exported = ExportedNet::of(quantised, weights, architecture, provenance, &positions)?;
-    let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
+    let evaluation = Evaluation::from_net(exported.net.clone(), base);
+    let value = |position: &Position| evaluation.evaluate(position);
     let values = ordinary(|position| value(position).into());
     let unlearnt = data.and_then(|data| unlearnt(&values, &data));
     if let Some(why) = unlearnt.as_ref().filter(|_| !force) {
@@ -212,9 +215,12 @@ pub fn match_to(
     let old_cp = old_cp.with_context(|| format!("{old} gives no centipawns to match"))?;
     let net = export::quantise(&source.weights, &source.architecture, source.scales)?;
     let base = read_base(&source.facts)?;
-    let base = base.as_ref().map(open_base).transpose()?;
-    let value = |it: &Sample| f64::from(sum(&net, base.as_ref(), &it.position));
-    let new: Vec<f64> = samples.iter().map(value).collect();
+    let base = base.as_ref().map(open_base).transpose()?.map(|base| base.evaluation);
+    let evaluation = Evaluation::from_net(net, base);
+    let new = samples
+        .iter()
+        .map(|sample| evaluation.evaluate_exactly(&sample.position))
+        .collect::<Vec<_>>();
     let truth = position_facts(samples, "positions");
     let matched = match_scale(&old_cp, &new, &truth, source.scales.scale)?;
     source.scales.scale = matched.scale_after;

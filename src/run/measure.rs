@@ -98,7 +98,8 @@ fn nets(evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
             .iter()
             .position(|it| matches!(it.form, Form::Floats(_)) && net_of(&it.given) == net)
     };
-    let integers = evaluators.iter().enumerate().filter(|(_, it)| matches!(it.form, Form::Net(..)));
+    let integers =
+        evaluators.iter().enumerate().filter(|(_, it)| matches!(it.form, Form::Integers(_)));
     integers.filter_map(|(place, it)| Some([of(it)?, place])).collect()
 }
 

@@ -19,6 +19,7 @@ pub mod folder;
 pub mod honest;
 #[doc(hidden)]
 pub mod inspect;
+mod label;
 #[doc(hidden)]
 pub mod measure;
 #[doc(hidden)]
@@ -42,6 +43,7 @@ pub mod train;
 
 pub use device::{DeviceOptions, Host};
 pub use evaluator::Evaluator;
+pub use label::{label_statically, open_static};
 pub use player::SearchPlayer;
 pub use recipe::Recipe;
 pub use terms::RunTerms;

@@ -39,7 +39,7 @@ pub struct Recipe {
     /// The net that it started from; none: random weights.
     pub start: Option<StartNet>,
     /// Base evaluation of its net.
-    pub base: Option<export::Base>,
+    pub base: Option<export::StoredBase>,
 }
 
 impl Recipe {

@@ -2,6 +2,7 @@
 
 use shakmaty::Chess;
 
+use crate::evaluation::Evaluation;
 use crate::features::DirtyPieces;
 use crate::hce::HceEvaluator;
 use crate::net::{Accumulator, Evaluate, Net};
@@ -28,7 +29,16 @@ impl Evaluate for Sum<'_> {
     }
 }
 
-pub fn integers(net: &Net) -> Box<dyn Evaluate + Send + '_> {
+/// An evaluation that follows moves: nets by their accumulators.
+pub fn follow_moves(evaluation: &Evaluation) -> Box<dyn Evaluate + Send + '_> {
+    match evaluation {
+        Evaluation::Terms(terms) => Box::new(Terms::new((**terms).clone())),
+        Evaluation::Net(net) => follow_net(net),
+        Evaluation::Sum(net, base) => Box::new(Sum(vec![follow_net(net), follow_moves(base)])),
+    }
+}
+
+fn follow_net(net: &Net) -> Box<dyn Evaluate + Send + '_> {
     Box::new(Accumulator::new(net, &Position::from_chess(&Chess::default())))
 }
 

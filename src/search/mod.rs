@@ -9,7 +9,7 @@ mod table;
 mod tree;
 
 pub use crate::net::Evaluate;
-pub use evaluate::{Sum, Terms, integers};
+pub use evaluate::{Sum, Terms, follow_moves};
 pub use order::exchange;
 pub use tree::{Quiescence, QuietEnd};
 

@@ -1,9 +1,10 @@
 //! Nets that are added to handcrafted terms, or to nets.
 
 use nnuance::batch::Inputs;
-use nnuance::export::{BaseContent, Manifest, load};
+use nnuance::evaluation::Evaluation;
+use nnuance::export::{Manifest, StoredEvaluation, load};
 use nnuance::hce::terms;
-use nnuance::loader::{Base, BaseEvaluation};
+use nnuance::loader::Base;
 use nnuance::progress::SilentProgress;
 use nnuance::run::Evaluator;
 use nnuance::run::objective::Searcher;
@@ -116,7 +117,7 @@ fn sum_learns_evaluates_and_plays() {
     let net = with_net.join("net.bin");
     let recorded = of(&net).unwrap();
     assert_eq!(recorded.sha256, Some(base.manifest.unwrap().sha256));
-    let BaseContent::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
+    let StoredEvaluation::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
     assert_eq!(whole.read().unwrap().to_bytes(), fs::read(NET).unwrap());
     let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path(name));
     said(nnuance().arg("inspect").arg(&net).args(["--data", GAMES, "-o"]).arg(page));
@@ -216,8 +217,8 @@ fn killed_and_resumed_with_a_base() {
 #[test]
 fn bases_stay_with_their_records() {
     let folder = Workdir::empty();
-    let below = BaseEvaluation::Terms(HceEvaluator::new(&uneven()));
-    let base = Base { below, scale: 170.0 };
+    let evaluation = Evaluation::from_terms(&uneven());
+    let base = Base { evaluation, scale: 170.0 };
     let text = config(&terms_in(&folder), "wdl = 0.3", 1).replace("limit", "window = 700\nlimit");
     let config = Config::parse(&text, "it", &[]).unwrap();
     let plan = data_plan::read_plan(&config);

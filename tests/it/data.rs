@@ -189,7 +189,8 @@ fn filters_equal_those_of_training() {
     let folder = Workdir::empty();
     let out = folder.name("quiet.epd");
     let filters = "--min-ply 16 --min-pieces 4 --max-score 1000 --skip-in-check --skip-captures \
-                   --skip-promotions";
+                   --skip-promotions --skip-castling --skip-zero-scores --max-miss 300 \
+                   --random-skip 0.1";
     let filters: Vec<&str> = filters.split(' ').collect();
     fine(&[&["filter", GAMES, "-o", &out], &filters[..]].concat());
     let filter = Filter {
@@ -199,6 +200,10 @@ fn filters_equal_those_of_training() {
         skip_in_check: true,
         skip_captures: true,
         skip_promotions: true,
+        skip_castling: true,
+        skip_zero_scores: true,
+        max_miss: Some(300),
+        random_skip: Some(0.1),
         ..Filter::default()
     };
     let games = read(GAMES).unwrap();
@@ -228,6 +233,44 @@ fn borders_of_filters() {
         assert!(beyond.rejects(&sample).is_some(), "{beyond:?}");
     }
 }
+
+/// The loser's score counts, in draws either side's; scores are the side to move's.
+#[test]
+fn misses_are_scores_against_the_result() {
+    let filter = Filter { max_miss: Some(2500), ..Filter::default() };
+    for (result, score, passes) in [
+        (0.0, 2500, true),
+        (0.0, 2501, false),
+        (0.0, -9000, true),
+        (1.0, -2500, true),
+        (1.0, -2501, false),
+        (1.0, 9000, true),
+        (0.5, 2500, true),
+        (0.5, 2501, false),
+        (0.5, -2501, false),
+    ] {
+        let sample = Sample { result, score: Some(score), ..numbered(1)[0] };
+        assert_eq!(filter.rejects(&sample).is_none(), passes, "{result} {score}");
+    }
+}
+
+/// What is drawn depends on the position and its game alone, and has the shares asked for.
+#[test]
+fn random_filters_keep_their_shares() {
+    let games = read(GAMES).unwrap();
+    let passed = |filter: Filter| {
+        let passes = games.iter().filter(|it| filter.rejects(it).is_none());
+        passes.count() as f64 / games.len() as f64
+    };
+    let found = passed(Filter { random_skip: Some(0.15), ..Filter::default() });
+    assert!((found - 0.85).abs() < 0.02, "{found}");
+    let line = |pieces: f64| (0.2 + 0.8 * (pieces - 10.0) / 20.0).clamp(0.2, 1.0);
+    let wanted = games.iter().map(|it| line(it.position.count() as f64)).sum::<f64>();
+    let accept_pieces = vec![[10.0, 0.2], [30.0, 1.0]];
+    let found = passed(Filter { accept_pieces, ..Filter::default() });
+    assert!((found - wanted / games.len() as f64).abs() < 0.02, "{found}");
+}
+
 #[test]
 fn samples_equal_splits_of_training() {
     let folder = Workdir::empty();

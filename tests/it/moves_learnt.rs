@@ -69,7 +69,7 @@ fn weights() -> HceWeights {
 }
 
 fn moves(force: Option<f64>) -> Moves {
-    Moves { searcher: Searcher::terms(weights(), 160.0), force }
+    Moves { searcher: Searcher::terms(&weights(), 160.0), force }
 }
 
 #[test]

@@ -60,3 +60,28 @@ fn labels() {
     });
     mates.for_each(|sample| assert_eq!(sample.score, Some(31_999), "{}", sample.position.fen()));
 }
+
+/// Static labels are what `eval` prints, in any order of blocks, and their games stay whole.
+#[test]
+fn static_labels_equal_eval() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, samples) = positions_in(folder.path(), 300);
+    said(&mut data(folder.path(), "label in.txt --static -o out.txt"));
+    let labelled = read(&folder.path().join("out.txt"));
+    let net = nnuance::export::load(NET.as_ref()).unwrap().net;
+    assert_eq!(labelled.len(), samples.len());
+    for (before, after) in samples.iter().zip(&labelled) {
+        let score = i16::try_from(net.evaluate_slowly(&before.position)).ok();
+        assert_eq!((after.position, after.score), (before.position, score));
+    }
+    let games = concat!(env!("CARGO_MANIFEST_DIR"), "/data/selfplay-sf15.vf");
+    said(&mut data(folder.path(), &format!("label {games} --static -o games.vf.zst")));
+    let (before, after) = (read(games.as_ref()), read(&folder.path().join("games.vf.zst")));
+    assert_eq!(before.len(), after.len());
+    for (before, after) in before.iter().zip(&after) {
+        let score = i16::try_from(net.evaluate(&before.position)).ok();
+        assert_eq!(*after, Sample { score, ..*before });
+    }
+    let why = complaint(&mut in_folder(folder.path(), "data label in.txt --static -o other.txt"));
+    assert!(why.contains("--with") && !folder.path().join("other.txt").exists(), "{why}");
+}

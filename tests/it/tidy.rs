@@ -20,8 +20,9 @@ terms: input
 format: digits input output point_of_view registry sample score sums terms
 hce: batch sample scales sums terms weights
 net: architecture features sample scales
+evaluation: hce net point_of_view sample
 report: digits draw linear log loss terms
-search: features hce net prefetch sample score
+search: evaluation features hce net prefetch sample score
 interface: score search
 train: batch input linear log loss model output place progress sums terms weights
 data: data_file digits format loss sample
@@ -29,13 +30,13 @@ engine: digest digits format interface output progress sample score
 export: architecture data_file digest features floats input linear net output report sample scales
     sums terms weights
 inspect: architecture digits draw features floats hce linear point_of_view report sample scales weights
-loader: architecture batch data_file digest features format hce input net place point_of_view
+loader: architecture batch data_file digest evaluation features format hce input place point_of_view
     registry sample sketch terms
 config: architecture format input loader loss model net point_of_view scales train
-run: architecture batch config data_file digest digits draw engine export format hce input
+run: architecture batch config data_file digest digits draw engine evaluation export format hce input
     inspect interface loader log loss model net output place point_of_view progress report sample
-    scales search sketch terms train weights
-cli: architecture batch config data data_file digits draw engine export features format input interface loader
+    scales score search sketch terms train weights
+cli: architecture batch config data data_file digits draw engine evaluation export features format input interface loader
     log model output place point_of_view progress registry report run sample scales search train
 app: architecture cli features format loader registry sample
 ";

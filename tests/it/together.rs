@@ -1,6 +1,6 @@
 //! Terms and the net on top of them, trained together.
 
-use nnuance::export::{self, BaseContent};
+use nnuance::export::{self, StoredEvaluation};
 
 use crate::base;
 use crate::kit::*;
@@ -70,7 +70,7 @@ fn both_parts_learn_and_are_exported() {
 
         // The manifest has the trained terms.
         let base = net.manifest.unwrap().provenance.base.unwrap();
-        assert_eq!((&base.below, &base.sha256), (&BaseContent::Terms(text), &None));
+        assert_eq!((&base.below, &base.sha256), (&StoredEvaluation::Terms(text), &None));
         assert_eq!(found.base.unwrap(), base);
         let again = folder.path("again.bin");
         said(program::export(&out, &again).arg("--overwrite"));

@@ -14,10 +14,11 @@ use crate::digits::grouped;
 use crate::engine::{
     EngineError, EngineSettings, JobReport, JournalError, Limit, ParallelPlayers, PlayerFactory,
 };
+use crate::evaluation::Evaluation;
 use crate::model::{Compute, Device, Precision};
 use crate::output;
 use crate::progress::Progress;
-use crate::run::{DeviceOptions, SearchPlayer};
+use crate::run::{DeviceOptions, SearchPlayer, open_static};
 
 /// Folder of games on Debian and others.
 const GAMES: &str = "/usr/games";
@@ -86,6 +87,14 @@ pub fn option(text: &str) -> Result<(String, String), String> {
 }
 
 impl Engines {
+    /// The evaluation of `--with`, to label positions without a search.
+    pub fn open_static(&self) -> Result<Evaluation> {
+        let name = self.with.as_ref().context(
+            "a static label is the value of an evaluation: name one with --with, a net for example",
+        )?;
+        open_static(name, &DeviceOptions::default().open(Precision::F32)?, &Terminal::default())
+    }
+
     pub fn crew(&self) -> Result<ParallelPlayers> {
         let players = self.engines.map_or_else(rayon::current_num_threads, usize::from);
         Ok(ParallelPlayers { entrant: self.entrant()?, players })

@@ -90,6 +90,12 @@ impl Reading {
 }
 
 impl Inputs {
+    /// One file in any format.
+    pub fn file(path: PathBuf, bad_records: u64) -> Self {
+        let reading = Reading { format: None, score_view: None, result_view: None };
+        Self { files: vec![path], reading, bad_records }
+    }
+
     /// Reads all files in order and passes on their samples in blocks of whole games.
     pub fn each(
         &self,
@@ -187,7 +193,7 @@ impl Files {
     }
 }
 
-fn print_losses(from: &Format, to: &Format) {
+pub fn print_losses(from: &Format, to: &Format) {
     let lost = data::lost_facts(from, to);
     if !lost.is_empty() {
         eprintln!("{} has no place for {}; {} may hold them", to.name, lost.join(", "), from.name);

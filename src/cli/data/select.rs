@@ -107,6 +107,18 @@ pub struct FilterKeys {
     /// Skip positions in which a promotion was played
     #[arg(long)]
     skip_promotions: bool,
+    /// Skip positions in which castling was played
+    #[arg(long)]
+    skip_castling: bool,
+    /// Skip positions with a score of 0
+    #[arg(long)]
+    skip_zero_scores: bool,
+    /// Skip positions where the loser's score, or any in a draw, is larger, in centipawns
+    #[arg(long, value_name = "CP")]
+    max_miss: Option<u16>,
+    /// Skip this share of the positions at random, the same ones each time
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    random_skip: Option<f64>,
     /// Skip games that ended by the clock, a lost connection or a broken rule, in PGN
     #[arg(long)]
     skip_forfeits: bool,
@@ -129,7 +141,12 @@ impl FilterKeys {
             skip_captures: self.skip_captures,
             skip_promotions: self.skip_promotions,
             skip_forfeits: self.skip_forfeits,
+            skip_castling: self.skip_castling,
+            skip_zero_scores: self.skip_zero_scores,
             max_score: self.max_score,
+            max_miss: self.max_miss,
+            random_skip: self.random_skip,
+            accept_pieces: Vec::new(),
             min_pieces: self.min_pieces,
             max_pieces: self.max_pieces,
             own: self.own.clone(),

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::Recipe;
-use super::evaluator::Form;
 use crate::config::Objective;
+use crate::evaluation::Evaluation;
 use crate::export::{prove, quantise};
 use crate::hce::HceWeights;
 use crate::loader::Prepare;
-use crate::search::{Evaluate, QuietEnd};
+use crate::search::{Evaluate, QuietEnd, follow_moves};
 use crate::weights::Weights;
 
 pub use moves::{Moves, is_lesson, select};
@@ -31,7 +31,7 @@ pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Arc<dyn Prepare>> {
 }
 
 pub struct Searcher {
-    form: Form,
+    evaluation: Evaluation,
     /// Centipawns per logit.
     pub scale: f64,
 }
@@ -40,32 +40,32 @@ impl Searcher {
     /// The weights of a run: terms, or the integers of its net. Fails if they do not fit integers.
     pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Self> {
         let scale = recipe.config.scale;
-        let form = match (recipe.config.architecture(), recipe.terms()?) {
+        let evaluation = match (recipe.config.architecture(), recipe.terms()?) {
             (Some(net), _) => {
                 let cure = "quiescence is searched with the integers of the net, and these weights \
                             fit none; lower `optimizer.clip`";
                 let net = quantise(weights, net, recipe.config.scales).context(cure)?;
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
-                Form::Net(Box::new(net), recipe.open_base()?)
+                Evaluation::from_net(net, recipe.open_base()?.map(|base| base.evaluation))
             }
-            (None, Some(terms)) => Form::terms(terms.read(weights, scale, true)?),
+            (None, Some(terms)) => Evaluation::from_terms(&terms.read(weights, scale, true)?),
             (None, None) => unreachable!("a model without a net has terms"),
         };
-        Ok(Self { form, scale })
+        Ok(Self { evaluation, scale })
     }
 
-    pub fn terms(weights: HceWeights, scale: f64) -> Self {
-        Self { form: Form::terms(weights), scale }
+    pub fn terms(weights: &HceWeights, scale: f64) -> Self {
+        Self { evaluation: Evaluation::from_terms(weights), scale }
     }
 
     pub fn evaluation(&self) -> Box<dyn Evaluate + Send + '_> {
-        self.form.in_search().expect("terms and integers can be searched")
+        follow_moves(&self.evaluation)
     }
 
     /// Value of an end for the side to move at the beginning, unrounded for terms.
     fn value(&self, end: &QuietEnd) -> f64 {
-        match &self.form {
-            Form::Terms(terms) => f64::from(end.sign()) * terms.0.evaluate(&end.position),
+        match &self.evaluation {
+            Evaluation::Terms(terms) => f64::from(end.sign()) * terms.evaluate(&end.position),
             _ => end.score.into(),
         }
     }

@@ -23,7 +23,7 @@ const BOUNDED: usize = 64;
 /// Opens the data of a net, and its starting weights, or those `begun`.
 pub(super) fn open_net_data(
     config: &Config,
-    base: Option<&export::Base>,
+    base: Option<&export::StoredBase>,
     begun: Option<&Weights>,
     host: &Host,
 ) -> Result<(Data, Weights)> {
@@ -80,7 +80,7 @@ pub(super) fn open_net_data(
 }
 
 /// Terms that are trained with a net, as they were at its start.
-fn base_terms_at(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeights> {
+fn base_terms_at(base: &export::StoredBase, begun: Option<&Weights>) -> Result<HceWeights> {
     let terms = base::base_terms(base)?;
     let Some(begun) = begun else { return Ok(terms) };
     let HceWeights { scale_factor, source, .. } = terms;

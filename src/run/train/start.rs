@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::grow::grow;
 use crate::config::Config;
 use crate::digest::digest;
-use crate::export::{self, BaseContent, EmbeddedNet, Sidecar, StartNet};
+use crate::evaluation::Evaluation;
+use crate::export::{self, EmbeddedNet, Sidecar, StartNet, StoredEvaluation};
 use crate::input;
 use crate::net::Hints;
 use crate::progress::Progress;
@@ -142,7 +143,11 @@ fn doubt(
 }
 
 /// Opens the base evaluation of a net, with its recipe.
-fn open_base(name: &str, config: &Config, host: &Host) -> Result<(export::Base, Option<Recipe>)> {
+fn open_base(
+    name: &str,
+    config: &Config,
+    host: &Host,
+) -> Result<(export::StoredBase, Option<Recipe>)> {
     let path = Path::new(name);
     ensure!(
         name == "material" || path.exists(),
@@ -157,23 +162,26 @@ fn open_base(name: &str, config: &Config, host: &Host) -> Result<(export::Base, 
     // Centipawns are added up.
     let scale = config.file.target.scale.unwrap_or(usual.round().max(1.0));
     let (name, sha256) = (name.to_string(), evaluator.digest);
-    Ok((export::Base { name, sha256, doubt, scale, below }, evaluator.recipe))
+    Ok((export::StoredBase { name, sha256, doubt, scale, below }, evaluator.recipe))
 }
 
 /// Terms or integers of an evaluation, and its centipawns per logit.
-fn below(name: &str, evaluator: &Evaluator) -> Result<(BaseContent, f64)> {
+fn below(name: &str, evaluator: &Evaluator) -> Result<(StoredEvaluation, f64)> {
     if let Some(terms) = evaluator.terms() {
-        return Ok((BaseContent::Terms(terms.to_json()), terms.scale));
+        return Ok((StoredEvaluation::Terms(terms.to_json()), terms.scale));
     }
-    let net = evaluator.net().map_err(|why| anyhow::anyhow!("{name} has no integers: {why}"))?;
-    let (net, below) = net.with_context(|| {
-        format!("{name} are terms of another engine; name a net, built-in terms, or \"material\"")
-    })?;
-    ensure!(
-        below.is_none(),
-        "{name} is a part of a sum itself, and a sum has two parts; to train it on, give its base \
-         as net.base, and net.start = \"{name}\""
-    );
+    let evaluation = evaluator.evaluation();
+    let evaluation = evaluation.map_err(|why| anyhow!("{name} has no integers: {why}"))?;
+    let net = match evaluation {
+        Some(Evaluation::Net(net)) => net,
+        Some(Evaluation::Sum(..)) => bail!(
+            "{name} is a part of a sum itself, and a sum has two parts; to train it on, give its \
+             base as net.base, and net.start = \"{name}\""
+        ),
+        _ => {
+            bail!("{name} are terms of another engine; name a net, built-in terms, or \"material\"")
+        }
+    };
     let (bytes, most) = (net.to_bytes().len(), EmbeddedNet::MOST);
     ensure!(
         bytes <= most,
@@ -181,5 +189,5 @@ fn below(name: &str, evaluator: &Evaluator) -> Result<(BaseContent, f64)> {
         bytes.div_ceil(1 << 20),
         most >> 20
     );
-    Ok((BaseContent::Net(Box::new(EmbeddedNet::new(net))), net.scales().scale.into()))
+    Ok((StoredEvaluation::Net(Box::new(EmbeddedNet::new(net))), net.scales().scale.into()))
 }

@@ -1,0 +1,72 @@
+//! Evaluations as engines have them, of positions alone: handcrafted terms, the integers of a net,
+//! or a net that corrects another evaluation. `search` follows the same values along moves.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::hce::{HceEvaluator, HceWeights};
+use crate::net::Net;
+use crate::point_of_view::PointOfView;
+use crate::sample::Position;
+
+/// An evaluation of positions, cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Evaluation {
+    Terms(Arc<HceEvaluator>),
+    Net(Arc<Net>),
+    /// A net, and the evaluation to which its centipawns are added.
+    Sum(Arc<Net>, Arc<Evaluation>),
+}
+
+/// Positions that a thread evaluates at a time.
+const BLOCK: usize = 64;
+
+impl Evaluation {
+    pub fn from_terms(weights: &HceWeights) -> Self {
+        Self::Terms(Arc::new(HceEvaluator::new(weights)))
+    }
+
+    /// A net, added to a base if there is one.
+    pub fn from_net(net: Net, base: Option<Evaluation>) -> Self {
+        match base {
+            None => Self::Net(Arc::new(net)),
+            Some(base) => Self::Sum(Arc::new(net), Arc::new(base)),
+        }
+    }
+
+    /// Centipawns for the side to move, as a search has them: those of terms are rounded, halves
+    /// away from 0; sums saturate.
+    pub fn evaluate(&self, position: &Position) -> i32 {
+        match self {
+            Self::Terms(terms) => terms.evaluate(position).round() as i32,
+            Self::Net(net) => net.evaluate(position),
+            Self::Sum(net, base) => net.evaluate(position).saturating_add(base.evaluate(position)),
+        }
+    }
+
+    /// The same, but those of terms alone are not rounded.
+    pub fn evaluate_exactly(&self, position: &Position) -> f64 {
+        match self {
+            Self::Terms(terms) => terms.evaluate(position),
+            _ => self.evaluate(position).into(),
+        }
+    }
+
+    /// [`Evaluation::evaluate`] of many positions, in their order, on all cores.
+    pub fn evaluate_all(&self, positions: &[Position]) -> Vec<i32> {
+        let positions = positions.par_iter().with_min_len(BLOCK);
+        positions.map(|position| self.evaluate(position)).collect()
+    }
+
+    /// Whether it needs the colours of the pieces, and not boards flipped to the side to move.
+    pub fn needs_colours(&self) -> bool {
+        let is_white =
+            |net: &Net| net.architecture().inputs.views.point_of_view() == PointOfView::White;
+        match self {
+            Self::Terms(_) => false,
+            Self::Net(net) => is_white(net),
+            Self::Sum(net, base) => is_white(net) || base.needs_colours(),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Static labels: positions whose scores are the values of an evaluation, without a search.
+
+use anyhow::{Context, Result, anyhow};
+
+use super::Evaluator;
+use super::path::evaluated_file;
+use crate::evaluation::Evaluation;
+use crate::model::{Compute, Device};
+use crate::progress::Progress;
+use crate::sample::{Position, Sample};
+use crate::score::Score;
+
+/// Opens what engines have of an evaluation; for the folder of a run its net. Fails if it is none
+/// of positions alone.
+pub fn open_static(
+    name: &str,
+    device: &(Device, Compute),
+    listener: &dyn Progress,
+) -> Result<Evaluation> {
+    let evaluator = Evaluator::open(&evaluated_file(name), device, listener)?;
+    evaluator.require_bare_positions()?;
+    let evaluation = evaluator.evaluation().map_err(|why| anyhow!("{name}: {why}"))?;
+    Ok(evaluation.context("it evaluates positions alone")?.clone())
+}
+
+/// Replaces the scores of positions by their values, on all cores.
+pub fn label_statically(evaluation: &Evaluation, samples: &mut [Sample]) {
+    let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
+    let values = evaluation.evaluate_all(&positions);
+    for (sample, value) in samples.iter_mut().zip(values) {
+        sample.score = Some(Score::Centipawns(value).centipawns());
+    }
+}
