@@ -3,12 +3,14 @@
 mod activation;
 mod buckets;
 mod form;
+mod graph;
 mod operation;
 
 pub use activation::{Activation, Curve};
-pub use buckets::{Buckets, CustomBuckets};
+pub use buckets::{BucketChoice, BucketTable, Buckets, CustomBuckets};
 pub use form::{Form, LayerForm, is_pieces, pieces};
-pub use operation::{Arithmetic, Operation, columns, multiply};
+pub use graph::{Connections, Graph, Operation};
+pub use operation::{Arithmetic, columns, multiply};
 
 pub use crate::features::{
     FirstView, Inputs, Integer, Kings, MAX_ACTIVE, MIRRORED, NUMBERS, PIECES, Row, Set, Views,
@@ -16,8 +18,6 @@ pub use crate::features::{
 };
 
 use serde::{Deserialize, Serialize};
-
-use crate::registry::NamedValue;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Form", into = "Form")]
@@ -30,6 +30,7 @@ pub struct Architecture {
     pub pairwise: bool,
     /// The layers between accumulators and output; often none.
     pub head: Vec<Layer>,
+    pub connections: Connections,
     /// Whether the first layer has one more neuron, added to the output as it is.
     pub skip: bool,
     /// Whether each row also has a piece-square value per output bucket: half of the difference
@@ -37,8 +38,8 @@ pub struct Architecture {
     pub psqt: bool,
     /// Output buckets (sets of layers), 1 to 32.
     pub buckets: usize,
-    /// The function that chooses the output bucket; none: the number of pieces chooses.
-    pub own_buckets: Option<NamedValue<CustomBuckets>>,
+    /// What chooses the output bucket.
+    pub bucket_choice: BucketChoice,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,10 +60,11 @@ impl Architecture {
             activation,
             pairwise: false,
             head: Vec::new(),
+            connections: Connections::default(),
             skip: false,
             psqt: false,
             buckets: 1,
-            own_buckets: None,
+            bucket_choice: BucketChoice::Pieces,
         }
     }
 
@@ -100,14 +102,15 @@ impl Architecture {
 
     /// Inputs and outputs of each affine map; the skip neuron is the first one's last output.
     pub fn maps(&self) -> Vec<[usize; 2]> {
-        let mut width = self.features();
-        let mut maps = Vec::with_capacity(self.head.len() + 1);
-        for (i, layer) in self.head.iter().enumerate() {
-            maps.push([width, layer.size + usize::from(self.skip && i == 0)]);
-            width = layer.outputs();
-        }
-        maps.push([width, 1]);
-        maps
+        let outputs = |map: usize| match self.head.get(map) {
+            None => 1,
+            Some(layer) => layer.size + usize::from(self.skip && map == 0),
+        };
+        let inputs = |map: usize| match map {
+            0 => self.features(),
+            _ => self.inputs_of_map(map).iter().map(|layer| self.head[*layer].outputs()).sum(),
+        };
+        (0..=self.head.len()).map(|map| [inputs(map), outputs(map)]).collect()
     }
 
     pub fn parts_of_map(&self, map: usize) -> [ArrayKind; 2] {
@@ -119,7 +122,10 @@ impl Architecture {
 
     /// The output bucket of a position with `pieces` pieces, unless a function chooses it.
     pub fn bucket(&self, pieces: usize) -> usize {
-        pieces.saturating_sub(2).min(MOST_PIECES - 2) / self.pieces_per_bucket()
+        match &self.bucket_choice {
+            BucketChoice::Table(table) => table.0[pieces.min(MOST_PIECES)].into(),
+            _ => pieces.saturating_sub(2).min(MOST_PIECES - 2) / self.pieces_per_bucket(),
+        }
     }
 
     /// Numbers of pieces that share an output bucket.
@@ -135,6 +141,11 @@ impl Architecture {
     pub fn is_deep(&self) -> bool {
         self.pairwise || self.has_layers()
     }
+}
+
+/// The name of a layer of a head with so many before the output.
+fn name_of(layer: usize, count: usize) -> String {
+    if layer == count { "the output".into() } else { format!("head.{layer}") }
 }
 
 impl Layer {
@@ -279,6 +290,47 @@ impl Architecture {
         names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
     }
 
+    /// Why layers cannot be connected as described, if they cannot.
+    fn wrong_connection(&self) -> Option<String> {
+        let count = self.head.len();
+        for map in 0..=count {
+            let inputs = self.connections.inputs(map);
+            let is_there = |layer: &usize| *layer < map;
+            if map == 0 && !inputs.is_empty() || !inputs.iter().all(is_there) {
+                return Some(format!(
+                    "{} takes values of earlier layers only",
+                    name_of(map, count)
+                ));
+            }
+            let again = (1..inputs.len()).find(|it| inputs[..*it].contains(&inputs[*it]));
+            if let Some(again) = again {
+                let (name, again) = (name_of(map, count), name_of(inputs[again], count));
+                return Some(format!("{name} takes {again} twice"));
+            }
+        }
+        let taken = (0..=count).flat_map(|map| self.inputs_of_map(map));
+        let taken: Vec<usize> =
+            taken.chain((0..count).filter_map(|it| self.connections.sum(it))).collect();
+        if let Some(unused) = (0..count).find(|layer| !taken.contains(layer)) {
+            return Some(format!("nothing takes the values of {}", name_of(unused, count)));
+        }
+        for (layer, found) in self.head.iter().enumerate() {
+            let Some(earlier) = self.connections.sum(layer) else { continue };
+            let name = name_of(layer, count);
+            if earlier >= layer {
+                return Some(format!("{name} adds values of earlier layers only"));
+            }
+            let (own, other) = (found.outputs(), self.head[earlier].outputs());
+            if own != other {
+                let earlier = name_of(earlier, count);
+                return Some(format!(
+                    "{name} has {own} values, and {earlier}, which it adds, has {other}"
+                ));
+            }
+        }
+        None
+    }
+
     pub fn check(&self) -> Result<(), ImpossibleNet> {
         let Self { inputs, hidden, head, buckets, .. } = self;
         let (kings, sets) = (inputs.kings(), inputs.sets());
@@ -317,6 +369,8 @@ impl Architecture {
             ("head", format!("expected at most {MOST_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
             ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
+        } else if let Some(reason) = self.wrong_connection() {
+            ("head", reason)
         } else if self.psqt && self.inputs.views != Views::Perspective {
             let reason = "piece-square values need both perspectives; use `inputs = \
                  \"perspective\"`";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::hce::{HceEvaluator, HceWeights};
-use crate::net::Net;
+use crate::net::{Net, PositionEvaluator};
 use crate::point_of_view::PointOfView;
 use crate::sample::Position;
 
@@ -20,7 +20,7 @@ pub enum Evaluation {
 }
 
 /// Positions that a thread evaluates at a time.
-const BLOCK: usize = 64;
+const BLOCK: usize = 128;
 
 impl Evaluation {
     pub fn from_terms(weights: &HceWeights) -> Self {
@@ -55,8 +55,29 @@ impl Evaluation {
 
     /// [`Evaluation::evaluate`] of many positions, in their order, on all cores.
     pub fn evaluate_all(&self, positions: &[Position]) -> Vec<i32> {
-        let positions = positions.par_iter().with_min_len(BLOCK);
-        positions.map(|position| self.evaluate(position)).collect()
+        let blocks = positions.par_chunks(BLOCK);
+        blocks
+            .map_init(
+                || self.to_evaluator(),
+                |evaluate, block| block.iter().map(&mut *evaluate).collect::<Vec<i32>>(),
+            )
+            .flatten_iter()
+            .collect()
+    }
+
+    /// The same for one position after the other, with what nets keep of earlier ones.
+    fn to_evaluator(&self) -> Box<dyn FnMut(&Position) -> i32 + '_> {
+        match self {
+            Self::Terms(_) => Box::new(|position| self.evaluate(position)),
+            Self::Net(net) => {
+                let mut net = PositionEvaluator::new(net);
+                Box::new(move |position| net.evaluate(position))
+            }
+            Self::Sum(net, base) => {
+                let (mut net, mut base) = (PositionEvaluator::new(net), base.to_evaluator());
+                Box::new(move |position| net.evaluate(position).saturating_add(base(position)))
+            }
+        }
     }
 
     /// Whether it needs the colours of the pieces, and not boards flipped to the side to move.

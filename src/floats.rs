@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::architecture::{self, Architecture, Arithmetic, Array, ArrayKind, Curve, Operation};
+use crate::architecture::{
+    self, Architecture, Arithmetic, Array, ArrayKind, Curve, Graph, Operation,
+};
 use crate::features::Rows;
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
@@ -13,6 +15,7 @@ pub struct Float<'a> {
     /// In the order of [`Architecture::arrays`].
     arrays: Vec<(Array, Cow<'a, [f32]>)>,
     pub net: Architecture,
+    graph: Graph,
 }
 
 impl<'a> Float<'a> {
@@ -34,7 +37,7 @@ impl<'a> Float<'a> {
             }
             arrays.push((array, values));
         }
-        Ok(Self { arrays, net: net.merged() })
+        Ok(Self { arrays, graph: net.graph(), net: net.merged() })
     }
 
     /// The numbers of one array; none where the net has no such array.
@@ -101,17 +104,18 @@ impl<'a> Float<'a> {
         &self,
         accumulators: &[Vec<f64>],
         bucket: usize,
-        mut see: impl FnMut(Operation, &[f64]),
+        mut see: impl FnMut(&Operation, &[f64]),
     ) -> f64 {
         let doubles = Doubles { float: self, bucket };
-        self.net.output(&doubles, accumulators.concat(), |operation, x| see(operation, x))[0]
+        let see = |operation: &Operation, x: &Vec<f64>| see(operation, x);
+        self.graph.evaluate(&self.net, &doubles, accumulators.concat(), see)[0]
     }
 
     /// The inputs of the first map, all views side by side, `[features]`.
     pub fn activations(&self, accumulators: &[Vec<f64>]) -> Vec<f64> {
         let mut found = Vec::new();
         self.output(accumulators, 0, |operation, x| {
-            if operation == Operation::Affine(0) {
+            if *operation == Operation::Affine(0) {
                 found = x.to_vec();
             }
         });
@@ -145,10 +149,18 @@ impl Arithmetic for Doubles<'_> {
         x.iter().zip(y).map(|(x, y)| x + y).collect()
     }
 
-    fn piece_squares(&self, x: Vec<f64>) -> [Vec<f64>; 2] {
+    fn concatenate(&self, parts: Vec<Vec<f64>>) -> Vec<f64> {
+        parts.concat()
+    }
+
+    fn neurons(&self, x: Vec<f64>) -> Vec<f64> {
+        self.columns(&x, 2, 0..self.float.net.hidden)
+    }
+
+    fn piece_squares(&self, x: Vec<f64>) -> Vec<f64> {
         let Self { float: Float { net, .. }, bucket } = *self;
         let values = self.columns(&x, 2, net.hidden + bucket..net.hidden + bucket + 1);
-        [self.columns(&x, 2, 0..net.hidden), vec![(values[0] - values[1]) / 2.0]]
+        vec![(values[0] - values[1]) / 2.0]
     }
 
     fn affine(&self, map: usize, x: Vec<f64>) -> Vec<f64> {

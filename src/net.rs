@@ -11,13 +11,15 @@
 mod accumulator;
 #[doc(hidden)]
 mod definition;
+mod many;
 mod read;
 
 pub use accumulator::{Accumulator, Evaluate};
 pub use definition::{Number, Numbers, StoredArray, stored, transposed};
+pub use many::PositionEvaluator;
 pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 
-use crate::architecture::{Activation, Architecture, Views};
+use crate::architecture::{Activation, Architecture, Graph, Views};
 use crate::scales::{HeadFormat, Scales};
 
 /// The file is padded to a multiple of this, with [`PADDING`].
@@ -66,6 +68,7 @@ pub struct Net {
     /// Arrays in file order: rows of each set, accumulator biases, weights and biases of each map.
     numbers: Vec<Numbers>,
     maps: Vec<[usize; 2]>,
+    graph: Graph,
     /// Float weights of each map again, as `[bucket][input][output]`.
     columns: Vec<Vec<f32>>,
     /// See [`Net::unit`].
@@ -101,7 +104,8 @@ impl Net {
         let columns = maps.iter().zip(numbers[behind..].iter().step_by(2));
         let columns = columns.map(|(map, weights)| definition::columns(*map, weights)).collect();
         let (padding, unit) = (Padding::default(), definition::unit(&architecture, scales));
-        Ok(Self { architecture, scales, padding, numbers, maps, columns, unit })
+        let graph = architecture.graph();
+        Ok(Self { architecture, scales, padding, numbers, maps, graph, columns, unit })
     }
 
     /// The net with other padding in its file.

@@ -85,6 +85,7 @@ impl Curve {
 
     /// Appends the values of integers in units of `one`, in units of `one^degree`. Engines have
     /// i16: curves without an upper end end at that of i16.
+    #[inline(always)]
     pub fn integers(self, x: &[i32], one: i32, to: &mut Vec<i32>) {
         let top = self.ceiling(one);
         let squared = |x: i32| x * x;

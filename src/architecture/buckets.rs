@@ -1,9 +1,9 @@
 //! Output buckets: the number of pieces, or a function that the program adds, chooses one.
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Architecture;
+use super::{Architecture, MOST_PIECES};
 use crate::registry::{Kind, NamedValue};
 use crate::sample::Position;
 
@@ -18,12 +18,51 @@ impl Kind for CustomBuckets {
     const NOUN: &'static str = "output buckets";
 }
 
+/// How a position chooses its output bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BucketChoice {
+    /// By the number of pieces, in equal ranges.
+    #[default]
+    Pieces,
+    /// By the number of pieces, as a table says.
+    Table(BucketTable),
+    /// By a function that the program adds.
+    Own(NamedValue<CustomBuckets>),
+}
+
+/// Output buckets by the number of pieces on the board, 0 to 32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BucketTable(pub [u8; MOST_PIECES + 1]);
+
+impl BucketTable {
+    /// Fails unless there are 33 numbers, from 0 on without gaps.
+    pub fn new(numbers: &[u8]) -> Result<Self, String> {
+        let wrong = || {
+            format!("expected 33 numbers, for 0 to 32 pieces on the board, found {}", numbers.len())
+        };
+        let table = Self(numbers.try_into().map_err(|_| wrong())?);
+        // Boards have at least two kings.
+        let missing = (0..table.count() as u8).find(|bucket| !numbers[2..].contains(bucket));
+        match missing {
+            None => Ok(table),
+            Some(missing) => Err(format!(
+                "no number of pieces from 2 to 32 has bucket {missing}, and others have higher \
+                 ones; number the buckets without gaps"
+            )),
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        usize::from(self.0.into_iter().max().unwrap_or(0)) + 1
+    }
+}
+
 /// Output buckets in their written form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buckets {
     /// This number of buckets, by the number of pieces.
     Pieces(usize),
+    Table(BucketTable),
     Own(NamedValue<CustomBuckets>),
 }
 
@@ -31,14 +70,16 @@ impl Buckets {
     pub fn count(self) -> usize {
         match self {
             Self::Pieces(count) => count,
+            Self::Table(table) => table.count(),
             Self::Own(own) => own.value.count,
         }
     }
 
-    pub fn own(self) -> Option<NamedValue<CustomBuckets>> {
+    pub fn choice(self) -> BucketChoice {
         match self {
-            Self::Pieces(_) => None,
-            Self::Own(own) => Some(own),
+            Self::Pieces(_) => BucketChoice::Pieces,
+            Self::Table(table) => BucketChoice::Table(table),
+            Self::Own(own) => BucketChoice::Own(own),
         }
     }
 
@@ -53,16 +94,30 @@ impl Default for Buckets {
     }
 }
 
+impl Serialize for Buckets {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Pieces(count) => count.serialize(serializer),
+            Self::Table(table) => table.0[..].serialize(serializer),
+            Self::Own(own) => own.serialize(serializer),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Buckets {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged, expecting = "expected a number of output buckets, or a name")]
+        #[serde(untagged, expecting = "expected a number of output buckets, 33 numbers, or a name")]
         enum Written {
             Pieces(usize),
+            Table(Vec<u8>),
             Own(String),
         }
         match Written::deserialize(deserializer)? {
             Written::Pieces(count) => Ok(Self::Pieces(count)),
+            Written::Table(numbers) => {
+                BucketTable::new(&numbers).map(Self::Table).map_err(D::Error::custom)
+            }
             Written::Own(name) => name.parse().map(Self::Own).map_err(D::Error::custom),
         }
     }
@@ -71,9 +126,9 @@ impl<'de> Deserialize<'de> for Buckets {
 impl Architecture {
     /// The output bucket of a position; numbers beyond the last count as the last.
     pub fn bucket_of(&self, position: &Position) -> usize {
-        match self.own_buckets {
-            None => self.bucket(position.count()),
-            Some(own) => (own.value.of)(position).min(self.buckets - 1),
+        match self.bucket_choice {
+            BucketChoice::Own(own) => (own.value.of)(position).min(self.buckets - 1),
+            BucketChoice::Pieces | BucketChoice::Table(_) => self.bucket(position.count()),
         }
     }
 }

@@ -1,5 +1,19 @@
-//! The order in which the CPU kernels process a chunk of positions. A plan depends on the active
-//! inputs only: chunks that are used again are planned once.
+//! The order in which the CPU kernels process a chunk of positions.
+//!
+//! The kernels sum rows of several lists side by side, and write each row's gradient once. For that
+//! lists of equal length and equal output weights must be neighbours, offsets must lie in the order
+//! in which they are read, and the lists of each row must be known. All of it depends on the active
+//! inputs only, so chunks that are used again are planned once. A plan equals its lists: the sums
+//! and gradients are theirs, in another order.
+//!
+//! | index | of |
+//! |---|---|
+//! | position | the chunk's positions, as they were chosen |
+//! | item | `position * groups + group`: a position, or one perspective of it where king buckets are several |
+//! | slot | the items in working order, padded to whole [`ABREAST`] lists |
+//! | list | `slot * parallel_views + view` |
+//! | place | the positions by output bucket |
+//! | row | inputs, then pairs; in large nets only those that occur in the chunk |
 
 use std::ops::Range;
 use std::sync::Arc;

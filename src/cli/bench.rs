@@ -332,6 +332,8 @@ impl Bench<'_> {
             wdl: over(config.file.target.wdl.clone())?,
             source_targets: config.source_targets(),
             loss: config.loss,
+            sparsity: config.file.target.sparsity.unwrap_or(0.0),
+            rounding: None,
             optimizer: config.optimizer.clone(),
             validate_every: if rows { GPU_ROWS } else { ROWS },
             checkpoint_every: u64::MAX,

@@ -10,16 +10,17 @@ use super::terminal::Terminal;
 use crate::digits::{counted, grouped};
 use crate::export::snippet::{Language, has_code, snippet};
 use crate::export::tables::{Tapering, TunedTerms, source};
-use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
+use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, ZeroBlocks, largest_scales};
 use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
 use crate::report::{MatchedScale, Table};
 use crate::run::Host;
-use crate::run::export::{WrittenNet, match_to, read, require_distinct, write};
+use crate::run::export::{Writing, WrittenNet, match_to, permute, read, require_distinct, write};
 use crate::run::folder::{BEST, NET};
 use crate::run::path::{FileKind, holds_terms, in_folder, kind_of, weights_file};
 use crate::run::terms::read_weights;
+use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
 
 /// Quantise a net, prove that it cannot overflow, write its files
@@ -70,6 +71,16 @@ pub struct Args {
     #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "FORMAT", value_parser = parse_choice(HEADS))]
     head: Option<HeadFormat>,
+    /// Put neurons that are active together side by side, so that engines can skip more blocks of
+    /// four zeros in the first layer
+    #[arg(help_heading = "Order of numbers")]
+    #[arg(long, conflicts_with = "snippet")]
+    permute: bool,
+    /// Write the floats alone as bullet's raw.bin: 32 bits each, in the order of its layers
+    #[arg(help_heading = "Order of numbers")]
+    #[arg(long, conflicts_with_all = ["snippet", "match_scale", "largest_scales", "licence", "json"])]
+    #[arg(conflicts_with_all = ["qa", "qb", "scale", "head", "force"])]
+    raw: bool,
     /// Export a net that does not know what the pieces are worth
     #[arg(long)]
     force: bool,
@@ -108,6 +119,9 @@ pub fn run(args: Args) -> Result<()> {
     );
     let path = in_folder(&args.checkpoint, BEST)?;
     let name = path.display();
+    if args.raw {
+        return write_raw(&args, &path, &output);
+    }
     require_distinct(&path, &output)?;
     out::require_new(&export::paths(&output)?.each_ref().map(PathBuf::as_path), args.overwrite)?;
     // Opened and dropped, so that an unwritable net is found before the long work.
@@ -142,7 +156,8 @@ pub fn run(args: Args) -> Result<()> {
         add_matched(&mut table, &name, &found);
         matched = Some(to);
     }
-    let written = write(&source, origin.provenance, &basis, matched, args.force, &output)
+    let writing = Writing { permutes: args.permute, force: args.force };
+    let written = write(&source, origin.provenance, &basis, matched, writing, &output)
         .with_context(|| name.to_string())?;
     add_written(&mut table, &written);
     let net = output.display().to_string();
@@ -184,6 +199,14 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
     row("beside it", format!("{}, {}", manifest.display(), floats.display()));
     row("sha256", found.sha256.clone());
     row("no overflow", found.proof.to_string());
+    if let Some(ZeroBlocks { positions, before, after }) = found.zero_blocks {
+        let on = grouped(positions);
+        let share = match before == after {
+            true => format!("{:.1} % of four inputs of the first layer", 100.0 * after),
+            false => format!("{:.1} % before, {:.1} % after", 100.0 * before, 100.0 * after),
+        };
+        row("zero blocks", format!("{share}, {on} positions"));
+    }
     if let Some(error) = &found.float_error {
         let (mean, most, positions) = (error.mean_cp, error.max_cp, grouped(error.positions));
         row(
@@ -204,6 +227,33 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
             ),
         ),
     }
+}
+
+/// Writes the merged floats of a net, array after array in the order of bullet's layers.
+fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
+    ensure!(
+        !output::is_same(path, output),
+        "the export would overwrite {}, which it is made from",
+        path.display()
+    );
+    out::require_new(&[output], args.overwrite)?;
+    let (mut source, origin) = read(path)?;
+    let mut table = Table::facts();
+    if args.permute {
+        let terminal = Terminal::default();
+        let samples = origin.load_positions(args.data.plan(), path, &terminal)?.samples;
+        let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
+        let (weights, ZeroBlocks { before, after, .. }) = permute(&source, &positions)?;
+        source.weights = weights;
+        let (before, after) = (100.0 * before, 100.0 * after);
+        table.row(["zero blocks", &format!("{before:.1} % before, {after:.1} % after")]);
+    }
+    let bytes = export::to_raw(&source.weights, &source.architecture)?;
+    output::write(output, &bytes)?;
+    let size = format!("{}, {} bytes", output.display(), grouped(bytes.len() as u64));
+    table.row(["net", &source.architecture.merged().to_string()]);
+    table.row(["file", &size]);
+    out::line(table.to_string().trim_end())
 }
 
 /// Writes handcrafted terms in the language of the output's ending.

@@ -129,6 +129,7 @@ impl Net {
         let form = Form {
             inputs: self.inputs,
             sets: self.sets.clone(),
+            integers: self.integers.clone(),
             mirror: *self.mirror.get_or_insert(is_of_mover(self)),
             king_buckets: self.king_buckets.clone(),
             factorised: self.factorised,
@@ -272,6 +273,14 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
         ("target.power", "goes with `loss = \"power\"`")
     } else if asymmetric && !net.as_ref().is_some_and(is_of_mover) {
         ("target.asymmetry", "is for nets with `inputs = \"perspective\"` or \"side-to-move\" only")
+    } else if target.sparsity.is_some()
+        && !net.as_ref().is_some_and(|net| net.pairwise || !net.head.is_empty())
+    {
+        ("target.sparsity", "is for nets with `pairwise` or a `head`; remove the key")
+    } else if net.as_ref().is_some_and(|net| net.qat.is_some()) && moves {
+        ("net.qat", "is not for `learn = \"moves\"`")
+    } else if target.sparsity.is_some() && moves {
+        ("target.sparsity", "is not for `learn = \"moves\"`")
     } else if gauss && !squared {
         ("target.loss", "gauss-newton needs `loss = \"squared\"`; use another method for others")
     } else if moves && !level {
@@ -321,6 +330,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         ("target.score_offset", target.score_offset, zero, Unbounded),
         ("target.power", target.power, Excluded(1.0), Unbounded),
         ("target.asymmetry", target.asymmetry, Excluded(-1.0), Included(MOST_FACTOR)),
+        ("target.sparsity", target.sparsity, zero, Included(MOST_FACTOR)),
         ("target.force", target.force, zero, Unbounded),
         ("target.wdl", Some(wdl.0), zero, one),
         ("target.wdl", Some(wdl.1), zero, one),
@@ -352,6 +362,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         let row = |size| ("net.start_size", Some(size), least, Included(10.0));
         rows.extend(sizes.into_iter().map(row));
         rows.push(("net.qa", net.qa.map(f64::from), one, most));
+        rows.push(("net.qat", net.qat, zero, Excluded(1.0)));
         rows.push(("net.qb", Some(net.qb.into()), one, most));
     }
     for source in &data.source {

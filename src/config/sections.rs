@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::architecture::{Activation, Buckets, LayerForm, Views, is_pieces, pieces};
+use crate::architecture::{Activation, Buckets, Integer, LayerForm, Views, is_pieces, pieces};
 use crate::loader::{Filter, PositionWeights};
 use crate::loss::LossShape;
 use crate::model::Precision;
@@ -94,6 +94,9 @@ pub struct Net {
     /// Names of the feature sets.
     #[serde(default = "pieces", skip_serializing_if = "is_pieces")]
     pub sets: Vec<String>,
+    /// Integers of the rows of sets in the net's file, where they are not the usual ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub integers: BTreeMap<String, Integer>,
     /// Whether a perspective is mirrored left to right if its own king is on files e to h.
     pub mirror: Option<bool>,
     /// King bucket by square of the own king; empty for one bucket.
@@ -134,6 +137,8 @@ pub struct Net {
     pub precision: Option<Precision>,
     /// Factor of accumulators; none: 255, or a smaller safe one.
     pub qa: Option<i32>,
+    /// Share of the run after which weights are rounded in the forward pass.
+    pub qat: Option<f64>,
     #[serde(default = "qb")]
     pub qb: i32,
     /// Number format behind the accumulators.
@@ -194,6 +199,8 @@ pub struct Target {
     pub power: Option<f64>,
     /// Additional factor of the loss where the model expects more than the target.
     pub asymmetry: Option<f64>,
+    /// Weight of the mean of the activations that enter the first layer of a head.
+    pub sparsity: Option<f64>,
     #[serde(skip_serializing_if = "PositionWeights::is_level")]
     pub weights: PositionWeights,
     pub learn: Objective,

@@ -99,6 +99,14 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportErro
     Ok(ImportedWeights { padding: net.padding(), ..source })
 }
 
+/// The floats of a net as in bullet's `raw.bin`: 32 bits each, the factoriser merged, array after
+/// array; maps behind the accumulators are `[bucket][output][input]`.
+pub fn to_raw(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
+    let float = Float::new(weights, net)?;
+    let numbers = float.net.arrays().into_iter().flat_map(|array| float.get(array.part));
+    Ok(numbers.flat_map(|number| number.to_le_bytes()).collect())
+}
+
 /// Weights of a net, which quantise to the same net again.
 pub fn dequantise(net: &Net) -> Weights {
     let mut weights = Weights::default();

@@ -10,7 +10,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::verify::{Golden, golden_evaluations};
-use super::{FittedScale, FloatError, Proof, ScaleReference};
+use super::{FittedScale, FloatError, Proof, ScaleReference, ZeroBlocks};
 use crate::architecture::Architecture;
 use crate::data_file::DataFile;
 use crate::digest::digest;
@@ -36,6 +36,9 @@ pub struct Manifest {
     pub float_error: Option<FloatError>,
     /// Null without results.
     pub fitted_scale: Option<FittedScale>,
+    /// Zeros among the inputs of the first layer of a deep net; null without positions.
+    #[serde(default)]
+    pub zero_blocks: Option<ZeroBlocks>,
     /// Null unless SCALE was matched to another evaluation.
     pub matched: Option<ScaleReference>,
     pub proof: Proof,
@@ -98,6 +101,7 @@ impl Manifest {
             provenance,
             float_error,
             fitted_scale: None,
+            zero_blocks: None,
             matched: None,
             proof,
             golden: golden_evaluations(net),

@@ -4,6 +4,7 @@
 #[doc(hidden)]
 mod import;
 mod manifest;
+mod permute;
 #[doc(hidden)]
 mod prove;
 #[doc(hidden)]
@@ -19,12 +20,13 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-pub use import::{ImportError, ImportedWeights, dequantise, facts, import};
+pub use import::{ImportError, ImportedWeights, dequantise, facts, import, to_raw};
 pub use manifest::{EmbeddedNet, StoredBase, StoredEvaluation, described};
 pub use manifest::{
     LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees,
     description_path, floats_path, load, manifest_path, sidecar_of,
 };
+pub use permute::{NeuronOrder, ZeroBlocks};
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{QuantiseError, factorised_as, largest_scales, quantise, round_counts};
 pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, ScaleReference, fitted_scale};

@@ -130,7 +130,8 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let (mut output, mut sum) = (Bounds::NONE, Bounds::NONE);
     for bucket in 0..architecture.buckets {
         let intervals = Intervals { net, bucket, sums: Cell::new(Bounds::NONE) };
-        let last = architecture.output(&intervals, accumulators.clone(), |_, _| ());
+        let (graph, see) = (architecture.graph(), |_: &_, _: &_| ());
+        let last = graph.evaluate(architecture, &intervals, accumulators.clone(), see);
         output = output.hull(intervals.sums.get());
         sum = sum.hull(last.map_or(Bounds::NONE, |last| last[0]));
     }
@@ -196,7 +197,15 @@ impl Arithmetic for Intervals<'_> {
         Some(x?.into_iter().zip(y?).map(|(x, y)| x.plus(y)).collect())
     }
 
-    fn piece_squares(&self, accumulators: Self::Values) -> [Self::Values; 2] {
+    fn concatenate(&self, parts: Vec<Self::Values>) -> Self::Values {
+        parts.into_iter().collect::<Option<Vec<_>>>().map(|parts| parts.concat())
+    }
+
+    fn neurons(&self, accumulators: Self::Values) -> Self::Values {
+        accumulators
+    }
+
+    fn piece_squares(&self, accumulators: Self::Values) -> Self::Values {
         let Architecture { inputs, buckets, .. } = self.net.architecture();
         let sets = inputs.sets().iter().enumerate().map(|(place, set)| {
             let values = self.net.psqt(place).iter().skip(self.bucket).step_by(*buckets);
@@ -206,8 +215,7 @@ impl Arithmetic for Intervals<'_> {
         let difference = own.plus(own.times(Bounds::exactly(-1)));
         self.see(own.hull(difference));
         let half = Bounds { least: difference.least / 2, most: difference.most / 2 };
-        let values = accumulators.as_ref().map(|_| vec![half]);
-        [accumulators, values]
+        accumulators.map(|_| vec![half])
     }
 
     fn affine(&self, map: usize, x: Self::Values) -> Self::Values {

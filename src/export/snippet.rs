@@ -5,7 +5,7 @@ use minijinja::value::{Value, merge_maps};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
 
 use super::{Golden, Overflow, Proof, prove};
-use crate::architecture::{Architecture, Curve, Integer, Views};
+use crate::architecture::{Architecture, BucketChoice, Curve, Integer, Views};
 use crate::digest::digest;
 pub use crate::features::Language;
 use crate::net::Net;
@@ -70,7 +70,8 @@ pub enum SnippetError {
 
 /// Whether there is code for the output buckets and feature sets of a net.
 pub fn has_code(language: Language, architecture: &Architecture) -> bool {
-    architecture.own_buckets.is_none() && sets(language, architecture).is_ok()
+    !matches!(architecture.bucket_choice, BucketChoice::Own(_))
+        && sets(language, architecture).is_ok()
 }
 
 /// Generates source code `code_file` for a net's file; `golden` is its self-test.
@@ -80,7 +81,7 @@ pub fn snippet(
     [net_file, code_file]: [&str; 2],
     golden: &[Golden],
 ) -> Result<String, SnippetError> {
-    if let Some(own) = net.architecture().own_buckets {
+    if let BucketChoice::Own(own) = net.architecture().bucket_choice {
         return Err(SnippetError::OwnBuckets(own.name));
     }
     let proof = prove(net)?;
@@ -161,6 +162,13 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         // Behind the accumulators.
         buckets,
         pieces_per_bucket => architecture.pieces_per_bucket(),
+        bucket_table => match &architecture.bucket_choice {
+            BucketChoice::Table(table) => {
+                let text = |row: &[u8]| row.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
+                table.0.chunks(11).map(|row| Value::from_safe_string(text(row))).collect()
+            }
+            _ => Vec::new(),
+        },
         maps => maps(architecture, bytes_in),
         skip,
         psqt => architecture.psqt,
@@ -228,9 +236,21 @@ fn maps(net: &Architecture, bytes_in: bool) -> Vec<Value> {
         let curves = curves.map(|&Curve { inner, bounded, outer }| {
             context! { raised => inner == 2, bounded, squared => outer == 2 }
         });
+        // The values that are put side by side, where they are not just those of the layer before.
+        let taken = net.inputs_of_map(i);
+        let is_usual = i == 0 || taken[..] == [i - 1];
+        let mut end = 0;
+        let parts = taken.into_iter().filter(|_| !is_usual).map(|layer| {
+            let start = end;
+            end += net.head[layer].outputs();
+            context! { layer, start, end }
+        });
+        let parts: Vec<Value> = parts.collect();
         context! {
             inputs,
             outputs,
+            parts,
+            adds => net.connections.sum(i),
             bytes => bytes_in && i == 0,
             // Neurons without the skip neuron.
             size => layer.map_or(outputs, |layer| layer.size),

@@ -2,7 +2,6 @@
 //! whose rows are numbered set after set.
 
 mod attack_counts;
-mod attacked;
 pub mod bounds;
 mod first;
 mod halfka;
@@ -43,7 +42,6 @@ const ALL: &[fn() -> Set] = &[
     || Set::new(pawn_pairs::PawnPairs),
     || Set::new(threat_kinds::ThreatKinds),
     || Set::new(attack_counts::AttackCounts),
-    || Set::new(attacked::AttackedPieces),
 ];
 
 impl Kind for Set {

@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
 
 use super::{DirtyPieces, Kings, MAX_ACTIVE, Rows, attack_counts};
@@ -100,25 +101,40 @@ impl Language {
 }
 
 /// Integer type of a set's weights in a net's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "their names describe them")]
 pub enum Integer {
     I8,
     I16,
 }
 
-/// A feature set of a net. Sets are equal if their names and king buckets are.
+/// A feature set of a net. Sets are equal if their names, king buckets and integers are.
 #[derive(Clone)]
-pub struct Set(pub Arc<dyn FeatureSet>);
+pub struct Set {
+    set: Arc<dyn FeatureSet>,
+    integer: Integer,
+}
 
 impl Set {
     /// Wraps a set behind a shared pointer.
     pub fn new(set: impl FeatureSet) -> Self {
-        Self(Arc::new(set))
+        let integer = set.integer();
+        Self { set: Arc::new(set), integer }
     }
 
-    fn identity(&self) -> (&str, Option<&Kings>) {
-        (self.name(), self.kings())
+    /// Integer type of its weights in a net's file.
+    pub fn integer(&self) -> Integer {
+        self.integer
+    }
+
+    /// The set with other integers in a net's file.
+    pub fn stored_as(self, integer: Integer) -> Self {
+        Self { integer, ..self }
+    }
+
+    fn identity(&self) -> (&str, Option<&Kings>, Integer) {
+        (self.name(), self.kings(), self.integer)
     }
 }
 
@@ -126,7 +142,7 @@ impl Deref for Set {
     type Target = dyn FeatureSet;
 
     fn deref(&self) -> &Self::Target {
-        &*self.0
+        &*self.set
     }
 }
 

@@ -137,21 +137,24 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
         }
         let (mut activations, mut first) = (0, 0);
         float.output(&accumulators, bucket, |operation, values| {
-            let Operation::Activate(activation) = operation else { return };
+            let &Operation::Activate(activation) = operation else { return };
             activations += 1;
             // The hidden neurons come first.
             if activations == 1 {
                 return;
             }
             let curves = activation.curves();
-            let is_last = activations == 1 + net.head.len();
+            let (layer, taken) = (activations - 2, net.inputs_of_map(net.head.len()));
+            let place = taken.iter().position(|it| *it == layer);
+            let before = taken[..place.unwrap_or(0)].iter().map(|it| net.head[*it].outputs());
+            let before: usize = before.sum();
             for (neuron, &value) in values.iter().enumerate() {
                 let sums = &mut head[first + bucket * values.len() + neuron];
                 activate(sums, value, curves);
-                let weights = output.iter().skip(neuron).step_by(values.len());
+                let weights = output.iter().skip(before + neuron).step_by(values.len());
                 let outs =
                     curves.iter().zip(weights).map(|(it, w)| it.value(value) * f64::from(*w));
-                add_output(sums, if is_last { outs.sum() } else { 0.0 });
+                add_output(sums, if place.is_some() { outs.sum() } else { 0.0 });
             }
             first += net.buckets * values.len();
         });

@@ -68,29 +68,29 @@ impl PlanFile {
     /// Opens the files of a plan, in order; those with a known length must have it.
     pub fn open_all(plan: &ReadPlan, facts: &ScanFacts) -> Result<Vec<Arc<Self>>, LoadError> {
         let plan = Arc::new(plan.clone());
-        let open = |index| {
+        let open = |index: usize| {
             let length = facts.lengths.get(index).copied();
-            Self::new(&plan, &plan.files[index], length).map(Arc::new)
+            Self::new(&plan, plan.files[index].as_path(), length).map(Arc::new)
         };
         in_order((0..plan.files.len()).into_par_iter().map(open))
     }
 
-    fn new(plan: &Arc<ReadPlan>, path: &PathBuf, length: Option<u64>) -> Result<Self, LoadError> {
+    fn new(plan: &Arc<ReadPlan>, path: &Path, length: Option<u64>) -> Result<Self, LoadError> {
         let (number, reading) = plan.reading_of(path);
         // It is read again in each pass.
-        regular(path).map_err(|error| LoadError::Hash { path: path.clone(), error })?;
+        regular(path).map_err(|error| LoadError::Hash { path: path.into(), error })?;
         let source = open(path, reading, plan)?;
         let format = source.format();
         reading.filter.check(path, format)?;
         plan.weighing.check(path, format)?;
         if plan.needs_colours && format.facts.colours == Presence::Never {
-            return Err(LoadError::NoColours { path: path.clone() });
+            return Err(LoadError::NoColours { path: path.into() });
         }
         if reading.scores && format.facts.scores == Presence::Never {
             let comments = String::new();
-            return Err(LoadError::NoScore { path: path.clone(), comments });
+            return Err(LoadError::NoScore { path: path.into(), comments });
         }
-        let (path, plan, reading) = (path.clone(), plan.clone(), reading.clone());
+        let (path, plan, reading) = (path.to_path_buf(), plan.clone(), reading.clone());
         let pieces = source.pieces().filter(|_| reading.limit.is_none());
         Ok(Self { path, plan, reading, number, format, pieces, length })
     }

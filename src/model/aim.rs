@@ -23,11 +23,14 @@ pub struct LossInputs<'a> {
     /// Factors of the losses, 0 or more; empty: all 1.
     pub weights: &'a [f32],
     pub loss: Loss,
+    /// Weight of the mean of the activations that enter the first map of a deep net, all positions
+    /// alike: an L1 norm, as none is negative.
+    pub sparsity: f32,
 }
 
 impl<'a> LossInputs<'a> {
     pub fn squared(targets: &'a [f32]) -> Self {
-        Self { targets, base: &[], weights: &[], loss: Loss::SQUARED }
+        Self { targets, base: &[], weights: &[], loss: Loss::SQUARED, sparsity: 0.0 }
     }
 }
 
@@ -46,6 +49,11 @@ impl<'a> Aim<'a> {
             Aim::Losses(judged) => Some(judged),
             Aim::Forces(_) => None,
         }
+    }
+
+    /// Weight of the activations that enter the first map.
+    pub(super) fn sparsity(self) -> f32 {
+        self.loss_inputs().map_or(0.0, |it| it.sparsity)
     }
 
     /// Targets or forces, bases, weights; empty where there are none.
@@ -75,7 +83,7 @@ impl<'a> Aim<'a> {
         let numbers = of(self.numbers()); // [batch]
         let (one, other, over) = match self.loss_inputs() {
             None => (logits, numbers, 1),
-            Some(LossInputs { targets, base, weights, loss }) => {
+            Some(LossInputs { targets, base, weights, loss, .. }) => {
                 let logits = if base.is_empty() { logits } else { logits + of(base) };
                 let errors = sigmoid(logits.clone()) - numbers.clone();
                 let counts = match weights {
@@ -99,6 +107,31 @@ impl<'a> Aim<'a> {
         };
         let other = other.reshape([positions, 1]);
         one.reshape([1, positions]).matmul(other).reshape([1]) / over as f32
+    }
+}
+
+/// The outputs of a net behind its accumulators.
+pub struct HeadOutputs {
+    /// `[batch]`
+    pub logits: Tensor<1>,
+    /// `[batch, features]`, the inputs of the first map; none where it follows at once.
+    pub activations: Option<Tensor<2>>,
+}
+
+impl Aim<'_> {
+    /// The objective, or the part of some positions from number `first` on, of a net: with the
+    /// activations that are to be sparse.
+    pub(super) fn of_head(self, outputs: HeadOutputs, first: usize) -> Tensor<1> {
+        let HeadOutputs { logits, activations } = outputs;
+        let objective = self.of(logits, first);
+        let Some(activations) = activations.filter(|_| self.sparsity() != 0.0) else {
+            return objective;
+        };
+        let ([positions, features], device) = (activations.dims(), activations.device());
+        let ones = |count: usize| Tensor::<1>::ones([count], &device);
+        let by_feature = ones(positions).unsqueeze_dim::<2>(0).matmul(activations); // [1, features]
+        let sum = by_feature.matmul(ones(features).unsqueeze_dim(1)).reshape([1]);
+        objective + sum * (self.sparsity() / (self.numbers().len() * features) as f32)
     }
 }
 
@@ -144,7 +177,7 @@ impl LossInputs<'_> {
         scale: f32,
         of: impl Fn(LossInput) -> (f64, f32),
     ) -> f64 {
-        let LossInputs { targets, base, weights, loss } = self;
+        let LossInputs { targets, base, weights, loss, .. } = self;
         let over_rated = 1.0 + loss.asymmetry as f32;
         let mut sum = 0.0;
         for (position, logit) in logits {

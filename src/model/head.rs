@@ -5,24 +5,24 @@ use std::ops::Range;
 
 use burn::tensor::{Tensor, TensorData, activation::relu};
 
-use crate::architecture::{Architecture, Arithmetic, Curve};
+use super::aim::HeadOutputs;
+use crate::architecture::{Architecture, Arithmetic, Curve, Operation};
 
 /// Weights, `[buckets * outputs * inputs]`, and biases, `[buckets * outputs]`, of an affine map.
 pub type Map = [Tensor<1>; 2];
 
-/// The output before the sigmoid, one a position.
+/// The output before the sigmoid, one a position, and the inputs of the first map.
 ///
 /// # Shapes
 /// - `maps`: those of [`Architecture::maps`]
 /// - `accumulators`: `[batch * views, N]`, the piece-square values behind the neurons
 /// - `buckets`: `[batch]`, or empty where there is one bucket
-/// - output: `[batch]`
-pub fn logits(
+pub fn outputs(
     net: &Architecture,
     maps: &[Map],
     accumulators: Tensor<2>,
     buckets: &[u8],
-) -> Tensor<1> {
+) -> HeadOutputs {
     let [lists, columns] = accumulators.dims();
     let batch = lists / net.views();
     let mut chosen = vec![0.0_f32; batch * net.buckets];
@@ -32,7 +32,14 @@ pub fn logits(
     let chosen = TensorData::new(chosen, [batch, net.buckets, 1]);
     let chosen = Tensor::from_data(chosen, &accumulators.device());
     let x = accumulators.reshape([batch, net.views() * columns]);
-    net.output(&Tensors { net, maps, chosen }, x, |_, _| ()).reshape([batch])
+    let mut activations = None;
+    let tensors = Tensors { net, maps, chosen };
+    let logits = net.graph().evaluate(net, &tensors, x, |operation, values| {
+        if *operation == Operation::Affine(0) && net.is_deep() {
+            activations = Some(values.clone());
+        }
+    });
+    HeadOutputs { logits: logits.reshape([batch]), activations }
 }
 
 /// Tensors `[batch, values]`.
@@ -73,12 +80,20 @@ impl Arithmetic for Tensors<'_> {
         x + y
     }
 
-    fn piece_squares(&self, x: Tensor<2>) -> [Tensor<2>; 2] {
+    fn concatenate(&self, parts: Vec<Tensor<2>>) -> Tensor<2> {
+        Tensor::cat(parts, 1)
+    }
+
+    fn neurons(&self, x: Tensor<2>) -> Tensor<2> {
+        self.columns(&x, 2, 0..self.net.hidden)
+    }
+
+    fn piece_squares(&self, x: Tensor<2>) -> Tensor<2> {
         let (batch, hidden, buckets) = (x.dims()[0], self.net.hidden, self.net.buckets);
         let values = self.columns(&x, 2, hidden..hidden + buckets).reshape([batch, 2, buckets]);
         let halved = values.matmul(self.chosen.clone()).reshape([batch, 2]) / 2.0;
         let [own, other] = [0, 1].map(|view| halved.clone().narrow(1, view, 1));
-        [self.columns(&x, 2, 0..hidden), own - other]
+        own - other
     }
 
     fn affine(&self, map: usize, x: Tensor<2>) -> Tensor<2> {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Int, Tensor, TensorData};
 
 pub use burn::tensor::Device;
 
@@ -27,7 +27,7 @@ pub use ops::Stage;
 pub use ops::cpu::{Level, Precision};
 pub use sum::SumModel;
 
-use crate::architecture::{Architecture, Array};
+use crate::architecture::{Architecture, Array, ArrayKind};
 use crate::batch::{ActiveRows, Batch, Inputs, RowSet, Terms};
 use crate::weights::{Weights, WeightsError};
 
@@ -45,6 +45,9 @@ pub type Arrays = BTreeMap<u64, (String, Vec<usize>)>;
 /// Parameters of which a batch touches only some rows, by number, and these rows in order:
 /// gradients have only these rows, `[touched, N]`; all others are 0.
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
+
+/// The units of arrays that are integers in a net's file.
+pub type ArrayUnits = Vec<(ArrayKind, f32)>;
 
 impl LossGradients {
     /// Expands to the gradients of all rows.
@@ -115,6 +118,48 @@ impl Model {
             Model::Net(net) | Model::Sum(SumModel { net, .. }) => net.touched(inputs),
             Model::Hce(_) => TouchedRows::default(),
         }
+    }
+
+    /// A copy whose numbers are rounded, half away from 0, as a net's file has them: `units` of the
+    /// arrays that are integers there. Rows are rounded with their factor.
+    pub fn rounded(&self, units: &[(ArrayKind, f32)]) -> Self {
+        let factors = self.factors_of_rows();
+        self.clone().map_arrays(|id, values| {
+            let Some((_, unit)) = units.iter().find(|(part, _)| net::id(*part) == id) else {
+                return values;
+            };
+            let factor = factors.get(&id).cloned();
+            let whole = match &factor {
+                Some(factor) => values + factor.clone(),
+                None => values,
+            } * *unit;
+            let rounded = (whole.clone().abs() + 0.5).floor() * whole.sign() / *unit;
+            match factor {
+                Some(factor) => rounded - factor,
+                None => rounded,
+            }
+        })
+    }
+
+    /// By the number of an array of rows, the factor of each row, flat.
+    fn factors_of_rows(&self) -> BTreeMap<u64, Tensor<1>> {
+        let (mut found, net) = (BTreeMap::new(), self.architecture());
+        let factors = net.into_iter().flat_map(|net| {
+            (0..net.inputs.sets().len()).filter(|set| net.inputs.factor_rows(*set) > 0)
+        });
+        let factors: Vec<usize> = factors.collect();
+        self.visit_arrays(|id, values| {
+            let Some(net) = net else { return };
+            let set = factors.iter().find(|set| net::id(ArrayKind::Factor(**set)) == id);
+            let Some(&number) = set else { return };
+            let set = &net.inputs.sets()[number];
+            let places = (0..set.rows() as u32).map(|row| set.factor(row).unwrap_or(0) as i32);
+            let places: Vec<i32> = places.collect();
+            let places = Tensor::<1, Int>::from_data(&places[..], &values.device());
+            let rows = values.reshape([set.factor_rows(), net.hidden]).select(0, places);
+            found.insert(net::id(ArrayKind::Rows(number)), flat(rows));
+        });
+        found
     }
 
     /// The parameters on the host, in the form of [`Model::new`].

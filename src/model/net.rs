@@ -10,6 +10,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
+use super::aim::HeadOutputs;
 use super::lists::RowLists;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job, borrow};
@@ -213,7 +214,7 @@ impl NetModel {
             Route::Plain => self.dense_sums(lists),
             _ => self.sums(&RowLists::new(&self.net, lists)),
         };
-        self.logits_of(sums, &lists.buckets)
+        self.outputs_of(sums, &lists.buckets).logits
     }
 
     /// Loss and gradients; `done` is called after each stage on a GPU.
@@ -222,7 +223,9 @@ impl NetModel {
             Route::Fused(fused) => fused,
             Route::Lists => return self.gradients_by_lists(inputs.one_hot().lists(), aim),
             Route::Plain => {
-                let loss = aim.of(self.logits(inputs), 0);
+                let lists = inputs.one_hot().lists();
+                let outputs = self.outputs_of(self.dense_sums(lists), &lists.buckets);
+                let loss = aim.of_head(outputs, 0);
                 let gradients = collect_gradients(&mut loss.backward(), self);
                 let (loss, touched) = (loss.inner(), TouchedRows::default());
                 return LossGradients { loss, gradients, touched };
@@ -257,8 +260,8 @@ impl NetModel {
         Tensor::from_data(TensorData::new(sums, shape), &self.output.bias.val().device())
     }
 
-    /// The logits from sums of weights, `[lists, columns]`.
-    fn logits_of(&self, sums: Tensor<2>, buckets: &[u8]) -> Tensor<1> {
+    /// The outputs of the head from sums of weights, `[lists, columns]`.
+    fn outputs_of(&self, sums: Tensor<2>, buckets: &[u8]) -> HeadOutputs {
         let bias = match self.net.psqt_columns() {
             0 => self.bias.val(),
             columns => {
@@ -266,14 +269,14 @@ impl NetModel {
                 Tensor::cat(vec![self.bias.val(), zeros], 0)
             }
         };
-        head::logits(&self.net, &self.maps(), sums + bias.unsqueeze(), buckets)
+        head::outputs(&self.net, &self.maps(), sums + bias.unsqueeze(), buckets)
     }
 
     /// Loss and gradients: Burn's autodiff down to the accumulators, which are sums of lists.
     fn gradients_by_lists(&self, active: &ActiveRows, aim: Aim) -> LossGradients {
         let lists = RowLists::new(&self.net, active);
         let sums = self.sums(&lists).require_grad();
-        let loss = aim.of(self.logits_of(sums.clone(), &active.buckets), 0);
+        let loss = aim.of_head(self.outputs_of(sums.clone(), &active.buckets), 0);
         let mut found = loss.backward();
         let slopes = super::to_host(sums.grad(&found).expect("it requires one"));
         let loss = loss.inner();

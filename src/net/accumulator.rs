@@ -47,7 +47,7 @@ struct Level {
 
 /// Active rows of a set. Few rows are counted, four to a word.
 #[derive(Clone, Debug, Default)]
-struct List {
+pub(super) struct List {
     rows: Rows,
     counts: Vec<[i16; 4]>,
 }
@@ -93,7 +93,7 @@ impl Evaluate for Accumulator<'_> {
         self.depth = 0;
         let Level { views, lists, position: here, pending } = &mut self.levels[0];
         (*here, *pending) = (*position, None);
-        list(self.net, position, lists, |_, _, _| None);
+        list_sets(self.net, position, lists);
         for ((color, view), lists) in of_colours(views, self.net).zip(lists) {
             fill(self.net, position, color, lists, view);
         }
@@ -276,8 +276,24 @@ fn list<'a>(
     }
 }
 
+/// Lists the active rows of each set but `pieces`, by colour.
+#[inline(always)]
+pub(super) fn list_sets(net: &Net, position: &Position, lists: &mut [Vec<List>; 2]) {
+    list(net, position, lists, |_, _, _| None);
+}
+
+/// Adds the listed rows of sets to a perspective.
+#[inline(always)]
+pub(super) fn add_lists(net: &Net, lists: &[List], view: &mut [i32]) {
+    for (list, weights) in lists.iter().zip(&net.numbers) {
+        for row in list.rows.entries() {
+            weights.add_row(row.number as usize, row.times as i32, view);
+        }
+    }
+}
+
 /// The accumulators of each colour's perspective.
-fn of_colours<'a>(
+pub(super) fn of_colours<'a>(
     views: &'a mut [i32],
     net: &Net,
 ) -> impl Iterator<Item = (Color, &'a mut [i32])> + use<'a> {
@@ -295,9 +311,5 @@ fn fill(net: &Net, position: &Position, color: Color, lists: &[List], view: &mut
             net.numbers[*set].add_row(kings.row(color, king, piece), 1, view);
         }
     }
-    for (list, weights) in lists.iter().zip(&net.numbers) {
-        for row in list.rows.entries() {
-            weights.add_row(row.number as usize, row.times as i32, view);
-        }
-    }
+    add_lists(net, lists, view);
 }

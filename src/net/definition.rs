@@ -51,7 +51,7 @@ impl Net {
         let held = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
         let views = (0..self.architecture.views()).flat_map(|it| self.accumulators(position, it));
         let views: Vec<i32> = views.map(held).collect();
-        self.seen_by_mover(self.run(&[&views], position, true), position)
+        self.seen_by_mover(self.run_slowly(&[&views], position), position)
     }
 
     /// Centipawns of the output for the side to move; saturates at the ends of i32.
@@ -80,7 +80,7 @@ impl Net {
         let Architecture { hidden, activation, .. } = self.architecture;
         let curve = activation.curve();
         if self.architecture.is_deep() || curve.inner > 1 {
-            return self.seen_by_mover(self.run(views, position, false), position);
+            return self.seen_by_mover(self.run::<false>(views, position), position);
         }
         let bucket = self.architecture.bucket_of(position);
         let (weights, bias) = self.output_of(bucket);
@@ -91,14 +91,36 @@ impl Net {
     }
 
     #[inline(never)]
-    fn run(&self, views: &[&[i32]], position: &Position, slowly: bool) -> i64 {
+    fn run_slowly(&self, views: &[&[i32]], position: &Position) -> i64 {
+        self.run::<true>(views, position)
+    }
+
+    /// The output of all operations, `SLOWLY` or with the machine's vector instructions.
+    #[inline(always)]
+    fn run<const SLOWLY: bool>(&self, views: &[&[i32]], position: &Position) -> i64 {
         let bucket = self.architecture.bucket_of(position);
         let piece_squares = self.piece_squares(position, bucket);
-        let arithmetic = Integers { net: self, bucket, piece_squares, slowly };
-        match self.architecture.output(&arithmetic, Values::Accumulators(views), |_, _| ()) {
+        let arithmetic = Integers { net: self, bucket, piece_squares, slowly: SLOWLY };
+        let accumulators = Values::Accumulators(views);
+        match self.graph.evaluate(&self.architecture, &arithmetic, accumulators, |_, _| ()) {
             Values::Sum(sum) => self.centipawns(sum),
             values => (values.floats()[0] * self.scales.scale as f32) as i64,
         }
+    }
+
+    /// The inputs of the first map, `[features]`, in integers: activations of accumulators, or their
+    /// products, before the shift of an `int8` head.
+    pub(super) fn first_inputs(&self, views: &[&[i32]]) -> Vec<i32> {
+        let Architecture { activation, pairwise, .. } = self.architecture;
+        let mut values = Vec::with_capacity(self.architecture.hidden * views.len());
+        for view in views {
+            activation.curve().integers(view, self.scales.qa, &mut values);
+        }
+        if !pairwise {
+            return values;
+        }
+        let half = self.architecture.outputs_of_view();
+        architecture::multiply(&values, views.len(), [0..half, half..2 * half], |x, y| x * y)
     }
 
     /// The sum of the piece-square values of the side to move's rows minus the other side's.
@@ -182,6 +204,7 @@ impl Values<'_> {
 impl<'a> Arithmetic for Integers<'a> {
     type Values = Values<'a>;
 
+    #[inline(always)]
     fn activate(&self, x: Values<'a>, curves: &[Curve]) -> Values<'a> {
         let Scales { qa, head_format, .. } = self.net.scales;
         let Values::Accumulators(views) = x else {
@@ -200,10 +223,12 @@ impl<'a> Arithmetic for Integers<'a> {
         Values::Integers(values)
     }
 
+    #[inline(always)]
     fn columns(&self, x: &Values<'a>, parts: usize, columns: Range<usize>) -> Values<'a> {
         Values::Floats(architecture::columns(x.floats(), parts, columns))
     }
 
+    #[inline(always)]
     fn multiply(&self, x: Values<'a>, parts: usize, factors: [Range<usize>; 2]) -> Values<'a> {
         match x {
             Values::Integers(x) => {
@@ -213,6 +238,7 @@ impl<'a> Arithmetic for Integers<'a> {
         }
     }
 
+    #[inline(always)]
     fn add(&self, x: Values<'a>, y: Values<'a>) -> Values<'a> {
         match (x, y) {
             (Values::Sum(x), Values::Sum(y)) => Values::Sum(x + y),
@@ -222,16 +248,27 @@ impl<'a> Arithmetic for Integers<'a> {
         }
     }
 
-    fn piece_squares(&self, accumulators: Values<'a>) -> [Values<'a>; 2] {
-        let Scales { qa, qb, .. } = self.net.scales;
-        let unit = (0.5 / (f64::from(qa) * f64::from(qb))) as f32;
-        let values = match self.net.architecture.is_deep() {
-            true => Values::Floats(vec![self.piece_squares as f32 * unit]),
-            false => Values::Sum(self.piece_squares / 2),
-        };
-        [accumulators, values]
+    #[inline(always)]
+    fn concatenate(&self, parts: Vec<Values<'a>>) -> Values<'a> {
+        Values::Floats(parts.iter().flat_map(|part| part.floats()).copied().collect())
     }
 
+    #[inline(always)]
+    fn neurons(&self, accumulators: Values<'a>) -> Values<'a> {
+        accumulators
+    }
+
+    #[inline(always)]
+    fn piece_squares(&self, _: Values<'a>) -> Values<'a> {
+        let Scales { qa, qb, .. } = self.net.scales;
+        let unit = (0.5 / (f64::from(qa) * f64::from(qb))) as f32;
+        match self.net.architecture.is_deep() {
+            true => Values::Floats(vec![self.piece_squares as f32 * unit]),
+            false => Values::Sum(self.piece_squares / 2),
+        }
+    }
+
+    #[inline(always)]
     fn affine(&self, map: usize, x: Values<'a>) -> Values<'a> {
         let Self { net, bucket, .. } = *self;
         let Values::Integers(x) = x else { return Values::Floats(self.floats(map, x.floats())) };
@@ -245,6 +282,7 @@ impl<'a> Arithmetic for Integers<'a> {
 }
 
 /// Applies each curve; the results stand side by side.
+#[inline(always)]
 fn side_by_side<T: Copy, U>(
     curves: &[Curve],
     parts: &[&[T]],
@@ -262,6 +300,7 @@ fn side_by_side<T: Copy, U>(
 
 impl Integers<'_> {
     /// An affine map in f32: inputs are added in order.
+    #[inline(always)]
     fn floats(&self, map: usize, x: &[f32]) -> Vec<f32> {
         let (weights, biases, first) = self.net.map(map, self.bucket);
         let outputs = self.net.maps[map][1];
@@ -286,6 +325,7 @@ impl Integers<'_> {
 
 impl Net {
     /// The first map of an `int8` head. Sums fit an i32: no net has more than 131,072 features.
+    #[inline(always)]
     fn affine_of_bytes(&self, bucket: usize, x: &[i32]) -> Vec<f32> {
         let (shift, unit) = self.unit();
         let u: Vec<u8> = x.iter().map(|v| (v >> shift) as u8).collect();

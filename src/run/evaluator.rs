@@ -232,17 +232,19 @@ impl Evaluator {
 
     /// Centipawns for the side to move, of samples from these files.
     pub fn evaluate(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Predictions> {
-        let each = |of: &(dyn Fn(&Position) -> f64 + Sync)| -> Option<Vec<f64>> {
-            Some(samples.par_iter().map(|sample| of(&sample.position)).collect())
-        };
         let cp = match &self.form {
             Form::Constant => None,
             Form::Score => {
                 let scores = samples.iter().map(|sample| sample.score.map(f64::from));
                 Some(scores.collect::<Option<_>>().context("a position has no score")?)
             }
-            Form::Terms(evaluation, _) | Form::Integers(evaluation) => {
-                each(&|position| evaluation.evaluate_exactly(position))
+            Form::Terms(evaluation, _) => {
+                let values = samples.par_iter();
+                Some(values.map(|it| evaluation.evaluate_exactly(&it.position)).collect())
+            }
+            Form::Integers(evaluation) => {
+                let positions: Vec<Position> = samples.iter().map(|it| it.position).collect();
+                Some(evaluation.evaluate_all(&positions).into_iter().map(f64::from).collect())
             }
             Form::Traced(own) => {
                 let values = evaluate_traces(own, samples, files);

@@ -13,8 +13,8 @@ use super::recipe::{Recipe, names};
 use crate::config::Config;
 use crate::evaluation::Evaluation;
 use crate::export::{
-    self, ExportedNet, ImportedWeights, Losses, Provenance, ScaleReference, Sidecar, fitted_scale,
-    largest_scales, round_counts,
+    self, ExportedNet, ImportedWeights, Losses, NeuronOrder, Provenance, ScaleReference, Sidecar,
+    ZeroBlocks, fitted_scale, largest_scales, round_counts,
 };
 use crate::inspect::ordinary;
 use crate::loader::ReadPlan;
@@ -22,6 +22,7 @@ use crate::progress::Progress;
 use crate::report::{MatchedScale, match_scale};
 use crate::sample::{Position, Sample};
 use crate::train::checkpoint::Checkpoint;
+use crate::weights::Weights;
 use crate::{input, output};
 
 pub struct WrittenNet {
@@ -51,7 +52,8 @@ pub fn checkpoint(
     }
     let samples = validation[..validation.len().min(MEASURED)].to_vec();
     let basis = ExportPositions { samples, on: origin.describe_positions(None) };
-    write(&source, origin.provenance, &basis, None, true, net)
+    let writing = Writing { force: true, ..Writing::default() };
+    write(&source, origin.provenance, &basis, None, writing, net)
 }
 
 /// Reads a file of weights, or dequantises a net, as the file or its sidecar describes it; with its
@@ -161,13 +163,33 @@ impl Origin {
     }
 }
 
-/// Quantises, proves, measures and writes a net. Fails if it is worthless, unless `force`.
+/// How a net is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Writing {
+    /// Whether neurons get an order with many zero blocks.
+    pub permutes: bool,
+    /// Whether a worthless net is written.
+    pub force: bool,
+}
+
+/// Puts the neurons of a net into an order in which many blocks of inputs are zero.
+pub fn permute(source: &ImportedWeights, positions: &[Position]) -> Result<(Weights, ZeroBlocks)> {
+    let ImportedWeights { weights, architecture, scales, .. } = source;
+    ensure!(
+        !positions.is_empty(),
+        "an order of neurons is chosen on positions: name some with --data"
+    );
+    let order = NeuronOrder::choose(&export::quantise(weights, architecture, *scales)?, positions);
+    Ok((order.apply(weights, architecture)?, order.zero_blocks))
+}
+
+/// Quantises, proves, measures and writes a net. Fails if it is worthless, unless it is forced.
 pub fn write(
     source: &ImportedWeights,
     provenance: Provenance,
     ExportPositions { samples, on }: &ExportPositions,
     matched: Option<ScaleReference>,
-    force: bool,
+    Writing { permutes, force }: Writing,
     path: &Path,
 ) -> Result<WrittenNet> {
     let ImportedWeights { weights, architecture, scales, padding, facts, kind, .. } = source;
@@ -182,6 +204,8 @@ pub fn write(
     let base = provenance.base.as_ref().map(open_base).transpose()?;
     let base = base.map(|base| base.evaluation);
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
+    let ordered = permutes.then(|| permute(source, &positions)).transpose()?;
+    let weights = ordered.as_ref().map_or(weights, |(weights, _)| weights);
     let rounded = round_counts(weights, architecture, *scales, samples)?;
     let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
     let data = provenance.recipe.is_some().then(|| provenance.data.clone());
@@ -195,6 +219,10 @@ pub fn write(
     }
     exported.manifest.fitted_scale = fitted_scale(value, samples, on);
     exported.manifest.matched = matched;
+    exported.manifest.zero_blocks = match ordered {
+        Some((_, zero_blocks)) => Some(zero_blocks),
+        None => ZeroBlocks::measure(&exported.net, &positions),
+    };
     let paths = exported.write(path, &rounded, facts)?;
     Ok(WrittenNet { exported, kind, paths, unlearnt })
 }

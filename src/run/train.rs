@@ -20,13 +20,14 @@ use super::folder::{self, RunFolder};
 use super::objective::{self, Rounds};
 use super::recipe::{COMPUTE, POSITIONS, Recipe};
 use crate::config::Config;
+use crate::net::{StoredArray, stored};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::wrap;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::ranks::Ranks;
 use crate::train::schedule::{Span, Stages};
-use crate::train::{self, End, KeepRule, Settings, Training};
+use crate::train::{self, End, KeepRule, Rounding, Settings, Training};
 use crate::weights::Weights;
 use data::Data;
 pub use finish::{FinishedRun, NothingLearnt, RunResult};
@@ -116,6 +117,8 @@ fn settings(config: &Config, positions: u64) -> Result<Settings> {
             wdl,
             source_targets: config.source_targets(),
             loss: config.loss,
+            sparsity: config.file.target.sparsity.unwrap_or(0.0),
+            rounding: rounding(config, span.steps),
             optimizer: config.optimizer.clone(),
             // A direct method takes few steps.
             validate_every: if direct { 1 } else { every(config.file.schedule.validations) },
@@ -128,6 +131,15 @@ fn settings(config: &Config, positions: u64) -> Result<Settings> {
     let earlier = config.earlier_spans(positions);
     let earlier = earlier.iter().map(|(span, until)| Ok((*until, of(span)?)));
     Ok(Settings { earlier: earlier.collect::<Result<_>>()?, ..of(&config.span(positions))? })
+}
+
+/// The rounding of a run's weights, in the integers of its net.
+fn rounding(config: &Config, steps: u64) -> Option<Rounding> {
+    let (net, share) = config.architecture().zip(config.file.net.as_ref()?.qat)?;
+    let arrays = stored(&net.merged(), config.scales.head_format).into_iter();
+    let unit = |array: StoredArray| Some((array.array.part, array.factor(config.scales)? as f32));
+    let from = (share * steps as f64).floor() as u64 + 1;
+    Some(Rounding { from, units: arrays.filter_map(unit).collect() })
 }
 
 struct Run<'a> {

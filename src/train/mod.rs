@@ -36,7 +36,7 @@ use checkpoint::{BestLoss, Checkpoint, Files, State, Writer};
 use gradients::{BatchGradients, combine};
 use learner::Learner;
 use ranks::Ranks;
-pub use settings::{KeepRule, Settings};
+pub use settings::{KeepRule, Rounding, Settings};
 use target::{losses, targets};
 
 /// Folder of permanent checkpoints in that of a run.
@@ -291,9 +291,17 @@ impl<'a> Trainer<'a> {
         } else {
             let (shares, targets) = (batch.shares(), self.targets(batch));
             let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
-            let aim = Aim::Losses(LossInputs { targets: &targets, base, weights, loss });
+            let sparsity = self.job.settings.sparsity as f32;
+            let aim = Aim::Losses(LossInputs { targets: &targets, base, weights, loss, sparsity });
             let (model, is_alone) = (self.learner.model(), self.job.ranks.is_alone());
-            let slope = model.loss_gradients(&batch.inputs, aim);
+            let rounding = self.job.settings.phase(step.number - 1).0.rounding.as_ref();
+            let rounding = rounding.filter(|rounding| step.number >= rounding.from);
+            let slope = match rounding {
+                Some(Rounding { units, .. }) => {
+                    model.rounded(units).loss_gradients(&batch.inputs, aim)
+                }
+                None => model.loss_gradients(&batch.inputs, aim),
+            };
             // Ranks touch different rows.
             let slope = if is_alone { slope } else { slope.dense(model) };
             let LossGradients { loss, gradients, touched } = slope;

@@ -4,6 +4,7 @@ use super::optimizer;
 use super::schedule::{Length, Schedule, Span, TOLERANCE, Unit};
 use super::target::SourceTarget;
 use crate::loss::Loss;
+use crate::model::ArrayUnits;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -14,6 +15,10 @@ pub struct Settings {
     /// Targets of positions: those without a source, and those of each source.
     pub source_targets: Vec<SourceTarget>,
     pub loss: Loss,
+    /// See [`LossInputs::sparsity`](crate::model::LossInputs::sparsity).
+    pub sparsity: f64,
+    /// Rounding of the weights in the forward pass; none: they are never rounded.
+    pub rounding: Option<Rounding>,
     pub optimizer: optimizer::Settings,
     pub validate_every: u64,
     pub checkpoint_every: u64,
@@ -36,6 +41,16 @@ impl Settings {
     pub(super) fn is_seam(&self, step: u64) -> bool {
         self.earlier.iter().any(|(until, _)| *until == step)
     }
+}
+
+/// Training of the integers that a net will have: losses and gradients are those of rounded weights,
+/// and the gradients step the weights themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rounding {
+    /// First step, from 1.
+    pub from: u64,
+    /// Units of the arrays that are integers in the net's file.
+    pub units: ArrayUnits,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

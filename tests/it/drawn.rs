@@ -1,8 +1,8 @@
 //! Nets drawn from a seed, of every kind, with numbers that reach all parts of their activations.
 
-use nnuance::architecture::Inputs;
+use nnuance::architecture::{BucketChoice, BucketTable, Connections, Inputs};
 use nnuance::export::snippet::{Language, snippet};
-use rand::seq::{IndexedRandom, IteratorRandom};
+use rand::seq::{IndexedRandom, IteratorRandom, SliceRandom};
 
 use crate::kit::*;
 
@@ -20,11 +20,14 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         hidden += hidden % 2;
     }
     let layers = *[0, 0, 1, 2, 3].choose(&mut random).expect("there are lengths");
+    // What was added later is drawn apart, so that the rest of a draw stays.
+    let mut later = Xoshiro256PlusPlus::seed_from_u64(mix(seed, 1));
+    let alike = later.random_range(0..4) == 0;
     let layer = |random: &mut Xoshiro256PlusPlus| Layer {
-        size: random.random_range(1..=20),
+        size: [random.random_range(1..=20), 8][usize::from(alike)],
         activation: *Activation::ALL.choose(random).expect("there are activations"),
     };
-    Architecture {
+    let mut net = Architecture {
         inputs,
         hidden,
         activation: match pairwise {
@@ -36,10 +39,43 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         pairwise,
         head: (0..layers).map(|_| layer(&mut random)).collect(),
         skip: layers > 0 && random.random(),
+        connections: Connections::default(),
         psqt: views == Views::Perspective && random.random_range(0..3) == 0,
         buckets: *[1, 1, 2, 5, 8, 32].choose(&mut random).expect("there are numbers"),
-        own_buckets: None,
+        bucket_choice: BucketChoice::Pieces,
+    };
+    connect(&mut net, &mut later);
+    if (2..=8).contains(&net.buckets) && later.random_range(0..2) == 0 {
+        let mut table: [u8; 33] = std::array::from_fn(|i| (i % net.buckets) as u8);
+        table[2..].shuffle(&mut later);
+        net.bucket_choice = BucketChoice::Table(BucketTable(table));
     }
+    net
+}
+
+/// Connects some layers with others than the one before.
+fn connect(net: &mut Architecture, random: &mut Xoshiro256PlusPlus) {
+    let count = net.head.len();
+    if count < 2 || random.random() {
+        return;
+    }
+    let outputs = |layer: usize| net.head[layer].outputs();
+    let inputs = (0..=count).map(|map| {
+        // The layer before is always among them, so that each is used.
+        let mut layers: Vec<usize> =
+            (1..map).filter(|_| random.random()).map(|it| it - 1).collect();
+        layers.extend(map.checked_sub(1));
+        layers.shuffle(random);
+        if layers.len() > 1 { layers } else { Vec::new() }
+    });
+    let inputs = inputs.collect();
+    let sums = (0..count).map(|layer| {
+        let mut alike = (0..layer).filter(|it| outputs(*it) == outputs(layer));
+        alike.next().filter(|_| random.random())
+    });
+    let sums = sums.collect();
+    let found = Connections { inputs, sums };
+    net.connections = if found.is_chain() { Connections::default() } else { found };
 }
 
 fn kings(random: &mut Xoshiro256PlusPlus) -> Kings {
@@ -139,9 +175,11 @@ fn twenty_draws_have_everything() {
     for it in Activation::ALL {
         some(&format!("{it:?}"), &|net| net.head.iter().any(|layer| layer.activation == it));
     }
+    some("connected layers", &|net| !net.connections.is_chain());
     some("a neuron that skips", &|net| net.skip);
     some("piece-square values", &|net| net.psqt);
     some("output buckets", &|net| net.buckets > 1);
+    some("a table of buckets", &|net| matches!(net.bucket_choice, BucketChoice::Table(_)));
     for format in HeadFormat::ALL {
         let has = |net: &&Net| net.architecture().is_deep() && net.scales().head_format == format;
         assert!(nets().filter(has).count() >= 5, "heads of {format:?}");

@@ -83,11 +83,13 @@ pub fn for_each_aim(targets: &[f32], mut act: impl FnMut(Aim)) {
     act(Aim::Forces(&forces));
     act(Aim::Losses(LossInputs { base: &bases, ..LossInputs::squared(targets) }));
     let loss = Loss::CROSS_ENTROPY;
-    act(Aim::Losses(LossInputs { targets, base: &bases, weights: &weights, loss }));
+    let (base, sparsity) = (&bases[..], 0.3);
+    act(Aim::Losses(LossInputs { targets, base, weights: &weights, loss, sparsity }));
     for (i, loss) in LOSSES.into_iter().enumerate() {
         let base = if i % 2 == 0 { &bases[..] } else { &[] };
         let weights = if i % 3 == 1 { &weights[..] } else { &[] };
-        act(Aim::Losses(LossInputs { targets, base, weights, loss }));
+        let sparsity = if i % 2 == 1 { 0.5 } else { 0.0 };
+        act(Aim::Losses(LossInputs { targets, base, weights, loss, sparsity }));
     }
 }
 

@@ -51,6 +51,8 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
         wdl: Schedule::constant(0.2),
         source_targets: vec![WinRateModel::scale(400.0).into()],
         loss: Loss::SQUARED,
+        sparsity: 0.0,
+        rounding: None,
         optimizer: optimizer::Settings {
             bias_correction,
             clip: 1.98,

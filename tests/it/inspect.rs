@@ -65,7 +65,7 @@ fn without(position: &Position, place: usize) -> Position {
 fn piece_values_equal_differences() {
     let samples = games::samples(120, 1);
     let nets: Vec<Architecture> = NETS.map(|seed| drawn::net(seed, 40)).collect();
-    let of_sets = of_sets(&["attacked-pieces", "pieces", "threat-kinds"]);
+    let of_sets = of_sets(&["attack-counts", "pieces", "threat-kinds"]);
     for (seed, net) in (0..).zip(nets.into_iter().chain([of_sets])) {
         let weights = drawn::weights(&net, seed);
         let found = look(&weights, &net, &samples);
@@ -131,13 +131,23 @@ fn use_is_the_spread_of_contributions() {
         let found = look(&weights, &net, &samples);
         let float = Float::new(&weights, &net).expect("the weights fit");
         let last = found.layers.last().expect("a layer");
+        // Where values of other layers are added, a weight has more than one contribution.
+        let number = net.head.len().saturating_sub(1);
+        if net.connections.sum(number).is_some() {
+            continue;
+        }
+        let taken = net.inputs_of_map(net.head.len());
+        let before = taken.iter().take_while(|layer| **layer != number);
+        let start: usize = before.map(|layer| net.head[*layer].outputs()).sum();
+        let end = net.head.last().map_or(usize::MAX, |layer| start + layer.outputs());
         for neuron in last.neurons.iter().filter(|it| it.neuron < net.outputs_of_view()).take(3) {
             let mut without = weights.clone();
             let output = &mut without.0.get_mut("output.weight").expect("an array").values;
             let width = output.len() / net.buckets;
             let each = net.head.last().map_or(net.outputs_of_view(), |layer| layer.size);
             for (place, weight) in output.iter_mut().enumerate() {
-                if place % width % each == neuron.neuron {
+                let place = place % width;
+                if (start..end).contains(&place) && (place - start) % each == neuron.neuron {
                     *weight = 0.0;
                 }
             }

@@ -28,7 +28,7 @@ pub use nnuance::loss::{Loss, LossShape, sigmoid};
 pub use nnuance::model::{
     Aim, Backend, Compute, Device, Kind, Level, LossInputs, Model, Precision, initial, to_host,
 };
-pub use nnuance::net::{Hints, Net};
+pub use nnuance::net::{Hints, Net, PositionEvaluator};
 pub use nnuance::point_of_view::PointOfView;
 pub use nnuance::progress::Progress;
 pub use nnuance::run::{data_plan, recipe};

@@ -20,6 +20,12 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
             nets.push((Encoder::net(&net), Kind::Net(net), weights));
         }
     }
+    let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
+    let head = vec![Layer { size: 3, activation: Activation::SCReLU }];
+    let net = Architecture { pairwise: true, head, skip: true, ..simple };
+    let mut weights = initial(&net, 7);
+    drawn::shake(&mut weights, 0.3, 5);
+    nets.push((Encoder::net(&net), Kind::Net(net), weights));
     nets
 }
 
@@ -91,7 +97,7 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs, samples: &[Sample]
 }
 
 fn reference_loss(judged: LossInputs, logits: Vec<f64>) -> f64 {
-    let LossInputs { targets, base, weights: counts, loss } = judged;
+    let LossInputs { targets, base, weights: counts, loss, .. } = judged;
     let of = |(i, logit): (usize, f64)| {
         let (t, base) = (f64::from(targets[i]), base.get(i).map_or(0.0, |base| f64::from(*base)));
         let error = sigmoid(logit + base) - t;
@@ -127,16 +133,34 @@ fn logits_equal_the_definition() {
 #[test]
 fn gradients_equal_central_differences() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
-        check_gradients(encoder, kind, weights, Compute::Plain, Loss::SQUARED);
+        check_gradients(encoder, kind, weights, (Compute::Plain, 0.4), Loss::SQUARED);
     }
     for loss in games::LOSSES {
         for (encoder, kind, weights) in [hce(), nets().remove(0)].into_iter().chain(sums()) {
-            check_gradients(encoder, kind, weights, fastest(), loss);
+            check_gradients(encoder, kind, weights, (fastest(), 0.0), loss);
         }
     }
 }
 
-fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute, loss: Loss) {
+/// By its definition: the mean of the activations that enter the first map of a deep net.
+fn mean_activation(kind: &Kind, weights: &Weights, samples: &[Sample]) -> f64 {
+    let (Kind::Net(net) | Kind::Sum(net, _)) = kind else { return 0.0 };
+    if !net.is_deep() {
+        return 0.0;
+    }
+    let float = Float::new(weights, net).expect("its weights");
+    let activations = samples.iter().map(|it| float.activations(&float.accumulators(&it.position)));
+    let means = activations.map(|it| it.iter().sum::<f64>() / it.len() as f64);
+    means.sum::<f64>() / samples.len() as f64
+}
+
+fn check_gradients(
+    encoder: Encoder,
+    kind: Kind,
+    weights: Weights,
+    (compute, sparsity): (Compute, f32),
+    loss: Loss,
+) {
     let samples = games::samples(24, 2);
     let batch = encoder.encode(&samples);
     let targets = targets(&batch, 0.3, &[WinRateModel::scale(400.0).into()]);
@@ -146,11 +170,12 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
     };
     let counts = games::weights(batch.len());
     let weighed = if loss == Loss::SQUARED { &[][..] } else { &counts };
-    let judged = LossInputs { targets: &targets, base: &base, weights: weighed, loss };
+    let judged = LossInputs { targets: &targets, base: &base, weights: weighed, loss, sparsity };
     let model = model_of(&kind, &weights, &flex(), compute);
     let (found, gradients) = model.gradients(&batch.inputs, Aim::Losses(judged));
     let loss_of = |weights: &Weights| {
-        reference_loss(judged, reference(&kind, weights, &batch.inputs, &samples))
+        let penalty = f64::from(sparsity) * mean_activation(&kind, weights, &samples);
+        reference_loss(judged, reference(&kind, weights, &batch.inputs, &samples)) + penalty
     };
     let expected = loss_of(&weights);
     assert!((f64::from(found) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {found} {expected}");

@@ -43,9 +43,11 @@ fn integers_match_the_definition() {
         let weights = dequantise(net);
         let float = Float::new(&weights, net.architecture()).unwrap();
         let (lost, scale) = (loss(net), f64::from(net.scales().scale));
+        let mut evaluator = PositionEvaluator::new(net);
         for position in games::positions(60, 3) {
             let cp = net.evaluate_slowly(&position);
             assert_eq!(net.evaluate(&position), cp, "{} {position:?}", net.architecture());
+            assert_eq!(evaluator.evaluate(&position), cp, "{} {position:?}", net.architecture());
             let by_definition = scale * float.logit(&position);
             let error = (f64::from(cp) - by_definition).abs();
             let allowed = 1.1 + 1e-4 * by_definition.abs() + scale * lost;
@@ -428,6 +430,7 @@ fn an_architecture_has_one_written_form() {
         let toml = toml::to_string(&Form::from(net.clone())).unwrap();
         assert_eq!(toml::from_str::<Architecture>(&toml).unwrap(), net, "{toml}");
     }
-    let form = Form { head: vec![LayerForm { size: 2, activation: None }], ..parity(3).into() };
+    let form =
+        Form { head: vec![LayerForm { size: 2, ..LayerForm::default() }], ..parity(3).into() };
     assert!(Architecture::try_from(form).unwrap_err().to_string().contains("with one neuron"));
 }

@@ -59,9 +59,11 @@ fn integers_are_those_of_definitions() {
     for net in NETS.iter() {
         let weights = dequantise(net);
         let float = Float::new(&weights, net.architecture()).unwrap();
+        let mut evaluator = PositionEvaluator::new(net);
         for position in games::positions(40, 3) {
             let cp = net.evaluate_slowly(&position);
             assert_eq!(net.evaluate(&position), cp, "{} {position:?}", net.architecture());
+            assert_eq!(evaluator.evaluate(&position), cp, "{} {position:?}", net.architecture());
             let error = (f64::from(cp) - 400.0 * float.logit(&position)).abs();
             assert!(error < 1.2, "{}: {error}", net.architecture());
         }
@@ -220,4 +222,37 @@ fn bytes_that_would_clip_are_refused() {
     assert!(error.contains("threats.weight[7]") && error.contains("i8"), "{error}");
     let scales = nnuance::export::largest_scales(&weights, &net, Scales::default()).unwrap();
     assert_eq!(scales.qa, 250);
+}
+
+/// Rows of a set in i8: clipped in training, smaller in the file, and the same by every way.
+#[test]
+fn rows_are_stored_as_the_config_says() {
+    let config = |integers: &str| {
+        let text = format!(
+            "version = 3\ndata.files = [\"games.vf\"]\n\
+             schedule = {{ epochs = 1, learning_rate = 0.01 }}\n[net]\n\
+             inputs = \"perspective\"\nsets = [\"pieces\", \"pawn-pairs\"]\nhidden = 8\n{integers}"
+        );
+        Config::parse(&text, "it", &[])
+    };
+    let usual = config("").unwrap();
+    let small = config("integers = { pawn-pairs = \"i8\" }").unwrap();
+    let clip = |config: &Config| config.optimizer.layers.of("pawn-pairs.weight").clip;
+    assert_eq!((clip(&usual), clip(&small)), (None, Some(127.0 / 255.0)));
+    let [usual, small] = [usual, small].map(|it| it.architecture().unwrap().clone());
+    assert_ne!(usual, small);
+    let nets = [&usual, &small].map(|net| quantised(net, 3));
+    assert_eq!(nets[1].numbers()[1].number(), Number::I8);
+    let [usual_bytes, bytes] = nets.each_ref().map(|net| net.payload());
+    assert_eq!(usual_bytes - bytes, 8 * small.inputs.sets()[1].rows());
+    let hints = Hints { net: small.clone(), scales: nets[1].scales() };
+    let again = Net::read(&nets[1].to_bytes(), &hints).unwrap();
+    for position in games::positions(40, 3) {
+        let cp = nets[1].evaluate_slowly(&position);
+        assert_eq!((nets[1].evaluate(&position), again.evaluate(&position)), (cp, cp));
+    }
+    for (integers, why) in [("pieces", "i16"), ("threats", "no set")] {
+        let error = config(&format!("integers = {{ {integers} = \"i8\" }}")).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
 }

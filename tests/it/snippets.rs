@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nnuance::architecture::{ArrayKind, Inputs};
+use nnuance::architecture::{ArrayKind, Inputs, Integer};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
 use nnuance::export::{Golden, golden_evaluations, load};
 use nnuance::features::{self, Set};
@@ -327,7 +327,9 @@ fn every_net_has_neat_code() {
             assert!(source.contains(&net.architecture().to_string()), "{source}");
             assert!(!source.contains("{%") && !source.contains("\n\n\n"), "{source}");
             for line in source.lines() {
-                assert!(line.len() <= 100 && line == line.trim_end(), "{language:?}: {line}");
+                // The name of a net may be longer.
+                let is_short = line.len() <= 100 || line.contains(&net.architecture().to_string());
+                assert!(is_short && line == line.trim_end(), "{language:?}: {line}");
             }
             assert!(source.ends_with('\n') && !source.ends_with("\n\n"));
         }
@@ -373,7 +375,11 @@ static DRAWN: LazyLock<Vec<Case>> = LazyLock::new(drawn);
 static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let kings = Kings::new(true, &(0..32).map(|i| i / 16).collect::<Vec<u8>>()).unwrap();
     let net = |views, names: &[&str], kings| {
-        let sets = names.iter().map(|name| features::named(name, kings).unwrap());
+        let sets = names.iter().map(|name| {
+            let set = features::named(name, kings).unwrap();
+            // Beside the pieces, which stay i16.
+            if names.len() == 3 && *name == "pawn-pairs" { set.stored_as(Integer::I8) } else { set }
+        });
         let inputs = Inputs::new(views, sets.collect(), false);
         Architecture { inputs, ..Architecture::simple(views, 16, Activation::SCReLU) }
     };

@@ -6,7 +6,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::architecture::{Architecture, Array, ArrayKind, MOST_PIECES, PIECES};
+use crate::architecture::{Architecture, Array, ArrayKind, BucketChoice, MOST_PIECES, PIECES};
 use crate::model::initial;
 use crate::weights::Weights;
 
@@ -31,7 +31,8 @@ pub fn grow(
     );
     ensure!(net.hidden <= wanted.hidden, "it has more neurons, {}", net.hidden);
     ensure!(
-        (&net.head, net.skip, net.psqt) == (&wanted.head, wanted.skip, wanted.psqt),
+        (&net.head, &net.connections, net.skip, net.psqt)
+            == (&wanted.head, &wanted.connections, wanted.skip, wanted.psqt),
         "it has other layers behind the hidden one"
     );
     let (size, larger) = (net.outputs_of_view(), wanted.outputs_of_view());
@@ -99,8 +100,8 @@ fn kings(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
 
 /// The smaller net's output bucket that contains each of the larger one's.
 fn buckets(net: &Architecture, wanted: &Architecture) -> Result<Vec<usize>> {
-    if net.own_buckets.is_some() || wanted.own_buckets.is_some() {
-        let same = net.own_buckets == wanted.own_buckets;
+    if [net, wanted].iter().any(|net| matches!(net.bucket_choice, BucketChoice::Own(_))) {
+        let same = net.bucket_choice == wanted.bucket_choice;
         ensure!(same || net.buckets == 1, "its output buckets are chosen otherwise");
         return Ok((0..wanted.buckets).map(|bucket| if same { bucket } else { 0 }).collect());
     }

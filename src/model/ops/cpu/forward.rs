@@ -229,8 +229,11 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             if deep { 0.0 } else { F::LARGEST_SLOPE / P::STEEPEST },
             net.buckets,
         );
-        let Chunk { plan, head, logit_gradients, slot_gradients, .. } = chunk;
+        let Chunk { plan, head, logit_gradients, slot_gradients, loss, .. } = chunk;
         if backward && deep {
+            let sparsity = selection.aim.map_or(0.0, Aim::sparsity) / net.features() as f32;
+            let batch = selection.batch.len() as f32;
+            *loss += f64::from(sparsity) * head.penalise(maps, sparsity / batch);
             let logits = &mut logit_gradients[..];
             kernel.level.run(Layers { maps, plan, head, logits, backward: true });
         } else if backward {

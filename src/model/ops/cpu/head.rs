@@ -231,7 +231,6 @@ impl Task for FirstMapBackward<'_> {
         let FirstMapBackward { maps, plan, head, block, above, output } = self;
         let (map, rows) = (&maps.maps[0], head.rows);
         let (size, share) = (rows * map.depth, map.depth * map.width);
-        let zeros = &maps.zeros[..map.depth];
         above.resize(maps.views * size);
         for (view, above) in above.get_mut().chunks_exact_mut(size).enumerate() {
             let panel = block * maps.views + view;
@@ -240,7 +239,7 @@ impl Task for FirstMapBackward<'_> {
                 let slopes = part(head.slopes[0].get(), map.width, range);
                 let (a, b) = (Matrix::plain(slopes, map.width), map.transposed(*bucket, panel));
                 let c = part_mut(above, map.depth, range);
-                multiply(simd, range.len(), [1, map.outputs], a, b, zeros, c);
+                multiply(simd, range.len(), [1, map.outputs], a, b, &head.penalty, c);
                 let a = Matrix::plain(part(features, map.depth, range), map.depth);
                 let sums = &mut output[(view * maps.buckets + bucket) * share..][..share];
                 gather_products(simd, range.len(), a, slopes, map.width, sums);
@@ -264,6 +263,8 @@ pub(super) struct Head {
     taken: Vec<Aligned<f32>>,
     /// Gradients of the outputs of each map, `[rows, width]`.
     pub slopes: Vec<Aligned<f32>>,
+    /// Gradient of the objective by each input of the first map itself, `[columns]`.
+    penalty: Vec<f32>,
     /// Gradients of the upper maps and of the biases of the first, see [`Maps::spread`].
     pub upper: Vec<f32>,
 }
@@ -292,6 +293,22 @@ impl Head {
             self.taken[i].resize(if i == 0 { 0 } else { rows * map.depth });
             self.slopes[i].resize(rows * map.width);
         }
+    }
+
+    /// Sets the gradient of the features' mean in the objective; returns the sum of the features.
+    pub fn penalise(&mut self, maps: &Maps, gradient: f32) -> f64 {
+        let depth = maps.maps[0].depth;
+        self.penalty.clear();
+        self.penalty.resize(depth, gradient);
+        if gradient == 0.0 {
+            return 0.0;
+        }
+        // The last row of each panel belongs to no position.
+        let panels = self.features.get().chunks_exact(self.rows * depth);
+        let of_panel = |panel: &[f32]| {
+            panel[..(self.rows - 1) * depth].iter().map(|it| f64::from(*it)).sum::<f64>()
+        };
+        panels.map(of_panel).sum()
     }
 
     /// Computes the logits of positions of one bucket from the features.

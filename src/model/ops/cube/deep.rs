@@ -12,6 +12,7 @@ use super::net::Pass;
 use super::slope::Written;
 use super::sums;
 use crate::architecture::ArrayKind;
+use crate::model::aim::HeadOutputs;
 use crate::model::head::{self, Map};
 
 pub(super) fn gradients(pass: &Pass) -> FusedGradients<Cube> {
@@ -24,8 +25,8 @@ pub(super) fn gradients(pass: &Pass) -> FusedGradients<Cube> {
     let mut sums: Option<Vec<Tensor<1>>> = None;
     let rows = pass.rows(|part| {
         let accumulators = accumulators(pass, part).autodiff().require_grad();
-        let logits = logits_of(pass, &maps, accumulators.clone(), part);
-        let loss = pass.job.aim.of(logits, part.positions.start);
+        let outputs = outputs_of(pass, &maps, accumulators.clone(), part);
+        let loss = pass.job.aim.of_head(outputs, part.positions.start);
         let gradients = loss.backward();
         let slopes = accumulators.grad(&gradients).expect("it requires one");
         let slopes = Buffer::of(primitive(slopes));
@@ -50,7 +51,7 @@ pub(super) fn gradients(pass: &Pass) -> FusedGradients<Cube> {
 
 pub(super) fn logits(pass: &Pass) -> CubeTensor {
     let maps = maps(pass);
-    let of_part = |part| logits_of(pass, &maps, accumulators(pass, part), part);
+    let of_part = |part| outputs_of(pass, &maps, accumulators(pass, part), part).logits;
     primitive(Tensor::cat(pass.tiles.parts.iter().map(of_part).collect(), 0))
 }
 
@@ -63,10 +64,10 @@ fn accumulators(pass: &Pass, part: &Positions) -> Tensor<2> {
     Tensor::from_primitive::<Cube>(pass.gpu.tensor(values, Shape::new([lists, net.hidden])))
 }
 
-fn logits_of(pass: &Pass, maps: &[Map], accumulators: Tensor<2>, part: &Positions) -> Tensor<1> {
+fn outputs_of(pass: &Pass, maps: &[Map], accumulators: Tensor<2>, part: &Positions) -> HeadOutputs {
     let buckets = &pass.listed.buckets[..];
     let buckets = if buckets.is_empty() { &[] } else { &buckets[part.positions.clone()] };
-    head::logits(&pass.job.kernel.net, maps, accumulators, buckets)
+    head::outputs(&pass.job.kernel.net, maps, accumulators, buckets)
 }
 
 /// Weights and biases of each affine map behind the accumulators.

@@ -1,0 +1,177 @@
+//! Values of positions that are no successors of one another, for labels and comparisons. For each
+//! perspective and king bucket the accumulator of the last position that was seen there is kept: the
+//! next one differs by the pieces on which the boards differ, often a few, at worst all. It equals
+//! [`Net::evaluate`], whose sums are the same integers in another order.
+
+use shakmaty::{Color, Role, Square};
+
+use super::Net;
+use super::accumulator::{List, add_lists, list_sets, of_colours};
+use crate::architecture::Architecture;
+use crate::features::{Kings, king};
+use crate::sample::{Piece, Position};
+
+/// Bitboards by colour, White first, and role.
+type Boards = [[u64; 6]; 2];
+
+/// Evaluates positions with one net, one after the other.
+#[derive(Clone, Debug)]
+pub struct PositionEvaluator<'a> {
+    net: &'a Net,
+    /// By colour, mirroring and king bucket.
+    cache: Vec<CachedPieces>,
+    /// Accumulators of all sets, `[colour][hidden]`, where there are more than pieces.
+    views: Vec<i32>,
+    lists: [Vec<List>; 2],
+}
+
+/// The accumulator of some pieces, without those of other sets; empty before the first position.
+#[derive(Clone, Debug, Default)]
+struct CachedPieces {
+    boards: Boards,
+    sums: Vec<i32>,
+}
+
+impl<'a> PositionEvaluator<'a> {
+    /// An evaluator that has seen no position.
+    pub fn new(net: &'a Net) -> Self {
+        let architecture = net.architecture();
+        let buckets = architecture.inputs.kings().count();
+        let cache = vec![CachedPieces::default(); 2 * 2 * buckets];
+        let views = vec![0; 2 * architecture.hidden];
+        Self { net, cache, views, lists: Default::default() }
+    }
+
+    /// The inputs of the first map in integers, before the shift of an `int8` head: of each
+    /// perspective, the side to move's first.
+    pub fn first_inputs(&mut self, position: &Position) -> Vec<i32> {
+        let slots = self.update(position);
+        self.net.first_inputs(self.seen(position, slots).as_slice())
+    }
+
+    /// Centipawns for the side to move.
+    pub fn evaluate(&mut self, position: &Position) -> i32 {
+        pulp::Arch::new().dispatch(EvaluateOne(self, position))
+    }
+}
+
+struct EvaluateOne<'a, 'net>(&'a mut PositionEvaluator<'net>, &'a Position);
+
+/// Inlined, unlike a closure, so that it uses the machine's vector instructions.
+impl pulp::NullaryFnOnce for EvaluateOne<'_, '_> {
+    type Output = i32;
+
+    #[inline(always)]
+    fn call(self) -> i32 {
+        let Self(evaluator, position) = self;
+        let slots = evaluator.update(position);
+        evaluator.net.value(evaluator.seen(position, slots).as_slice(), position)
+    }
+}
+
+/// The accumulators of one or two perspectives, the side to move's first.
+struct Seen<'a>([&'a [i32]; 2], usize);
+
+impl<'a> Seen<'a> {
+    #[inline(always)]
+    fn as_slice(&self) -> &[&'a [i32]] {
+        &self.0[..self.1]
+    }
+}
+
+impl PositionEvaluator<'_> {
+    /// Brings the accumulators to a position; returns the slots of both colours.
+    #[inline(always)]
+    fn update(&mut self, position: &Position) -> [usize; 2] {
+        let Self { net, cache, views, lists } = self;
+        let inputs = &net.architecture().inputs;
+        let boards = position.bitboards();
+        let mut slots = [0; 2];
+        if let Some((set, kings)) = inputs.pieces() {
+            let weights = net.numbers()[*set].i16s();
+            for (color, slot) in [Color::White, Color::Black].into_iter().zip(&mut slots) {
+                let king = king(position, color);
+                *slot = slot_of(kings, color, king);
+                let row = |piece| kings.row(color, king, piece);
+                cache[*slot].update(&boards, net.accumulator_bias(), weights, row);
+            }
+        }
+        if !inputs.is_pieces() {
+            list_sets(net, position, lists);
+            for (((_, view), lists), slot) in of_colours(views, net).zip(&*lists).zip(slots) {
+                match inputs.pieces() {
+                    Some(_) => view.copy_from_slice(&cache[slot].sums),
+                    None => {
+                        let biases = net.accumulator_bias();
+                        view.iter_mut().zip(biases).for_each(|(a, &bias)| *a = bias.into());
+                    }
+                }
+                add_lists(net, lists, view);
+            }
+        }
+        slots
+    }
+
+    #[inline(always)]
+    fn seen(&self, position: &Position, slots: [usize; 2]) -> Seen<'_> {
+        let Architecture { inputs, hidden, .. } = self.net.architecture();
+        let (mut seen, mut count) = ([&self.views[..0]; 2], 0);
+        for color in inputs.views_of(position) {
+            let colour = usize::from(color.is_black());
+            seen[count] = match inputs.is_pieces() {
+                true => &self.cache[slots[colour]].sums,
+                false => &self.views[colour * hidden..][..*hidden],
+            };
+            count += 1;
+        }
+        Seen(seen, count)
+    }
+}
+
+/// The index of a perspective's cached accumulator.
+#[inline(always)]
+fn slot_of(kings: &Kings, color: Color, king: Square) -> usize {
+    let (mirrored, bucket) = kings.seen(usize::from(king) ^ if color.is_white() { 0 } else { 56 });
+    let mirrored = usize::from(mirrored != 0);
+    (2 * usize::from(color.is_black()) + mirrored) * kings.count() + bucket
+}
+
+impl CachedPieces {
+    /// Adds the rows of pieces that are new, and subtracts those of pieces that are gone.
+    #[inline(always)]
+    fn update(
+        &mut self,
+        boards: &Boards,
+        biases: &[i16],
+        weights: &[i16],
+        row: impl Fn(Piece) -> usize,
+    ) {
+        let Self { boards: before, sums } = self;
+        if sums.is_empty() {
+            sums.extend(biases.iter().map(|&bias| i32::from(bias)));
+        }
+        let row_of = |piece| &weights[row(piece) * biases.len()..][..biases.len()];
+        visit_difference(boards, before, |piece| {
+            sums.iter_mut().zip(row_of(piece)).for_each(|(sum, &weight)| *sum += i32::from(weight));
+        });
+        visit_difference(before, boards, |piece| {
+            sums.iter_mut().zip(row_of(piece)).for_each(|(sum, &weight)| *sum -= i32::from(weight));
+        });
+        *before = *boards;
+    }
+}
+
+/// Visits the pieces that are on the first boards and not on the others.
+#[inline(always)]
+fn visit_difference(there: &Boards, others: &Boards, mut visit: impl FnMut(Piece)) {
+    for (number, color) in [Color::White, Color::Black].into_iter().enumerate() {
+        for (kind, role) in Role::ALL.into_iter().enumerate() {
+            let mut left = there[number][kind] & !others[number][kind];
+            while left != 0 {
+                let square = Square::new(left.trailing_zeros());
+                left &= left - 1;
+                visit(Piece { square, color, role, castles: false });
+            }
+        }
+    }
+}
