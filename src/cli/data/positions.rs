@@ -28,7 +28,7 @@ Examples:
       -o labelled.vf")]
 #[command(after_help = "\
 Results and order are kept. The same command resumes a job that was stopped;
-with --static, a thousand times faster, nothing is written before its end.")]
+with --static nothing is written before its end.")]
 #[command(override_usage = "nnuance data label [OPTIONS] --out <FILE> --nodes <N> <FILE>")]
 pub struct Label {
     /// Positions in any format, with results
