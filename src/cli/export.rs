@@ -10,13 +10,15 @@ use super::terminal::Terminal;
 use crate::digits::{counted, grouped};
 use crate::export::snippet::{Language, has_code, snippet};
 use crate::export::tables::{Tapering, TunedTerms, source};
-use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, ZeroBlocks, largest_scales};
+use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
 use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
 use crate::report::{MatchedScale, Table};
 use crate::run::Host;
-use crate::run::export::{Writing, WrittenNet, match_to, permute, read, require_distinct, write};
+use crate::run::export::{
+    ExportOptions, WrittenNet, match_to, permute, read, require_distinct, write,
+};
 use crate::run::folder::{BEST, NET};
 use crate::run::path::{FileKind, holds_terms, in_folder, kind_of, weights_file};
 use crate::run::terms::read_weights;
@@ -156,8 +158,8 @@ pub fn run(args: Args) -> Result<()> {
         add_matched(&mut table, &name, &found);
         matched = Some(to);
     }
-    let writing = Writing { permutes: args.permute, force: args.force };
-    let written = write(&source, origin.provenance, &basis, matched, writing, &output)
+    let options = ExportOptions { permutes: args.permute, force: args.force };
+    let written = write(&source, origin.provenance, &basis, matched, options, &output)
         .with_context(|| name.to_string())?;
     add_written(&mut table, &written);
     let net = output.display().to_string();
@@ -199,13 +201,8 @@ fn add_written(table: &mut Table, written: &WrittenNet) {
     row("beside it", format!("{}, {}", manifest.display(), floats.display()));
     row("sha256", found.sha256.clone());
     row("no overflow", found.proof.to_string());
-    if let Some(ZeroBlocks { positions, before, after }) = found.zero_blocks {
-        let on = grouped(positions);
-        let share = match before == after {
-            true => format!("{:.1} % of four inputs of the first layer", 100.0 * after),
-            false => format!("{:.1} % before, {:.1} % after", 100.0 * before, 100.0 * after),
-        };
-        row("zero blocks", format!("{share}, {on} positions"));
+    if let Some(zero_blocks) = found.zero_blocks {
+        row("zero blocks", zero_blocks.to_string());
     }
     if let Some(error) = &found.float_error {
         let (mean, most, positions) = (error.mean_cp, error.max_cp, grouped(error.positions));
@@ -243,10 +240,9 @@ fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
         let terminal = Terminal::default();
         let samples = origin.load_positions(args.data.plan(), path, &terminal)?.samples;
         let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
-        let (weights, ZeroBlocks { before, after, .. }) = permute(&source, &positions)?;
+        let (weights, zero_blocks) = permute(&source, &positions)?;
         source.weights = weights;
-        let (before, after) = (100.0 * before, 100.0 * after);
-        table.row(["zero blocks", &format!("{before:.1} % before, {after:.1} % after")]);
+        table.row(["zero blocks", &zero_blocks.to_string()]);
     }
     let bytes = export::to_raw(&source.weights, &source.architecture)?;
     output::write(output, &bytes)?;

@@ -3,10 +3,13 @@
 //! order, as long as the two of a pairwise product keep their distance, and both perspectives share
 //! the order. Here neurons that are active in the same positions become neighbours.
 
+use std::fmt;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Architecture, ArrayKind};
+use crate::digits::grouped;
 use crate::net::{Net, PositionEvaluator};
 use crate::sample::Position;
 use crate::scales::HeadFormat;
@@ -24,6 +27,17 @@ pub struct ZeroBlocks {
     pub before: f64,
     /// In the order of the file.
     pub after: f64,
+}
+
+impl fmt::Display for ZeroBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [before, after] = [self.before, self.after].map(|share| 100.0 * share);
+        match before == after {
+            true => write!(f, "{after:.1} % of four inputs of the first layer")?,
+            false => write!(f, "{before:.1} % before, {after:.1} % after")?,
+        }
+        write!(f, ", {} positions", grouped(self.positions))
+    }
 }
 
 impl ZeroBlocks {
@@ -146,10 +160,11 @@ impl NeuronOrder {
     /// Brings all arrays of a net into this order.
     pub fn apply(&self, weights: &Weights, net: &Architecture) -> Result<Weights, WeightsError> {
         let half = self.inputs.len();
-        let neurons: Vec<usize> =
-            (0..net.hidden).map(|it| self.inputs[it % half] + it / half * half).collect();
-        let columns: Vec<usize> =
-            (0..net.features()).map(|it| self.inputs[it % half] + it / half * half).collect();
+        // The same order within each half of a product, and each perspective.
+        let repeated = |count: usize| -> Vec<usize> {
+            (0..count).map(|it| self.inputs[it % half] + it / half * half).collect()
+        };
+        let (neurons, columns) = (repeated(net.hidden), repeated(net.features()));
         let mut permuted = weights.clone();
         let first = net.parts_of_map(0)[0];
         for array in net.arrays() {

@@ -147,7 +147,14 @@ impl CachedPieces {
         row: impl Fn(Piece) -> usize,
     ) {
         let Self { boards: before, sums } = self;
-        if sums.is_empty() {
+        let count = |differ: &dyn Fn(u64, u64) -> u64| -> u32 {
+            let pairs = boards.as_flattened().iter().zip(before.as_flattened());
+            pairs.map(|(now, before)| differ(*now, *before).count_ones()).sum()
+        };
+        // Boards that differ in more than the pieces of one: all are added afresh.
+        if sums.is_empty() || count(&|now, before| now ^ before) > count(&|now, _| now) {
+            *before = Boards::default();
+            sums.clear();
             sums.extend(biases.iter().map(|&bias| i32::from(bias)));
         }
         let row_of = |piece| &weights[row(piece) * biases.len()..][..biases.len()];

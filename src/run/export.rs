@@ -52,8 +52,8 @@ pub fn checkpoint(
     }
     let samples = validation[..validation.len().min(MEASURED)].to_vec();
     let basis = ExportPositions { samples, on: origin.describe_positions(None) };
-    let writing = Writing { force: true, ..Writing::default() };
-    write(&source, origin.provenance, &basis, None, writing, net)
+    let options = ExportOptions { force: true, ..ExportOptions::default() };
+    write(&source, origin.provenance, &basis, None, options, net)
 }
 
 /// Reads a file of weights, or dequantises a net, as the file or its sidecar describes it; with its
@@ -165,7 +165,7 @@ impl Origin {
 
 /// How a net is written.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Writing {
+pub struct ExportOptions {
     /// Whether neurons get an order with many zero blocks.
     pub permutes: bool,
     /// Whether a worthless net is written.
@@ -189,7 +189,7 @@ pub fn write(
     provenance: Provenance,
     ExportPositions { samples, on }: &ExportPositions,
     matched: Option<ScaleReference>,
-    Writing { permutes, force }: Writing,
+    ExportOptions { permutes, force }: ExportOptions,
     path: &Path,
 ) -> Result<WrittenNet> {
     let ImportedWeights { weights, architecture, scales, padding, facts, kind, .. } = source;

@@ -66,6 +66,26 @@ pub fn settings(steps: u64, bias_correction: bool) -> Settings {
     }
 }
 
+/// A run of a net to its end, without validation.
+pub fn training<'a>(
+    net: &Architecture,
+    (compute, device): (Compute, &'a Device),
+    settings: &'a Settings,
+    folder: &'a Path,
+) -> Training<'a> {
+    let (kind, held_out) = (Kind::Net(net.clone()), &[]);
+    Training {
+        kind,
+        compute,
+        device,
+        settings,
+        folder,
+        held_out,
+        until: u64::MAX,
+        ranks: &SingleRank,
+    }
+}
+
 /// The losses of ten steps of a net from its first weights, on positions in their order.
 pub fn losses_of(
     mut plan: StreamPlan,
@@ -78,16 +98,7 @@ pub fn losses_of(
     let settings = settings(10, bias_correction);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let device = backend.device().expect("it is there");
-    let job = Training {
-        kind: Kind::Net(net.clone()),
-        compute,
-        device: &device,
-        settings: &settings,
-        folder: folder.path(),
-        held_out: &[],
-        until: u64::MAX,
-        ranks: &SingleRank,
-    };
+    let job = training(net, (compute, &device), &settings, folder.path());
     let start = Checkpoint { weights, ..Checkpoint::default() };
     let losses = Losses::default();
     train::run(&job, start, Stream::new(plan, Encoder::net(net), 0), &losses).expect("a run");

@@ -5,9 +5,8 @@ use nnuance::export::dequantise;
 use nnuance::net::stored;
 use nnuance::progress::SilentProgress;
 use nnuance::train::optimizer::{self, OptimizerName};
-use nnuance::train::ranks::SingleRank;
 use nnuance::train::schedule::Schedule;
-use nnuance::train::{self, Rounding, Settings, TrainError, Training};
+use nnuance::train::{self, Rounding, Settings, TrainError};
 
 use crate::drawn::TWENTY;
 use crate::golden;
@@ -69,16 +68,7 @@ fn gradients_of_rounded_weights_step_the_weights() {
     for compute in [Compute::Plain, fastest()] {
         let folder = tempfile::tempdir().unwrap();
         let device = Device::flex();
-        let job = Training {
-            kind: Kind::Net(net.clone()),
-            compute,
-            device: &device,
-            settings: &settings,
-            folder: folder.path(),
-            held_out: &[],
-            until: u64::MAX,
-            ranks: &SingleRank,
-        };
+        let job = golden::training(&net, (compute, &device), &settings, folder.path());
         let start = Checkpoint { weights: weights.clone(), ..Checkpoint::default() };
         let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));
         let (_, end) = train::run(&job, start, batches, &SilentProgress).unwrap();

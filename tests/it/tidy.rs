@@ -27,7 +27,7 @@ interface: score search
 train: batch input linear log loss model output place progress sums terms weights
 data: data_file digits format loss sample
 engine: digest digits format interface output progress sample score
-export: architecture data_file digest features floats input linear net output report sample scales
+export: architecture data_file digest digits features floats input linear net output report sample scales
     sums terms weights
 inspect: architecture digits draw features floats hce linear point_of_view report sample scales weights
 loader: architecture batch data_file digest evaluation features format hce input place point_of_view
