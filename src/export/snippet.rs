@@ -148,6 +148,7 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         kings => inputs.kings().has_effect(),
         mirrored => inputs.kings().mirror,
         king_buckets => inputs.kings().count(),
+        origins => inputs.kings().count() * (1 + usize::from(inputs.kings().mirror)),
         king_table => kings
             .chunks(8)
             .map(|rank| Value::from_safe_string(rank.join(", ")))

@@ -20,8 +20,8 @@ struct Program {
     about: String,
 }
 
-/// Reads lines `FEN;CHANGES;FEN;CHANGES;FEN`, where changes are `mPIECE COLOUR FROM TO,...`; prints
-/// the evaluation of the last position, after checks of the accumulator after each move.
+/// Reads the lines of a [`Walk`], and prints the evaluations that it asks for, after a check of the
+/// accumulators.
 const HARNESS_C: &str = r#"
 #define NNUE_TEST
 #define main selftest
@@ -29,25 +29,27 @@ const HARNESS_C: &str = r#"
 #undef main
 
 int main(int argc, char **argv) {
-    static char line[1 << 20];
+    static char line[1 << 12];
+    static NnueStack stack;
+    int8_t piece[64], colour[64];
+    int p, c, from, to, used;
     if (selftest(argc, argv)) return 1;
     while (fgets(line, sizeof line, stdin)) {
-        int8_t piece[64], colour[64];
-        int p, c, from, to, used, side = parse(strtok(line, ";\n"), piece, colour);
-        NnueAccumulator acc, fresh;
-        nnue_refresh(&acc, piece, colour);
-        for (char *word; (word = strtok(NULL, ";\n"));) {
-            for (word++; sscanf(word, "%d %d %d %d,%n", &p, &c, &from, &to, &used) == 4; word += used)
-                nnue_move(&acc, p, c, from, to);
-            side = parse(strtok(NULL, ";\n"), piece, colour);
-            FINISH
-            nnue_refresh(&fresh, piece, colour);
-            if (memcmp(acc.view, fresh.view, sizeof acc.view) != 0) return 2;
+        switch (line[0]) {
+        case 'r':
+            parse(line + 2, piece, colour);
+            nnue_refresh(&stack, piece, colour);
+            break;
+        case '+':
+            nnue_make(&stack);
+            for (char *it = line + 1; sscanf(it, "%d %d %d %d,%n", &p, &c, &from, &to, &used) == 4; it += used)
+                nnue_move(&stack, p, c, from, to);
+            break;
+        case '-': nnue_unmake(&stack); break;
+        case '?':
+            printf("%d\n", nnue_evaluate(&stack, line[2] == 'b'));
+            if (!agrees(&stack)) return 2;
         }
-        int men = 0;
-        for (int square = 0; square < 64; square++) men += piece[square] >= 0;
-        printf("%d\n", nnue_evaluate(&acc, side, MEN));
-        (void)men;
     }
     return 0;
 }
@@ -55,56 +57,131 @@ int main(int argc, char **argv) {
 
 const HARNESS_RUST: &str = r#"
 pub fn harness() {
-    use Piece::*;
     let net = Network::embedded().unwrap();
     selftest(&net).unwrap();
+    let mut stack = Stack::new([].into_iter());
     for line in std::io::stdin().lines() {
         let line = line.unwrap();
-        let mut parts = line.split(';');
-        let (mut men, mut side) = parse(parts.next().unwrap());
-        let mut acc = Accumulator::refresh(&net, men.iter().copied());
-        while let (Some(changes), Some(fen)) = (parts.next(), parts.next()) {
-            for change in changes[1..].split_terminator(',') {
-                let n: Vec<i32> = change.split(' ').map(|n| n.parse().unwrap()).collect();
-                let piece = [Pawn, Knight, Bishop, Rook, Queen, King][n[0] as usize];
-                let colour = if n[1] == 0 { Colour::White } else { Colour::Black };
-                acc.shift(&net, piece, colour, n[2].try_into().ok(), n[3].try_into().ok());
+        match line.split_at(1) {
+            ("r", fen) => stack.refresh(parse(fen.trim()).0.into_iter()),
+            ("+", changes) => {
+                stack.make();
+                for change in changes.split_terminator(',') {
+                    let n: Vec<i32> = change.split(' ').map(|n| n.parse().unwrap()).collect();
+                    let (piece, colour) = (PIECES[n[0] as usize], COLOURS[n[1] as usize]);
+                    stack.shift(piece, colour, n[2].try_into().ok(), n[3].try_into().ok());
+                }
             }
-            (men, side) = parse(fen);
-            FINISH
-            assert!(acc == Accumulator::refresh(&net, men.iter().copied()));
+            ("-", _) => stack.unmake(),
+            (_, side) => {
+                println!("{}", stack.evaluate(&net, COLOURS[usize::from(side == " b")]));
+                assert!(agrees(&mut stack, &net));
+            }
         }
-        println!("{}", acc.evaluate(&net, side, MEN));
     }
 }
 "#;
 
-fn harness(language: Language, net: &Architecture) -> String {
-    let (harness, moved, unmoved) = match language {
-        Language::C => (HARNESS_C, "nnue_move(&acc, p, c, from, to)", ""),
-        Language::Rust => (
-            HARNESS_RUST,
-            "acc.shift(&net, piece, colour, n[2].try_into().ok(), n[3].try_into().ok())",
-            "_ = (piece, colour)",
-        ),
-    };
-    assert!(harness.contains(moved));
-    // Changes of sets by a move are found on the board after it.
-    let is_moved = net.inputs.is_pieces();
-    let harness = if is_moved { harness.into() } else { harness.replace(moved, unmoved) };
-    let finish = match (is_moved, language) {
-        (true, _) if !net.inputs.kings().has_effect() => "",
-        (true, Language::C) => "nnue_finish(&acc, piece, colour);",
-        (true, Language::Rust) => "acc.finish(&net, men.iter().copied());",
-        (false, Language::C) => "nnue_update(&acc, piece, colour);",
-        (false, Language::Rust) => "acc.update(&net, men.iter().copied());",
-    };
-    let men = match language {
-        _ if net.buckets == 1 => "",
-        Language::C => ", men",
-        Language::Rust => ", men.len()",
-    };
-    harness.replace("FINISH", finish).replace(", MEN", men)
+/// Reads a [`Walk`] and goes it by plain code and by the stack, several times; prints the sum of the
+/// evaluations and nanoseconds an evaluation of each. Plain code copies accumulators at each ply, and
+/// sums from nothing where a king changes its origin.
+const BENCHMARK_C: &str = r#"
+#define NNUE_TEST
+#define main selftest
+#include "nnue.h"
+#undef main
+#include <time.h>
+#define SCALAR __attribute__((optimize("no-tree-vectorize")))
+
+static struct { char kind, side; int count, change[4][4]; int8_t piece[64], colour[64]; } step[200000];
+static NnueNeurons plain[16][2];
+static NnueStack stack;
+
+SCALAR static void change(int view, int p, int c, int from, int to) {
+    int16_t *n = plain[stack.last][view].n;
+    int row = nnue_row(stack.ply[stack.last].origin[view], view, p, c);
+    for (int i = 0; i < NNUE_HIDDEN; i++) {
+        if (to >= 0) n[i] += nnue.weights[row ^ to].n[i];
+        if (from >= 0) n[i] -= nnue.weights[row ^ from].n[i];
+    }
+}
+
+SCALAR static void follow(int view, int count, int change_of[4][4]) {
+    int last = stack.last;
+    if (last && stack.ply[last].origin[view] == stack.ply[last - 1].origin[view]) {
+        for (int i = 0; i < NNUE_HIDDEN; i++) plain[last][view].n[i] = plain[last - 1][view].n[i];
+        for (int i = 0; i < count; i++, change_of++)
+            change(view, (*change_of)[0], (*change_of)[1], (*change_of)[2], (*change_of)[3]);
+        return;
+    }
+    for (int i = 0; i < NNUE_HIDDEN; i++) plain[last][view].n[i] = nnue.bias.n[i];
+    for (int kind = 0; kind < 12; kind++)
+        for (uint64_t squares = stack.pieces.squares[kind]; squares;)
+            change(view, kind % 6, kind / 6, -1, nnue_pop(&squares));
+}
+
+static long walk(int steps, bool is_plain) {
+    long sum = 0;
+    for (int s = 0; s < steps; s++) {
+        switch (step[s].kind) {
+        case 'r': nnue_refresh(&stack, step[s].piece, step[s].colour); break;
+        case '+':
+            nnue_make(&stack);
+            for (int i = 0; i < step[s].count; i++) {
+                int *to = step[s].change[i];
+                nnue_move(&stack, to[0], to[1], to[2], to[3]);
+            }
+            break;
+        case '-': nnue_unmake(&stack); continue;
+        case '?': sum += nnue_evaluate(&stack, step[s].side); continue;
+        }
+        for (int view = 0; is_plain && view < 2; view++) {
+            follow(view, step[s].count, step[s].change);
+            stack.ply[stack.last].view[view].neurons = plain[stack.last][view];
+            stack.ply[stack.last].view[view].summed = true;
+        }
+    }
+    return sum;
+}
+
+int main(int argc, char **argv) {
+    static char line[1 << 12];
+    int steps = 0, evaluations = 0, used;
+    if (argc < 2 || !nnue_load(argv[1])) return 1;
+    for (; fgets(line, sizeof line, stdin); steps++) {
+        int *to = step[steps].change[0];
+        step[steps].kind = line[0];
+        step[steps].side = line[2] == 'b';
+        evaluations += line[0] == '?';
+        if (line[0] == 'r') parse(line + 2, step[steps].piece, step[steps].colour);
+        for (char *it = line + 1; sscanf(it, "%d %d %d %d,%n", to, to + 1, to + 2, to + 3, &used) == 4; it += used, to += 4)
+            step[steps].count++;
+    }
+    for (int is_plain = 1; is_plain >= 0; is_plain--) {
+        long sum = 0;
+        double best = 1e9;
+        for (int round = 0; round < 20; round++) {
+            clock_t start = clock();
+            sum = walk(steps, is_plain);
+            double took = (double)(clock() - start) / CLOCKS_PER_SEC / evaluations * 1e9;
+            if (took < best) best = took;
+        }
+        printf("%ld %.0f\n", sum, best);
+    }
+    return 0;
+}
+"#;
+
+/// How a program is compiled; `Native` uses all vectors of the machine.
+#[derive(Clone, Copy)]
+enum Speed {
+    Slow,
+    Fast,
+    Native,
+}
+
+impl Speed {
+    const ALL: [Self; 3] = [Self::Native, Self::Slow, Self::Fast];
 }
 
 impl Program {
@@ -121,22 +198,21 @@ impl Program {
     }
 
     /// A harness around the code of several nets in Rust, or of one in C, which has no namespaces.
-    fn harnessed(language: Language, cases: &[Case], optimised: bool) -> Self {
+    fn harnessed(language: Language, cases: &[Case], speed: Speed) -> Self {
         let program = Self::new(language, &cases[0].net);
         let (mut modules, mut arms) = (String::new(), String::new());
         for (i, Case { net, .. }) in cases.iter().enumerate() {
             let file = format!("{i}.bin");
             let code = snippet(language, net, [&file, "nnue"], &golden_evaluations(net)).unwrap();
             fs::write(program.folder().join(&file), net.to_bytes()).unwrap();
-            let harness = harness(language, net.architecture());
             match language {
                 Language::C => {
                     program.write("nnue.h", &code);
-                    program.write("main.c", &harness);
+                    program.write("main.c", HARNESS_C);
                 }
                 Language::Rust => {
                     let code = code.replacen("\nfn main()", "\npub fn main()", 1);
-                    program.write(&format!("net{i}.rs"), &(code + &harness));
+                    program.write(&format!("net{i}.rs"), &(code + HARNESS_RUST));
                     writeln!(modules, "pub mod net{i};").unwrap();
                     writeln!(arms, "Some(\"{i}\") => net{i}::harness(),").unwrap();
                 }
@@ -149,14 +225,19 @@ impl Program {
             );
             program.write("nnue.rs", &main);
         }
-        program.compile(match (language, optimised) {
+        program.compile(match (language, speed) {
             // Fast programs in Rust check for overflow, too.
-            (Language::Rust, false) => "rustc --edition 2024 -D warnings nnue.rs",
-            (Language::Rust, true) => {
+            (Language::Rust, Speed::Slow) => "rustc --edition 2024 -D warnings nnue.rs",
+            (Language::Rust, Speed::Fast) => {
                 "rustc --edition 2024 -D warnings -O -C overflow-checks=on nnue.rs"
             }
-            (Language::C, false) => "gcc -std=c11 main.c -o nnue",
-            (Language::C, true) => "gcc -std=c11 -O3 main.c -o nnue",
+            (Language::Rust, Speed::Native) => {
+                "rustc --edition 2024 -D warnings -O -C overflow-checks=on -C target-cpu=native \
+                 nnue.rs"
+            }
+            (Language::C, Speed::Slow) => "gcc -std=c11 main.c -o nnue",
+            (Language::C, Speed::Fast) => "gcc -std=c11 -O3 main.c -o nnue",
+            (Language::C, Speed::Native) => "gcc -std=c11 -O3 -march=native main.c -o nnue",
         });
         program
     }
@@ -206,19 +287,18 @@ impl Program {
         said
     }
 
-    /// The lines' centipawns must be found, to the bit also with floats.
-    fn agrees(&self, i: usize, lines: &[(String, i32)]) {
-        let input: Vec<&str> = lines.iter().map(|(line, _)| line.as_str()).collect();
+    /// The centipawns of the walk must be found, to the bit also with floats.
+    fn agrees(&self, i: usize, walk: &Walk) {
         let arguments: &[&str] = if self.about.starts_with("C") { &[] } else { &[&i.to_string()] };
-        let output = self.run(arguments, &input.join("\n"));
+        let output = self.run(arguments, &walk.lines);
         let status = (output.status, text(&output.stderr));
         assert!(output.status.success(), "{}, {i}: {status:?}", self.about);
         let said = text(&output.stdout);
         let found = said.strip_prefix("ok, 16 positions\n").unwrap();
         let found: Vec<i32> = found.lines().map(|number| number.parse().unwrap()).collect();
-        assert_eq!(found.len(), lines.len(), "{}", self.about);
-        for ((line, expected), found) in lines.iter().zip(found) {
-            assert_eq!(found, *expected, "{}: {line}", self.about);
+        assert_eq!(found.len(), walk.evaluations.len(), "{}", self.about);
+        for ((position, expected), found) in walk.evaluations.iter().zip(found) {
+            assert_eq!(found, *expected, "{}: {}", self.about, position.fen());
         }
     }
 }
@@ -231,15 +311,15 @@ fn check(language: Language) {
     let together = if language == Language::C { 1 } else { 12 };
     for cases in [&EXTREMES, &DRAWN] {
         for (i, cases) in cases.chunks(together).enumerate() {
-            let program = Program::harnessed(language, cases, i % 3 == 0);
+            let program = Program::harnessed(language, cases, Speed::ALL[i % 3]);
             for (i, case) in cases.iter().enumerate() {
-                program.agrees(i, &case.lines);
+                program.agrees(i, &case.walk);
             }
         }
     }
     for (i, case) in SETS.iter().enumerate() {
         let case = std::slice::from_ref(case);
-        Program::harnessed(language, case, i == 0).agrees(0, &case[0].lines);
+        Program::harnessed(language, case, Speed::ALL[i % 3]).agrees(0, &case[0].walk);
     }
     let net = &SETS[0].net;
     Program::alone(language, net, "net.bin", &golden_evaluations(net)).selftest(&[]);
@@ -249,7 +329,9 @@ fn check(language: Language) {
 
 fn quickstart_agrees(language: Language) {
     let case = std::slice::from_ref(&*QUICKSTART);
-    Program::harnessed(language, case, true).agrees(0, &case[0].lines);
+    for speed in Speed::ALL {
+        Program::harnessed(language, case, speed).agrees(0, &case[0].walk);
+    }
     let net = &case[0].net;
     let program = Program::alone(language, net, "net.bin", &golden_evaluations(net));
     let (folder, bytes) = (program.folder(), net.to_bytes());
@@ -297,12 +379,61 @@ fn c() {
     }
 }
 
+/// Prints the times of both, too: `cargo test --profile bench -- --nocapture snippets::trees`.
+#[test]
+fn trees_have_the_same_sum_by_plain_code() {
+    if !need::tool("gcc", "--version") {
+        return;
+    }
+    let table: Vec<u8> = (0..32).map(|i| i / 4).collect();
+    let inputs = Inputs::of_pieces(Views::Perspective, Kings::new(true, &table).unwrap(), false);
+    let simple = Architecture::simple(Views::Perspective, 256, Activation::SCReLU);
+    let simple = Architecture { inputs, ..simple };
+    let deep = Architecture {
+        hidden: 1024,
+        activation: Activation::CReLU,
+        pairwise: true,
+        head: [16, 32].map(|size| Layer { size, activation: Activation::CReLU }).into(),
+        buckets: 8,
+        ..simple.clone()
+    };
+    for architecture in [simple, deep] {
+        let scales = Scales { head_format: HeadFormat::Int8, ..Scales::default() };
+        let scales = if architecture.is_deep() { scales } else { Scales::default() };
+        let net = random(&architecture, scales, 100, 3);
+        let mut walk = Walk::default();
+        for (fen, depth) in [
+            ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", 2),
+            ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 3),
+        ] {
+            let fen: Fen = fen.parse().unwrap();
+            let chess = fen.into_position(CastlingMode::Standard).unwrap();
+            walk.refresh(&Position::from_chess(&chess));
+            walk.tree(&net, &chess, depth);
+        }
+        let program = Program::new(Language::C, &net);
+        let code = snippet(Language::C, &net, ["net.bin", "nnue.h"], &golden_evaluations(&net));
+        program.write("nnue.h", &code.unwrap());
+        program.write("main.c", BENCHMARK_C);
+        fs::write(program.folder().join("net.bin"), net.to_bytes()).unwrap();
+        program.compile("gcc -std=c11 -O3 -march=native main.c -o nnue");
+        let output = program.run(&["net.bin"], &walk.lines);
+        let said = text(&output.stdout);
+        let sum: i64 = walk.evaluations.iter().map(|(_, centipawns)| i64::from(*centipawns)).sum();
+        let times: Vec<&str> =
+            said.lines().filter_map(|line| line.strip_prefix(&format!("{sum} "))).collect();
+        let [plain, fast] = times[..] else { panic!("{architecture}: {sum}, not {said}") };
+        println!("{architecture}: {plain} ns plain, {fast} ns fast");
+    }
+}
+
 /// Too large in either direction, and NaN: engine code must give the same values.
 #[test]
 fn extremes_leave_the_range_of_i32() {
     let [large, none] = &EXTREMES[..] else { unreachable!("there are two") };
     for (case, number) in [(large, i32::MAX), (large, i32::MIN), (none, i32::MAX), (none, 0)] {
-        let found = case.lines.iter().filter(|(_, centipawns)| *centipawns == number).count();
+        let numbers = case.walk.evaluations.iter().map(|(_, centipawns)| *centipawns);
+        let found = numbers.filter(|it| *it == number).count();
         assert!(found > 100, "{number} is said {found} times");
     }
 }
@@ -360,10 +491,18 @@ fn sets_without_code_are_named() {
     }
 }
 
-/// A net with lines for the harness, positions and games, and the centipawns at their ends.
+/// A net, and its evaluations on a walk over positions and games.
 struct Case {
     net: Net,
-    lines: Vec<(String, i32)>,
+    walk: Walk,
+}
+
+/// Lines for the harness: `r FEN` begins, `+ PIECE COLOUR FROM TO,...` is a move, `-` takes it back,
+/// `? w` evaluates. The positions that are evaluated have their centipawns.
+#[derive(Default)]
+struct Walk {
+    lines: String,
+    evaluations: Vec<(Position, i32)>,
 }
 
 static EXTREMES: LazyLock<Vec<Case>> =
@@ -421,34 +560,83 @@ fn cases(nets: Vec<Net>, (positions, seed): (usize, u64), games: usize) -> Vec<C
 }
 
 fn case<'a>(net: Net, positions: &[Position], games: impl IntoIterator<Item = &'a Game>) -> Case {
-    let positions = positions.iter().map(|position| (position.fen(), net.evaluate(position)));
-    let games = games.into_iter().map(|game| (line(game), net.evaluate(game.last())));
-    Case { lines: positions.chain(games).collect(), net }
+    let mut walk = Walk::default();
+    for position in positions {
+        walk.refresh(position);
+        walk.evaluate(&net, position);
+    }
+    games.into_iter().enumerate().for_each(|(seed, game)| walk.play(&net, game, seed as u64));
+    Case { walk, net }
 }
 
-/// A game for the harness: differences between consecutive boards, captured pieces first.
-fn line(game: &Game) -> String {
-    let mut line = game.positions[0].fen();
-    for two in game.positions.windows(2) {
-        let [before, after] = [&two[0], &two[1]].map(|position| -> Vec<[i32; 3]> {
+impl Walk {
+    fn refresh(&mut self, position: &Position) {
+        writeln!(self.lines, "r {}", position.fen()).unwrap();
+    }
+
+    fn evaluate(&mut self, net: &Net, position: &Position) {
+        let side = if position.turn().is_black() { 'b' } else { 'w' };
+        writeln!(self.lines, "? {side}").unwrap();
+        self.evaluations.push((*position, net.evaluate(position)));
+    }
+
+    /// Plays a game to its end. Some positions are evaluated, others passed by; some moves are taken
+    /// back and played again.
+    fn play(&mut self, net: &Net, game: &Game, seed: u64) {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        self.refresh(&game.positions[0]);
+        let mut ply = 0;
+        while ply + 1 < game.positions.len() {
+            for _ in 0..random.random_range(1..=4).min(game.positions.len() - 1 - ply) {
+                self.moves(&game.positions[ply], &game.positions[ply + 1]);
+                ply += 1;
+            }
+            if random.random() {
+                self.evaluate(net, &game.positions[ply]);
+            }
+            for _ in 0..random.random_range(0..=3).min(ply) {
+                self.lines += "-\n";
+                ply -= 1;
+                if random.random_range(0..3) == 0 {
+                    self.evaluate(net, &game.positions[ply]);
+                }
+            }
+        }
+        self.evaluate(net, game.last());
+    }
+
+    /// All moves to a depth; each position is evaluated.
+    fn tree(&mut self, net: &Net, chess: &Chess, depth: u32) {
+        let position = Position::from_chess(chess);
+        self.evaluate(net, &position);
+        for chosen in chess.legal_moves().into_iter().filter(|_| depth > 0) {
+            let after = chess.clone().play(chosen).unwrap();
+            self.moves(&position, &Position::from_chess(&after));
+            self.tree(net, &after, depth - 1);
+            self.lines += "-\n";
+        }
+    }
+
+    /// The differences between two boards, captured pieces first.
+    fn moves(&mut self, before: &Position, after: &Position) {
+        let [before, after] = [before, after].map(|position| -> Vec<[i32; 3]> {
             let man =
                 |it: Piece| [it.role as i32 - 1, it.color.is_black().into(), it.square.into()];
             position.pieces().map(man).collect()
         });
         let gone: Vec<_> = before.iter().filter(|man| !after.contains(man)).collect();
         let mut come: Vec<_> = after.iter().filter(|man| !before.contains(man)).collect();
-        line.push_str(";m");
+        self.lines.push('+');
         for [piece, colour, from] in gone {
             let moved = come.iter().position(|it| it[..2] == [*piece, *colour]);
             let to = moved.map_or(-1, |i| come.remove(i)[2]);
-            write!(line, "{piece} {colour} {from} {to},").unwrap();
+            write!(self.lines, "{piece} {colour} {from} {to},").unwrap();
         }
         for [piece, colour, to] in come {
-            write!(line, "{piece} {colour} -1 {to},").unwrap();
+            write!(self.lines, "{piece} {colour} -1 {to},").unwrap();
         }
-        write!(line, ";{}", two[1].fen()).unwrap();
+        self.lines.push('\n');
     }
-    line
 }
 
 /// Each architecture has its part of the games, shared by its nets.
