@@ -83,6 +83,9 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["snippet", "match_scale", "largest_scales", "licence", "json"])]
     #[arg(conflicts_with_all = ["qa", "qb", "scale", "head", "force"])]
     raw: bool,
+    /// Bits by which the inputs of an int8 head are shifted to the right
+    #[arg(long, value_name = "BITS")]
+    head_shift: Option<u32>,
     /// Export a net that does not know what the pieces are worth
     #[arg(long)]
     force: bool,
@@ -129,12 +132,13 @@ pub fn run(args: Args) -> Result<()> {
     // Opened and dropped, so that an unwritable net is found before the long work.
     Output::create(&output)?;
     let (mut source, mut origin) = read(&path)?;
-    let Scales { qa, qb, scale, head_format } = source.scales;
+    let Scales { qa, qb, scale, head_format, head_shift } = source.scales;
     source.scales = Scales {
         qa: args.qa.unwrap_or(qa),
         qb: args.qb.unwrap_or(qb),
         scale: args.scale.unwrap_or(scale),
         head_format: args.head.unwrap_or(head_format),
+        head_shift: args.head_shift.or(head_shift.filter(|_| args.head != Some(HeadFormat::Float))),
     };
     origin.provenance.licence = args.licence.clone().or(origin.provenance.licence);
     let terminal = Terminal::default();

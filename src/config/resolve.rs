@@ -147,9 +147,11 @@ impl Net {
         let wrong = |ImpossibleNet { key, reason }| ConfigError::of(&format!("net.{key}"), reason);
         let architecture = Architecture::try_from(form).map_err(wrong)?;
         let qa = self.qa.unwrap_or(Scales::default().qa);
-        let scales = Scales { qa, qb: self.qb, scale, head_format: self.head_format };
+        let Self { qb, head_format, head_shift, .. } = *self;
+        let scales = Scales { qa, qb, scale, head_format, head_shift };
+        let key = if head_shift.is_some() { "net.head_shift" } else { "net.head_format" };
         net::Net::check(&architecture.merged(), scales)
-            .map_err(|error| ConfigError::of("net.head_format", error))?;
+            .map_err(|error| ConfigError::of(key, error))?;
         if let StartSize::Sets(sizes) = &self.start_size
             && let Some(name) = sizes.keys().find(|name| !self.sets.contains(name))
         {

@@ -144,6 +144,7 @@ pub struct Net {
     /// Number format behind the accumulators.
     #[serde(default)]
     pub head_format: HeadFormat,
+    pub head_shift: Option<u32>,
 }
 
 /// A factor of starting weights, or one for each of several feature sets.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::architecture::{ArrayKind, Curve, Operation, PIECES};
+use crate::architecture::{self, Activation, Architecture, ArrayKind, Curve, Operation, PIECES};
 use crate::floats::Float;
 use crate::sample::Sample;
 
@@ -97,15 +97,15 @@ pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Lay
     });
     let activation = net.activation.name();
     let mut layers = vec![Layer { name: "hidden".into(), activation, neurons: hidden.collect() }];
-    for (number, layer) in net.head.iter().enumerate() {
+    for ActivatedLayer { number, activation, size } in activated_layers(net) {
         let sums;
-        (sums, rest) = rest.split_at(net.buckets * layer.size);
+        (sums, rest) = rest.split_at(net.buckets * size);
         let seen = sums.iter().enumerate().filter(|(_, sums)| sums[0] > 0.0);
         let of = |(i, sums): (usize, &Sums)| {
-            let (bucket, neuron) = (i / layer.size, i % layer.size);
+            let (bucket, neuron) = (i / size, i % size);
             Neuron { bucket, neuron, ..Neuron::new(*sums, scale) }
         };
-        let (name, activation) = (format!("head.{number}"), layer.activation.name());
+        let (name, activation) = (net.name_of_layer(number), activation.name());
         layers.push(Layer { name, activation, neurons: seen.map(of).collect() });
     }
     let maps = layers[0].by_use().into_iter().take(MAPS);
@@ -113,10 +113,33 @@ pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Lay
     (layers, maps)
 }
 
+/// A layer of the head with an activation.
+struct ActivatedLayer {
+    number: usize,
+    activation: Activation,
+    /// Its neurons.
+    size: usize,
+}
+
+fn activated_layers(net: &Architecture) -> Vec<ActivatedLayer> {
+    let of = |(number, layer): (usize, &architecture::Layer)| {
+        let activation = layer.activation?;
+        let size = net.width_of_layer(number) / activation.curves().len();
+        Some(ActivatedLayer { number, activation, size })
+    };
+    net.head.iter().enumerate().filter_map(of).collect()
+}
+
 /// Sums of the hidden neurons, then those of each layer of the head, bucket by bucket.
 fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
     let net = &float.net;
-    let head: usize = net.head.iter().map(|layer| net.buckets * layer.size).sum();
+    let layers = activated_layers(net);
+    let head: usize = layers.iter().map(|layer| net.buckets * layer.size).sum();
+    // The values that the output takes, each the number of its layer and its own there.
+    let taken: Vec<(usize, usize)> = (net.inputs_of_layer(net.head.len()).into_iter())
+        .flat_map(|layer| (0..net.width_of_layer(layer)).map(move |value| (layer, value)))
+        .collect();
+    let taken = &taken[net.output.columns.clone().unwrap_or(0..taken.len())];
     let mut sums = vec![[0.0; 6]; net.hidden + head];
     let (hidden, head) = sums.split_at_mut(net.hidden);
     let (curve, each) = (net.activation.curve(), net.outputs_of_view());
@@ -144,17 +167,16 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
                 return;
             }
             let curves = activation.curves();
-            let (layer, taken) = (activations - 2, net.inputs_of_map(net.head.len()));
-            let place = taken.iter().position(|it| *it == layer);
-            let before = taken[..place.unwrap_or(0)].iter().map(|it| net.head[*it].outputs());
-            let before: usize = before.sum();
+            let layer = layers[activations - 2].number;
             for (neuron, &value) in values.iter().enumerate() {
                 let sums = &mut head[first + bucket * values.len() + neuron];
                 activate(sums, value, curves);
-                let weights = output.iter().skip(before + neuron).step_by(values.len());
-                let outs =
-                    curves.iter().zip(weights).map(|(it, w)| it.value(value) * f64::from(*w));
-                add_output(sums, if place.is_some() { outs.sum() } else { 0.0 });
+                let out = |(curve, it): (usize, &Curve)| {
+                    let own = (layer, curve * values.len() + neuron);
+                    let column = taken.iter().position(|taken| *taken == own)?;
+                    Some(it.value(value) * f64::from(output[column]))
+                };
+                add_output(sums, curves.iter().enumerate().filter_map(out).sum());
             }
             first += net.buckets * values.len();
         });

@@ -188,8 +188,8 @@ impl NetModel {
             let weight = param(&array(ArrayKind::Rows(set)), weights, device)?;
             Ok::<_, WeightsError>(SetRows { weight, factor, psqt })
         };
-        let head =
-            (0..net.head.len()).map(|i| affine(ArrayKind::Layer(i), ArrayKind::LayerBias(i)));
+        let head = (1..net.maps().len())
+            .map(|i| affine(ArrayKind::Layer(i - 1), ArrayKind::LayerBias(i - 1)));
         Ok(Self {
             sets: (0..net.inputs.sets().len()).map(rows).collect::<Result<_, _>>()?,
             bias: param(&array(ArrayKind::AccumulatorBias), weights, device)?,

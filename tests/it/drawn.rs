@@ -1,6 +1,6 @@
 //! Nets drawn from a seed, of every kind, with numbers that reach all parts of their activations.
 
-use nnuance::architecture::{BucketChoice, BucketTable, Connections, Inputs};
+use nnuance::architecture::{BucketChoice, BucketTable, Inputs};
 use nnuance::export::snippet::{Language, snippet};
 use rand::seq::{IndexedRandom, IteratorRandom, SliceRandom};
 
@@ -23,9 +23,13 @@ pub fn net(seed: u64, most: usize) -> Architecture {
     // What was added later is drawn apart, so that the rest of a draw stays.
     let mut later = Xoshiro256PlusPlus::seed_from_u64(mix(seed, 1));
     let alike = later.random_range(0..4) == 0;
-    let layer = |random: &mut Xoshiro256PlusPlus| Layer {
-        size: [random.random_range(1..=20), 8][usize::from(alike)],
-        activation: *Activation::ALL.choose(random).expect("there are activations"),
+    let (first, added) = Activation::ALL.split_at(5);
+    let mut last = Xoshiro256PlusPlus::seed_from_u64(mix(seed, 2));
+    let mut layer = |random: &mut Xoshiro256PlusPlus| {
+        let size = [random.random_range(1..=20), 8][usize::from(alike)];
+        let of_first = first.choose(random).expect("there are activations");
+        let added = added.choose(&mut last).filter(|_| last.random_range(0..3) == 0);
+        Layer::new(size, *added.unwrap_or(of_first))
     };
     let mut net = Architecture {
         inputs,
@@ -39,7 +43,7 @@ pub fn net(seed: u64, most: usize) -> Architecture {
         pairwise,
         head: (0..layers).map(|_| layer(&mut random)).collect(),
         skip: layers > 0 && random.random(),
-        connections: Connections::default(),
+        output: Layer::output(),
         psqt: views == Views::Perspective && random.random_range(0..3) == 0,
         buckets: *[1, 1, 2, 5, 8, 32].choose(&mut random).expect("there are numbers"),
         bucket_choice: BucketChoice::Pieces,
@@ -59,23 +63,40 @@ fn connect(net: &mut Architecture, random: &mut Xoshiro256PlusPlus) {
     if count < 2 || random.random() {
         return;
     }
-    let outputs = |layer: usize| net.head[layer].outputs();
-    let inputs = (0..=count).map(|map| {
+    let set = |net: &mut Architecture, number: usize, change: &dyn Fn(&mut Layer)| match number {
+        number if number == count => change(&mut net.output),
+        number => change(&mut net.head[number]),
+    };
+    for number in 1..=count {
         // The layer before is always among them, so that each is used.
-        let mut layers: Vec<usize> =
-            (1..map).filter(|_| random.random()).map(|it| it - 1).collect();
-        layers.extend(map.checked_sub(1));
-        layers.shuffle(random);
-        if layers.len() > 1 { layers } else { Vec::new() }
-    });
-    let inputs = inputs.collect();
-    let sums = (0..count).map(|layer| {
-        let mut alike = (0..layer).filter(|it| outputs(*it) == outputs(layer));
-        alike.next().filter(|_| random.random())
-    });
-    let sums = sums.collect();
-    let found = Connections { inputs, sums };
-    net.connections = if found.is_chain() { Connections::default() } else { found };
+        let mut inputs: Vec<usize> = (0..number - 1).filter(|_| random.random()).collect();
+        inputs.push(number - 1);
+        inputs.shuffle(random);
+        if inputs.len() > 1 {
+            set(net, number, &|layer| layer.inputs = inputs.clone());
+        }
+        let widths = inputs.iter().map(|input| net.width_of_layer(*input));
+        let width: usize = widths.sum();
+        if width > 1 && random.random_range(0..3) == 0 {
+            set(net, number, &|layer| layer.columns = Some(1..width));
+        }
+        let own = net.width_of_layer(number);
+        let mut alike = (0..number).filter(|other| net.width_of_layer(*other) == own);
+        let other = alike.next().filter(|_| random.random());
+        let how = random.random_range(0..3);
+        set(net, number, &|layer| {
+            let combined = [&mut layer.multiply, &mut layer.add, &mut layer.subtract];
+            *combined.into_iter().nth(how).expect("one of three") = other;
+        });
+    }
+}
+
+/// Whether a layer takes other values than those of the layer before, or combines its own.
+pub fn is_connected(net: &Architecture) -> bool {
+    net.layers().any(|layer| {
+        let combined = [layer.multiply, layer.add, layer.subtract];
+        !layer.inputs.is_empty() || combined.iter().any(Option::is_some)
+    })
 }
 
 fn kings(random: &mut Xoshiro256PlusPlus) -> Kings {
@@ -125,12 +146,18 @@ pub struct Drawn {
 impl Drawn {
     fn new(seed: u64) -> Self {
         let (net, weights) = floats(seed);
-        let of = |head_format, qa| {
-            quantise(&weights, &net, Scales { head_format, qa, ..Scales::default() }).ok()
+        let of = |head_format, qa, head_shift| {
+            let scales = Scales { head_format, qa, head_shift, ..Scales::default() };
+            quantise(&weights, &net, scales).ok()
         };
         let qa = [255, 181][seed as usize % 2];
-        let nets = [(HeadFormat::Float, 255), (HeadFormat::Int8, qa)];
-        let nets: Vec<Net> = nets.into_iter().filter_map(|(head, qa)| of(head, qa)).collect();
+        let mut bytes = of(HeadFormat::Int8, qa, None);
+        if seed % 3 == 0 {
+            // Inputs above 127.
+            let shift = bytes.as_ref().map(|net| net.unit().0 - 1);
+            bytes = bytes.and_then(|_| of(HeadFormat::Int8, qa, shift));
+        }
+        let nets: Vec<Net> = of(HeadFormat::Float, 255, None).into_iter().chain(bytes).collect();
         let has_bytes = net.is_deep() && net.activation.curve().bounded;
         assert_eq!(nets.len(), if has_bytes { 2 } else { 1 }, "{net}");
         Self { seed, net, nets }
@@ -173,9 +200,9 @@ fn twenty_draws_have_everything() {
         some(&format!("{it} layers"), &|net| net.head.len() == it);
     }
     for it in Activation::ALL {
-        some(&format!("{it:?}"), &|net| net.head.iter().any(|layer| layer.activation == it));
+        some(&format!("{it:?}"), &|net| net.head.iter().any(|layer| layer.activation == Some(it)));
     }
-    some("connected layers", &|net| !net.connections.is_chain());
+    some("connected layers", &is_connected);
     some("a neuron that skips", &|net| net.skip);
     some("piece-square values", &|net| net.psqt);
     some("output buckets", &|net| net.buckets > 1);

@@ -44,7 +44,7 @@ impl Positions {
 
 fn nets() -> Vec<Architecture> {
     let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
-    let layer = Layer { size: 4, activation: Activation::ReLU };
+    let layer = Layer::new(4, Activation::ReLU);
     vec![
         simple(Views::Perspective, 40),
         simple(Views::SideToMove, 300),

@@ -58,7 +58,7 @@ pub(crate) use crate::{drawn, games, listed, need, playouts, program};
 
 /// Activations that accumulators may have: one number a neuron.
 pub fn of_accumulators() -> impl Iterator<Item = Activation> {
-    Activation::ALL.into_iter().filter(|it| it.curves().len() == 1)
+    Activation::ALL.into_iter().filter(|it| it.is_for_accumulators())
 }
 
 pub fn term_named(name: &str) -> Term {

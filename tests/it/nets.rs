@@ -333,7 +333,7 @@ fn bullet_weights_round_trip() {
 }
 
 pub fn parity(test: u32) -> Architecture {
-    let layer = |size, activation| Layer { size, activation };
+    let layer = Layer::new;
     let simple = |hidden| Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
     let screlu = Activation::SCReLU;
     match test {
@@ -430,7 +430,9 @@ fn an_architecture_has_one_written_form() {
         let toml = toml::to_string(&Form::from(net.clone())).unwrap();
         assert_eq!(toml::from_str::<Architecture>(&toml).unwrap(), net, "{toml}");
     }
-    let form =
-        Form { head: vec![LayerForm { size: 2, ..LayerForm::default() }], ..parity(3).into() };
+    let form = Form {
+        head: vec![LayerForm { size: Some(2), ..LayerForm::default() }],
+        ..parity(3).into()
+    };
     assert!(Architecture::try_from(form).unwrap_err().to_string().contains("with one neuron"));
 }

@@ -23,8 +23,8 @@ fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
 
 /// Nets with repeated rows, a factor of threats, king buckets, and more rows than 16 bits.
 fn nets() -> Vec<Architecture> {
-    let layer = Layer { size: 4, activation: Activation::ReLU };
-    let deep = |net| Architecture { head: vec![layer], buckets: 3, ..net };
+    let head = vec![Layer::new(4, Activation::ReLU)];
+    let deep = |net| Architecture { head: head.clone(), buckets: 3, ..net };
     vec![
         net(&["pieces", "threat-kinds", "attack-counts"], 1, false),
         net(&["pieces", "threats"], 1, true),

@@ -386,7 +386,7 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let deep = Architecture {
         activation: Activation::CReLU,
         pairwise: true,
-        head: vec![Layer { size: 3, activation: Activation::Dual }],
+        head: vec![Layer::new(3, Activation::Dual)],
         buckets: 4,
         psqt: true,
         ..net(Views::Perspective, &["threats", "halfka-hm"], Kings::NONE)
@@ -465,7 +465,7 @@ fn drawn() -> Vec<Case> {
 }
 
 fn extreme(powers: [i32; 3]) -> Net {
-    let head = [3, 4].map(|size| Layer { size, activation: Activation::ReLU });
+    let head = [3, 4].map(|size| Layer::new(size, Activation::ReLU));
     let architecture = Architecture {
         head: head.into(),
         ..Architecture::simple(Views::Plain, 12, Activation::CReLU)
