@@ -38,7 +38,10 @@ const MANY: usize = 1 << 15;
 /// The built-in sets except `pieces`, which a net describes with keys of its own.
 const ALL: &[fn() -> Set] = &[
     || Set::new(halfka::HalfKa),
-    || Set::new(threats::Threats),
+    || Set::new(&threats::SETS[0]),
+    || Set::new(&threats::SETS[1]),
+    || Set::new(&threats::SETS[2]),
+    || Set::new(&threats::SETS[3]),
     || Set::new(pawn_pairs::PawnPairs),
     || Set::new(threat_kinds::ThreatKinds),
     || Set::new(attack_counts::AttackCounts),
