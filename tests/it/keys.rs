@@ -12,7 +12,8 @@ const LEAST: [&str; 11] = [
      mirror = true
      king_buckets = [0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1,
                      0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1]
-     head = [{ size = 4, activation = 'relu' }, { size = 1 }]",
+     head = [{ size = 4, activation = 'relu' }, { size = 1 }]
+     head_format = 'int8'",
     "net = { inputs = 'plain', hidden = 8, base = 'b' }",
     "terms = { rare = 1 }\n target.learn = 'quiescence'",
     "traces = { list = 'b' }",
