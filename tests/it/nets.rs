@@ -187,10 +187,10 @@ fn proofs_hold_in_games() {
             }
         }
         if let (Numbers::I8(weights), false) = (&net.numbers()[2], *psqt) {
-            let width = net.architecture().features();
+            let (width, input) = (net.architecture().features(), net.top() >> net.unit().0);
             let most = weights
                 .chunks_exact(width)
-                .map(|row| row.iter().map(|&w| 127 * i64::from(w.max(0))).sum::<i64>());
+                .map(|row| row.iter().map(|&w| input * i64::from(w.max(0))).sum::<i64>());
             assert!(proof.output.most > 0 && proof.output.most <= most.max().unwrap(), "{name}");
         }
     }
