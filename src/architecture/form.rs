@@ -6,8 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer, PIECES,
-    Views,
+    Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer, Views,
 };
 use crate::features::{self, FeatureSet, Integer};
 use crate::registry::NameMissing;
@@ -28,6 +27,9 @@ pub struct Form {
     /// See [`Kings::new`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub king_buckets: Vec<u8>,
+    /// Whether both kings share a plane of rows.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub merged_kings: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     pub factorised: bool,
     pub hidden: usize,
@@ -112,10 +114,17 @@ impl TryFrom<Form> for Architecture {
                 reason: "no feature set is named; name at least one, such as `pieces`".into(),
             });
         }
+        let inputs = Inputs::new(form.inputs, sets, form.factorised);
+        let inputs = match form.merged_kings {
+            false => inputs,
+            true => inputs
+                .merge_kings()
+                .map_err(|reason| ImpossibleNet { key: "merged_kings", reason })?,
+        };
         let (head, output) =
             layers(&form.head).map_err(|reason| ImpossibleNet { key: "head", reason })?;
         let architecture = Self {
-            inputs: Inputs::new(form.inputs, sets, form.factorised),
+            inputs,
             hidden: form.hidden,
             activation: form.activation,
             pairwise: form.pairwise,
@@ -160,6 +169,7 @@ impl From<Architecture> for Form {
                 .collect(),
             mirror: kings.mirror,
             king_buckets: kings.numbers(),
+            merged_kings: net.inputs.has_merged_kings(),
             factorised: net.inputs.factorised,
             hidden: net.hidden,
             activation: net.activation,
@@ -277,9 +287,10 @@ impl Display for Inputs {
             }
             let Some(kings) = set.kings() else {
                 f.write_str(set.name())?;
+                f.write_str(if set.has_merged_kings() { "(704)" } else { "" })?;
                 continue;
             };
-            write!(f, "{PIECES}")?;
+            write!(f, "{}", kings.rows())?;
             if kings.count() > 1 {
                 write!(f, "x{}", kings.count())?;
             }

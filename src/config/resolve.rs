@@ -132,6 +132,7 @@ impl Net {
             integers: self.integers.clone(),
             mirror: *self.mirror.get_or_insert(is_of_mover(self)),
             king_buckets: self.king_buckets.clone(),
+            merged_kings: false,
             factorised: self.factorised,
             hidden: self.hidden,
             activation: *self.activation.get_or_insert(match self.pairwise {

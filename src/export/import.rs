@@ -24,6 +24,16 @@ pub struct ImportedWeights {
     pub kind: &'static str,
 }
 
+impl ImportedWeights {
+    /// Kind of the files of engines.
+    const QUANTISED: &str = "quantised net";
+
+    /// Whether they come from integers, whose bytes an export leaves as they are.
+    pub fn is_quantised(&self) -> bool {
+        self.kind == Self::QUANTISED
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
@@ -96,7 +106,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportErro
         return Ok(source(weights, architecture, "bullet checkpoint, raw.bin"));
     }
     let net = read?;
-    let source = source(dequantise(&net), net.architecture().clone(), "quantised net");
+    let source = source(dequantise(&net), net.architecture().clone(), ImportedWeights::QUANTISED);
     Ok(ImportedWeights { padding: net.padding(), ..source })
 }
 

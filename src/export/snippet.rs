@@ -151,6 +151,8 @@ fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &
         kings => inputs.kings().has_effect(),
         mirrored => inputs.kings().mirror,
         king_buckets => inputs.kings().count(),
+        bucket_rows => inputs.kings().rows(),
+        merged_kings => inputs.has_merged_kings(),
         king_table => kings
             .chunks(8)
             .map(|rank| Value::from_safe_string(rank.join(", ")))

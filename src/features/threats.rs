@@ -181,6 +181,17 @@ impl FeatureSet for &'static Threats {
         }
     }
 
+    /// Pawns stand on six ranks, the own king on files a to d.
+    fn is_reachable(&self, row: u32) -> bool {
+        let Block { attacker, victim, first } = self.tables().block(row);
+        let squares = steps(*attacker).nth(row as usize - first);
+        let [from, to] = squares.expect("a block has its rows").map(usize::from);
+        let own_kings: Vec<usize> = (0..64).filter(|square| square % 8 < 4).collect();
+        self.tables().first[usize::from(from < to)][*attacker][*victim] != NONE
+            && bounds::is_square_of(*attacker, from, &own_kings)
+            && bounds::is_square_of(*victim, to, &own_kings)
+    }
+
     /// The kinds of attacker and victim, as the set `threat-kinds` has them.
     fn factor_rows(&self) -> usize {
         THREAT_KINDS

@@ -197,7 +197,7 @@ fn map(float: &Float, neuron: usize) -> Option<Map> {
     let (set, kings) = float.net.inputs.pieces()?;
     let (first, buckets) = (float.net.inputs.first_row(*set), kings.count());
     let mean = |input: usize| {
-        let rows = (0..buckets).map(|bucket| float.row(first + bucket * PIECES + input)[neuron]);
+        let rows = (0..buckets).map(|it| float.row(first + kings.row_of(it, input))[neuron]);
         rows.sum::<f32>() / buckets as f32
     };
     let weights: Vec<f32> = (0..PIECES).map(mean).collect();

@@ -404,6 +404,99 @@ fn bounds_hold_on_a_small_board() {
     assert!(count > 50_000, "{count} positions");
 }
 
+/// Positions of two kings with one or two other pieces: any square for the own king with each for the
+/// enemy's, for one piece, and for two of which the first can attack the second.
+fn few_pieces() -> Vec<Position> {
+    let kinds =
+        || Color::ALL.into_iter().flat_map(|color| Role::ALL.map(|role| Piece { color, role }));
+    let mut positions = Vec::new();
+    // With missing kings on the first squares that are legal, White's on each half of the board.
+    let mut add = |pieces: &[(Square, Piece)]| {
+        let mut board = Pieces::empty();
+        pieces.iter().for_each(|&(square, piece)| board.set_piece_at(square, piece));
+        let king = |color: Color| match board.king_of(color) {
+            Some(square) => vec![square],
+            None => Square::ALL.into_iter().filter(|it| board.piece_at(*it).is_none()).collect(),
+        };
+        // Kings that come between do not count.
+        let same_attacks = |position: &Position| {
+            pieces.iter().all(|(square, _)| {
+                let [found, right] =
+                    [position.board(), board.clone()].map(|it| it.attacks_from(*square));
+                found & board.occupied() == right & board.occupied()
+            })
+        };
+        let (white, black) = (king(Color::White), king(Color::Black));
+        for half in [0, 4] {
+            let white = white.iter().filter(|square| **square as usize & 4 == half);
+            let pairs = white.flat_map(|a| black.iter().rev().map(move |b| (*a, *b)));
+            let legal = pairs.flat_map(|(white, black)| Color::ALL.map(|it| (white, black, it)));
+            let legal = legal.filter_map(|(white, black, turn)| {
+                let mut setup = shakmaty::Setup::empty();
+                setup.board = board.clone();
+                setup.board.set_piece_at(white, Color::White.king());
+                setup.board.set_piece_at(black, Color::Black.king());
+                setup.turn = turn;
+                Position::from_setup(setup).ok()
+            });
+            positions.extend(legal.filter(same_attacks).take(1));
+        }
+    };
+    for a in Square::ALL {
+        for b in Square::ALL.into_iter().filter(|b| *b != a) {
+            add(&[(a, Color::White.king()), (b, Color::Black.king())]);
+            for piece in kinds().filter(|piece| piece.role != Role::King) {
+                add(&[(a, Color::White.king()), (b, piece)]);
+            }
+            for first in kinds() {
+                for second in kinds().filter(|it| reaches(kind(first), a, b) && *it != first) {
+                    add(&[(a, first), (b, second)]);
+                }
+            }
+            for same in kinds().filter(|it| it.role != Role::King) {
+                add(&[(a, same), (b, same)]);
+            }
+            let pawn = |color| Piece { color, role: Role::Pawn };
+            add(&[(a, pawn(Color::White)), (b, pawn(Color::Black))]);
+        }
+    }
+    positions
+}
+
+/// Each row that a set calls reachable is active in a position, and no other is in any.
+#[test]
+fn reachable_rows_are_those_of_positions() {
+    let squares: Vec<u8> = (0..32).collect();
+    let some = [0, 0, 1, 1, 0, 0, 1, 1].iter().chain([2; 24].iter()).copied().collect::<Vec<u8>>();
+    let pieces = [(false, vec![]), (true, vec![]), (true, squares.clone()), (true, some)];
+    let pieces = pieces.map(|(mirror, buckets)| {
+        features::named("pieces", Kings::new(mirror, &buckets).unwrap()).unwrap()
+    });
+    let squares = Kings::new(true, &squares).unwrap();
+    let merged = ["pieces", "halfka-hm"].map(|name| {
+        features::named(name, squares).unwrap().merge_kings().unwrap().expect("it has kings")
+    });
+    let sets: Vec<Set> = SETS.iter().map(|name| set(name)).chain(pieces).chain(merged).collect();
+    let mut seen: Vec<Vec<bool>> = sets.iter().map(|set| vec![false; set.rows()]).collect();
+    for position in few_pieces().into_iter().chain(positions()) {
+        let board = Board::new(&position);
+        for (set, seen) in sets.iter().zip(&mut seen) {
+            for perspective in Color::ALL {
+                let mut rows = Rows::default();
+                set.active(&board, perspective, &mut rows);
+                rows.entries().iter().for_each(|row| seen[row.number as usize] = true);
+            }
+        }
+    }
+    let wrong = sets.iter().zip(seen).flat_map(|(set, seen)| {
+        let rows = (0..).zip(seen).filter(|(row, seen)| set.is_reachable(*row) != *seen);
+        rows.map(|(row, _)| format!("{}: {}\n", set.name(), set.describe(row)))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    let some = wrong.iter().step_by(wrong.len() / 50 + 1);
+    assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), some.cloned().collect::<String>());
+}
+
 /// Most squares that pieces attack within one step of a king, by which sums are bounded.
 #[test]
 fn attacks_beside_kings_are_bounded() {

@@ -66,6 +66,7 @@ mod listed;
 mod losses;
 mod marlin;
 mod match_games;
+mod merged_kings;
 mod missed_steps;
 mod model;
 mod moves_learnt;

@@ -395,7 +395,13 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let names = features::names();
     let alone = names[1..].iter().map(|name| net(Views::Perspective, &[name], Kings::NONE));
     let alone = alone.filter(|net| net.inputs.sets()[0].source(Language::C).is_some());
-    let some = [deep, plain].into_iter().chain(alone);
+    let squares: Vec<u8> = (0..32).collect();
+    let squares = Kings::new(true, &squares).unwrap();
+    let merged = [&["pieces"][..], &["pieces", "halfka-hm"]].map(|names| {
+        let net = net(Views::Perspective, names, squares);
+        Architecture { inputs: net.inputs.clone().merge_kings().unwrap(), ..net }
+    });
+    let some = [deep, plain].into_iter().chain(merged).chain(alone);
     let scales = |net: &Architecture| {
         let head_format = if net.is_deep() { HeadFormat::Int8 } else { HeadFormat::Float };
         Scales { head_format, ..Scales::default() }

@@ -77,7 +77,12 @@ fn open(
     // A file without a description of its net is read as the net of the config.
     let wants = || Hints { net: wanted.clone(), ..Hints::default() };
     let hints = beside.hints().unwrap_or_else(wants);
-    let source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    if source.architecture.inputs.has_merged_kings() {
+        (source.weights, source.architecture) =
+            export::with_kings(&source.weights, &source.architecture, false)
+                .with_context(|| name.to_string())?;
+    }
     let (found, merged) = (&source.architecture, source.architecture.merged());
     let larger = wanted.merged();
     let weights = if merged == larger {
