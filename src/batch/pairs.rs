@@ -254,7 +254,11 @@ impl Pairs {
     ) -> usize {
         const MOST: usize = 64 * WORDS;
         let (none, mut longest) = ([Group::default()], 0);
-        let groups = if self.groups.is_empty() { &none[..] } else { &self.groups };
+        let (groups, kings) = match &self.groups[..] {
+            // Without pairs all king buckets are alike.
+            [] => (&none[..], &[][..]),
+            groups => (groups, kings),
+        };
         for (block, lists) in lists.chunks_mut(MOST * places).enumerate() {
             let kings = kings.get(block * MOST..).unwrap_or_default();
             let of = |list: usize| kings.get(list).map_or(0, |group| usize::from(*group));

@@ -93,6 +93,7 @@ mod pgn;
 mod pieces;
 mod plain;
 mod planes;
+mod plans;
 mod played;
 mod playouts;
 mod problems;
