@@ -76,6 +76,7 @@ impl Config {
         };
         let loss = Loss {
             shape: target.loss,
+            clamp: target.clamp_score.unwrap_or(f64::INFINITY),
             power: target.power.unwrap_or(Loss::SQUARED.power),
             asymmetry: target.asymmetry.unwrap_or(0.0),
         };
@@ -337,6 +338,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         ("target.force", target.force, zero, Unbounded),
         ("target.wdl", Some(wdl.0), zero, one),
         ("target.wdl", Some(wdl.1), zero, one),
+        ("target.clamp_score", target.clamp_score, above, Unbounded),
         ("optimizer.beta1", Some(settings.beta1), zero, Excluded(1.0)),
         ("optimizer.beta2", Some(settings.beta2), zero, Excluded(1.0)),
         ("optimizer.average_decay", optimizer.average_decay, zero, Excluded(1.0)),

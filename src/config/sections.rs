@@ -217,6 +217,8 @@ pub enum Objective {
     Values,
     /// The same at the end of its quiescence search, as in Texel's method.
     Quiescence,
+    /// Centipawns to which larger scores are clamped.
+    pub clamp_score: Option<f64>,
     /// The move that the winner played, as in Deep Thought's method.
     Moves,
 }
