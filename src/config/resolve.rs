@@ -48,6 +48,9 @@ impl Config {
             let reason = format!("expected version {VERSION}, found {}", file.version);
             return Err(ConfigError::of("version", reason));
         }
+        if !file.stage.is_empty() {
+            return Self::resolve_stages(file);
+        }
         let is_net = file.net.is_some();
         let mut optimizer = file.optimizer.resolve(is_net);
         // With moves each position comes with all its legal moves.
@@ -73,10 +76,10 @@ impl Config {
         let win_rate = WinRateModel {
             scale: target.score_scale.unwrap_or(scale),
             offset: target.score_offset.unwrap_or(0.0),
+            clamp: target.clamp_score.unwrap_or(f64::INFINITY),
         };
         let loss = Loss {
             shape: target.loss,
-            clamp: target.clamp_score.unwrap_or(f64::INFINITY),
             power: target.power.unwrap_or(Loss::SQUARED.power),
             asymmetry: target.asymmetry.unwrap_or(0.0),
         };
@@ -120,6 +123,7 @@ impl Config {
             win_rate,
             loss,
             file,
+            staged: None,
         })
     }
 }
@@ -301,6 +305,8 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
         ("optimizer.name", "local-search cannot learn moves; gauss-newton can")
     } else if net.as_ref().is_some_and(|net| net.tune_base && (!values || net.base.is_none())) {
         ("net.tune_base", "needs `net.base`, and `target.learn = \"values\"`")
+    } else if net.as_ref().is_some_and(|net| net.start_optimizer && net.start.is_none()) {
+        ("net.start_optimizer", "needs `net.start`, the run whose state it is")
     } else if !is_net && !optimizer.layers.is_empty() {
         ("optimizer.layers", "is for nets only; remove the key")
     } else {
@@ -332,13 +338,13 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         ("target.scale", target.scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
         ("target.score_scale", target.score_scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
         ("target.score_offset", target.score_offset, zero, Unbounded),
+        ("target.clamp_score", target.clamp_score, above, Unbounded),
         ("target.power", target.power, Excluded(1.0), Unbounded),
         ("target.asymmetry", target.asymmetry, Excluded(-1.0), Included(MOST_FACTOR)),
         ("target.sparsity", target.sparsity, zero, Included(MOST_FACTOR)),
         ("target.force", target.force, zero, Unbounded),
         ("target.wdl", Some(wdl.0), zero, one),
         ("target.wdl", Some(wdl.1), zero, one),
-        ("target.clamp_score", target.clamp_score, above, Unbounded),
         ("optimizer.beta1", Some(settings.beta1), zero, Excluded(1.0)),
         ("optimizer.beta2", Some(settings.beta2), zero, Excluded(1.0)),
         ("optimizer.average_decay", optimizer.average_decay, zero, Excluded(1.0)),

@@ -75,6 +75,15 @@ pub struct StartNet {
     pub sha256: String,
     /// Reason why it may have seen games that the run holds out; null if it has not.
     pub doubt: Option<String>,
+    /// Text of the config that trained it; null if it is unknown.
+    #[serde(default)]
+    pub recipe: Option<String>,
+    /// The files that trained it.
+    #[serde(default)]
+    pub data: Vec<DataFile>,
+    /// The net that its own training started from; null for random weights.
+    #[serde(default)]
+    pub start: Option<Box<StartNet>>,
 }
 
 /// Mean squared errors of the final weights.

@@ -1,6 +1,7 @@
 //! Page about runs: training, comparison, and contents of nets.
 
 use std::collections::BTreeMap;
+use std::iter::successors;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -329,6 +330,10 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     let mut about = vec![("model".to_string(), model)];
     about.extend(recipe.data.iter().map(|it| file("data", it)));
     about.extend(recipe.validation.iter().map(|it| file("validation", it)));
+    for start in successors(recipe.start.as_ref(), |start| start.start.as_deref()) {
+        about.push(("started from".to_string(), start.file.clone()));
+        about.extend(start.data.iter().map(|it| file("its data", it)));
+    }
     let (held_out, test) = (recipe.config.file.data.held_out, recipe.config.test_share.0);
     let shares = match held_out {
         0.0 => "nothing".to_string(),

@@ -13,7 +13,7 @@ use super::evaluator::Evaluator;
 use super::folder::{BEST, LAST, is_finished};
 use super::measure::{position_facts, targets_of};
 use super::recipe;
-use super::train::{NothingLearnt, RunContext, begin_or_resume, check};
+use super::train::{NothingLearnt, RunContext, begin_or_resume, check, stages};
 use crate::config::{Config, Target};
 use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
@@ -44,7 +44,10 @@ impl Axis {
             values.iter().all(|value| !value.is_empty()),
             "--over {text}: write it as key=value,value, for example net.hidden=16,32"
         );
-        let section = key.split('.').next().unwrap_or(key);
+        // `stage.2.data.filter` is as `data.filter`.
+        let of_stage = key.strip_prefix("stage.").and_then(|rest| rest.split_once('.'));
+        let section = of_stage.map_or(key, |(_, rest)| rest);
+        let section = section.split('.').next().unwrap_or(key);
         ensure!(
             key == "data.share" || !["data", "seed", "version"].contains(&section),
             "--over {text}: members are compared on the same positions, and --seeds gives them \
@@ -195,24 +198,11 @@ impl<'a> Sweep<'a> {
 
     /// Whether a run is in the folder. Fails if it has another config or other data.
     fn has_begun(&self, config: &Config, path: &Path) -> Result<bool> {
-        let last = path.join(LAST);
-        if !last.exists() {
-            return Ok(false);
-        }
-        let (_, recipe) = recipe::open(&last)?;
-        let found = &recipe.config;
-        // Facts that change the data of a run.
-        let wanted = config.with(|file| {
-            file.data.window = file.data.window.or(found.file.data.window);
-            file.target.scale = file.target.scale.or(found.file.target.scale);
-        })?;
-        let changed = recipe.changed_file([&self.scan.files, &self.scan.validating.files]);
+        let Some(recipe) = stages::require_same(config, path)? else { return Ok(false) };
         ensure!(
-            wanted.to_toml() == found.to_toml()
-                && recipe.term_list == recipe::term_list(config)?
-                && changed.is_none(),
-            "{} holds a run of another config or other data; choose another folder with --out",
-            path.display()
+            recipe.changed_file([&self.scan.files, &self.scan.validating.files]).is_none(),
+            "{}",
+            stages::other(path)
         );
         Ok(true)
     }

@@ -116,6 +116,7 @@ mod set_nets;
 mod share;
 mod snippets;
 mod sources;
+mod stages;
 mod steps;
 mod strips;
 mod sweep;
