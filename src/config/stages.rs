@@ -66,7 +66,7 @@ impl ConfigFile {
             let section = table.entry(name).or_insert_with(|| Table::new().into());
             let section = section.as_table_mut().expect("a section is a table");
             if exclusive.iter().any(|key| stage.contains_key(*key)) {
-                section.retain(|key, _| !exclusive.contains(&&key[..]));
+                section.retain(|key, _| !exclusive.contains(&key));
             }
             merge(section, stage);
         }
