@@ -17,8 +17,9 @@ pub const SUMS: usize = 4;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     pub heads: Vec<Head>,
-    /// Places of each group's entries, rising: [`COLUMN`] times the sum, plus the position.
-    pub places: Vec<u16>,
+    /// Offsets of each head's entries among the sums, rising: [`COLUMN`] times the sum, plus the
+    /// position.
+    pub offsets: Vec<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +30,7 @@ pub struct Head {
 }
 
 impl Column {
-    pub fn of(terms: &Terms) -> Vec<Self> {
+    pub fn from_terms(terms: &Terms) -> Vec<Self> {
         let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
         starts
             .into_par_iter()
@@ -38,7 +39,7 @@ impl Column {
     }
 }
 
-/// Places of each pair of term and count, empty between columns.
+/// Offsets by pair of term and count, empty between columns.
 #[derive(Default)]
 struct Sorter {
     lists: Vec<Vec<u16>>,
@@ -63,23 +64,23 @@ impl Sorter {
             }
         }
         let mut column = Column::default();
-        // Long groups first, so that the branch predictor foresees the ends of nearly all.
+        // Long lists first, so that the branch predictor foresees the ends of nearly all.
         self.used.sort_unstable_by_key(|key| (Reverse(self.lists[*key].len()), *key));
         for key in self.used.drain(..) {
             let (size, term) = (self.lists[key].len() as u32, (key >> 8) as u16);
             column.heads.push(Head { size, term, count: key as u8 as i8 });
-            column.places.append(&mut self.lists[key]);
+            column.offsets.append(&mut self.lists[key]);
         }
         column
     }
 
-    fn add(&mut self, key: usize, place: u16) {
+    fn add(&mut self, key: usize, offset: u16) {
         if self.lists.len() <= key {
             self.lists.resize_with(key + 1, Vec::new);
         }
         if self.lists[key].is_empty() {
             self.used.push(key);
         }
-        self.lists[key].push(place);
+        self.lists[key].push(offset);
     }
 }

@@ -106,7 +106,7 @@ impl Store {
     pub fn by_term(&mut self) {
         self.pieces.par_iter_mut().for_each(|piece| {
             let terms = Arc::make_mut(piece);
-            terms.columns = Column::of(terms);
+            terms.columns = Column::from_terms(terms);
         });
     }
 

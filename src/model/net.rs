@@ -337,8 +337,8 @@ impl NetModel {
     /// Sums of each list by matrix products, `[batch * views, columns]`, without the bias.
     fn dense_sums(&self, active: &ActiveRows) -> Tensor<2> {
         let is_large = self.net.inputs.is_large();
-        let touched =
-            is_large.then(|| RowSet::of(OneHot::Lists(active), &Pairs::none(active.rows)));
+        let touched = is_large
+            .then(|| RowSet::of_positions(OneHot::Lists(active), &Pairs::none(active.rows)));
         let rows = self.rows(touched.as_ref());
         let [_, columns] = rows.dims();
         let device = rows.device();

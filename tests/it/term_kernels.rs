@@ -162,7 +162,7 @@ impl Case {
 
     fn by_term(&self) -> Self {
         let by_term = |piece: &Arc<Terms>| {
-            let columns = Column::of(piece);
+            let columns = Column::from_terms(piece);
             Arc::new(Terms { columns, ..Terms::clone(piece) })
         };
         Case { pieces: self.pieces.iter().map(by_term).collect(), ..self.clone() }

@@ -13,7 +13,7 @@ use super::packed::{Aligned, Columns};
 use super::simd::{Lanes, Task};
 use crate::architecture::{Architecture, Node, Operation, ValueRows, ValueRowsMut};
 use crate::batch::ChunkPlan;
-use crate::batch::plan::Span;
+use crate::batch::plan::KeyRange;
 
 #[derive(Default)]
 pub(super) struct Maps {
@@ -219,7 +219,7 @@ impl Task for Layers<'_> {
             head.upper.clear();
             head.upper.resize(maps.upper_len(), 0.0);
         }
-        for span in &plan.buckets {
+        for span in &plan.bucket_ranges {
             let logits = &mut logits[span.range.clone()];
             match backward {
                 false => head.forward(simd, maps, span, logits),
@@ -253,7 +253,7 @@ impl Task for FirstMapBackward<'_> {
         for (view, above) in above.get_mut().chunks_exact_mut(size).enumerate() {
             let panel = block * maps.views + view;
             let features = &head.features.get()[panel * size..][..size];
-            for Span { of: bucket, range } in &plan.buckets {
+            for KeyRange { key: bucket, range } in &plan.bucket_ranges {
                 let gradients = part(head.gradients[0].get(), map.width, range);
                 let (a, b) = (Matrix::plain(gradients, map.width), map.transposed(*bucket, panel));
                 let c = part_mut(above, map.depth, range);
@@ -292,12 +292,11 @@ impl Head {
         let rows = plan.positions.len() + 1;
         self.rows = rows;
         self.list_rows.clear();
-        let together = plan.lists() / plan.places.len();
-        let groups = net.views() / together;
-        let items = plan.order.iter().map(|item| usize::from(*item) & (groups - 1));
-        for (first, place) in items.chain(std::iter::repeat(0)).zip(&plan.places) {
-            for view in first..first + together {
-                self.list_rows.push((view * rows + usize::from(*place)) as u32);
+        let (together, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
+        let sides = plan.order.iter().map(|item| item.side(shift));
+        for (side, logit) in sides.chain(std::iter::repeat(0)).zip(&plan.slot_logits) {
+            for view in side..side + together {
+                self.list_rows.push((view * rows + logit.get()) as u32);
             }
         }
 
@@ -331,8 +330,8 @@ impl Head {
 
     /// Computes the logits of positions of one bucket from the features.
     #[inline(always)]
-    pub fn forward<S: Lanes>(&mut self, simd: S, maps: &Maps, span: &Span, logits: &mut [f32]) {
-        let Span { of: bucket, range } = span;
+    pub fn forward<S: Lanes>(&mut self, simd: S, maps: &Maps, span: &KeyRange, logits: &mut [f32]) {
+        let KeyRange { key: bucket, range } = span;
         for (i, step) in maps.steps.iter().enumerate() {
             let (earlier, values) = self.values.split_at_mut(i);
             let to = part_mut(values[0].get_mut(), step.stride, range);
@@ -370,10 +369,10 @@ impl Head {
         &mut self,
         simd: S,
         maps: &Maps,
-        span: &Span,
+        span: &KeyRange,
         logit_gradients: &[f32],
     ) {
-        let Span { of: bucket, range } = span;
+        let KeyRange { key: bucket, range } = span;
         let Maps { steps, starts, zeros, .. } = maps;
         let last = steps.len() - 1;
         let stride = steps[last].stride;

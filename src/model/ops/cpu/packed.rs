@@ -278,8 +278,8 @@ impl<F: Number> Task for Derived<'_, F> {
             Some(touched) => {
                 for &pair in touched.pairs() {
                     let parents = pairs.parents()[pair as usize - pairs.inputs()];
-                    let parents = parents.map(|row| touched.place(row as usize));
-                    add_up(rows, each, parents, touched.place(pair as usize));
+                    let parents = parents.map(|row| touched.index_of(row as usize));
+                    add_up(rows, each, parents, touched.index_of(pair as usize));
                 }
             }
         }

@@ -288,13 +288,13 @@ const WRAP: usize = SUMS * COLUMN - 1;
 #[inline(always)]
 fn by_term(column: &Column, weights: &[Pair], sums: &mut [Pair]) {
     let sums: &mut [Pair; SUMS * COLUMN] = sums.try_into().expect("all sums of a column");
-    let mut rest = &column.places[..];
+    let mut rest = &column.offsets[..];
     for head in &column.heads {
-        let (places, behind) = rest.split_at(head.size as usize);
+        let (offsets, behind) = rest.split_at(head.size as usize);
         rest = behind;
         let add = weights[usize::from(head.term)].map(|weight| weight * f32::from(head.count));
-        for place in places {
-            let sum = &mut sums[usize::from(*place) & WRAP];
+        for offset in offsets {
+            let sum = &mut sums[usize::from(*offset) & WRAP];
             // A copy: otherwise the compiler stores its halves one by one.
             let [mg, eg] = *sum;
             *sum = [mg + add[0], eg + add[1]];
@@ -306,21 +306,21 @@ fn by_term(column: &Column, weights: &[Pair], sums: &mut [Pair]) {
 #[inline(always)]
 fn back_by_term(column: &Column, slopes: &[Pair], gradients: &mut [Pair]) {
     let slopes: &[Pair; SUMS * COLUMN] = slopes.try_into().expect("all sums of a column");
-    let mut rest = &column.places[..];
+    let mut rest = &column.offsets[..];
     for head in &column.heads {
-        let (places, behind) = rest.split_at(head.size as usize);
+        let (offsets, behind) = rest.split_at(head.size as usize);
         rest = behind;
         // Four independent sums.
         let mut sums = [[0f32; 2]; 4];
-        let (fours, places) = places.as_chunks::<4>();
+        let (fours, offsets) = offsets.as_chunks::<4>();
         for four in fours {
-            for (sum, place) in sums.iter_mut().zip(four) {
-                let slope = slopes[usize::from(*place) & WRAP];
+            for (sum, offset) in sums.iter_mut().zip(four) {
+                let slope = slopes[usize::from(*offset) & WRAP];
                 *sum = [sum[0] + slope[0], sum[1] + slope[1]];
             }
         }
-        for (sum, place) in sums.iter_mut().zip(places) {
-            let slope = slopes[usize::from(*place) & WRAP];
+        for (sum, offset) in sums.iter_mut().zip(offsets) {
+            let slope = slopes[usize::from(*offset) & WRAP];
             *sum = [sum[0] + slope[0], sum[1] + slope[1]];
         }
         let gradient = &mut gradients[usize::from(head.term)];
