@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use maud::{Markup, html};
 
-use super::evaluator::{Evaluator, name_apart, require_distinct_evaluations};
+use super::evaluation_names::{make_names_distinct, require_distinct_evaluations};
+use super::evaluator::Evaluator;
 use super::honest::{chosen_on_these, select_positions};
 use super::inspect::TermsInspection;
 use super::measure::{self, Measurement};
@@ -252,7 +253,7 @@ fn open(runs: &[ShownRun], with: &[String], host: &Host) -> Result<Vec<Evaluator
     }
     let given: Vec<String> = evaluators.iter().map(|it| it.given.clone()).collect();
     require_distinct_evaluations(&given)?;
-    name_apart(&mut evaluators);
+    make_names_distinct(&mut evaluators);
     Ok(evaluators)
 }
 
