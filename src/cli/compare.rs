@@ -85,7 +85,7 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(filter) = filter.as_ref().filter(|_| plan.reading.limit.is_none()) {
         plan.reading.filter = filter.clone();
     }
-    let (mut samples, doubt) = read(&plan, &terminal)?;
+    let (mut samples, cautions) = read(&plan, &terminal)?;
     if let Some(filter) = &filter {
         samples.retain(|sample| filter.rejects(sample).is_none());
         ensure!(!samples.is_empty(), "the filter leaves no position to compare on");
@@ -100,7 +100,7 @@ pub fn run(args: Args) -> Result<()> {
         let found = moves::find(&evaluators, measured, &terminal)?;
         return out::result(args.json, &found, found.text());
     }
-    let mut measurement = Measurement::of(&evaluators, measured, doubt, &plan.files)?;
+    let mut measurement = Measurement::of(&evaluators, measured, cautions, &plan.files)?;
     if let Some(games) = &games {
         measurement.play(games, &evaluators)?;
     }

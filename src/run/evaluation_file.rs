@@ -55,9 +55,10 @@ impl Evaluator {
             }),
             FileKind::Other => open_net(&path, listener),
         };
-        let (recipe, form, fitted, doubt) = opened?;
+        let (recipe, form, fitted, caution) = opened?;
         let (name, digest) = (short_name(&path), Some(digest(&bytes)));
-        Ok(Self { name, given, recipe, digest, fitted, doubt, form })
+        let cautions = caution.into_iter().collect();
+        Ok(Self { name, given, recipe, digest, fitted, cautions, form })
     }
 
     /// Opens the terms of a checkpoint as they were before training; None for a net.
@@ -71,11 +72,11 @@ impl Evaluator {
     /// An evaluation without a file of its own.
     fn unrecorded(name: String, form: Form) -> Self {
         let given = name.clone();
-        Self { name, given, recipe: None, digest: None, fitted: None, doubt: None, form }
+        Self { name, given, recipe: None, digest: None, fitted: None, cautions: vec![], form }
     }
 }
 
-/// Origin, evaluation, fitted scale, and a doubt about how a file was read.
+/// Origin, evaluation, fitted scale, and a caution about how a file was read.
 type Opened = (Option<Recipe>, Form, Option<f64>, Option<String>);
 
 fn open_weights(
@@ -124,7 +125,7 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
 
 fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     let loaded = export::load(path)?;
-    let doubt = (!loaded.described).then(|| {
+    let caution = (!loaded.described).then(|| {
         let description = export::description_path(path).display().to_string();
         format!(
             "{} was read as {}, which its size fits; if it is mirrored, write `mirror = true` to \
@@ -133,8 +134,8 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
             loaded.net.architecture()
         )
     });
-    if let Some(doubt) = &doubt {
-        listener.remark(&format!("{doubt} ({})", loaded.net.scales()));
+    if let Some(caution) = &caution {
+        listener.remark(&format!("{caution} ({})", loaded.net.scales()));
     }
     let (mut recipe, mut base, mut fitted) = (None, None, None);
     if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {
@@ -142,7 +143,7 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
         base = provenance.base.as_ref().map(open_base).transpose()?.map(|base| base.evaluation);
         recipe = Recipe::of_manifest(provenance);
     }
-    Ok((recipe, Form::Integers(Evaluation::from_net(loaded.net, base)), fitted, doubt))
+    Ok((recipe, Form::Integers(Evaluation::from_net(loaded.net, base)), fitted, caution))
 }
 
 /// Terms that a run tuned, with these weights.

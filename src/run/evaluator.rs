@@ -32,8 +32,8 @@ pub struct Evaluator {
     pub digest: Option<String>,
     /// Scale of its centipawns for expected results, if known.
     pub(super) fitted: Option<f64>,
-    /// Reason to doubt that the net was read as what it is, with the cure.
-    pub doubt: Option<String>,
+    /// Reasons why the net may not be what it was read as, with the cure.
+    pub cautions: Vec<String>,
     pub(super) form: Form,
 }
 

@@ -78,9 +78,9 @@ impl TermsInspection {
         make_names_distinct(&mut tuned);
         let Some(recipe) = &tuned[0].recipe else { return Self::new(&tuned[0], None) };
         let plan = measure::plan(given, Some(recipe), &tuned)?;
-        let (samples, doubt) = measure::read(&plan, host.listener)?;
+        let (samples, cautions) = measure::read(&plan, host.listener)?;
         let selection = select_positions(&tuned, samples, false, false)?;
-        let measured = Measurement::of(&tuned, selection, doubt, &plan.files)?;
+        let measured = Measurement::of(&tuned, selection, cautions, &plan.files)?;
         Self::new(&tuned[0], Some((&measured, &plan.files)))
     }
 

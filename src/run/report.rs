@@ -38,8 +38,8 @@ pub struct ShownRun {
 
 struct Positions {
     samples: Vec<Sample>,
-    /// Reason why their results name no winner.
-    doubt: Option<String>,
+    /// Reasons why their results name no winner.
+    cautions: Vec<String>,
     files: Vec<PathBuf>,
     /// For held-out positions of a run: whether its checkpoint was chosen on them, too.
     chosen_on: Option<bool>,
@@ -56,8 +56,8 @@ pub fn compare(
 ) -> Result<String> {
     let evaluators = open(runs, with, host)?;
     let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
-    let (samples, doubt) = measure::read(&plan, host.listener)?;
-    let positions = Positions { samples, doubt, files: plan.files, chosen_on: None };
+    let (samples, cautions) = measure::read(&plan, host.listener)?;
+    let positions = Positions { samples, cautions, files: plan.files, chosen_on: None };
     compare_on(runs, evaluators, positions, games, host)
 }
 
@@ -65,7 +65,7 @@ pub fn compare(
 fn compare_on(
     runs: &[ShownRun],
     mut evaluators: Vec<Evaluator>,
-    Positions { samples, doubt, files, chosen_on }: Positions,
+    Positions { samples, cautions, files, chosen_on }: Positions,
     games: Option<&Match>,
     host: &Host,
 ) -> Result<String> {
@@ -83,12 +83,13 @@ fn compare_on(
         // The sketch of large data may lack these games.
         selection.is_test = true;
         for (place, evaluator) in evaluators.iter().enumerate() {
-            if chosen_on && evaluator.is_trained() && selection.doubts[place].is_none() {
-                selection.add_doubt(place, chosen_on_these(&evaluator.name));
+            let cautions = &mut selection.cautions[place];
+            if chosen_on && evaluator.is_trained() && cautions.is_empty() {
+                cautions.push(chosen_on_these(&evaluator.name));
             }
         }
     }
-    let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
+    let mut measured = Measurement::of(&evaluators, selection, cautions, &files)?;
     games.map(|games| measured.play(games, &evaluators)).transpose()?;
     let counter = host.listener.count(None, "comparing");
     let quantising = measured.quantising()?;
@@ -160,7 +161,7 @@ pub fn of_ended(
             let chosen_on = test.is_empty();
             let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
             let (files, chosen_on) = (Vec::new(), Some(chosen_on));
-            let positions = Positions { samples, doubt: None, files, chosen_on };
+            let positions = Positions { samples, cautions: Vec::new(), files, chosen_on };
             compare_on(&runs, open(&runs, &[], host)?, positions, None, host)
         }
     };

@@ -284,21 +284,21 @@ impl<'a> Sweep<'a> {
         };
         let mut truth = PositionFacts { targets, ..position_facts(samples, "test games") };
         let chosen_on = &self.scan.validating.sketch;
-        let mut doubt = samples.iter().any(|it| chosen_on.contains(it.group()));
+        let mut is_seen = samples.iter().any(|it| chosen_on.contains(it.group()));
         let mut measured = Vec::new();
         for (member, _) in all.iter().filter(|(_, spread)| spread.is_ok()) {
             let mut seeds = Vec::new();
             for seed in 0..self.seeds {
                 let (config, path) = self.run_of(member, seed)?;
                 let (_, recipe) = recipe::open(&path.join(BEST))?;
-                doubt |= recipe.start.is_some_and(|start| start.doubt.is_some());
-                doubt |= recipe.base.is_some_and(|base| base.doubt.is_some());
+                is_seen |= recipe.start.is_some_and(|start| start.doubt.is_some());
+                is_seen |= recipe.base.is_some_and(|base| base.doubt.is_some());
                 seeds.push(self.sums(&truth, samples, &path, &config)?);
             }
             measured.push(seeds);
         }
         let why = "some of the test games may have been trained or chosen on";
-        truth.doubt = doubt.then(|| why.to_string());
+        truth.cautions.extend(is_seen.then(|| why.to_string()));
         let mut tests = contest(&measured, &truth).into_iter();
         let tried = |(member, spread): (&Member, Result<SeedSpread, String>)| MemberResult {
             name: member.name.clone(),
@@ -313,7 +313,7 @@ impl<'a> Sweep<'a> {
             loss: if truth.targets.is_some() { Loss::Target } else { Loss::Results },
             positions: samples.len(),
             members: all.into_iter().map(tried).collect(),
-            doubt: truth.doubt,
+            cautions: truth.cautions,
         })
     }
 }
@@ -327,8 +327,8 @@ pub struct Outcome {
     pub positions: usize,
     /// By validation loss; the chosen one first, failed ones last.
     pub members: Vec<MemberResult>,
-    /// Reason why no member may be called better.
-    pub doubt: Option<String>,
+    /// Reasons why no member may be called better.
+    pub cautions: Vec<String>,
 }
 
 #[derive(Serialize)]
