@@ -24,6 +24,7 @@ mod engine_cli;
 mod engine_games;
 mod engine_kills;
 mod engine_label;
+mod engines;
 mod eval;
 mod export;
 mod export_scales;
