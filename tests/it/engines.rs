@@ -16,7 +16,7 @@ fn nets_of_engines_train() {
         let [fast, plain] = [&[][..], &["--plain"]].map(|more| {
             let run = folder.path().join(format!("{name}{}", more.len()));
             let mut command = train(config.to_str().unwrap(), &run);
-            TEN_STEPS.split_whitespace().for_each(|key| drop(command.args(["--set", key])));
+            command.args(TEN_STEPS.split_whitespace().flat_map(|key| ["--set", key]));
             said(command.args(more));
             assert!(run.join("net.bin").exists(), "{name}");
             ["train_loss", "validation_loss"].map(|losses| column(&run, losses)).concat()
