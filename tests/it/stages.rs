@@ -25,7 +25,8 @@ const STAGES: &str = "\n[[stage]]\nschedule.positions = 60000\n\
     target.wdl = { shape = \"linear\", from = 0.2, to = 0.5 }\n\
     schedule = { positions = 50000, learning_rate = 0.002 }\nnet.qat = 0.5\n";
 const FIRST: [&str; 1] = ["schedule.positions=60000"];
-const SECOND: [&str; 9] = [
+const SECOND: [&str; 10] = [
+    "seed=6",
     "data.window=4096",
     "data.filter.min_pieces=6",
     "target.clamp_score=1000",

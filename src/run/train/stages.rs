@@ -22,6 +22,8 @@ fn runs(config: &Config, folder: &Path) -> Result<Vec<(Config, PathBuf)>> {
         let path = if number == last { folder.into() } else { folder::stage(folder, number) };
         let before = (number > 1).then(|| folder::stage(folder, number - 1));
         let stage = stage.with(|file| {
+            // Data that two stages share come in another order.
+            file.seed = file.seed.wrapping_add(number as u64 - 1);
             if let (Some(before), Some(net)) = (before, &mut file.net) {
                 (net.start, net.start_optimizer) = (Some(before.display().to_string()), true);
             }
