@@ -154,7 +154,7 @@ impl Drawn {
         };
         let qa = [255, 181][seed as usize % 2];
         let mut bytes = of(HeadFormat::Int8, qa, None);
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             // Inputs above 127.
             let shift = bytes.as_ref().map(|net| net.unit().0 - 1);
             bytes = bytes.and_then(|_| of(HeadFormat::Int8, qa, shift));
