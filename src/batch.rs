@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use choices::{ChoiceLoss, Choices, first};
-pub use columns::{COLUMN, Column, Head, SUMS};
+pub use columns::{COLUMN, SUMS, TermColumn, TermRun};
 pub use first::{FirstPlanner, FirstViews, plan_first_views_slowly};
 pub use indices::Indices;
 pub(crate) use indices::{Index, with_vector};
@@ -149,11 +149,11 @@ impl ActiveRows {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
     /// NORMAL terms: White's count minus Black's, zeros left out.
-    pub normal: Rows<i8>,
+    pub normal: TermRows<i8>,
     /// SAFETY terms: White's count and Black's, left out where both are zero.
-    pub safety: Rows<[i8; 2]>,
+    pub safety: TermRows<[i8; 2]>,
     /// COMPLEXITY terms, which have no side, zeros left out.
-    pub complexity: Rows<i8>,
+    pub complexity: TermRows<i8>,
     /// Share of the middlegame weight, 0 to 1.
     pub middlegame: Vec<f32>,
     /// Share of the endgame weight, 0 to 1, the scale factor in it.
@@ -162,7 +162,7 @@ pub struct Terms {
     pub turn: Vec<i8>,
     pub frozen: FrozenSums,
     /// The entries again, grouped by term, for positions that are used many times; else empty.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TermColumn>,
 }
 
 /// Sums, in centipawns, of frozen terms, which have no entries; empty without any.
@@ -190,7 +190,7 @@ impl FrozenSums {
 
 /// The entries of terms, row by row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows<C> {
+pub struct TermRows<C> {
     /// Row `i` has the entries `offsets[i]..offsets[i + 1]`; empty where no row has an entry.
     pub offsets: Vec<u32>,
     pub term: Vec<u16>,
@@ -198,7 +198,7 @@ pub struct Rows<C> {
     pub count: Vec<C>,
 }
 
-impl<C: Copy> Rows<C> {
+impl<C: Copy> TermRows<C> {
     pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, C)> + '_ {
         let range = self.range(row);
         self.term[range.clone()]
@@ -208,7 +208,7 @@ impl<C: Copy> Rows<C> {
     }
 
     /// Copies row `row` of another list behind the `rows` existing ones.
-    fn copy(&mut self, rows: usize, from: &Rows<C>, row: usize) {
+    fn copy(&mut self, rows: usize, from: &TermRows<C>, row: usize) {
         let range = from.range(row);
         self.term.extend_from_slice(&from.term[range.clone()]);
         self.count.extend_from_slice(&from.count[range]);

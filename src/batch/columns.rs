@@ -15,21 +15,21 @@ pub const SUMS: usize = 4;
 
 /// Entries of [`COLUMN`] positions, grouped by term and count.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Column {
-    pub heads: Vec<Head>,
+pub struct TermColumn {
+    pub heads: Vec<TermRun>,
     /// Offsets of each head's entries among the sums, rising: [`COLUMN`] times the sum, plus the
     /// position.
     pub offsets: Vec<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Head {
+pub struct TermRun {
     pub size: u32,
     pub term: u16,
     pub count: i8,
 }
 
-impl Column {
+impl TermColumn {
     pub fn from_terms(terms: &Terms) -> Vec<Self> {
         let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
         starts
@@ -47,7 +47,7 @@ struct Sorter {
 }
 
 impl Sorter {
-    fn column(&mut self, terms: &Terms, start: usize) -> Column {
+    fn column(&mut self, terms: &Terms, start: usize) -> TermColumn {
         for (position, row) in (start..terms.len().min(start + COLUMN)).enumerate() {
             let safety = terms.safety.row(row);
             let safety =
@@ -63,12 +63,12 @@ impl Sorter {
                 }
             }
         }
-        let mut column = Column::default();
+        let mut column = TermColumn::default();
         // Long lists first, so that the branch predictor foresees the ends of nearly all.
         self.used.sort_unstable_by_key(|key| (Reverse(self.lists[*key].len()), *key));
         for key in self.used.drain(..) {
             let (size, term) = (self.lists[key].len() as u32, (key >> 8) as u16);
-            column.heads.push(Head { size, term, count: key as u8 as i8 });
+            column.heads.push(TermRun { size, term, count: key as u8 as i8 });
             column.offsets.append(&mut self.lists[key]);
         }
         column

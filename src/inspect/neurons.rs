@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::architecture::{self, Activation, Architecture, ArrayKind, Curve, Operation, PIECES};
+use crate::architecture::{Activation, Architecture, ArrayKind, Curve, Layer, Operation, PIECES};
 use crate::floats::Float;
 use crate::sample::Sample;
 
@@ -12,7 +12,7 @@ const MAPS: usize = 10;
 
 /// Statistics of a layer's neurons over the positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Layer {
+pub struct NeuronLayer {
     /// "hidden", or "head.0" and so on.
     pub name: String,
     pub activation: &'static str,
@@ -43,7 +43,7 @@ pub struct Map {
     pub boards: Vec<Vec<f32>>,
 }
 
-impl Layer {
+impl NeuronLayer {
     /// Neurons that are 0 in every position.
     pub fn dead(&self) -> usize {
         self.neurons.iter().filter(|it| it.zero_share == 1.0).count()
@@ -87,7 +87,11 @@ impl Neuron {
 }
 
 /// All layers, and the boards of the hidden neurons with the most use.
-pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Layer>, Vec<Map>) {
+pub(super) fn neurons(
+    float: &Float,
+    scale: f64,
+    samples: &[Sample],
+) -> (Vec<NeuronLayer>, Vec<Map>) {
     let net = &float.net;
     let sums = super::sums(samples, |samples| sums(float, samples));
     let (hidden, mut rest) = sums.split_at(net.hidden);
@@ -96,7 +100,8 @@ pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Lay
         Neuron { neuron, ..Neuron::new(*sums, factor) }
     });
     let activation = net.activation.name();
-    let mut layers = vec![Layer { name: "hidden".into(), activation, neurons: hidden.collect() }];
+    let mut layers =
+        vec![NeuronLayer { name: "hidden".into(), activation, neurons: hidden.collect() }];
     for ActivatedLayer { number, activation, size } in activated_layers(net) {
         let sums;
         (sums, rest) = rest.split_at(net.buckets * size);
@@ -106,7 +111,7 @@ pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Lay
             Neuron { bucket, neuron, ..Neuron::new(*sums, scale) }
         };
         let (name, activation) = (net.name_of_layer(number), activation.name());
-        layers.push(Layer { name, activation, neurons: seen.map(of).collect() });
+        layers.push(NeuronLayer { name, activation, neurons: seen.map(of).collect() });
     }
     let maps = layers[0].by_use().into_iter().take(MAPS);
     let maps = maps.filter_map(|it| map(float, it.neuron)).collect();
@@ -122,7 +127,7 @@ struct ActivatedLayer {
 }
 
 fn activated_layers(net: &Architecture) -> Vec<ActivatedLayer> {
-    let of = |(number, layer): (usize, &architecture::Layer)| {
+    let of = |(number, layer): (usize, &Layer)| {
         let activation = layer.activation?;
         let size = net.width_of_layer(number) / activation.curves().len();
         Some(ActivatedLayer { number, activation, size })

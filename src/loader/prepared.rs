@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{Encoder, Records, TERMS_PIECE};
+use super::encode::{EncodedRecords, Encoder, TERMS_PIECE};
 use super::packed::Packed;
 use super::shuffle::Walk;
 use super::{PassOrder, PositionWeights, Stream};
@@ -36,7 +36,7 @@ pub struct Preparation {
 
 #[derive(Clone, Debug, Default)]
 pub struct PreparedRows {
-    rows: Records,
+    rows: EncodedRecords,
     pub choices: Option<Choices>,
 }
 

@@ -13,7 +13,7 @@ use super::packed::Packed;
 use super::shuffle::Walk;
 use super::source::in_order;
 use super::{KeptRecords, LoadError, ReadPlan, Stream, Subset};
-use crate::batch::{Batch, Column, Inputs, RankShare, Terms};
+use crate::batch::{Batch, Inputs, RankShare, TermColumn, Terms};
 use crate::format::trace::{self, Entry, TracedPosition};
 use crate::hce::TermCounts;
 use crate::point_of_view::PointOfView;
@@ -106,7 +106,7 @@ impl Store {
     pub fn by_term(&mut self) {
         self.pieces.par_iter_mut().for_each(|piece| {
             let terms = Arc::make_mut(piece);
-            terms.columns = Column::from_terms(terms);
+            terms.columns = TermColumn::from_terms(terms);
         });
     }
 

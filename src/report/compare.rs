@@ -13,7 +13,7 @@ use crate::digits::grouped;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    pub measured_on: Records,
+    pub measured_on: MeasuredPositions,
     pub noun: &'static str,
     /// If not, positions count as games: every interval is a lower bound, and nothing is decided.
     pub games_known: bool,
@@ -55,7 +55,7 @@ impl Games {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Records {
+pub struct MeasuredPositions {
     pub positions: usize,
     pub groups: usize,
 }
@@ -171,7 +171,7 @@ pub(super) fn measure(
         (pair.decided, pair.why) = (why.is_none(), why);
     }
     Comparison {
-        measured_on: Records { positions: groups.records(), groups: groups.len() },
+        measured_on: MeasuredPositions { positions: groups.records(), groups: groups.len() },
         noun: truth.noun,
         games_known: truth.games_known,
         evaluations: order.iter().enumerate().map(measured).collect(),

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::format::{Format, Rho};
-use super::head::{Head, Layers};
+use super::head::{LayerBuffers, Layers};
 use super::net::Kernel;
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
@@ -39,7 +39,7 @@ pub(super) struct Chunk<F> {
     pub loss: f64,
     /// The gradients of the output biases, by bucket.
     pub output_bias: Vec<f64>,
-    pub head: Head,
+    pub head: LayerBuffers,
 }
 
 /// A plan to write into, never the cached one of another batch.

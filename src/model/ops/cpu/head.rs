@@ -193,7 +193,7 @@ fn steps(net: &Architecture, lanes: usize) -> Vec<Step> {
     graph.nodes()[first..].iter().map(step).collect()
 }
 
-/// The place of an input of the first map among those of a chunk, see [`Head::features`].
+/// The place of an input of the first map among those of a chunk, see [`LayerBuffers::features`].
 fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
     let (view, neuron) = (input / net.outputs_of_view(), input % net.outputs_of_view());
     let (block, column) = (neuron / columns.each, neuron % columns.each);
@@ -204,7 +204,7 @@ fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
 pub(super) struct Layers<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
-    pub head: &'a mut Head,
+    pub head: &'a mut LayerBuffers,
     pub logits: &'a mut [f32],
     pub backward: bool,
 }
@@ -233,7 +233,7 @@ impl Task for Layers<'_> {
 pub(super) struct FirstMapBackward<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
-    pub head: &'a Head,
+    pub head: &'a LayerBuffers,
     pub block: usize,
     /// `[views, rows, columns]`, replaced.
     pub above: &'a mut Aligned<f32>,
@@ -269,7 +269,7 @@ impl Task for FirstMapBackward<'_> {
 
 /// Buffers of a chunk's layers. Rows are positions, by place, and one more of zeros.
 #[derive(Default)]
-pub(super) struct Head {
+pub(super) struct LayerBuffers {
     pub rows: usize,
     /// Inputs of the first map, `[blocks of a view, views, rows, columns]`.
     pub features: Aligned<f32>,
@@ -287,7 +287,7 @@ pub(super) struct Head {
     pub upper: Vec<f32>,
 }
 
-impl Head {
+impl LayerBuffers {
     pub fn resize(&mut self, net: &Architecture, maps: &Maps, plan: &ChunkPlan) {
         let rows = plan.positions.len() + 1;
         self.rows = rows;
