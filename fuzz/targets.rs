@@ -323,7 +323,7 @@ fn shape(choice: u8) -> Hints {
     let curve = [Activation::CReLU, Activation::SCReLU][usize::from(choice >> 2 & 1)];
     let mut net = Architecture::simple(view, 2, curve);
     if choice & 8 != 0 {
-        net.head = vec![Layer { size: 3, activation: Activation::SCReLU }];
+        net.head = vec![Layer::new(3, Activation::SCReLU)];
         net.skip = choice & 16 != 0;
         net.pairwise = choice & 32 != 0;
     }

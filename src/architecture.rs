@@ -9,13 +9,18 @@ mod operation;
 pub use activation::{Activation, Curve};
 pub use buckets::{BucketChoice, BucketTable, Buckets, CustomBuckets};
 pub use form::{Form, LayerForm, is_pieces, pieces};
-pub use graph::{Connections, Graph, Operation};
-pub use operation::{Arithmetic, columns, multiply};
+pub use graph::{Graph, Node};
+pub use operation::{
+    Arithmetic, CodeContext, CodeValue, Combination, Operation, ValueRows, ValueRowsMut, columns,
+    multiply,
+};
 
 pub use crate::features::{
     FirstView, Inputs, Integer, Kings, MAX_ACTIVE, MIRRORED, NUMBERS, PIECES, Row, Set, Views,
     flipped, is_mirrored,
 };
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +35,7 @@ pub struct Architecture {
     pub pairwise: bool,
     /// The layers between accumulators and output; often none.
     pub head: Vec<Layer>,
-    pub connections: Connections,
+    pub output: Layer,
     /// Whether the first layer has one more neuron, added to the output as it is.
     pub skip: bool,
     /// Whether each row also has a piece-square value per output bucket: half of the difference
@@ -42,10 +47,47 @@ pub struct Architecture {
     pub bucket_choice: BucketChoice,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A layer of a head: what its fields say, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layer {
-    pub size: usize,
-    pub activation: Activation,
+    /// Its name, if it is not its number.
+    pub name: Option<String>,
+    /// The earlier layers whose values it takes, side by side; empty: the one before.
+    pub inputs: Vec<usize>,
+    /// Those of the values that it takes, if not all.
+    pub columns: Option<Range<usize>>,
+    /// Neurons of an affine map.
+    pub size: Option<usize>,
+    pub activation: Option<Activation>,
+    /// Earlier layers whose values its own are multiplied by, and which are added and subtracted.
+    pub multiply: Option<usize>,
+    pub add: Option<usize>,
+    pub subtract: Option<usize>,
+}
+
+impl Layer {
+    pub fn new(size: usize, activation: Activation) -> Self {
+        Self { size: Some(size), activation: Some(activation), ..Self::default() }
+    }
+
+    /// The output of a net, of the values before it.
+    pub fn output() -> Self {
+        Self { size: Some(1), ..Self::default() }
+    }
+
+    fn combinations(&self) -> impl Iterator<Item = (Combination, usize)> {
+        let all = [
+            (Combination::Product, self.multiply),
+            (Combination::Sum, self.add),
+            (Combination::Difference, self.subtract),
+        ];
+        all.into_iter().filter_map(|(how, layer)| Some((how, layer?)))
+    }
+
+    /// Whether it takes the values of the layer before alone.
+    fn follows(&self) -> bool {
+        self.inputs.is_empty() && self.columns.is_none() && self.combinations().next().is_none()
+    }
 }
 
 /// Most pieces on a board; output buckets divide this range.
@@ -60,7 +102,7 @@ impl Architecture {
             activation,
             pairwise: false,
             head: Vec::new(),
-            connections: Connections::default(),
+            output: Layer::output(),
             skip: false,
             psqt: false,
             buckets: 1,
@@ -102,19 +144,38 @@ impl Architecture {
 
     /// Inputs and outputs of each affine map; the skip neuron is the first one's last output.
     pub fn maps(&self) -> Vec<[usize; 2]> {
-        let outputs = |map: usize| match self.head.get(map) {
-            None => 1,
-            Some(layer) => layer.size + usize::from(self.skip && map == 0),
-        };
-        let inputs = |map: usize| match map {
-            0 => self.features(),
-            _ => self.inputs_of_map(map).iter().map(|layer| self.head[*layer].outputs()).sum(),
-        };
-        (0..=self.head.len()).map(|map| [inputs(map), outputs(map)]).collect()
+        self.graph().maps()
+    }
+
+    /// The layers behind the accumulators, the output last.
+    pub fn layers(&self) -> impl Iterator<Item = &Layer> {
+        self.head.iter().chain([&self.output])
+    }
+
+    /// The layers whose values a layer takes; none where these are the accumulators.
+    pub fn inputs_of_layer(&self, number: usize) -> Vec<usize> {
+        match self.layers().nth(number) {
+            Some(layer) if !layer.inputs.is_empty() => layer.inputs.clone(),
+            _ => number.checked_sub(1).into_iter().collect(),
+        }
+    }
+
+    /// Values of a layer.
+    pub fn width_of_layer(&self, number: usize) -> usize {
+        self.graph().width_of_layer(number)
+    }
+
+    pub fn name_of_layer(&self, number: usize) -> String {
+        match self.layers().nth(number).and_then(|layer| layer.name.as_ref()) {
+            Some(name) => name.clone(),
+            None if number == self.head.len() => "the output".into(),
+            None => format!("head.{number}"),
+        }
     }
 
     pub fn parts_of_map(&self, map: usize) -> [ArrayKind; 2] {
-        match map < self.head.len() {
+        let maps = self.layers().filter(|layer| layer.size.is_some()).count();
+        match map + 1 < maps {
             true => [ArrayKind::Layer(map), ArrayKind::LayerBias(map)],
             false => [ArrayKind::Output, ArrayKind::OutputBias],
         }
@@ -140,17 +201,6 @@ impl Architecture {
     /// Whether a product or layers follow the accumulators; if not, all integers are i16.
     pub fn is_deep(&self) -> bool {
         self.pairwise || self.has_layers()
-    }
-}
-
-/// The name of a layer of a head with so many before the output.
-fn name_of(layer: usize, count: usize) -> String {
-    if layer == count { "the output".into() } else { format!("head.{layer}") }
-}
-
-impl Layer {
-    pub fn outputs(&self) -> usize {
-        self.size * self.activation.curves().len()
     }
 }
 
@@ -290,54 +340,13 @@ impl Architecture {
         names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
     }
 
-    /// Why layers cannot be connected as described, if they cannot.
-    fn wrong_connection(&self) -> Option<String> {
-        let count = self.head.len();
-        for map in 0..=count {
-            let inputs = self.connections.inputs(map);
-            let is_there = |layer: &usize| *layer < map;
-            if map == 0 && !inputs.is_empty() || !inputs.iter().all(is_there) {
-                return Some(format!(
-                    "{} takes values of earlier layers only",
-                    name_of(map, count)
-                ));
-            }
-            let again = (1..inputs.len()).find(|it| inputs[..*it].contains(&inputs[*it]));
-            if let Some(again) = again {
-                let (name, again) = (name_of(map, count), name_of(inputs[again], count));
-                return Some(format!("{name} takes {again} twice"));
-            }
-        }
-        let taken = (0..=count).flat_map(|map| self.inputs_of_map(map));
-        let taken: Vec<usize> =
-            taken.chain((0..count).filter_map(|it| self.connections.sum(it))).collect();
-        if let Some(unused) = (0..count).find(|layer| !taken.contains(layer)) {
-            return Some(format!("nothing takes the values of {}", name_of(unused, count)));
-        }
-        for (layer, found) in self.head.iter().enumerate() {
-            let Some(earlier) = self.connections.sum(layer) else { continue };
-            let name = name_of(layer, count);
-            if earlier >= layer {
-                return Some(format!("{name} adds values of earlier layers only"));
-            }
-            let (own, other) = (found.outputs(), self.head[earlier].outputs());
-            if own != other {
-                let earlier = name_of(earlier, count);
-                return Some(format!(
-                    "{name} has {own} values, and {earlier}, which it adds, has {other}"
-                ));
-            }
-        }
-        None
-    }
-
     pub fn check(&self) -> Result<(), ImpossibleNet> {
         let Self { inputs, hidden, head, buckets, .. } = self;
         let (kings, sets) = (inputs.kings(), inputs.sets());
         let again = (1..sets.len()).find(|place| sets[..*place].contains(&sets[*place]));
         let no_factor = (0..sets.len()).all(|set| inputs.factor_rows(set) == 0);
         let activation = self.activation.name();
-        let size = head.iter().map(|it| it.size).find(|size| !(1..=MOST_SIZE).contains(size));
+        let size = head.iter().filter_map(|it| it.size).find(|it| !(1..=MOST_SIZE).contains(it));
         let (key, reason) = if !(1..=MOST_HIDDEN).contains(hidden) {
             ("hidden", format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}"))
         } else if let Some(again) = again {
@@ -356,7 +365,7 @@ impl Architecture {
                 "hidden",
                 format!("a pairwise product needs an even number of neurons, found {hidden}"),
             )
-        } else if self.activation.curves().len() > 1 {
+        } else if !self.activation.is_for_accumulators() {
             let reason = "is for layers of the head only; choose another activation";
             ("activation", format!("`{activation}` {reason}"))
         } else if self.pairwise && self.activation != Activation::CReLU {
@@ -369,7 +378,7 @@ impl Architecture {
             ("head", format!("expected at most {MOST_LAYERS} layers, found {}", head.len()))
         } else if let Some(size) = size {
             ("head", format!("a layer has 1 to {MOST_SIZE} neurons, found {size}"))
-        } else if let Some(reason) = self.wrong_connection() {
+        } else if let Err(reason) = self.connect() {
             ("head", reason)
         } else if self.psqt && self.inputs.views != Views::Perspective {
             let reason = "piece-square values need both perspectives; use `inputs = \

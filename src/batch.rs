@@ -3,6 +3,7 @@
 mod choices;
 mod columns;
 mod first;
+mod indices;
 mod listed;
 mod pairs;
 pub(crate) mod plan;
@@ -12,14 +13,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use choices::{ChoiceLoss, Choices, first};
-pub use columns::{COLUMN, Column, Head, SUMS};
-pub use first::{FirstPlanner, FirstViews};
+pub use columns::{COLUMN, SUMS, TermColumn, TermRun};
+pub use first::{FirstPlanner, FirstViews, plan_first_views_slowly};
+pub use indices::Indices;
+pub(crate) use indices::{Index, with_vector};
 pub use listed::{ListShape, lists};
 pub use pairs::{Bits, Pairs, most_pairs};
-pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
+pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner, plan_slowly};
 pub use touched::RowSet;
 
-use crate::architecture::Architecture;
 use crate::place::ResumePoint;
 use crate::sums::Sums;
 
@@ -67,66 +69,14 @@ pub struct ActiveRows {
     pub rows: usize,
     /// Lists a position.
     pub views: usize,
-    /// Places per list; those behind the last active row hold `rows`.
-    pub places: usize,
-    /// `[batch, views, places]`; a row that a list names twice counts twice.
+    /// Entries per list; those behind the last active row hold `rows`.
+    pub width: usize,
+    /// `[batch, views, width]`; a row that stands in a list twice counts twice.
     pub indices: Indices,
     /// The king bucket of each list, `[batch, views]`; empty where there is one.
-    pub groups: Vec<u8>,
+    pub king_buckets: Vec<u8>,
     /// The output bucket of each position; empty where there is one bucket.
     pub buckets: Vec<u8>,
-}
-
-/// The rows of lists, in 16 bits where all fit.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Indices {
-    U16(Vec<u16>),
-    U32(Vec<u32>),
-}
-
-impl Default for Indices {
-    fn default() -> Self {
-        Indices::U16(Vec::new())
-    }
-}
-
-impl Indices {
-    /// `places` places of lists, all blank.
-    pub fn new(net: &Architecture, places: usize) -> Self {
-        match net.inputs.is_large() {
-            true => Indices::U32(vec![net.rows() as u32; places]),
-            false => Indices::U16(vec![net.rows() as u16; places]),
-        }
-    }
-
-    /// Resets to `places` blank places in lists of `rows` rows.
-    pub fn clear(&mut self, rows: usize, places: usize) {
-        match self {
-            Indices::U16(indices) => {
-                indices.clear();
-                indices.resize(places, rows as u16);
-            }
-            Indices::U32(indices) => {
-                indices.clear();
-                indices.resize(places, rows as u32);
-            }
-        }
-    }
-
-    pub fn len(&self) -> usize {
-        match self {
-            Indices::U16(rows) => rows.len(),
-            Indices::U32(rows) => rows.len(),
-        }
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        let (near, far) = match self {
-            Indices::U16(rows) => (&rows[..], &[][..]),
-            Indices::U32(rows) => (&[][..], &rows[..]),
-        };
-        near.iter().map(|row| usize::from(*row)).chain(far.iter().map(|row| *row as usize))
-    }
 }
 
 /// One-hot inputs of a batch, listed or planned.
@@ -166,35 +116,32 @@ impl Inputs {
 }
 
 impl ActiveRows {
-    pub fn listed(&self) -> ListShape {
-        let Self { rows, views, places, buckets, .. } = self;
-        let (rows, views, places, buckets) = (*rows, *views, *places, buckets.clone());
-        ListShape { rows, views, places, positions: self.len(), buckets }
+    pub fn shape(&self) -> ListShape {
+        let Self { rows, views, width, buckets, .. } = self;
+        let (rows, views, width, buckets) = (*rows, *views, *width, buckets.clone());
+        ListShape { rows, views, width, positions: self.len(), buckets }
     }
 
     pub fn len(&self) -> usize {
-        self.indices.len() / (self.views * self.places)
+        self.indices.len() / (self.views * self.width)
     }
 
-    pub fn group(&self, list: usize) -> usize {
-        self.groups.get(list).map_or(0, |group| usize::from(*group))
+    pub fn king_bucket(&self, list: usize) -> usize {
+        self.king_buckets.get(list).map_or(0, |bucket| usize::from(*bucket))
     }
 
-    /// Cuts each list to `places` places; the rest must be blank.
-    pub fn trim(&mut self, places: usize) {
-        fn trim<T: Copy>(indices: &mut Vec<T>, places: usize, fewer: usize) {
-            let lists = indices.len() / places;
+    /// Cuts each list to `width` entries; the rest must be blank.
+    pub fn trim(&mut self, width: usize) {
+        fn trim<T: Copy>(indices: &mut Vec<T>, old: usize, new: usize) {
+            let lists = indices.len() / old;
             for list in 1..lists {
-                indices.copy_within(list * places..list * places + fewer, list * fewer);
+                indices.copy_within(list * old..list * old + new, list * new);
             }
-            indices.truncate(lists * fewer);
+            indices.truncate(lists * new);
         }
-        let fewer = places.clamp(1, self.places);
-        match &mut self.indices {
-            Indices::U16(indices) => trim(indices, self.places, fewer),
-            Indices::U32(indices) => trim(indices, self.places, fewer),
-        }
-        self.places = fewer;
+        let width = width.clamp(1, self.width);
+        with_vector!(&mut self.indices, indices => trim(indices, self.width, width));
+        self.width = width;
     }
 }
 
@@ -202,11 +149,11 @@ impl ActiveRows {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
     /// NORMAL terms: White's count minus Black's, zeros left out.
-    pub normal: Rows<i8>,
+    pub normal: TermRows<i8>,
     /// SAFETY terms: White's count and Black's, left out where both are zero.
-    pub safety: Rows<[i8; 2]>,
+    pub safety: TermRows<[i8; 2]>,
     /// COMPLEXITY terms, which have no side, zeros left out.
-    pub complexity: Rows<i8>,
+    pub complexity: TermRows<i8>,
     /// Share of the middlegame weight, 0 to 1.
     pub middlegame: Vec<f32>,
     /// Share of the endgame weight, 0 to 1, the scale factor in it.
@@ -215,7 +162,7 @@ pub struct Terms {
     pub turn: Vec<i8>,
     pub frozen: FrozenSums,
     /// The entries again, grouped by term, for positions that are used many times; else empty.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TermColumn>,
 }
 
 /// Sums, in centipawns, of frozen terms, which have no entries; empty without any.
@@ -243,7 +190,7 @@ impl FrozenSums {
 
 /// The entries of terms, row by row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows<C> {
+pub struct TermRows<C> {
     /// Row `i` has the entries `offsets[i]..offsets[i + 1]`; empty where no row has an entry.
     pub offsets: Vec<u32>,
     pub term: Vec<u16>,
@@ -251,7 +198,7 @@ pub struct Rows<C> {
     pub count: Vec<C>,
 }
 
-impl<C: Copy> Rows<C> {
+impl<C: Copy> TermRows<C> {
     pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, C)> + '_ {
         let range = self.range(row);
         self.term[range.clone()]
@@ -261,7 +208,7 @@ impl<C: Copy> Rows<C> {
     }
 
     /// Copies row `row` of another list behind the `rows` existing ones.
-    fn copy(&mut self, rows: usize, from: &Rows<C>, row: usize) {
+    fn copy(&mut self, rows: usize, from: &TermRows<C>, row: usize) {
         let range = from.range(row);
         self.term.extend_from_slice(&from.term[range.clone()]);
         self.count.extend_from_slice(&from.count[range]);
@@ -403,14 +350,14 @@ impl Batch {
         self.weights.iter().map(|weight| (f64::from(*weight) * unit) as f32).collect()
     }
 
-    /// Values at some places; empty if there are none.
+    /// Values at some indices; empty if there are no values.
     pub(crate) fn pick<T: Copy>(
         values: &Arc<[T]>,
-        places: impl Iterator<Item = usize>,
+        indices: impl Iterator<Item = usize>,
     ) -> Arc<[T]> {
         match values.is_empty() {
             true => values.clone(),
-            false => places.map(|place| values[place]).collect(),
+            false => indices.map(|index| values[index]).collect(),
         }
     }
 

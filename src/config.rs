@@ -4,11 +4,12 @@ mod read;
 mod resolve;
 #[allow(missing_docs, reason = "docs/config.md describes each key")]
 mod sections;
+mod stages;
 
 pub use read::ConfigError;
 pub(crate) use resolve::{LEAST_SCALE, MOST_SCALE};
 pub use sections::{
-    BatchSize, ConfigFile, Data, EarlierLength, Net, Objective, Optimizer, Schedule, Source,
+    BatchSize, ConfigFile, Data, EarlierLength, Net, Objective, Optimizer, Schedule, Source, Stage,
     StartSize, Target, Terms, Traces,
 };
 
@@ -44,8 +45,10 @@ const PASSES: u64 = 2;
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "their names describe them")]
 pub struct Config {
-    /// The sections of the file, with all defaults.
+    /// The sections of the file, with all defaults; those of the last stage if there are several.
     pub file: ConfigFile,
+    /// The file with its stages; none without any.
+    staged: Option<Box<ConfigFile>>,
     /// None for handcrafted terms.
     architecture: Option<Architecture>,
     pub scales: Scales,
@@ -68,12 +71,17 @@ pub struct Config {
 impl Config {
     /// The text of the complete config, after [`RUN_HEADER`]; it starts the same run again.
     pub fn to_toml(&self) -> String {
-        RUN_HEADER.to_string() + &toml::to_string(&self.file).expect("a config has a TOML form")
+        RUN_HEADER.to_string() + &toml::to_string(self.written()).expect("a config has a TOML form")
+    }
+
+    /// The file as it is written, with stages if it has any.
+    fn written(&self) -> &ConfigFile {
+        self.staged.as_deref().unwrap_or(&self.file)
     }
 
     /// The config with some values changed, checked again.
     pub fn with(&self, change: impl FnOnce(&mut ConfigFile)) -> Result<Self, ConfigError> {
-        let mut file = self.file.clone();
+        let mut file = self.written().clone();
         change(&mut file);
         Self::resolve(file)
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::architecture::{
-    self, Architecture, Arithmetic, Array, ArrayKind, Curve, Graph, Operation,
+    self, Architecture, Arithmetic, Array, ArrayKind, Combination, Curve, Graph, Operation,
 };
 use crate::features::Rows;
 use crate::sample::Position;
@@ -145,8 +145,8 @@ impl Arithmetic for Doubles<'_> {
         architecture::multiply(&x, parts, factors, |x, y| x * y)
     }
 
-    fn add(&self, x: Vec<f64>, y: Vec<f64>) -> Vec<f64> {
-        x.iter().zip(y).map(|(x, y)| x + y).collect()
+    fn combine(&self, x: Vec<f64>, y: Vec<f64>, how: Combination) -> Vec<f64> {
+        x.into_iter().zip(y).map(|(x, y)| how.apply(x, y)).collect()
     }
 
     fn concatenate(&self, parts: Vec<Vec<f64>>) -> Vec<f64> {

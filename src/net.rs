@@ -28,8 +28,9 @@ pub const ALIGNMENT: usize = 64;
 pub const PADDING: &[u8] = b"bullet";
 /// Largest QA, QB and SCALE: every product of the evaluation then fits an i64.
 pub const MAX_SCALE: i32 = i16::MAX as i32;
-/// Largest input of an `int8` map, as instructions for u8 times i8 need it.
-pub const MOST_INPUT: i32 = 127;
+/// Largest input of an `int8` map unless its shift is chosen: two products of u8 and i8 then fit an
+/// i16, as instructions add them up.
+pub const MOST_INPUT: i64 = 127;
 
 /// Facts about a net that its file does not contain.
 #[derive(Clone, Debug, PartialEq)]
@@ -202,6 +203,19 @@ impl Net {
             }
             if !net.activation.curve().bounded {
                 return Err(NetError::Unbounded);
+            }
+        }
+        if let Some(shift) = scales.head_shift {
+            let inputs =
+                |shift: u32| definition::top(net, scales.qa).checked_shr(shift).unwrap_or(0);
+            let fits = |shift: &u32| (1..=u8::MAX.into()).contains(&inputs(*shift));
+            if scales.head_format != HeadFormat::Int8 {
+                return Err(NetError::ShiftOfFloats);
+            }
+            if !fits(&shift) {
+                let possible: Vec<u32> = (0..64).filter(fits).collect();
+                let [least, most] = [possible[0], possible[possible.len() - 1]];
+                return Err(NetError::Shift { shift, most_input: inputs(shift), least, most });
             }
         }
         Ok(())

@@ -13,6 +13,10 @@ pub struct Scales {
     /// Number format of the head. Nets with one output layer have integers and allow `float` only.
     #[serde(default, skip_serializing_if = "HeadFormat::is_usual")]
     pub head_format: HeadFormat,
+    /// Bits by which the inputs of the first map of an `int8` head are shifted to the right; none:
+    /// as few as leave 127.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_shift: Option<u32>,
 }
 
 /// Number format of layers behind the accumulators and of pairwise products.
@@ -36,13 +40,14 @@ impl HeadFormat {
 
 impl Default for Scales {
     fn default() -> Self {
-        Self { qa: 255, qb: 64, scale: 400, head_format: HeadFormat::Float }
+        Self { qa: 255, qb: 64, scale: 400, head_format: HeadFormat::Float, head_shift: None }
     }
 }
 
 impl std::fmt::Display for Scales {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let head = if self.head_format == HeadFormat::Int8 { ", int8 head" } else { "" };
-        write!(f, "QA {}, QB {}, SCALE {}{head}", self.qa, self.qb, self.scale)
+        write!(f, "QA {}, QB {}, SCALE {}{head}", self.qa, self.qb, self.scale)?;
+        self.head_shift.map_or(Ok(()), |shift| write!(f, ", shift {shift}"))
     }
 }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::features::Language;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
@@ -17,25 +19,42 @@ pub enum Activation {
     /// `clamp(x, 0, 1)` of all neurons, and behind them `clamp(x^2, 0, 1)` of all: twice as many
     /// numbers. For layers of the head only.
     Dual,
+    /// `clamp(x, 0, 1)` of all neurons, and behind them `clamp(x, 0, 1)^2` of all. For layers of the
+    /// head only.
+    #[serde(rename = "crelu-screlu")]
+    CReLUSCReLU,
+    /// `x clamp(x / 6 + 1/2, 0, 1)`. For layers of the head only.
+    HardSwish,
 }
 
 impl Activation {
-    pub const ALL: [Self; 5] = [Self::ReLU, Self::CReLU, Self::SCReLU, Self::SqrReLU, Self::Dual];
+    pub const ALL: [Self; 7] = [
+        Self::ReLU,
+        Self::CReLU,
+        Self::SCReLU,
+        Self::SqrReLU,
+        Self::Dual,
+        Self::CReLUSCReLU,
+        Self::HardSwish,
+    ];
 
     /// Name, and the curves that the values go through, side by side.
     fn row(self) -> (&'static str, &'static [Curve]) {
-        const RELU: Curve = Curve { inner: 1, bounded: false, outer: 1 };
-        const CRELU: Curve = Curve { inner: 1, bounded: true, outer: 1 };
-        const SCRELU: Curve = Curve { inner: 1, bounded: true, outer: 2 };
-        const SQRRELU: Curve = Curve { inner: 1, bounded: false, outer: 2 };
+        const RELU: Curve = Curve { inner: 1, bounded: false, outer: 1, gated: false };
+        const CRELU: Curve = Curve { bounded: true, ..RELU };
+        const SCRELU: Curve = Curve { outer: 2, ..CRELU };
+        const SQRRELU: Curve = Curve { outer: 2, ..RELU };
         /// Unlike SCReLU it is not 0 below zero.
-        const SQUARE: Curve = Curve { inner: 2, bounded: true, outer: 1 };
+        const SQUARE: Curve = Curve { inner: 2, ..CRELU };
+        const HARD_SWISH: Curve = Curve { gated: true, ..RELU };
         match self {
             Self::ReLU => ("relu", &[RELU]),
             Self::CReLU => ("crelu", &[CRELU]),
             Self::SCReLU => ("screlu", &[SCRELU]),
             Self::SqrReLU => ("sqrrelu", &[SQRRELU]),
             Self::Dual => ("dual", &[CRELU, SQUARE]),
+            Self::CReLUSCReLU => ("crelu-screlu", &[CRELU, SCRELU]),
+            Self::HardSwish => ("hardswish", &[HARD_SWISH]),
         }
     }
 
@@ -50,9 +69,14 @@ impl Activation {
     pub fn curve(self) -> Curve {
         self.curves()[0]
     }
+
+    /// Whether accumulators may have it, whose values are integers.
+    pub fn is_for_accumulators(self) -> bool {
+        matches!(self.curves(), [curve] if !curve.gated)
+    }
 }
 
-/// A function of one number: `clamp(x^inner, 0, bound)^outer`.
+/// A function of one number: `clamp(x^inner, 0, bound)^outer`, or `x clamp(x / 6 + 1/2, 0, 1)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Curve {
     /// 1 or 2.
@@ -61,26 +85,50 @@ pub struct Curve {
     pub bounded: bool,
     /// 1 or 2; 1 where `inner` is 2.
     pub outer: u32,
+    /// Whether it is the second function, a hard swish, which has no end.
+    pub gated: bool,
+}
+
+/// Implements the value in a type of floats.
+macro_rules! value_in {
+    ($float:ident, $value:ident) => {
+        #[inline(always)]
+        pub fn $value(self, x: $float) -> $float {
+            if self.gated {
+                return x * (x / 6.0 + 0.5).clamp(0.0, 1.0);
+            }
+            let raised = if self.inner == 2 { x * x } else { x };
+            let clamped = raised.clamp(0.0, if self.bounded { 1.0 } else { $float::INFINITY });
+            if self.outer == 2 { clamped * clamped } else { clamped }
+        }
+    };
 }
 
 impl Curve {
+    value_in!(f64, value);
+    value_in!(f32, value_f32);
+
+    /// Derivative; at the ends it equals that of Burn's operations.
+    #[inline(always)]
+    pub fn derivative_f32(self, x: f32) -> f32 {
+        if self.gated {
+            let gate = x / 6.0 + 0.5;
+            let inside = if (0.0..=1.0).contains(&gate) { x / 6.0 } else { 0.0 };
+            return gate.clamp(0.0, 1.0) + inside;
+        }
+        let raised = if self.inner == 2 { x * x } else { x };
+        let inside = match self.bounded {
+            true => (0.0..=1.0).contains(&raised),
+            false => raised > 0.0,
+        };
+        let outer = if self.outer == 2 { 2.0 * raised } else { 1.0 };
+        let inner = if self.inner == 2 { 2.0 * x } else { 1.0 };
+        if inside { outer * inner } else { 0.0 }
+    }
+
     /// The power of large values: 1 or 2.
     pub fn degree(self) -> u32 {
         self.inner * self.outer
-    }
-
-    /// Value in f64, for oracles and proofs.
-    pub fn value(self, x: f64) -> f64 {
-        let raised = if self.inner == 2 { x * x } else { x };
-        let clamped = raised.clamp(0.0, if self.bounded { 1.0 } else { f64::INFINITY });
-        if self.outer == 2 { clamped * clamped } else { clamped }
-    }
-
-    #[inline(always)]
-    pub fn value_f32(self, x: f32) -> f32 {
-        let raised = if self.inner == 2 { x * x } else { x };
-        let clamped = raised.clamp(0.0, if self.bounded { 1.0 } else { f32::INFINITY });
-        if self.outer == 2 { clamped * clamped } else { clamped }
     }
 
     /// Appends the values of integers in units of `one`, in units of `one^degree`. Engines have
@@ -101,16 +149,23 @@ impl Curve {
         if self.bounded { one } else { i16::MAX.into() }
     }
 
-    /// Derivative; at the ends it equals that of Burn's operations.
-    #[inline(always)]
-    pub fn derivative_f32(self, x: f32) -> f32 {
-        let raised = if self.inner == 2 { x * x } else { x };
-        let inside = match self.bounded {
-            true => (0.0..=1.0).contains(&raised),
-            false => raised > 0.0,
+    /// Engine code of the value of a variable.
+    pub fn code(self, language: Language, x: &str) -> String {
+        let clamp = |x: &str, bounded: bool| {
+            let rust =
+                format!("({x}).clamp(0.0, {})", if bounded { "1.0" } else { "f32::INFINITY" });
+            let c = format!("nnue_clamp({x}, {})", if bounded { "1" } else { "INFINITY" });
+            language.choose(rust, c)
         };
-        let outer = if self.outer == 2 { 2.0 * raised } else { 1.0 };
-        let inner = if self.inner == 2 { 2.0 * x } else { 1.0 };
-        if inside { outer * inner } else { 0.0 }
+        if self.gated {
+            let f = language.choose("", "F");
+            return format!("{x} * {}", clamp(&format!("{x} / 6.0{f} + 0.5{f}"), true));
+        }
+        let raised = if self.inner == 2 { format!("{x} * {x}") } else { x.into() };
+        let clamped = clamp(&raised, self.bounded);
+        match self.outer {
+            2 => language.choose(format!("{clamped}.powi(2)"), format!("nnue_square({clamped})")),
+            _ => clamped,
+        }
     }
 }

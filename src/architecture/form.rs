@@ -6,8 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Activation, Architecture, BucketChoice, Buckets, Connections, ImpossibleNet, Inputs, Kings,
-    Layer, PIECES, Views,
+    Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer, Views,
 };
 use crate::features::{self, FeatureSet, Integer};
 use crate::registry::NameMissing;
@@ -28,6 +27,9 @@ pub struct Form {
     /// See [`Kings::new`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub king_buckets: Vec<u8>,
+    /// Whether both kings share a plane of rows.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub merged_kings: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     pub factorised: bool,
     pub hidden: usize,
@@ -44,21 +46,30 @@ pub struct Form {
     pub output_buckets: Buckets,
 }
 
-/// A layer of the head in its written form; the last has one neuron and no activation.
+/// A layer of the head in its written form; see [`Layer`]. The last is the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerForm {
-    /// Neurons of the layer, 1 to 1,024.
-    pub size: usize,
-    /// Activation; the last layer has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub activation: Option<Activation>,
+    pub name: Option<String>,
     /// Names of the layers whose values it takes, side by side; empty: the one before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<String>,
-    /// Name of an earlier layer whose values are added to its own.
+    /// First column that it takes of these, and the one after the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<[usize; 2]>,
+    /// Neurons of an affine map, 1 to 1,024.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activation: Option<Activation>,
+    /// Names of earlier layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiply: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub add: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtract: Option<String>,
 }
 
 /// Feature sets of a description without any.
@@ -103,16 +114,22 @@ impl TryFrom<Form> for Architecture {
                 reason: "no feature set is named; name at least one, such as `pieces`".into(),
             });
         }
-        let wrong = |reason| ImpossibleNet { key: "head", reason };
-        let head = layers(&form.head).map_err(wrong)?;
-        let connections = connections(&form.head).map_err(wrong)?;
+        let inputs = Inputs::new(form.inputs, sets, form.factorised);
+        let inputs = match form.merged_kings {
+            false => inputs,
+            true => inputs
+                .merge_kings()
+                .map_err(|reason| ImpossibleNet { key: "merged_kings", reason })?,
+        };
+        let (head, output) =
+            layers(&form.head).map_err(|reason| ImpossibleNet { key: "head", reason })?;
         let architecture = Self {
-            inputs: Inputs::new(form.inputs, sets, form.factorised),
+            inputs,
             hidden: form.hidden,
             activation: form.activation,
             pairwise: form.pairwise,
             head,
-            connections,
+            output,
             skip: form.skip,
             psqt: form.psqt,
             buckets: form.output_buckets.count(),
@@ -125,15 +142,21 @@ impl TryFrom<Form> for Architecture {
 impl From<Architecture> for Form {
     fn from(net: Architecture) -> Self {
         let kings = net.inputs.kings();
-        let layers = net.head.iter().map(|layer| (layer.size, Some(layer.activation)));
-        let layers = layers.chain((!net.head.is_empty()).then_some((1, None)));
-        let name = |layer: &usize| format!("head.{layer}");
-        let head = layers.enumerate().map(|(number, (size, activation))| LayerForm {
-            size,
-            activation,
-            inputs: net.connections.inputs(number).iter().map(name).collect(),
-            add: net.connections.sum(number).as_ref().map(name),
-        });
+        let name = |layer: &usize| match &net.head[*layer].name {
+            Some(name) => name.clone(),
+            None => format!("head.{layer}"),
+        };
+        let form = |layer: &Layer| LayerForm {
+            name: layer.name.clone(),
+            inputs: layer.inputs.iter().map(name).collect(),
+            columns: layer.columns.as_ref().map(|columns| [columns.start, columns.end]),
+            size: layer.size,
+            activation: layer.activation,
+            multiply: layer.multiply.as_ref().map(name),
+            add: layer.add.as_ref().map(name),
+            subtract: layer.subtract.as_ref().map(name),
+        };
+        let head = net.layers().filter(|_| net.has_layers()).map(form).collect();
         Self {
             inputs: net.inputs.views,
             sets: net.inputs.sets().iter().map(|set| set.name().to_string()).collect(),
@@ -146,11 +169,12 @@ impl From<Architecture> for Form {
                 .collect(),
             mirror: kings.mirror,
             king_buckets: kings.numbers(),
+            merged_kings: net.inputs.has_merged_kings(),
             factorised: net.inputs.factorised,
             hidden: net.hidden,
             activation: net.activation,
             pairwise: net.pairwise,
-            head: head.collect(),
+            head,
             skip: net.skip,
             psqt: net.psqt,
             output_buckets: match net.bucket_choice {
@@ -162,58 +186,47 @@ impl From<Architecture> for Form {
     }
 }
 
-/// The layers before the output, which must be the last one.
-fn layers(written: &[LayerForm]) -> Result<Vec<Layer>, String> {
-    let Some((last, before)) = written.split_last() else { return Ok(Vec::new()) };
-    if last.size != 1 {
-        return Err(format!(
-            "the last layer is the output with one neuron, found {}; make `{{ size = 1 }}` the \
-             last layer",
-            last.size
-        ));
+/// The layers before the output, and the output, which is the last.
+fn layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), String> {
+    let names: Vec<String> = (written.iter().enumerate())
+        .map(|(number, layer)| layer.name.clone().unwrap_or_else(|| format!("head.{number}")))
+        .collect();
+    if let Some(again) = (1..names.len()).find(|it| names[..*it].contains(&names[*it])) {
+        return Err(format!("two layers are named {:?}; rename one", names[again]));
     }
-    if let Some(activation) = last.activation {
+    let number = |name: &String| {
+        let names = &names[..names.len() - 1];
+        let found = names.iter().position(|it| it == name);
+        found.ok_or_else(|| {
+            let names = names.join(", ");
+            format!("there is no layer {name:?} to take values of; expected one of {names}")
+        })
+    };
+    let optional = |name: &Option<String>| name.as_ref().map(number).transpose();
+    let layer = |(place, layer): (usize, &LayerForm)| {
+        let inputs = layer.inputs.iter().map(number).collect::<Result<Vec<_>, _>>()?;
+        // The usual input is not written.
+        let is_usual = matches!(inputs[..], [input] if input + 1 == place);
+        Ok::<_, String>(Layer {
+            name: layer.name.clone(),
+            inputs: if is_usual { Vec::new() } else { inputs },
+            columns: layer.columns.map(|[start, end]| start..end),
+            size: layer.size,
+            activation: layer.activation,
+            multiply: optional(&layer.multiply)?,
+            add: optional(&layer.add)?,
+            subtract: optional(&layer.subtract)?,
+        })
+    };
+    let mut layers = written.iter().enumerate().map(layer).collect::<Result<Vec<_>, _>>()?;
+    let output = layers.pop().unwrap_or_else(Layer::output);
+    if let Some(activation) = output.activation {
         return Err(format!(
             "the last layer is the output without activation, found {:?}; remove it",
             activation.name()
         ));
     }
-    before
-        .iter()
-        .map(|&LayerForm { size, activation, .. }| {
-            let activation = activation.ok_or_else(|| {
-                let names = Activation::ALL.map(Activation::name).join(", ");
-                format!("the layer of size {size} has no activation; give one of {names}")
-            })?;
-            Ok(Layer { size, activation })
-        })
-        .collect()
-}
-
-/// The connections of layers by their names.
-fn connections(written: &[LayerForm]) -> Result<Connections, String> {
-    let number = |name: &String| {
-        let layers = 0..written.len().saturating_sub(1);
-        let found = layers.clone().find(|layer| *name == format!("head.{layer}"));
-        found.ok_or_else(|| {
-            let names = layers.map(|layer| format!("head.{layer}")).collect::<Vec<_>>().join(", ");
-            format!("there is no layer {name:?} to take values of; expected one of {names}")
-        })
-    };
-    if written.last().is_some_and(|last| last.add.is_some()) {
-        return Err("the output adds no layer; name it among the `inputs` of the last one".into());
-    }
-    let mut found = Connections::default();
-    for (layer, LayerForm { inputs, add, .. }) in written.iter().enumerate() {
-        let inputs = inputs.iter().map(number).collect::<Result<Vec<_>, _>>()?;
-        // The usual input is not written.
-        let is_usual = matches!(inputs[..], [input] if input + 1 == layer);
-        found.inputs.push(if is_usual { Vec::new() } else { inputs });
-        found.sums.push(add.as_ref().map(number).transpose()?);
-    }
-    // That of the output, which adds none.
-    found.sums.pop();
-    Ok(if found.is_chain() { Connections::default() } else { found })
+    Ok((layers, output))
 }
 
 impl Display for Architecture {
@@ -224,15 +237,16 @@ impl Display for Architecture {
             _ => write!(f, "{inputs} -> {hidden}")?,
         }
         f.write_str(if *pairwise { ", pairwise, -> " } else { " -> " })?;
-        let layers = head.iter().enumerate().map(|(i, Layer { size, .. })| match (i, skip) {
+        let maps = head.iter().filter_map(|layer| layer.size).enumerate();
+        let maps = maps.map(|(map, size)| match (map, skip) {
             (0, true) => format!("{size}+1 -> "),
             _ => format!("{size} -> "),
         });
         match (head.is_empty(), *buckets) {
             (true, 1) => f.write_str("1")?,
             (true, buckets) => write!(f, "1x{buckets}")?,
-            (false, 1) => write!(f, "{}1", layers.collect::<String>())?,
-            (false, buckets) => write!(f, "({}1)x{buckets}", layers.collect::<String>())?,
+            (false, 1) => write!(f, "{}1", maps.collect::<String>())?,
+            (false, buckets) => write!(f, "({}1)x{buckets}", maps.collect::<String>())?,
         }
         match self.bucket_choice {
             BucketChoice::Pieces => {}
@@ -243,19 +257,22 @@ impl Display for Architecture {
             write!(f, " {}", inputs.views.name())?;
         }
         write!(f, " {}", activation.name())?;
-        let activations: Vec<&str> = head.iter().map(|layer| layer.activation.name()).collect();
-        if !activations.is_empty() {
-            write!(f, ", {}", activations.join(", "))?;
+        let activations = head.iter().filter_map(|layer| layer.activation);
+        for activation in activations {
+            write!(f, ", {}", activation.name())?;
         }
-        for map in 0..=head.len() {
-            let name = if map == head.len() { "output".into() } else { format!("head.{map}") };
-            let inputs: Vec<String> =
-                self.connections.inputs(map).iter().map(usize::to_string).collect();
-            if !inputs.is_empty() {
-                write!(f, ", {name} of head.{}", inputs.join("+"))?;
+        for (number, layer) in self.layers().enumerate().filter(|(_, layer)| !layer.follows()) {
+            let names =
+                layer.inputs.iter().map(|it| self.name_of_layer(*it)).collect::<Vec<_>>().join("+");
+            write!(f, ", {}", self.name_of_layer(number))?;
+            if !names.is_empty() {
+                write!(f, " of {names}")?;
             }
-            if let Some(earlier) = self.connections.sum(map) {
-                write!(f, ", {name} adds head.{earlier}")?;
+            if let Some(columns) = &layer.columns {
+                write!(f, " columns {}-{}", columns.start, columns.end)?;
+            }
+            for (how, other) in layer.combinations() {
+                write!(f, " {} {}", how.verb(), self.name_of_layer(other))?;
             }
         }
         f.write_str(if *psqt { ", psqt" } else { "" })
@@ -270,9 +287,10 @@ impl Display for Inputs {
             }
             let Some(kings) = set.kings() else {
                 f.write_str(set.name())?;
+                f.write_str(if set.has_merged_kings() { "(704)" } else { "" })?;
                 continue;
             };
-            write!(f, "{PIECES}")?;
+            write!(f, "{}", kings.rows())?;
             if kings.count() > 1 {
                 write!(f, "x{}", kings.count())?;
             }

@@ -1,42 +1,25 @@
 //! The operations behind the accumulators as a graph: each takes values of earlier ones. The graph
 //! follows from the keys of a net, and is evaluated in any [`Arithmetic`].
 
-use std::ops::Range;
-
-use super::{Activation, Architecture, Arithmetic};
-
-/// An operation on values of a position, at first the accumulators, the side to move's first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// The accumulators without the piece-square values behind them.
-    Neurons,
-    /// Half of the difference of both sides' piece-square values.
-    PieceSquares,
-    /// Applies all curves, side by side.
-    Activate(Activation),
-    /// Multiplies the two halves of each perspective.
-    Product,
-    /// Affine map of this number, by output bucket.
-    Affine(usize),
-    /// Some of the values.
-    Slice(Range<usize>),
-    /// The values of all inputs, side by side.
-    Concatenate,
-    /// The sum of two inputs, value by value.
-    Sum,
-}
+use super::{Activation, Architecture, Arithmetic, Combination, Layer, Operation};
 
 /// Operations in an order in which they can be computed; the last is the output.
-#[derive(Clone, Debug)]
-pub struct Graph(Vec<Node>);
-
-#[derive(Clone, Debug)]
-struct Node {
-    operation: Operation,
-    inputs: Vec<Input>,
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    nodes: Vec<Node>,
+    /// The number of each layer's value.
+    layers: Vec<usize>,
 }
 
-/// The value that a node takes: 0 for the accumulators, else one more than its node's place.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub operation: Operation,
+    /// The values that it takes: 0 for the accumulators, else one more than the node's index.
+    inputs: Vec<Input>,
+    /// Values of a position.
+    pub width: usize,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Input {
     value: usize,
@@ -44,96 +27,204 @@ struct Input {
     is_last: bool,
 }
 
-/// Connections of the layers behind the accumulators, where each does not just follow the one before.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Connections {
-    /// By map, the layers whose values it takes, side by side; empty or missing: the one before.
-    pub inputs: Vec<Vec<usize>>,
-    /// By layer, the earlier one whose values are added to its own.
-    pub sums: Vec<Option<usize>>,
-}
-
-impl Connections {
-    /// Whether each map takes the values of the layer before it alone.
-    pub fn is_chain(&self) -> bool {
-        self.inputs.iter().all(Vec::is_empty) && self.sums.iter().all(Option::is_none)
-    }
-
-    pub fn inputs(&self, map: usize) -> &[usize] {
-        self.inputs.get(map).map_or(&[], Vec::as_slice)
-    }
-
-    pub fn sum(&self, layer: usize) -> Option<usize> {
-        self.sums.get(layer).copied().flatten()
+impl Node {
+    /// The nodes whose values it takes. Panics where these are the accumulators.
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.inputs.iter().map(|input| input.value.checked_sub(1).expect("no accumulators"))
     }
 }
 
 impl Architecture {
-    /// The layers whose values a map takes, in order; none for the first map.
-    pub fn inputs_of_map(&self, map: usize) -> Vec<usize> {
-        match self.connections.inputs(map) {
-            [] => map.checked_sub(1).into_iter().collect(),
-            inputs => inputs.to_vec(),
-        }
-    }
-
     /// The operations behind the accumulators.
     pub fn graph(&self) -> Graph {
-        let (mut graph, mut neurons, mut added) = (Graph(Vec::new()), 0, None);
+        self.connect().expect("the layers fit each other")
+    }
+
+    /// Connects the layers, or says why they cannot be.
+    pub(super) fn connect(&self) -> Result<Graph, String> {
+        let (mut graph, mut neurons, mut added) = (Graph::default(), 0, None);
         if self.psqt {
-            added = Some(graph.push(Operation::PieceSquares, &[0]));
-            neurons = graph.push(Operation::Neurons, &[0]);
+            added = Some(graph.push(self, Operation::PieceSquares, &[0]));
+            neurons = graph.push(self, Operation::Neurons, &[0]);
         }
-        let mut features = graph.push(Operation::Activate(self.activation), &[neurons]);
+        let mut features = graph.push(self, Operation::Activate(self.activation), &[neurons]);
         if self.pairwise {
-            features = graph.push(Operation::Product, &[features]);
+            features = graph.push(self, Operation::Product, &[features]);
         }
-        let mut layers = Vec::new();
-        let push_map = |graph: &mut Graph, map: usize, layers: &[usize]| {
-            let inputs = self.inputs_of_map(map).into_iter().map(|layer| layers[layer]);
-            let taken = match &inputs.collect::<Vec<_>>()[..] {
-                [] => features,
-                [one] => *one,
-                several => graph.push(Operation::Concatenate, several),
-            };
-            graph.push(Operation::Affine(map), &[taken])
-        };
-        for (number, layer) in self.head.iter().enumerate() {
-            let mut outputs = push_map(&mut graph, number, &layers);
-            if self.skip && number == 0 {
-                let skip = graph.push(Operation::Slice(layer.size..layer.size + 1), &[outputs]);
-                added = Some(match added {
-                    None => skip,
-                    Some(added) => graph.push(Operation::Sum, &[added, skip]),
-                });
-                outputs = graph.push(Operation::Slice(0..layer.size), &[outputs]);
+        let (mut layers, mut map) = (Vec::new(), 0);
+        for (number, layer) in self.layers().enumerate() {
+            let mut values = self.take(&mut graph, layer, number, &layers, features)?;
+            if let Some(columns) = &layer.columns {
+                if number == 0 {
+                    return Err("the first layer takes all accumulators; remove `columns`".into());
+                }
+                let width = graph.width(values);
+                if columns.is_empty() || columns.end > width {
+                    return Err(format!(
+                        "{} takes columns {} to {} of {width} values",
+                        self.name_of_layer(number),
+                        columns.start,
+                        columns.end
+                    ));
+                }
+                values = graph.push(self, Operation::Slice(columns.clone()), &[values]);
             }
-            let mut values = graph.push(Operation::Activate(layer.activation), &[outputs]);
-            if let Some(earlier) = self.connections.sum(number) {
-                values = graph.push(Operation::Sum, &[values, layers[earlier]]);
+            match layer.size {
+                None if number == 0 => return Err("the first layer needs a `size`".into()),
+                None => {}
+                Some(size) => {
+                    if let Some(before) = graph.linear_layer(values, &layers) {
+                        let names = Activation::ALL.map(Activation::name).join(", ");
+                        let before = self.name_of_layer(before);
+                        return Err(format!("{before} has no activation; give one of {names}"));
+                    }
+                    let skips = self.skip && map == 0 && self.has_layers();
+                    values = graph.push_map(map, size + usize::from(skips), values);
+                    map += 1;
+                    if skips {
+                        let skip = graph.push(self, Operation::Slice(size..size + 1), &[values]);
+                        added = Some(match added {
+                            None => skip,
+                            Some(added) => graph.combine(self, Combination::Sum, [added, skip]),
+                        });
+                        values = graph.push(self, Operation::Slice(0..size), &[values]);
+                    }
+                }
+            }
+            if let Some(activation) = layer.activation {
+                values = graph.push(self, Operation::Activate(activation), &[values]);
+            }
+            for (how, other) in layer.combinations() {
+                let found = *layers.get(other).ok_or_else(|| self.comes_later(number, other))?;
+                let [width, expected] = [found, values].map(|it| graph.width(it));
+                if width != expected {
+                    return Err(format!(
+                        "{} has {expected} values, and {}, which it {}, has {width}",
+                        self.name_of_layer(number),
+                        self.name_of_layer(other),
+                        how.verb()
+                    ));
+                }
+                values = graph.combine(self, how, [values, found]);
             }
             layers.push(values);
         }
-        let output = push_map(&mut graph, self.head.len(), &layers);
+        let output = *layers.last().expect("there is an output");
+        let last_map = graph.maps().last().map_or(1, |[_, outputs]| *outputs);
+        if let Some(width) = [graph.width(output), last_map].into_iter().find(|it| *it != 1) {
+            return Err(format!(
+                "the last layer is the output with one neuron, found {}; make `{{ size = 1 }}` the \
+                 last layer",
+                width
+            ));
+        }
         if let Some(added) = added {
-            graph.push(Operation::Sum, &[output, added]);
+            graph.combine(self, Combination::Sum, [output, added]);
         }
         graph.mark_last_uses();
-        graph
+        match layers.iter().position(|value| *value != output && !graph.takes(*value)) {
+            Some(unused) => {
+                Err(format!("nothing takes the values of {}", self.name_of_layer(unused)))
+            }
+            None => Ok(Graph { layers, ..graph }),
+        }
+    }
+
+    /// The values that a layer begins with.
+    fn take(
+        &self,
+        graph: &mut Graph,
+        layer: &Layer,
+        number: usize,
+        layers: &[usize],
+        features: usize,
+    ) -> Result<usize, String> {
+        let inputs = layer.inputs.iter().map(|input| {
+            layers.get(*input).copied().ok_or_else(|| self.comes_later(number, *input))
+        });
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        if let Some(again) = (1..inputs.len()).find(|it| inputs[..*it].contains(&inputs[*it])) {
+            let [name, again] = [number, layer.inputs[again]].map(|it| self.name_of_layer(it));
+            return Err(format!("{name} takes {again} twice"));
+        }
+        Ok(match inputs[..] {
+            [] => layers.last().copied().unwrap_or(features),
+            [one] => one,
+            _ => graph.push(self, Operation::Concatenate, &inputs),
+        })
+    }
+
+    fn comes_later(&self, layer: usize, other: usize) -> String {
+        let [layer, other] = [layer, other].map(|it| self.name_of_layer(it));
+        format!("{layer} takes values of earlier layers only, found {other}")
     }
 }
 
 impl Graph {
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    pub fn width_of_layer(&self, number: usize) -> usize {
+        self.width(self.layers[number])
+    }
+
+    /// Inputs and outputs of each affine map.
+    pub fn maps(&self) -> Vec<[usize; 2]> {
+        let is_map = |node: &&Node| matches!(node.operation, Operation::Affine(_));
+        let maps = self.nodes.iter().filter(is_map);
+        maps.map(|map| [self.width(map.inputs[0].value), map.width]).collect()
+    }
+
     /// Appends an operation; returns the number of its value.
-    fn push(&mut self, operation: Operation, inputs: &[usize]) -> usize {
+    fn push(&mut self, net: &Architecture, operation: Operation, inputs: &[usize]) -> usize {
+        let widths: Vec<usize> = inputs
+            .iter()
+            .map(|value| if *value == 0 { net.views() * net.hidden } else { self.width(*value) })
+            .collect();
+        let width = operation.width(net, &widths);
+        self.append(operation, inputs, width)
+    }
+
+    fn push_map(&mut self, map: usize, outputs: usize, input: usize) -> usize {
+        self.append(Operation::Affine(map), &[input], outputs)
+    }
+
+    fn combine(&mut self, net: &Architecture, how: Combination, inputs: [usize; 2]) -> usize {
+        self.push(net, Operation::Combine(how), &inputs)
+    }
+
+    fn append(&mut self, operation: Operation, inputs: &[usize], width: usize) -> usize {
         let inputs = inputs.iter().map(|value| Input { value: *value, is_last: false }).collect();
-        self.0.push(Node { operation, inputs });
-        self.0.len()
+        self.nodes.push(Node { operation, inputs, width });
+        self.nodes.len()
+    }
+
+    fn width(&self, value: usize) -> usize {
+        self.nodes[value - 1].width
+    }
+
+    /// The layer of an affine map whose outputs, or some of them, these values are.
+    fn linear_layer(&self, mut value: usize, layers: &[usize]) -> Option<usize> {
+        let mut found = None;
+        while let Some(node) = value.checked_sub(1).map(|index| &self.nodes[index]) {
+            found = found.or_else(|| layers.iter().position(|it| *it == value));
+            match node.operation {
+                Operation::Affine(_) => return found,
+                Operation::Slice(_) => value = node.inputs[0].value,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn takes(&self, value: usize) -> bool {
+        self.nodes.iter().any(|node| node.inputs.iter().any(|input| input.value == value))
     }
 
     fn mark_last_uses(&mut self) {
-        let mut is_used = vec![false; self.0.len() + 1];
-        for node in self.0.iter_mut().rev() {
+        let mut is_used = vec![false; self.nodes.len() + 1];
+        for node in self.nodes.iter_mut().rev() {
             for input in node.inputs.iter_mut().rev() {
                 input.is_last = !std::mem::replace(&mut is_used[input.value], true);
             }
@@ -149,32 +240,16 @@ impl Graph {
         accumulators: A::Values,
         mut see: impl FnMut(&Operation, &A::Values),
     ) -> A::Values {
-        let mut values = Vec::with_capacity(self.0.len() + 1);
+        let mut values = Vec::with_capacity(self.nodes.len() + 1);
         values.push(Some(accumulators));
-        for Node { operation, inputs } in &self.0 {
-            let mut take = |place: usize| {
-                let Input { value, is_last } = inputs[place];
+        for Node { operation, inputs, .. } in &self.nodes {
+            let mut inputs = inputs.iter().map(|&Input { value, is_last }| {
                 let taken = if is_last { values[value].take() } else { values[value].clone() };
                 taken.expect("a value is there until its last use")
-            };
-            let x = take(0);
+            });
+            let x = inputs.next().expect("an operation has an input");
             see(operation, &x);
-            let value = match operation {
-                Operation::Neurons => arithmetic.neurons(x),
-                Operation::PieceSquares => arithmetic.piece_squares(x),
-                Operation::Activate(activation) => arithmetic.activate(x, activation.curves()),
-                Operation::Product => {
-                    let half = net.outputs_of_view();
-                    arithmetic.multiply(x, net.views(), [0..half, half..2 * half])
-                }
-                Operation::Affine(map) => arithmetic.affine(*map, x),
-                Operation::Slice(columns) => arithmetic.columns(&x, 1, columns.clone()),
-                Operation::Concatenate => {
-                    let others = (1..inputs.len()).map(&mut take);
-                    arithmetic.concatenate([x].into_iter().chain(others).collect())
-                }
-                Operation::Sum => arithmetic.add(x, take(1)),
-            };
+            let value = operation.evaluate(net, arithmetic, x, inputs);
             values.push(Some(value));
         }
         values.pop().flatten().expect("a net has an output")

@@ -15,21 +15,22 @@ pub const SUMS: usize = 4;
 
 /// Entries of [`COLUMN`] positions, grouped by term and count.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Column {
-    pub heads: Vec<Head>,
-    /// Places of each group's entries, rising: [`COLUMN`] times the sum, plus the position.
-    pub places: Vec<u16>,
+pub struct TermColumn {
+    pub heads: Vec<TermRun>,
+    /// Offsets of each head's entries among the sums, rising: [`COLUMN`] times the sum, plus the
+    /// position.
+    pub offsets: Vec<u16>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Head {
+pub struct TermRun {
     pub size: u32,
     pub term: u16,
     pub count: i8,
 }
 
-impl Column {
-    pub fn of(terms: &Terms) -> Vec<Self> {
+impl TermColumn {
+    pub fn from_terms(terms: &Terms) -> Vec<Self> {
         let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
         starts
             .into_par_iter()
@@ -38,7 +39,7 @@ impl Column {
     }
 }
 
-/// Places of each pair of term and count, empty between columns.
+/// Offsets by pair of term and count, empty between columns.
 #[derive(Default)]
 struct Sorter {
     lists: Vec<Vec<u16>>,
@@ -46,7 +47,7 @@ struct Sorter {
 }
 
 impl Sorter {
-    fn column(&mut self, terms: &Terms, start: usize) -> Column {
+    fn column(&mut self, terms: &Terms, start: usize) -> TermColumn {
         for (position, row) in (start..terms.len().min(start + COLUMN)).enumerate() {
             let safety = terms.safety.row(row);
             let safety =
@@ -62,24 +63,24 @@ impl Sorter {
                 }
             }
         }
-        let mut column = Column::default();
-        // Long groups first, so that the branch predictor foresees the ends of nearly all.
+        let mut column = TermColumn::default();
+        // Long lists first, so that the branch predictor foresees the ends of nearly all.
         self.used.sort_unstable_by_key(|key| (Reverse(self.lists[*key].len()), *key));
         for key in self.used.drain(..) {
             let (size, term) = (self.lists[key].len() as u32, (key >> 8) as u16);
-            column.heads.push(Head { size, term, count: key as u8 as i8 });
-            column.places.append(&mut self.lists[key]);
+            column.heads.push(TermRun { size, term, count: key as u8 as i8 });
+            column.offsets.append(&mut self.lists[key]);
         }
         column
     }
 
-    fn add(&mut self, key: usize, place: u16) {
+    fn add(&mut self, key: usize, offset: u16) {
         if self.lists.len() <= key {
             self.lists.resize_with(key + 1, Vec::new);
         }
         if self.lists[key].is_empty() {
             self.used.push(key);
         }
-        self.lists[key].push(place);
+        self.lists[key].push(offset);
     }
 }

@@ -1,27 +1,42 @@
-//! Plans of chunks that are used once, of nets whose second views follow from the first ones. Such
-//! a plan must be cheap. Only the lists of the first view are sorted, named and inverted: a row of
-//! the second view is in the lists whose first view has its image, the [`flipped`] row, or the
-//! mirrored one of that. Pairs are found for all positions at once, one bit each, and bits are
-//! transposed to lists.
+//! Plans of chunks that are used once, of nets whose second views follow from the first ones.
+//!
+//! Why: such a plan must be cheap. Only the lists of the first view are sorted, shortened by pairs
+//! and inverted. A row of the second view is in the lists whose first view has its image: the
+//! [`flipped`] row, or the mirrored one of that where exactly one of the views is mirrored. Pairs
+//! are found for all positions at once, one bit each, and bits are transposed to lists.
+//!
+//! What it equals: the plan of both lists of each position, with pairs substituted in the first and
+//! their images in the second. Only the lists of a row come in another order.
+//! [`plan_first_views_slowly`] defines it.
+//!
+//! | index | counts |
+//! |---|---|
+//! | position | the chunk's positions; each is an item, and holds one slot |
+//! | slot | the positions in working order |
+//! | row | inputs, then pairs; each has a bit by position |
+//! | bit | the positions whose lists are shortened at a time |
 
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::plan::{ABREAST, Entries, FOUR, MOST, Run, UNITS, sort_runs, spans};
-use super::{ChunkPlan, Pairs};
+use super::plan::{
+    ABREAST, ChunkPosition, FOUR, HolderRun, Item, LogitIndex, MOST, UNITS, bundle_fours,
+    find_ranges, plan_in_order, sort_runs,
+};
+use super::{ActiveRows, ChunkPlan, Indices, Pairs};
 use crate::architecture::{
-    Architecture, FirstView, MAX_ACTIVE, MIRRORED, PIECES, flipped, is_mirrored,
+    Architecture, FirstView, MAX_ACTIVE, MIRRORED, PIECES, Row, flipped, is_mirrored,
 };
 
 /// Most rows of inputs and pairs: there is a bit for each.
 const ROWS: usize = 1 << 10;
-/// Words of 64 positions that are named at a time.
+/// Words of 64 positions whose lists are shortened at a time.
 const WORDS: usize = 8;
 /// By row and position, whether the list has the row; transposed, by position in each 64 rows.
 type Matrix = [[u64; WORDS]; ROWS];
 /// The bits of a position, by row.
-type Named = [u64; ROWS / 64];
+type RowBits = [u64; ROWS / 64];
 
 /// The first views of a batch. Chunks are planned where they are used.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,19 +70,22 @@ impl FirstViews {
 /// Makes plans, with reused buffers.
 #[derive(Debug)]
 pub struct FirstPlanner {
+    /// Rows in the first view of each position.
     lengths: Vec<u8>,
-    /// Whether each second view is mirrored differently from the first.
+    /// Whether the second view of each position is mirrored differently from the first.
     mirrored: Vec<bool>,
-    order: Vec<u16>,
+    /// The position of each slot.
+    order: Vec<ChunkPosition>,
     bits: Box<Matrix>,
-    /// Lists that name pairs, with padding.
+    /// Lists of positions with pairs, and padding.
     short: Vec<FirstView>,
-    /// Number of lists with each row: not mirrored, and mirrored.
+    /// By row, number of first views with it: not mirrored, and mirrored.
     counts: Box<[[u32; 2]; ROWS]>,
+    /// Where those are in `holders`.
     starts: Box<[[u32; 2]; ROWS]>,
-    /// Offsets of the lists with each row, row after row.
+    /// Offsets of the first views with each row, row after row.
     holders: Vec<u16>,
-    unsorted: Vec<Run>,
+    unsorted: Vec<HolderRun>,
     /// Whether lists are written with the machine's vector instructions.
     vectors: bool,
 }
@@ -92,7 +110,7 @@ impl Default for FirstPlanner {
     }
 }
 
-/// Converts between rows of both views; numbers of pairs follow from [images](Pairs::learn_images).
+/// Converts between rows of both views; numbers of pairs follow from [images](Pairs::select_images).
 #[inline(always)]
 fn image(row: u16, mirrored: bool, blank: u16) -> u16 {
     let (of_pair, mirror) = if mirrored { (3, MIRRORED) } else { (1, 0) };
@@ -118,7 +136,7 @@ impl FirstPlanner {
         plan: &mut ChunkPlan,
     ) {
         assert!(range.len() <= MOST, "{} positions in a chunk", range.len());
-        plan.of = [net.views(), net.buckets];
+        plan.shape = [net.views(), net.buckets];
         plan.pairs.clone_from(&views.pairs);
         plan.rows = views.pairs.rows();
         plan.is_inverted = true;
@@ -133,7 +151,7 @@ impl FirstPlanner {
     fn sort(&mut self, buckets: &[u8]) {
         const EACH: usize = MAX_ACTIVE + 1;
         let kinds = buckets.iter().max().map_or(1, |most| usize::from(*most) + 1);
-        let mut places = vec![0_u16; kinds * EACH];
+        let mut next_slots = vec![0_u16; kinds * EACH];
         // Locals, here and below: the compiler would reload addresses after each write.
         let (lengths, order) = (&self.lengths[..], &mut self.order);
         let key = |position: usize, length: u8| {
@@ -141,24 +159,24 @@ impl FirstPlanner {
             bucket * EACH + usize::from(length)
         };
         for (position, &length) in lengths.iter().enumerate() {
-            places[key(position, length)] += 1;
+            next_slots[key(position, length)] += 1;
         }
         let mut next = 0;
-        for place in &mut places {
-            next += std::mem::replace(place, next);
+        for slot in &mut next_slots {
+            next += std::mem::replace(slot, next);
         }
-        order.resize(lengths.len(), 0);
+        order.resize(lengths.len(), ChunkPosition::default());
         let order = &mut order[..];
         for (position, &length) in lengths.iter().enumerate() {
-            let place = &mut places[key(position, length)];
-            order[usize::from(*place)] = position as u16;
-            *place += 1;
+            let slot = &mut next_slots[key(position, length)];
+            order[usize::from(*slot)] = ChunkPosition::new(position);
+            *slot += 1;
         }
     }
 
-    /// Names pairs in lists, behind their other rows.
+    /// Substitutes pairs in lists, behind their other rows.
     #[inline(always)]
-    fn name(&mut self, lists: &[FirstView], pairs: &Pairs) {
+    fn substitute(&mut self, lists: &[FirstView], pairs: &Pairs) {
         let blank = pairs.rows() as u16;
         self.short.resize(lists.len() + 3, [0; MAX_ACTIVE]);
         for (number, lists) in lists.chunks(64 * WORDS).enumerate() {
@@ -167,13 +185,13 @@ impl FirstPlanner {
             bits.fill([0; WORDS]);
             let here = first..first + lists.len();
             // Lists of one length after the other, so that branches are predicted.
-            for position in self.order.iter().map(|it| usize::from(*it)) {
+            for position in self.order.iter().map(|position| position.get()) {
                 if !here.contains(&position) {
                     continue;
                 }
-                let (place, length) = (position - first, usize::from(lengths[position]));
-                for &row in &lists[place][..length] {
-                    bits[usize::from(row) % ROWS][place / 64] |= 1 << (place % 64);
+                let (bit, length) = (position - first, usize::from(lengths[position]));
+                for &row in &lists[bit][..length] {
+                    bits[usize::from(row) % ROWS][bit / 64] |= 1 << (bit % 64);
                 }
             }
             for (number, parents) in pairs.parents().iter().enumerate() {
@@ -191,10 +209,10 @@ impl FirstPlanner {
             #[cfg(target_arch = "x86_64")]
             if self.vectors {
                 // SAFETY: the machine has these AVX-512 instructions; all that do have popcnt.
-                unsafe { vectors::write_names(bits, lists, short, lengths, blank) };
+                unsafe { vectors::write_rows(bits, lists, short, lengths, blank) };
                 continue;
             }
-            write_names(bits, lists, short, lengths, blank);
+            write_rows(bits, lists, short, lengths, blank);
         }
     }
 
@@ -205,12 +223,11 @@ impl FirstPlanner {
         let (lengths, counts, starts) = (&lengths[..], &mut **counts, &mut **starts);
         let mirrored = &mirrored[..];
         counts.fill([0; 2]);
-        let list = |position: u16| {
-            let position = usize::from(position);
-            &lists[position][..usize::from(lengths[position])]
+        let list = |position: ChunkPosition| {
+            &lists[position.get()][..usize::from(lengths[position.get()])]
         };
         for &position in &*order {
-            let mirrored = usize::from(mirrored[usize::from(position)]);
+            let mirrored = usize::from(mirrored[position.get()]);
             for &row in list(position) {
                 counts[usize::from(row) % ROWS][mirrored] += 1;
             }
@@ -225,7 +242,7 @@ impl FirstPlanner {
         let holders = &mut holders[..];
         for (slot, &position) in order.iter().enumerate() {
             let offset = (slot * units) as u16;
-            let mirrored = usize::from(mirrored[usize::from(position)]);
+            let mirrored = usize::from(mirrored[position.get()]);
             for &row in list(position) {
                 let next = &mut starts[usize::from(row) % ROWS][mirrored];
                 holders[*next as usize] = offset;
@@ -243,7 +260,7 @@ impl FirstPlanner {
         let Self { counts, starts, holders, unsorted, .. } = self;
         let (counts, starts, holders) = (&**counts, &**starts, &holders[..]);
         let blank = plan.rows as u16;
-        unsorted.resize(plan.rows, Run::default());
+        unsorted.resize(plan.rows, HolderRun::default());
         let mut found = 0;
         for row in 0..blank {
             let mut count = 0;
@@ -251,7 +268,7 @@ impl FirstPlanner {
                 count += of_span;
             }
             let fours = count.div_ceil(FOUR as u32) as u16;
-            unsorted[found] = Run { input: row.into(), fours };
+            unsorted[found] = HolderRun { row: row.into(), fours };
             found += usize::from(count > 0);
         }
         sort_runs(&unsorted[..found], &mut plan.runs);
@@ -262,16 +279,17 @@ impl FirstPlanner {
         let all = plan.holders.as_flattened_mut();
         let mut start = 0;
         for run in &plan.runs {
-            let (row, mut next) = (run.input as u16, start);
+            let (row, mut next) = (run.row as u16, start);
             let spans = holder_spans::<SPANS>(row, blank, starts, counts);
             for (span, of_span) in spans.into_iter().enumerate() {
                 let [first, count] = of_span.map(|it| it as usize);
                 let (by, mut done) = (span.min(1) * UNITS, 0);
                 // At least once: anything behind the last is overwritten.
                 loop {
-                    let some: &[u16; STRIDE] = holders[first + done..].first_chunk().expect("room");
+                    let stride: &[u16; STRIDE] =
+                        holders[first + done..].first_chunk().expect("room");
                     let to = all[next + done..].first_chunk_mut().expect("room");
-                    *to = add(*some, by);
+                    *to = add(*stride, by);
                     done += STRIDE;
                     if done >= count {
                         break;
@@ -313,6 +331,47 @@ fn add(offsets: [u16; STRIDE], by: usize) -> [u16; STRIDE] {
     pulp::cast(fours.map(|four| four + by as u64 * 0x0001_0001_0001_0001))
 }
 
+/// The plan that [`FirstPlanner`] makes of some positions, by definition.
+pub fn plan_first_views_slowly(
+    net: &Architecture,
+    views: &FirstViews,
+    range: Range<usize>,
+) -> ChunkPlan {
+    let FirstViews { lists, buckets, pairs } = views;
+    let (lists, blank) = (&lists[range.clone()], pairs.rows() as u16);
+    let mirrors = net.views() == 2 && net.inputs.kings().mirror;
+    let mirrored: Vec<bool> = lists.iter().map(|list| mirrors && is_mirrored(list)).collect();
+    let mut rows = Vec::new();
+    for (list, &mirrored) in lists.iter().zip(&mirrored) {
+        let is_input = |row: &u16| usize::from(*row) < PIECES;
+        let inputs = list.iter().filter(|row| is_input(row));
+        let inputs: Vec<Row> = inputs.map(|row| Row { number: (*row).into(), times: 1 }).collect();
+        let rest = pairs.substitute_slowly(0, &inputs);
+        // Inputs stay in the order of the list.
+        let mut first: Vec<u16> = list.to_vec();
+        first.retain(|row| is_input(row) && rest.contains(&(*row).into()));
+        first.extend(rest.iter().map(|row| *row as u16).filter(|row| !is_input(row)));
+        first.resize(MAX_ACTIVE, blank);
+        rows.extend_from_slice(&first);
+        if net.views() == 2 {
+            rows.extend(first.iter().map(|row| image(*row, mirrored, blank)));
+        }
+    }
+    let lists = ActiveRows {
+        rows: net.rows(),
+        views: net.views(),
+        width: MAX_ACTIVE,
+        indices: Indices::U16(rows),
+        king_buckets: Vec::new(),
+        buckets: buckets.get(range).unwrap_or_default().to_vec(),
+    };
+    let chosen: Vec<u32> = (0..mirrored.len() as u32).collect();
+    plan_in_order(net, &lists, &chosen, pairs, |list, position| {
+        let order = 2 * (list % net.views()) + usize::from(mirrored[position]);
+        order * net.views() * MOST + list
+    })
+}
+
 struct Planning<'a> {
     planner: &'a mut FirstPlanner,
     lists: &'a [FirstView],
@@ -328,7 +387,7 @@ impl pulp::NullaryFnOnce for Planning<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { planner, lists, mirrors, buckets, plan } = self;
-        let (views, pairs) = (plan.of[0], plan.pairs.clone());
+        let (views, pairs) = (plan.shape[0], plan.pairs.clone());
         planner.lengths.resize(lists.len(), 0);
         planner.mirrored.clear();
         planner.mirrored.resize(lists.len(), false);
@@ -344,33 +403,34 @@ impl pulp::NullaryFnOnce for Planning<'_> {
         }
         planner.sort(buckets);
         if pairs.any() {
-            planner.name(lists, &pairs);
+            planner.substitute(lists, &pairs);
             planner.sort(buckets);
         }
         let short = std::mem::take(&mut planner.short);
         let lists = if pairs.any() { &short[..lists.len()] } else { lists };
         let FirstPlanner { order, lengths, .. } = &*planner;
-        plan.order.clone_from(order);
-        plan.walks.clear();
-        for slots in plan.order.chunks(ABREAST / views) {
-            let mut walk = 0;
-            for &position in slots {
-                walk = walk.max(lengths[usize::from(position)]);
+        plan.positions.clone_from(order);
+        plan.order.clear();
+        plan.order.extend(order.iter().map(|position| Item::new(position.get())));
+        plan.lengths.clear();
+        for positions in order.chunks(ABREAST / views) {
+            let mut longest = 0;
+            for position in positions {
+                longest = longest.max(lengths[position.get()]);
             }
-            plan.walks.push(walk.into());
+            plan.lengths.push(longest.into());
         }
 
-        let (positions, slots) = (plan.order.len(), plan.lists() / views);
-        let bucket = |it: &u16| buckets.get(usize::from(*it)).copied().unwrap_or(0);
+        let (positions, slots) = (order.len(), plan.lists() / views);
+        let bucket = |it: &ChunkPosition| buckets.get(it.get()).copied().unwrap_or(0);
         plan.weights.clear();
-        plan.weights.extend(plan.order.iter().map(bucket));
-        spans(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.buckets);
+        plan.weights.extend(order.iter().map(bucket));
+        find_ranges(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.bucket_ranges);
         plan.weights.resize(slots, plan.weights.last().copied().unwrap_or(0));
-        spans(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.spans);
-        plan.positions.clone_from(&plan.order);
-        plan.places.clear();
-        plan.places.extend(0..positions as u16);
-        plan.places.resize(slots, positions as u16);
+        find_ranges(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.weight_ranges);
+        plan.slot_logits.clear();
+        plan.slot_logits.extend((0..positions).map(LogitIndex::new));
+        plan.slot_logits.resize(slots, LogitIndex::new(positions));
 
         planner.invert(lists, views * UNITS);
         match views {
@@ -378,15 +438,12 @@ impl pulp::NullaryFnOnce for Planning<'_> {
             _ if !mirrors => planner.join::<2>(plan),
             _ => planner.join::<3>(plan),
         }
-        let mut entries = match std::mem::take(&mut plan.entries) {
-            Entries::Near(entries) => entries,
-            Entries::Far(_) => Vec::new(),
-        };
+        let mut entries = plan.entries.take_u16();
         match views {
             1 => write_entries::<1>(lists, &planner.mirrored, plan, &mut entries),
             _ => write_entries::<2>(lists, &planner.mirrored, plan, &mut entries),
         }
-        plan.entries = Entries::Near(entries);
+        plan.entries = Indices::U16(entries);
         planner.short = short;
     }
 }
@@ -396,41 +453,42 @@ fn write_entries<const VIEWS: usize>(
     lists: &[FirstView],
     mirrored: &[bool],
     plan: &ChunkPlan,
-    all: &mut Vec<[u16; FOUR]>,
+    all: &mut Vec<u16>,
 ) {
     let blank = plan.rows as u16;
-    let fours = plan.walks.iter().map(|walk| usize::from(*walk).div_ceil(FOUR) * ABREAST);
-    all.resize(fours.sum(), [0; FOUR]);
-    let slots = plan.order.chunks(ABREAST / VIEWS);
-    for ((_, range), slots) in plan.walks().zip(slots) {
+    let fours: usize = plan.lengths.iter().map(|length| bundle_fours(*length)).sum();
+    all.resize(FOUR * fours, 0);
+    let all = all.as_chunks_mut::<FOUR>().0;
+    let bundles = plan.positions.chunks(ABREAST / VIEWS);
+    for ((_, range), positions) in plan.bundles().zip(bundles) {
         let entries = all[range].as_chunks_mut::<ABREAST>().0;
-        if slots.len() < ABREAST / VIEWS {
+        if positions.len() < ABREAST / VIEWS {
             entries.fill([[blank * UNITS as u16; FOUR]; ABREAST]);
         }
-        for (slot, &position) in slots.iter().enumerate() {
-            let list = &lists[usize::from(position)];
-            let mirrored = mirrored[usize::from(position)];
+        for (slot, &position) in positions.iter().enumerate() {
+            let list = &lists[position.get()];
+            let mirrored = mirrored[position.get()];
             let mut views = [[0_u16; MAX_ACTIVE]; VIEWS];
-            for (place, &row) in list.iter().enumerate() {
+            for (entry, &row) in list.iter().enumerate() {
                 let row = row.min(blank);
-                views[0][place] = row * UNITS as u16;
+                views[0][entry] = row * UNITS as u16;
                 if VIEWS == 2 {
-                    views[1][place] = image(row, mirrored, blank) * UNITS as u16;
+                    views[1][entry] = image(row, mirrored, blank) * UNITS as u16;
                 }
             }
             let views = views.each_ref().map(|view| view.as_chunks::<FOUR>().0);
-            for (place, entries) in entries.iter_mut().enumerate() {
+            for (four, entries) in entries.iter_mut().enumerate() {
                 for (view, fours) in views.iter().enumerate() {
-                    entries[slot * VIEWS + view] = fours[place];
+                    entries[slot * VIEWS + view] = fours[four];
                 }
             }
         }
     }
 }
 
-/// Writes the names of set bits: the rows that are left, then pairs, then blanks and padding.
+/// Writes the rows of set bits: inputs outside of pairs, then pairs, then blanks and padding.
 #[inline(always)]
-fn write_names(
+fn write_rows(
     bits: &mut Matrix,
     lists: &[FirstView],
     short: &mut [u16],
@@ -439,17 +497,17 @@ fn write_names(
 ) {
     bits.as_chunks_mut().0.iter_mut().for_each(transpose);
     for (number, (list, length)) in lists.iter().zip(lengths).enumerate() {
-        let (named, short) = (named(bits, number), &mut short[number * MAX_ACTIVE..]);
+        let (set, short) = (row_bits(bits, number), &mut short[number * MAX_ACTIVE..]);
         let mut next = 0;
         for &row in &list[..usize::from(*length)] {
             short[next] = row;
-            next += (named[usize::from(row / 64)] >> (row % 64) & 1) as usize;
+            next += (set[usize::from(row / 64)] >> (row % 64) & 1) as usize;
         }
-        for (word, bits) in named.iter().enumerate().skip(PIECES / 64) {
-            let mut left = *bits;
-            while left != 0 {
-                short[next] = (64 * word) as u16 + left.trailing_zeros() as u16;
-                left &= left - 1;
+        for (word, bits) in set.iter().enumerate().skip(PIECES / 64) {
+            let mut rest = *bits;
+            while rest != 0 {
+                short[next] = (64 * word) as u16 + rest.trailing_zeros() as u16;
+                rest &= rest - 1;
                 next += 1;
             }
         }
@@ -460,7 +518,7 @@ fn write_names(
 
 /// Bits of a position in a transposed matrix.
 #[inline(always)]
-fn named(bits: &Matrix, position: usize) -> Named {
+fn row_bits(bits: &Matrix, position: usize) -> RowBits {
     std::array::from_fn(|word| bits[64 * word + position % 64][position / 64 % WORDS])
 }
 
@@ -486,7 +544,7 @@ fn transpose(squares: &mut [[u64; WORDS]; 64]) {
 mod vectors {
     use std::arch::x86_64::*;
 
-    use super::{FirstView, MAX_ACTIVE, Matrix, PIECES, WORDS, named};
+    use super::{FirstView, MAX_ACTIVE, Matrix, PIECES, WORDS, row_bits};
     use crate::architecture::NUMBERS;
 
     pub fn are_available() -> bool {
@@ -497,7 +555,7 @@ mod vectors {
     }
 
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
-    pub fn write_names(
+    pub fn write_rows(
         bits: &mut Matrix,
         lists: &[FirstView],
         short: &mut [u16],
@@ -507,13 +565,13 @@ mod vectors {
         for squares in bits.as_chunks_mut().0 {
             transpose(squares);
         }
-        let (places, masks) =
+        let (numbers, masks) =
             (pulp::cast(NUMBERS), _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64));
         let inputs = _mm512_set1_epi16(PIECES as i16);
         for (number, (list, length)) in lists.iter().zip(lengths).enumerate() {
-            let named = named(bits, number);
+            let set = row_bits(bits, number);
             let short = &mut short[number * MAX_ACTIVE..][..3 * MAX_ACTIVE];
-            let [low, high]: [__m512i; 2] = pulp::cast(named);
+            let [low, high]: [__m512i; 2] = pulp::cast(set);
             let rows = pulp::cast(*list);
             // The bit of each row.
             let bytes = _mm512_cvtepi16_epi8(_mm512_srli_epi16::<3>(rows));
@@ -524,8 +582,8 @@ mod vectors {
                 & _mm512_cmplt_epu16_mask(rows, inputs);
             store(short, 0, _mm512_maskz_compress_epi16(there, rows));
             let mut next = there.count_ones() as usize;
-            for (word, bits) in named.iter().enumerate().skip(PIECES / 64) {
-                let found = _mm512_maskz_compress_epi8(*bits, places);
+            for (word, bits) in set.iter().enumerate().skip(PIECES / 64) {
+                let found = _mm512_maskz_compress_epi8(*bits, numbers);
                 let found = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(found));
                 let found = _mm512_add_epi16(found, _mm512_set1_epi16((64 * word) as i16));
                 store(short, next, found);
@@ -537,8 +595,8 @@ mod vectors {
     }
 
     #[target_feature(enable = "avx512f")]
-    fn store(list: &mut [u16], place: usize, rows: __m512i) {
-        *list[place..].first_chunk_mut::<MAX_ACTIVE>().expect("room") = pulp::cast(rows);
+    fn store(list: &mut [u16], entry: usize, rows: __m512i) {
+        *list[entry..].first_chunk_mut::<MAX_ACTIVE>().expect("room") = pulp::cast(rows);
     }
 
     /// See [`transpose`](super::transpose): three steps at a time.
@@ -546,12 +604,12 @@ mod vectors {
     fn transpose(squares: &mut [[u64; WORDS]; 64]) {
         for first in 0..8 {
             let mut rows: [__m512i; 8] =
-                std::array::from_fn(|place| pulp::cast(squares[first + 8 * place]));
+                std::array::from_fn(|row| pulp::cast(squares[first + 8 * row]));
             swap::<32, 4>(&mut rows, 0x0000_0000_FFFF_FFFF);
             swap::<16, 2>(&mut rows, 0x0000_FFFF_0000_FFFF);
             swap::<8, 1>(&mut rows, 0x00FF_00FF_00FF_00FF);
-            for place in 0..8 {
-                squares[first + 8 * place] = pulp::cast(rows[place]);
+            for row in 0..8 {
+                squares[first + 8 * row] = pulp::cast(rows[row]);
             }
         }
         for squares in squares.as_chunks_mut::<8>().0 {

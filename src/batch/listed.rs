@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::ChunkPlan;
-use super::plan::{ABREAST, Entries, FOUR, UNITS, Word};
+use super::plan::{ABREAST, FOUR, UNITS};
+use super::{ChunkPlan, Index, with_vector};
 
 #[derive(Debug)]
 pub struct ListShape {
     pub rows: usize,
     pub views: usize,
-    /// Places per list: as many as the longest needs.
-    pub places: usize,
+    /// Entries per list: as many as the longest needs.
+    pub width: usize,
     pub positions: usize,
     /// Output bucket of each; empty for one bucket.
     pub buckets: Vec<u8>,
@@ -20,65 +20,60 @@ pub struct ListShape {
 
 impl ListShape {
     /// Shape of plans of one king bucket, position after position. Panics without plans, or if they
-    /// name different pairs.
-    pub fn of(plans: &[Arc<ChunkPlan>]) -> Self {
-        let ChunkPlan { rows, pairs, of: [views, buckets], .. } = &*plans[0];
+    /// have different pairs.
+    pub fn of_plans(plans: &[Arc<ChunkPlan>]) -> Self {
+        let ChunkPlan { rows, pairs, shape: [views, bucket_count], .. } = &*plans[0];
         let same = |plan: &Arc<ChunkPlan>| Arc::ptr_eq(&plan.pairs, pairs);
         assert!(plans.iter().all(same), "plans with different pairs");
-        let walks = plans.iter().flat_map(|plan| &plan.walks);
-        let places = walks.max().map_or(0, |walk| usize::from(*walk));
-        let places = places.next_multiple_of(FOUR).max(FOUR);
+        let longest = plans.iter().flat_map(|plan| &plan.lengths).max();
+        let width = longest.map_or(0, |length| usize::from(*length));
+        let width = width.next_multiple_of(FOUR).max(FOUR);
         let positions: usize = plans.iter().map(|plan| plan.len()).sum();
-        let mut chosen = vec![0; if *buckets > 1 { positions } else { 0 }];
-        let mut left = &mut chosen[..];
-        for plan in plans.iter().filter(|_| *buckets > 1) {
-            let here = left.split_off_mut(..plan.len()).expect("room for all");
-            for span in &plan.buckets {
-                for &position in &plan.positions[span.range.clone()] {
-                    here[usize::from(position)] = span.of as u8;
+        let mut buckets = vec![0; if *bucket_count > 1 { positions } else { 0 }];
+        let mut rest = &mut buckets[..];
+        for plan in plans.iter().filter(|_| *bucket_count > 1) {
+            let of_plan = rest.split_off_mut(..plan.len()).expect("room for all");
+            for bucket in &plan.bucket_ranges {
+                for position in &plan.positions[bucket.range.clone()] {
+                    of_plan[position.get()] = bucket.key as u8;
                 }
             }
         }
-        Self { rows: *rows, views: *views, places, positions, buckets: chosen }
+        Self { rows: *rows, views: *views, width, positions, buckets }
     }
 }
 
-/// Rows that plans name, `[positions, views, places]`; unused places hold the number of rows.
+/// Rows of the lists of plans, `[positions, views, width]`; unused entries hold the number of rows.
 /// Panics without plans, or if a list is longer.
-pub fn lists(plans: &[Arc<ChunkPlan>], places: usize) -> Vec<u16> {
-    let ChunkPlan { rows, of: [views, _], .. } = &*plans[0];
+pub fn lists(plans: &[Arc<ChunkPlan>], width: usize) -> Vec<u16> {
+    let ChunkPlan { rows, shape: [views, _], .. } = &*plans[0];
     let positions: usize = plans.iter().map(|plan| plan.len()).sum();
-    let mut lists = vec![*rows as u16; positions * views * places];
+    let mut lists = vec![*rows as u16; positions * views * width];
     let mut rest = &mut lists[..];
     let parts: Vec<_> = plans
         .iter()
-        .map(|plan| {
-            (plan, rest.split_off_mut(..plan.len() * views * places).expect("room for all"))
-        })
+        .map(|plan| (plan, rest.split_off_mut(..plan.len() * views * width).expect("room for all")))
         .collect();
-    parts.into_par_iter().for_each(|(plan, lists)| plan.list(places, lists));
+    parts.into_par_iter().for_each(|(plan, lists)| {
+        with_vector!(&plan.entries, entries => plan.write_lists(entries, width, lists));
+    });
     lists
 }
 
 impl ChunkPlan {
-    fn list(&self, places: usize, lists: &mut [u16]) {
-        match &self.entries {
-            Entries::Near(entries) => self.list_entries(entries, places, lists),
-            Entries::Far(entries) => self.list_entries(entries, places, lists),
-        }
-    }
-
-    fn list_entries<E: Word>(&self, all: &[[E; FOUR]], places: usize, lists: &mut [u16]) {
-        let [views, _] = self.of;
+    fn write_lists<E: Index>(&self, entries: &[E], width: usize, lists: &mut [u16]) {
+        let [views, _] = self.shape;
         assert_eq!(self.order.len(), self.positions.len(), "plans of one king bucket");
-        for (number, (_, entries)) in self.walks().enumerate() {
-            for (place, four) in all[entries].iter().enumerate() {
-                let list = number * ABREAST + place % ABREAST;
-                // Behind the positions are empty slots.
-                let Some(&position) = self.order.get(list / views) else { continue };
-                let list = usize::from(position) * views + list % views;
-                let to = &mut lists[list * places + place / ABREAST * FOUR..][..FOUR];
-                to.iter_mut().zip(four).for_each(|(to, entry)| *to = (entry.get() / UNITS) as u16);
+        for (bundle, (_, range)) in self.bundles().enumerate() {
+            for (index, four) in entries.as_chunks::<FOUR>().0[range].iter().enumerate() {
+                let list = bundle * ABREAST + index % ABREAST;
+                // Behind the positions are empty slots. Each item is a position.
+                let Some(item) = self.order.get(list / views) else { continue };
+                let list = item.get() * views + list % views;
+                let to = &mut lists[list * width + index / ABREAST * FOUR..][..FOUR];
+                for (to, entry) in to.iter_mut().zip(four) {
+                    *to = (entry.to_usize() / UNITS) as u16;
+                }
             }
         }
     }

@@ -1,23 +1,33 @@
 //! Pairs of inputs that are often active together.
 //!
-//! Groups of pieces recur: a castled king with its pawns, rooks at home. A pair represents two
-//! inputs that are often active together, or two smaller groups; its row is the sum of theirs.
-//! Lists with pairs are shorter, and have the same sums: a step first computes the rows of the
-//! pairs, each from its two parents, and ends by adding the gradient of each to these.
+//! Why: groups of pieces recur, as a castled king with its pawns, or rooks at home. A pair
+//! represents two inputs that are often active together, or two smaller groups, and its row is the
+//! sum of theirs. Lists with pairs are shorter: a step first computes the rows of the pairs, each
+//! from its two parents, and ends by adding the gradient of each to these.
+//!
+//! What it equals: a list with pairs has the sum of the list of its inputs.
+//! [`Pairs::substitute_slowly`] defines which pairs are substituted, in which order. Pairs are
+//! selected by byte-pair encoding (P. Gage, "A New Algorithm for Data Compression", 1994): the two
+//! rows that occur together in most lists are joined, again and again.
 //!
 //! A row that counts c times is a pair, too: of the row that counts c - 1 times, and the row.
 //!
-//! All rows of a list belong to one king bucket, so each king bucket has its own pairs.
+//! | index | counts |
+//! |---|---|
+//! | row | inputs, then multiples, then the pairs of each king bucket in turn |
+//! | local | the rows that pairs of a king bucket can contain: its inputs and multiples, then its pairs |
+//! | sampled | local rows that occur in the lists from which pairs are selected, then pairs |
+//! | list | the lists that are shortened at a time, one bit each |
 //!
-//! Pairs are found by byte-pair encoding (P. Gage, "A New Algorithm for Data Compression", 1994):
-//! the two rows that occur together in most lists are joined, again and again.
+//! All rows of a list belong to one king bucket, so each king bucket has its own pairs.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::plan::{UNITS, Word};
-use super::{ActiveRows, Indices};
+use super::plan::UNITS;
+use super::{ActiveRows, Index, Indices, with_vector};
 use crate::architecture::{Architecture, MIRRORED, PIECES, Row, flipped};
 
 /// Most pairs of a king bucket if chunks are planned once, whose rows fit the first-level cache.
@@ -29,7 +39,7 @@ pub fn most_pairs(net: &Architecture) -> usize {
 const WORDS: usize = 4;
 /// Most rows that 16 bits can number in units of a plan, with one more behind them.
 const NEAR: usize = (1 << 16) / UNITS - 1;
-/// The largest multiple of a row; higher counts take several places.
+/// The largest multiple of a row; higher counts take several entries.
 const MOST_TIMES: u8 = 32;
 /// Most rows of large sets that pairs of a king bucket may contain: the most frequent ones.
 const FREQUENT: usize = 512;
@@ -45,15 +55,16 @@ pub struct Pairs {
     /// The parents of each pair, inputs or earlier pairs: multiples, then king bucket by king bucket.
     parents: Vec<[u32; 2]>,
     /// By king bucket; empty without pairs.
-    groups: Vec<Group>,
+    by_king: Vec<BucketPairs>,
 }
 
-/// The rows in pairs of a king bucket. Local numbers are those of its inputs, multiples and pairs.
+/// The rows in pairs of a king bucket, by local number.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Group {
+struct BucketPairs {
     /// The local number of each input and multiple, or [`OUTSIDE`].
     local: Vec<u16>,
     rows: Vec<u32>,
+    /// The parents of each pair.
     pairs: Vec<[u16; 2]>,
 }
 
@@ -61,33 +72,34 @@ struct Group {
 const OUTSIDE: u16 = u16::MAX;
 
 impl Pairs {
-    /// Learns `most` pairs of each king bucket that shorten lists most, and multiples that occur.
-    pub fn learn(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
-        Self::learn_with(net, lists, most, 1)
+    /// Selects the pairs of each king bucket that shorten lists most, at most `most`, and multiples
+    /// that occur.
+    pub fn select(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
+        Self::select_with(net, lists, most, 1)
     }
 
     /// The same with the images of each pair, for [plans of first views](super::FirstPlanner): the
     /// number of the pair of [`flipped`] rows differs in the last bit, and that of mirrored rows in
     /// the last but one. A pair may be its own image, and occurs twice then. Panics if the lists
     /// are not those of both views.
-    pub fn learn_images(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
+    pub fn select_images(net: &Architecture, lists: &ActiveRows, most: usize) -> Self {
         assert!(net.inputs.is_uniform() && net.views() == 2, "lists of two views");
-        Self::learn_with(net, lists, most, images(net))
+        Self::select_with(net, lists, most, images(net))
     }
 
-    fn learn_with(net: &Architecture, lists: &ActiveRows, most: usize, images: usize) -> Self {
-        let names = match lists.indices {
+    fn select_with(net: &Architecture, lists: &ActiveRows, most: usize, images: usize) -> Self {
+        let numbers = match lists.indices {
             Indices::U16(_) => u16::MAX.into(),
             Indices::U32(_) => u32::MAX as usize,
         };
         let (inputs, kings) = (net.rows(), net.inputs.kings().count());
         let mut samples = vec![Vec::new(); kings];
         let rows: Vec<u32> = lists.indices.iter().map(|row| row as u32).collect();
-        for (number, list) in rows.chunks_exact(lists.places).enumerate() {
-            let there = list.iter().copied().filter(|row| (*row as usize) < inputs);
-            let there: Vec<u32> = there.collect();
-            if !there.is_empty() {
-                samples[lists.group(number)].push(there);
+        for (number, list) in rows.chunks_exact(lists.width).enumerate() {
+            let active: Vec<u32> =
+                list.iter().copied().filter(|row| (*row as usize) < inputs).collect();
+            if !active.is_empty() {
+                samples[lists.king_bucket(number)].push(active);
             }
         }
         let (mut parents, mut multiples) = (Vec::new(), Vec::new());
@@ -103,30 +115,28 @@ impl Pairs {
         }
         let taken = inputs + parents.len();
         let near = NEAR.saturating_sub(taken) / kings;
-        let far = names.saturating_sub(taken) / kings;
+        let far = numbers.saturating_sub(taken) / kings;
         // Small units are read faster, which is worth a few pairs, but not half of them.
         let most = if 2 * near > most { most.min(near) } else { most.min(far) };
-        let learnt: Vec<(Group, Vec<[u16; 2]>)> = samples
+        let by_king: Vec<BucketPairs> = samples
             .into_par_iter()
             .enumerate()
             .map(|(king, lists)| {
-                let mut group = Group::new(net, king, &lists, &parents);
-                let learnt = learnt(&group, &lists, &multiples, most, images);
+                let mut bucket = BucketPairs::new(net, king, &lists, &parents);
+                bucket.pairs = select_pairs(&bucket, &lists, &multiples, most, images);
                 if !net.inputs.is_pieces() {
-                    group.leave_out_others(&learnt);
+                    bucket.exclude_unpaired();
                 }
-                (group, learnt)
+                bucket
             })
             .collect();
-        let mut pairs = Self { inputs, multiples, parents, groups: Vec::new() };
-        for (mut group, learnt) in learnt {
-            for parents in &learnt {
-                let parents = parents.map(|parent| group.rows[usize::from(parent)]);
-                group.rows.push(pairs.rows() as u32);
-                pairs.parents.push(parents);
+        let mut pairs = Self { inputs, multiples, parents, by_king };
+        for bucket in &mut pairs.by_king {
+            for parents in &bucket.pairs {
+                let pair = inputs + pairs.parents.len();
+                pairs.parents.push(parents.map(|parent| bucket.rows[usize::from(parent)]));
+                bucket.rows.push(pair as u32);
             }
-            group.pairs = learnt;
-            pairs.groups.push(group);
         }
         if pairs.parents.is_empty() { Self::none(inputs) } else { pairs }
     }
@@ -144,7 +154,7 @@ impl Pairs {
         &self.parents
     }
 
-    /// Whether each pair has its [images](Pairs::learn_images).
+    /// Whether each pair has its [images](Pairs::select_images).
     pub(super) fn have_images(&self, net: &Architecture) -> bool {
         let image_of = |row: u32, which: usize| match row.checked_sub(PIECES as u32) {
             None => image(row as u16, which).into(),
@@ -168,7 +178,39 @@ impl Pairs {
         self.inputs + self.parents.len()
     }
 
-    /// Replaces inputs by pairs in lists of pieces, behind the others. Blanks come last.
+    /// The list of some rows with pairs of a king bucket, by definition: multiples replace rows that
+    /// count several times, then each pair in order replaces its parents. Rows outside of pairs come
+    /// first. What repeats a multiple is outside, too.
+    pub fn substitute_slowly(&self, king_bucket: usize, rows: &[Row]) -> Vec<u32> {
+        let none = BucketPairs::default();
+        let bucket = self.by_king.get(king_bucket).unwrap_or(&none);
+        let (mut outside, mut inside) = (Vec::new(), BTreeSet::new());
+        for row in rows {
+            let multiple = self.multiples.get(row.number as usize);
+            let (double, most) = multiple.copied().unwrap_or((0, 1));
+            let mut rest = row.times;
+            while rest > 0 {
+                let times = rest.min(most.into());
+                rest -= times;
+                let number = if times == 1 { row.number } else { double + times - 2 };
+                let local = bucket.local.get(number as usize).copied().unwrap_or(OUTSIDE);
+                if local == OUTSIDE || !inside.insert(local) {
+                    outside.push(number);
+                }
+            }
+        }
+        let first = bucket.rows.len() - bucket.pairs.len();
+        for (pair, parents) in bucket.pairs.iter().enumerate() {
+            if parents.iter().all(|parent| inside.contains(parent)) {
+                parents.iter().for_each(|parent| _ = inside.remove(parent));
+                inside.insert((first + pair) as u16);
+            }
+        }
+        outside.extend(inside.into_iter().map(|local| bucket.rows[usize::from(local)]));
+        outside
+    }
+
+    /// Substitutes pairs for inputs in lists of pieces, behind the others. Blanks come last.
     #[inline(always)]
     pub fn shorten(&self, lists: &mut ActiveRows, bits: &mut Vec<Bits>) {
         if !self.any() {
@@ -178,12 +220,13 @@ impl Pairs {
             panic!("lists of pieces on squares")
         };
         let blank = self.rows() as u16;
-        self.name(indices, lists.places, &lists.groups, bits, |group, number, list, bits| {
+        let (width, kings) = (lists.width, &lists.king_buckets);
+        self.substitute(indices, width, kings, bits, |bucket, number, list, bits| {
             let mut length = 0;
-            for place in 0..list.len() {
-                let row = list[place];
+            for entry in 0..list.len() {
+                let row = list[entry];
                 // Blanks come last.
-                let Some(&local) = group.local.get(usize::from(row)) else { break };
+                let Some(&local) = bucket.local.get(usize::from(row)) else { break };
                 if local == OUTSIDE {
                     list[length] = row;
                     length += 1;
@@ -196,42 +239,43 @@ impl Pairs {
         });
     }
 
-    /// Fills lists with rows, each up to its end, and replaces them by multiples and pairs.
+    /// Fills lists with rows, each up to its end, and substitutes multiples and pairs.
     #[inline(always)]
     pub fn list(&self, rows: &[Row], ends: &[usize], lists: &mut ActiveRows, bits: &mut Vec<Bits>) {
-        lists.indices.clear(self.rows(), ends.len() * lists.places);
-        let ActiveRows { places, indices, groups, .. } = lists;
-        let longest = match indices {
-            Indices::U16(indices) => self.list_all(rows, ends, (indices, *places, groups), bits),
-            Indices::U32(indices) => self.list_all(rows, ends, (indices, *places, groups), bits),
-        };
+        let ActiveRows { width, indices, king_buckets, .. } = lists;
+        indices.fill(ends.len() * *width, self.rows());
+        let longest = with_vector!(indices, indices => {
+            self.list_all(rows, ends, (indices, *width, king_buckets), bits)
+        });
         lists.trim(longest);
     }
 
     #[inline(always)]
-    fn list_all<I: Word>(
+    fn list_all<I: Index>(
         &self,
         rows: &[Row],
         ends: &[usize],
-        (lists, places, groups): (&mut [I], usize, &[u8]),
+        (lists, width, kings): (&mut [I], usize, &[u8]),
         bits: &mut Vec<Bits>,
     ) -> usize {
-        self.name(lists, places, groups, bits, |group, number, list, bits| {
-            let (bit, mut length) = (1 << (number % 64), 0);
+        self.substitute(lists, width, kings, bits, |bucket, number, list, bits| {
+            let (list_word, bit) = (number / 64 % WORDS, 1 << (number % 64));
+            let mut length = 0;
             for row in &rows[if number == 0 { 0 } else { ends[number - 1] }..ends[number]] {
-                let of_row = self.multiples.get(row.number as usize);
-                let (double, most) = of_row.copied().unwrap_or((0, 1));
-                let mut left = row.times;
-                while left > 0 {
-                    let times = left.min(most.into());
-                    let name = (if times == 1 { row.number } else { double + times - 2 }) as usize;
-                    left -= times;
-                    let local = group.local.get(name).copied().unwrap_or(OUTSIDE);
-                    match bits.get_mut(usize::from(local)).map(|it| &mut it[number / 64 % WORDS]) {
+                let multiple = self.multiples.get(row.number as usize);
+                let (double, most) = multiple.copied().unwrap_or((0, 1));
+                let mut rest = row.times;
+                while rest > 0 {
+                    let times = rest.min(most.into());
+                    let number =
+                        (if times == 1 { row.number } else { double + times - 2 }) as usize;
+                    rest -= times;
+                    let local = bucket.local.get(number).copied().unwrap_or(OUTSIDE);
+                    match bits.get_mut(usize::from(local)).map(|it| &mut it[list_word]) {
                         Some(word) if *word & bit == 0 => *word |= bit,
                         // Without pairs, or repeated.
                         _ => {
-                            list[length] = I::of(name);
+                            list[length] = I::from_usize(number);
                             length += 1;
                         }
                     }
@@ -241,45 +285,52 @@ impl Pairs {
         })
     }
 
-    /// Replaces rows by pairs; returns the longest length. `write` sets a bit for each number in
-    /// pairs, and leaves the others, whose number it returns, in the list.
+    /// Substitutes pairs in lists, of these king buckets; returns the longest length. `write` sets
+    /// the list's bit for each local row, and leaves the other rows, whose number it returns, in the
+    /// list.
     #[inline(always)]
-    fn name<I: Word>(
+    fn substitute<I: Index>(
         &self,
         lists: &mut [I],
-        places: usize,
+        width: usize,
         kings: &[u8],
         bits: &mut Vec<Bits>,
-        write: impl Fn(&Group, usize, &mut [I], &mut [Bits]) -> usize,
+        write: impl Fn(&BucketPairs, usize, &mut [I], &mut [Bits]) -> usize,
     ) -> usize {
-        const MOST: usize = 64 * WORDS;
-        let (none, mut longest) = ([Group::default()], 0);
-        let groups = if self.groups.is_empty() { &none[..] } else { &self.groups };
-        for (block, lists) in lists.chunks_mut(MOST * places).enumerate() {
-            let kings = kings.get(block * MOST..).unwrap_or_default();
-            let of = |list: usize| kings.get(list).map_or(0, |group| usize::from(*group));
-            let count = lists.len() / places;
-            let there = (0..count).fold(0_u64, |there, list| there | 1 << of(list));
-            for (number, group) in groups.iter().enumerate() {
-                if there >> number & 1 == 0 {
+        const LISTS: usize = 64 * WORDS;
+        let (none, mut longest) = ([BucketPairs::default()], 0);
+        let (by_king, kings) = match &self.by_king[..] {
+            // Without pairs all king buckets are alike.
+            [] => (&none[..], &[][..]),
+            by_king => (by_king, kings),
+        };
+        for (block, lists) in lists.chunks_mut(LISTS * width).enumerate() {
+            let kings = kings.get(block * LISTS..).unwrap_or_default();
+            let king_of = |list: usize| kings.get(list).map_or(0, |king| usize::from(*king));
+            let count = lists.len() / width;
+            let occurring =
+                (0..count).fold(0_u64, |occurring, list| occurring | 1 << king_of(list));
+            for (king, bucket) in by_king.iter().enumerate() {
+                if occurring >> king & 1 == 0 {
                     continue;
                 }
-                let Group { rows, pairs, .. } = group;
+                let BucketPairs { rows, pairs, .. } = bucket;
                 bits.clear();
                 bits.resize(rows.len(), [0; WORDS]);
-                let mut lengths = [0_u16; MOST];
-                for list in (0..count).filter(|list| of(*list) == number) {
-                    let places = &mut lists[list * places..][..places];
-                    lengths[list] = write(group, block * MOST + list, places, bits) as u16;
+                let mut lengths = [0_u16; LISTS];
+                for list in (0..count).filter(|list| king_of(*list) == king) {
+                    let entries = &mut lists[list * width..][..width];
+                    lengths[list] = write(bucket, block * LISTS + list, entries, bits) as u16;
                 }
                 join(pairs, bits);
                 for (&row, words) in rows.iter().zip(&*bits) {
                     for (word, &bits) in words.iter().enumerate() {
-                        let mut left = bits;
-                        while left != 0 {
-                            let list = 64 * word + left.trailing_zeros() as usize;
-                            left &= left - 1;
-                            lists[list * places + usize::from(lengths[list])] = I::of(row as usize);
+                        let mut rest = bits;
+                        while rest != 0 {
+                            let list = 64 * word + rest.trailing_zeros() as usize;
+                            rest &= rest - 1;
+                            let entry = list * width + usize::from(lengths[list]);
+                            lists[entry] = I::from_usize(row as usize);
                             lengths[list] += 1;
                         }
                     }
@@ -331,7 +382,7 @@ fn largest_counts(inputs: usize, samples: &[Vec<Vec<u32>>]) -> Vec<u8> {
     largest
 }
 
-impl Group {
+impl BucketPairs {
     /// The inputs of a king bucket in pairs, and their multiples with these parents.
     fn new(net: &Architecture, king: usize, lists: &[Vec<u32>], multiples: &[[u32; 2]]) -> Self {
         let (few, mut local) = (net.inputs.few_rows(king), vec![OUTSIDE; net.rows()]);
@@ -340,25 +391,25 @@ impl Group {
             local[row] = 0;
         }
         local.extend(multiples.iter().map(|[_, row]| local[*row as usize]).collect::<Vec<u16>>());
-        let mut group = Self { local, ..Self::default() };
-        for (row, local) in group.local.iter_mut().enumerate().filter(|(_, local)| **local == 0) {
-            *local = group.rows.len() as u16;
-            group.rows.push(row as u32);
+        let mut bucket = Self { local, ..Self::default() };
+        for (row, local) in bucket.local.iter_mut().enumerate().filter(|(_, local)| **local == 0) {
+            *local = bucket.rows.len() as u16;
+            bucket.rows.push(row as u32);
         }
-        group
+        bucket
     }
 
-    /// Excludes rows without pairs, which makes naming faster.
-    fn leave_out_others(&mut self, pairs: &[[u16; 2]]) {
-        let mut is_named = vec![false; self.rows.len() + pairs.len()];
-        pairs.iter().flatten().for_each(|parent| is_named[usize::from(*parent)] = true);
+    /// Excludes rows without pairs, which makes substitution faster.
+    fn exclude_unpaired(&mut self) {
+        let mut is_parent = vec![false; self.rows.len() + self.pairs.len()];
+        self.pairs.iter().flatten().for_each(|parent| is_parent[usize::from(*parent)] = true);
         for local in self.local.iter_mut().filter(|local| **local != OUTSIDE) {
-            *local = if is_named[usize::from(*local)] { *local } else { OUTSIDE };
+            *local = if is_parent[usize::from(*local)] { *local } else { OUTSIDE };
         }
     }
 
     /// The distinct local numbers in a list: multiples of repeated rows.
-    fn named(&self, list: &[u32], multiples: &[(u32, u8)]) -> Vec<u16> {
+    fn local_numbers(&self, list: &[u32], multiples: &[(u32, u8)]) -> Vec<u16> {
         let mut rows = list.to_vec();
         rows.sort_unstable();
         let multiple = |same: &[u32]| {
@@ -368,8 +419,8 @@ impl Group {
                 times => multiples[same[0] as usize].0 as usize + times - 2,
             }]
         };
-        let named = rows.chunk_by(|one, other| one == other).map(multiple);
-        named.filter(|local| *local != OUTSIDE).collect()
+        let local = rows.chunk_by(|one, other| one == other).map(multiple);
+        local.filter(|local| *local != OUTSIDE).collect()
     }
 }
 
@@ -388,45 +439,46 @@ fn most_frequent(inputs: usize, lists: &[Vec<u32>], few: &[Range<usize>]) -> Vec
 }
 
 /// The local parents of pairs that shorten lists of one king bucket most, with their images.
-fn learnt(
-    group: &Group,
+fn select_pairs(
+    bucket: &BucketPairs,
     lists: &[Vec<u32>],
     multiples: &[(u32, u8)],
     most: usize,
     images: usize,
 ) -> Vec<[u16; 2]> {
-    let lists: Vec<Vec<u16>> = lists.iter().map(|list| group.named(list, multiples)).collect();
+    let lists: Vec<Vec<u16>> =
+        lists.iter().map(|list| bucket.local_numbers(list, multiples)).collect();
     // Rows that do not occur have no counts.
-    let mut is_there = vec![false; group.rows.len()];
+    let mut occurs = vec![false; bucket.rows.len()];
     for row in lists.iter().flatten() {
-        (0..images).for_each(|it| is_there[usize::from(image(*row, it))] = true);
+        (0..images).for_each(|it| occurs[usize::from(image(*row, it))] = true);
     }
-    let there: Vec<u16> =
-        (0..group.rows.len() as u16).filter(|it| is_there[*it as usize]).collect();
-    let place = |row: &u16| there.binary_search(row).expect("it occurs") as u16;
-    let lists = lists.iter().map(|list| list.iter().map(place).collect()).collect();
-    let mut learner = Learner::new(there.len() + most, lists);
+    let locals: Vec<u16> =
+        (0..bucket.rows.len() as u16).filter(|it| occurs[usize::from(*it)]).collect();
+    let sampled = |local: &u16| locals.binary_search(local).expect("it occurs") as u16;
+    let lists = lists.iter().map(|list| list.iter().map(sampled).collect()).collect();
+    let mut counts = JointCounts::new(locals.len() + most, lists);
     let mut parents = Vec::new();
     while parents.len() + images <= most {
-        let Some(best) = learner.best(there.len() + parents.len()) else { break };
+        let Some(best) = counts.best(locals.len() + parents.len()) else { break };
         for which in 0..images {
-            let [one, other] = best.map(|it| match it.checked_sub(there.len()) {
-                None => place(&image(there[it], which)).into(),
-                Some(pair) => there.len() + (pair ^ which),
+            let [one, other] = best.map(|it| match it.checked_sub(locals.len()) {
+                None => sampled(&image(locals[it], which)).into(),
+                Some(pair) => locals.len() + (pair ^ which),
             });
-            learner.join(one, other, there.len() + parents.len());
-            let row = |it: usize| match it.checked_sub(there.len()) {
-                None => there[it],
-                Some(pair) => (group.rows.len() + pair) as u16,
+            counts.join(one, other, locals.len() + parents.len());
+            let local = |it: usize| match it.checked_sub(locals.len()) {
+                None => locals[it],
+                Some(pair) => (bucket.rows.len() + pair) as u16,
             };
-            parents.push([one, other].map(row));
+            parents.push([one, other].map(local));
         }
     }
     parents
 }
 
 /// Counts how often two rows occur together.
-struct Learner {
+struct JointCounts {
     rows: usize,
     lists: Vec<Vec<u16>>,
     /// The lists with each row, some of them outdated.
@@ -437,7 +489,7 @@ struct Learner {
     largest: Vec<(u32, usize)>,
 }
 
-impl Learner {
+impl JointCounts {
     fn new(rows: usize, lists: Vec<Vec<u16>>) -> Self {
         let (mut holders, mut counts) = (vec![Vec::new(); rows], vec![0; rows * rows]);
         for (number, list) in lists.iter().enumerate() {
@@ -448,9 +500,9 @@ impl Learner {
                 }
             }
         }
-        let mut learner = Self { rows, lists, holders, counts, largest: vec![(0, 0); rows] };
-        (0..rows).for_each(|row| learner.find_largest(row));
-        learner
+        let mut joint = Self { rows, lists, holders, counts, largest: vec![(0, 0); rows] };
+        (0..rows).for_each(|row| joint.find_largest(row));
+        joint
     }
 
     fn find_largest(&mut self, row: usize) {
@@ -471,19 +523,19 @@ impl Learner {
     /// Replaces two rows by their pair.
     fn join(&mut self, one: usize, other: usize, pair: usize) {
         let Self { rows, lists, holders, counts, .. } = self;
-        let mut holding = std::mem::take(&mut holders[one]);
-        let (mut left, mut changed) = (Vec::new(), vec![false; *rows]);
+        let mut both = std::mem::take(&mut holders[one]);
+        let (mut one_alone, mut changed) = (Vec::new(), vec![false; *rows]);
         let mut change = |row: usize, column: usize, by: i32| {
             for (row, column) in [(row, column), (column, row)] {
                 let count = &mut counts[row * *rows + column];
                 *count = count.wrapping_add_signed(by);
             }
         };
-        holding.retain(|&number| {
+        both.retain(|&number| {
             let list = &mut lists[number as usize];
-            let place = |row: usize| list.iter().position(|it| usize::from(*it) == row);
-            let (Some(first), Some(second)) = (place(one), place(other)) else {
-                left.push(number);
+            let index_of = |row: usize| list.iter().position(|it| usize::from(*it) == row);
+            let (Some(first), Some(second)) = (index_of(one), index_of(other)) else {
+                one_alone.push(number);
                 return false;
             };
             list.swap_remove(first.max(second));
@@ -499,8 +551,8 @@ impl Learner {
             list.push(pair as u16);
             true
         });
-        holders[one] = left;
-        holders[pair] = holding;
+        holders[one] = one_alone;
+        holders[pair] = both;
         for row in [one, other, pair] {
             self.find_largest(row);
             changed[row] = false;

@@ -1,29 +1,32 @@
 //! The order in which the CPU kernels process a chunk of positions.
 //!
-//! The kernels sum rows of several lists side by side, and write each row's gradient once. For that
-//! lists of equal length and equal output weights must be neighbours, offsets must lie in the order
-//! in which they are read, and the lists of each row must be known. All of it depends on the active
-//! inputs only, so chunks that are used again are planned once. A plan equals its lists: the sums
-//! and gradients are theirs, in another order.
+//! Why: the kernels sum rows of several lists side by side, and write each row's gradient once. For
+//! that lists of equal length and equal output weights must be neighbours, offsets must lie in the
+//! order in which they are read, and the lists of each row must be known. All of it depends on the
+//! active inputs only, so chunks that are used again are planned once.
 //!
-//! | index | of |
+//! What it equals: sums and gradients are those of its lists, in another order. [`plan_slowly`]
+//! defines the order, and makes the same plans.
+//!
+//! | index | counts |
 //! |---|---|
-//! | position | the chunk's positions, as they were chosen |
-//! | item | `position * groups + group`: a position, or one perspective of it where king buckets are several |
+//! | [`ChunkPosition`] | the chunk's positions, as they were chosen |
+//! | [`Item`] | `position * sides + side`: positions, or perspectives where king buckets are several |
 //! | slot | the items in working order, padded to whole [`ABREAST`] lists |
 //! | list | `slot * parallel_views + view` |
-//! | place | the positions by output bucket |
+//! | [`LogitIndex`] | the positions by output bucket |
 //! | row | inputs, then pairs; in large nets only those that occur in the chunk |
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{ActiveRows, Indices, Pairs};
+use super::{ActiveRows, Index, Indices, Pairs, with_vector};
 use crate::architecture::Architecture;
 
 /// Bytes of a cache line, and of a row of a block of columns.
 pub(crate) const LINE: usize = 64;
-/// Unit of row offsets, which x86 addressing can scale; to shift row numbers takes a fifth more.
+/// Unit of row offsets, which x86 addressing can scale; shifting row numbers takes a fifth longer.
 pub(crate) const STEP: usize = 8;
 pub(super) const UNITS: usize = LINE / STEP;
 /// Lists that the forward pass processes side by side, enough to hide the latency of an addition.
@@ -33,114 +36,103 @@ pub(crate) const FOUR: usize = 4;
 /// Most positions in a plan.
 pub const MOST: usize = 2048;
 
-/// The lists of a chunk, in working order. A slot is a place in that order, and holds the
-/// `parallel_views` of a position, whose lists are neighbours. Only [`Planner`] and
-/// [`FirstPlanner`](super::FirstPlanner) write offsets, which are never checked again.
+macro_rules! index_spaces {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub(crate) struct $name(u16);
+
+        impl $name {
+            #[inline(always)]
+            pub fn new(index: usize) -> Self {
+                Self(index as u16)
+            }
+
+            #[inline(always)]
+            pub fn get(self) -> usize {
+                self.0.into()
+            }
+        }
+    )*};
+}
+
+index_spaces! {
+    /// Index of a position in a chunk, as it was chosen.
+    ChunkPosition;
+    /// Index of what a slot holds: a position, or one perspective of it.
+    Item;
+    /// Index of a position's logit: positions of an output bucket are neighbours.
+    LogitIndex;
+}
+
+impl Item {
+    /// `shift` is that of the [net](ChunkPlan::item_shift).
+    #[inline(always)]
+    pub fn position(self, shift: u32) -> usize {
+        self.get() >> shift
+    }
+
+    /// The perspective, 0 or 1, where a position has several items.
+    #[inline(always)]
+    pub fn side(self, shift: u32) -> usize {
+        self.get() & ((1 << shift) - 1)
+    }
+}
+
+/// The lists of a chunk, in working order. A slot holds the `parallel_views` of a position, whose
+/// lists are neighbours. Only [`Planner`] and [`FirstPlanner`](super::FirstPlanner) write offsets,
+/// which are never checked again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChunkPlan {
-    /// Item of each slot, `position * groups + group`; empty slots behind pad to [`ABREAST`] lists.
-    pub(crate) order: Vec<u16>,
-    /// Output weights of each slot, `bucket * groups + group`; empty slots copy a neighbour's.
+    /// Item of each slot; empty slots behind pad to [`ABREAST`] lists.
+    pub(crate) order: Vec<Item>,
+    /// Output weights of each slot, `bucket * sides + side`; empty slots copy a neighbour's.
     pub(crate) weights: Vec<u8>,
-    /// Spans of neighbouring slots with the same output weights.
-    pub(crate) spans: Vec<Span>,
-    /// The positions by output bucket; the place of a position is its index here.
-    pub(crate) positions: Vec<u16>,
-    /// The place of each slot's position; of an empty slot it is behind the last.
-    pub(crate) places: Vec<u16>,
-    /// Span of places of each output bucket that occurs.
-    pub(crate) buckets: Vec<Span>,
-    pub(crate) entries: Entries,
+    /// Ranges of neighbouring slots with the same output weights.
+    pub(crate) weight_ranges: Vec<KeyRange>,
+    /// Position of each logit.
+    pub(crate) positions: Vec<ChunkPosition>,
+    /// Logit of each slot's position; of an empty slot it is behind the last.
+    pub(crate) slot_logits: Vec<LogitIndex>,
+    /// Range of logits of each output bucket that occurs.
+    pub(crate) bucket_ranges: Vec<KeyRange>,
+    /// Offsets of the lists' rows, in units of [`STEP`] bytes; the row behind the last is blank. Of
+    /// each [`ABREAST`] lists the first [`FOUR`] of each, then the second, as [`ChunkPlan::bundles`]
+    /// says.
+    pub(crate) entries: Indices,
     /// Rows that occur, in order, in nets of many rows, else empty: offsets and runs count by
     /// these.
-    pub(crate) named: Vec<u32>,
+    pub(crate) occurring: Vec<u32>,
     /// Rows of inputs and pairs, or those that occur.
     pub(crate) rows: usize,
-    /// The pairs that the lists may name.
+    /// The pairs that the lists may contain.
     pub(crate) pairs: Arc<Pairs>,
     /// Views and output buckets of the net.
-    pub(super) of: [usize; 2],
+    pub(super) shape: [usize; 2],
     /// Whether it has the runs of the backward pass.
     pub(crate) is_inverted: bool,
     /// Whether the plan is cached and will be used again.
     pub(crate) stays: bool,
-    /// Entries to process, for each [`ABREAST`] lists.
-    pub(crate) walks: Vec<u16>,
-    /// The inputs that occur; empty without a backward pass.
-    pub(crate) runs: Vec<Run>,
-    /// Offsets of the rows of the lists that contain the input of each run, in units of [`STEP`]
-    /// bytes; the last four of each are padded with the offset of the row behind the last.
+    /// Length of the longest of each [`ABREAST`] lists.
+    pub(crate) lengths: Vec<u16>,
+    /// The rows that occur; empty without a backward pass.
+    pub(crate) runs: Vec<HolderRun>,
+    /// Offsets of the gradients of the lists that contain the row of each run, in units of [`STEP`]
+    /// bytes; the last four of each are padded with the offset behind the last list's.
     pub(crate) holders: Vec<[u16; FOUR]>,
 }
 
-/// Offsets of the inputs' rows, in units of [`STEP`] bytes; the row behind the last is blank. Of
-/// each [`ABREAST`] lists the first four of each, then the second four, as many as `walks` has.
+/// Neighbours with the same key.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Entries {
-    Near(Vec<[u16; FOUR]>),
-    /// Offsets in nets of too many rows for 16 bits.
-    Far(Vec<[u32; FOUR]>),
-}
-
-impl Default for Entries {
-    fn default() -> Self {
-        Entries::Near(Vec::new())
-    }
-}
-
-pub(crate) trait Word: Copy + Ord + Default + std::fmt::Display {
-    fn of(number: usize) -> Self;
-    fn get(self) -> usize;
-    /// Unpacks four of them from one or two registers.
-    fn unpack(four: &[Self; FOUR]) -> [usize; FOUR];
-}
-
-impl Word for u16 {
-    #[inline(always)]
-    fn of(number: usize) -> Self {
-        number as u16
-    }
-
-    #[inline(always)]
-    fn get(self) -> usize {
-        self.into()
-    }
-
-    #[inline(always)]
-    fn unpack(four: &[Self; FOUR]) -> [usize; FOUR] {
-        let four: u64 = pulp::cast(*four);
-        std::array::from_fn(|i| usize::from((four >> (16 * i)) as u16))
-    }
-}
-
-impl Word for u32 {
-    #[inline(always)]
-    fn of(number: usize) -> Self {
-        number as u32
-    }
-
-    #[inline(always)]
-    fn get(self) -> usize {
-        self as usize
-    }
-
-    #[inline(always)]
-    fn unpack(four: &[Self; FOUR]) -> [usize; FOUR] {
-        let [low, high]: [u64; 2] = pulp::cast(*four);
-        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32].map(Word::get)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Span {
-    pub of: usize,
+pub(crate) struct KeyRange {
+    pub key: usize,
     pub range: Range<usize>,
 }
 
+/// The part of `holders` with the lists of a row; it begins where the one before ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Run {
-    pub input: u32,
-    /// Number of fours in `holders`.
+pub(crate) struct HolderRun {
+    pub row: u32,
     pub fours: u16,
 }
 
@@ -148,6 +140,11 @@ impl ChunkPlan {
     /// Views processed side by side: all; one if king buckets must be neighbours.
     pub(crate) fn parallel_views(net: &Architecture) -> usize {
         if net.inputs.kings().count() > 1 { 1 } else { net.views() }
+    }
+
+    /// Logarithm of the number of items a position, `sides`: 0, or 1 for two.
+    pub(crate) fn item_shift(net: &Architecture) -> u32 {
+        (net.views() / Self::parallel_views(net)).trailing_zeros()
     }
 
     pub fn len(&self) -> usize {
@@ -159,49 +156,101 @@ impl ChunkPlan {
     }
 
     pub fn bytes(&self) -> usize {
-        let shorts = self.order.len() + self.positions.len() + self.places.len() + self.walks.len();
+        let ranges = self.weight_ranges.len() + self.bucket_ranges.len();
         size_of::<Self>()
-            + shorts * size_of::<u16>()
+            + size_of_val(&self.order[..])
+            + size_of_val(&self.positions[..])
+            + size_of_val(&self.slot_logits[..])
+            + size_of_val(&self.lengths[..])
             + self.weights.len()
-            + (self.spans.len() + self.buckets.len()) * size_of::<Span>()
-            + match &self.entries {
-                Entries::Near(entries) => size_of_val(&entries[..]),
-                Entries::Far(entries) => size_of_val(&entries[..]),
-            }
+            + ranges * size_of::<KeyRange>()
+            + self.entries.bytes()
             + size_of_val(&self.holders[..])
-            + self.runs.len() * size_of::<Run>()
-            + size_of_val(&self.named[..])
+            + size_of_val(&self.runs[..])
+            + size_of_val(&self.occurring[..])
     }
 
     pub(crate) fn lists(&self) -> usize {
-        self.walks.len() * ABREAST
+        self.lengths.len() * ABREAST
     }
 
+    /// Of each [`ABREAST`] lists, the length of the longest, and the range of their entries, in
+    /// fours: of each list in turn.
     #[inline(always)]
-    pub(crate) fn walks(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
-        walks(&self.walks)
+    pub(crate) fn bundles(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let mut start = 0;
+        self.lengths.iter().map(move |&length| {
+            let fours = start..start + bundle_fours(length);
+            start = fours.end;
+            (usize::from(length), fours)
+        })
     }
 
     pub(crate) fn check(&self, net: &Architecture) {
         let is_large = net.inputs.is_large();
-        let whole = self.rows == if is_large { self.named.len() } else { self.pairs.rows() };
-        let fits = self.pairs.inputs() == net.rows() && self.of == [net.views(), net.buckets];
+        let whole = self.rows == if is_large { self.occurring.len() } else { self.pairs.rows() };
+        let fits = self.pairs.inputs() == net.rows() && self.shape == [net.views(), net.buckets];
         assert!(whole && fits, "a plan for another net");
     }
+}
+
+/// Fours of entries of [`ABREAST`] lists, the longest of this length.
+#[inline(always)]
+pub(super) fn bundle_fours(length: u16) -> usize {
+    usize::from(length).div_ceil(FOUR) * ABREAST
 }
 
 /// Makes plans, with reused buffers.
 #[derive(Debug, Default)]
 pub struct Planner {
+    /// Of each item, its kind and length, by which items are sorted; then of each position its
+    /// logit.
     keys: Vec<u32>,
+    /// By key, then by row: counts, then where the next one goes.
     counts: Vec<u32>,
-    /// The place of each row among those that occur.
-    places: Vec<u32>,
-    unsorted: Vec<Run>,
+    /// The index of each row among those that occur.
+    indices_of_rows: Vec<u32>,
+    unsorted: Vec<HolderRun>,
+}
+
+/// Lists of the positions that were chosen for a chunk.
+#[derive(Clone, Copy)]
+struct ChosenLists<'a, I> {
+    lists: &'a ActiveRows,
+    indices: &'a [I],
+    chosen: &'a [u32],
+    shift: u32,
+    /// Entries of an item.
+    size: usize,
+}
+
+impl<'a, I> ChosenLists<'a, I> {
+    #[inline(always)]
+    fn bucket(&self, position: usize) -> usize {
+        let bucket = self.lists.buckets.get(self.chosen[position] as usize);
+        bucket.map_or(0, |bucket| usize::from(*bucket))
+    }
+
+    #[inline(always)]
+    fn king_bucket(&self, item: Item) -> usize {
+        usize::from(self.lists.king_buckets[self.index(item)])
+    }
+
+    /// The item's index among those of all positions.
+    #[inline(always)]
+    fn index(&self, item: Item) -> usize {
+        ((self.chosen[item.position(self.shift)] as usize) << self.shift) | item.side(self.shift)
+    }
+
+    /// The entries of an item's lists.
+    #[inline(always)]
+    fn entries(&self, item: Item) -> &'a [I] {
+        &self.indices[self.index(item) * self.size..][..self.size]
+    }
 }
 
 impl Planner {
-    /// Orders the views of positions for the forward pass; lists may name pairs. Panics if an index
+    /// Orders the views of positions for the forward pass; lists may have pairs. Panics if an index
     /// is beyond the rows, or the pairs have other inputs.
     #[inline(always)]
     pub fn order(
@@ -212,14 +261,13 @@ impl Planner {
         pairs: &Arc<Pairs>,
         plan: &mut ChunkPlan,
     ) {
-        match &lists.indices {
-            Indices::U16(indices) => self.order_lists(net, lists, indices, chosen, pairs, plan),
-            Indices::U32(indices) => self.order_lists(net, lists, indices, chosen, pairs, plan),
-        }
+        with_vector!(&lists.indices, indices => {
+            self.order_lists(net, lists, indices, chosen, pairs, plan)
+        });
     }
 
     #[inline(always)]
-    fn order_lists<I: Word>(
+    fn order_lists<I: Index>(
         &mut self,
         net: &Architecture,
         lists: &ActiveRows,
@@ -228,194 +276,314 @@ impl Planner {
         pairs: &Arc<Pairs>,
         plan: &mut ChunkPlan,
     ) {
-        let &ActiveRows { groups: ref kings_of, ref buckets, places, views, .. } = lists;
-        let (rows, together) = (pairs.rows(), ChunkPlan::parallel_views(net));
+        let (rows, width) = (pairs.rows(), lists.width);
+        let (together, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
         assert_eq!(pairs.inputs(), net.rows(), "pairs of other inputs");
         assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());
-        let most = u32::MAX as usize / UNITS;
-        assert!(rows < most && places <= u16::MAX.into(), "{rows} rows, {places} places a list");
-        // A power of two, as the rest of an item's number is.
-        let groups = net.views() / together;
-        let (shift, group) = (groups.trailing_zeros(), groups - 1);
-        let kings = net.inputs.kings().count();
-        let blank = I::of(rows);
-        let size = places * together;
-        let bucket = |position: usize| {
-            buckets.get(chosen[position] as usize).map_or(0, |it| usize::from(*it))
-        };
-        let king = |position: usize, view: usize| {
-            usize::from(kings_of[chosen[position] as usize * views + view])
-        };
-        let item = |item: usize| {
-            let item = ((chosen[item >> shift] as usize) << shift) | (item & group);
-            &indices[item * size..][..size]
-        };
+        let fits = rows < u32::MAX as usize / UNITS && width <= u16::MAX.into();
+        assert!(fits, "{rows} rows, {width} entries a list");
+        let source = ChosenLists { lists, indices, chosen, shift, size: width * together };
 
         // Leaves a plan that fits no net if the code below panics.
         (plan.rows, plan.is_inverted) = (0, false);
-        plan.of = [net.views(), net.buckets];
+        plan.shape = [net.views(), net.buckets];
         plan.pairs = pairs.clone();
         plan.runs.clear();
+        self.sort_items(net, &source, rows, plan);
+
+        let slots = plan.lengths.len() * ABREAST / together;
+        plan.weights.clear();
+        for &item in &plan.order {
+            let bucket = source.bucket(item.position(shift));
+            plan.weights.push(((bucket << shift) | item.side(shift)) as u8);
+        }
+        plan.weights.resize(slots, plan.weights.last().copied().unwrap_or(0));
+        find_ranges(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.weight_ranges);
+        self.order_logits(net, &source, plan);
+        plan.slot_logits.resize(slots, LogitIndex::new(plan.positions.len()));
+
+        let lists = |bundle: usize| {
+            let items = plan.order.chunks(ABREAST / together).nth(bundle).unwrap_or_default();
+            items.iter().flat_map(|&item| source.entries(item).chunks_exact(width))
+        };
+        plan.occurring.clear();
+        if net.inputs.is_large() {
+            let items = (0..plan.order.len()).map(|item| source.entries(Item::new(item)));
+            number_rows(rows, items, &mut plan.occurring, &mut self.indices_of_rows);
+            let index_of = |row: usize| self.indices_of_rows[row] as usize;
+            let blank = plan.occurring.len();
+            write_entries(&mut plan.entries, &plan.lengths, blank, lists, index_of);
+            plan.rows = blank;
+        } else {
+            write_entries(&mut plan.entries, &plan.lengths, rows, lists, |row| row);
+            plan.rows = rows;
+        }
+    }
+
+    /// Sorts items by kind, king bucket or output bucket, short lists first.
+    #[inline(always)]
+    fn sort_items<I: Index>(
+        &mut self,
+        net: &Architecture,
+        source: &ChosenLists<I>,
+        rows: usize,
+        plan: &mut ChunkPlan,
+    ) {
+        let (kings, width, shift) = (net.inputs.kings().count(), source.lists.width, source.shift);
         self.keys.clear();
         self.counts.clear();
-        let each = places + 1;
-        let kinds = if kings == 1 { net.buckets } else { kings * groups };
-        self.counts.resize(kinds * each + 1, 0);
-        let mut most = I::default();
-        for number in 0..chosen.len() << shift {
-            let lists = item(number);
-            most = lists.iter().copied().fold(most, I::max);
-            let named = |list: &[I]| list.iter().map(|row| u16::from(*row != blank)).sum::<u16>();
-            let pieces = lists.chunks_exact(places).map(named).max().unwrap_or(0);
-            let pieces = usize::from(pieces);
-            let (position, view) = (number >> shift, number & group);
+        let lengths = width + 1;
+        let kinds = if kings == 1 { net.buckets } else { kings << shift };
+        self.counts.resize(kinds * lengths + 1, 0);
+        let (blank, mut largest) = (I::from_usize(rows), I::default());
+        for item in (0..source.chosen.len() << shift).map(Item::new) {
+            let lists = source.entries(item);
+            largest = lists.iter().copied().fold(largest, I::max);
+            let length = |list: &[I]| list.iter().map(|row| u16::from(*row != blank)).sum::<u16>();
+            let length = lists.chunks_exact(width).map(length).max().unwrap_or(0);
             let kind = match kings {
-                1 => bucket(position),
-                _ => king(position, view) * groups + view,
+                1 => source.bucket(item.position(shift)),
+                _ => (source.king_bucket(item) << shift) | item.side(shift),
             };
-            let key = kind * each + pieces;
+            let key = kind * lengths + usize::from(length);
             self.keys.push(key as u32);
             self.counts[key + 1] += 1;
         }
-        assert!(most <= blank, "an index is {most}, but there are {blank} inputs");
+        assert!(largest <= blank, "an index is {largest}, but there are {blank} inputs");
 
         for key in 1..self.counts.len() {
             self.counts[key] += self.counts[key - 1];
         }
         plan.order.clear();
-        plan.order.resize(self.keys.len(), 0);
+        plan.order.resize(self.keys.len(), Item::default());
         for (item, &key) in self.keys.iter().enumerate() {
             let slot = &mut self.counts[key as usize];
-            plan.order[*slot as usize] = item as u16;
+            plan.order[*slot as usize] = Item::new(item);
             *slot += 1;
         }
 
-        // Within a kind the last list has the most pieces; where kinds meet, any may.
-        plan.walks.clear();
-        for slots in plan.order.chunks(ABREAST / together) {
-            let mut walk = 0;
-            for &item in slots {
-                walk = walk.max(self.keys[usize::from(item)] as usize % each);
+        // Within a kind the last list is the longest; where kinds meet, any may be.
+        plan.lengths.clear();
+        for items in plan.order.chunks((ABREAST << shift) / net.views()) {
+            let mut longest = 0;
+            for item in items {
+                longest = longest.max(self.keys[item.get()] as usize % lengths);
             }
-            plan.walks.push(walk as u16);
+            plan.lengths.push(longest as u16);
         }
-        let slots = plan.walks.len() * ABREAST / together;
-        plan.weights.clear();
-        for &item in &plan.order {
-            let item = usize::from(item);
-            plan.weights.push((bucket(item >> shift) * groups + (item & group)) as u8);
-        }
-        plan.weights.resize(slots, plan.weights.last().copied().unwrap_or(0));
-        spans(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.spans);
+    }
 
-        let batch = plan.order.len() >> shift;
-        plan.places.clear();
-        if kings == 1 {
-            plan.positions.clone_from(&plan.order);
-            plan.places.extend(0..batch as u16);
+    /// Sorts positions by output bucket.
+    #[inline(always)]
+    fn order_logits<I>(
+        &mut self,
+        net: &Architecture,
+        source: &ChosenLists<I>,
+        plan: &mut ChunkPlan,
+    ) {
+        plan.positions.clear();
+        plan.slot_logits.clear();
+        if net.inputs.kings().count() == 1 {
+            // Each item is a position, and they are sorted.
+            plan.positions.extend(plan.order.iter().map(|item| ChunkPosition::new(item.get())));
+            plan.slot_logits.extend((0..plan.order.len()).map(LogitIndex::new));
         } else {
-            plan.positions.clear();
-            plan.positions.extend(0..batch as u16);
-            plan.positions.sort_by_key(|position| bucket(usize::from(*position)));
-            for (place, &position) in plan.positions.iter().enumerate() {
-                self.keys[usize::from(position)] = place as u32;
+            plan.positions.extend((0..source.chosen.len()).map(ChunkPosition::new));
+            plan.positions.sort_by_key(|position| source.bucket(position.get()));
+            for (logit, position) in plan.positions.iter().enumerate() {
+                self.keys[position.get()] = logit as u32;
             }
             for &item in &plan.order {
-                plan.places.push(self.keys[usize::from(item >> shift)] as u16);
+                let logit = self.keys[item.position(source.shift)];
+                plan.slot_logits.push(LogitIndex::new(logit as usize));
             }
         }
-        plan.places.resize(slots, batch as u16);
-        let of = |position: &u16| bucket(usize::from(*position));
-        spans(plan.positions.iter().map(of), &mut plan.buckets);
-
-        let lists = |place: usize| {
-            let items = plan.order.chunks(ABREAST / together).nth(place).unwrap_or_default();
-            items.iter().flat_map(|&number| item(usize::from(number)).chunks_exact(places))
-        };
-        plan.named.clear();
-        if net.inputs.is_large() {
-            let items = (0..plan.order.len()).map(&item);
-            number_rows(rows, items, &mut plan.named, &mut self.places);
-            let place = |row: usize| self.places[row] as usize;
-            write(&mut plan.entries, &plan.walks, plan.named.len(), lists, place);
-            plan.rows = plan.named.len();
-        } else {
-            write(&mut plan.entries, &plan.walks, rows, lists, |row| row);
-            plan.rows = rows;
-        }
+        let buckets = plan.positions.iter().map(|position| source.bucket(position.get()));
+        find_ranges(buckets, &mut plan.bucket_ranges);
     }
 
-    /// Finds the lists that contain each input; call it after [`order`](Planner::order).
+    /// Finds the lists that contain each row; call it after [`order`](Planner::order).
     #[inline(always)]
     pub fn invert(&mut self, plan: &mut ChunkPlan) {
-        match std::mem::take(&mut plan.entries) {
-            Entries::Near(entries) => {
-                self.invert_entries(plan, &entries);
-                plan.entries = Entries::Near(entries);
-            }
-            Entries::Far(entries) => {
-                self.invert_entries(plan, &entries);
-                plan.entries = Entries::Far(entries);
-            }
-        }
+        let entries = std::mem::take(&mut plan.entries);
+        with_vector!(&entries, entries => self.invert_entries(plan, entries));
+        plan.entries = entries;
     }
 
     #[inline(always)]
-    fn invert_entries<E: Word>(&mut self, plan: &mut ChunkPlan, all: &[[E; FOUR]]) {
-        let inputs = plan.rows;
+    fn invert_entries<E: Index>(&mut self, plan: &mut ChunkPlan, entries: &[E]) {
+        let rows = plan.rows;
 
         // Blanks are counted with the rest, behind them, and dropped at the end.
         self.counts.clear();
-        self.counts.resize(inputs + 1, 0);
+        self.counts.resize(rows + 1, 0);
         // A local: the compiler would reload the vector's address after each write.
         let counts = &mut self.counts[..];
-        for entry in all.as_flattened() {
-            counts[entry.get() / UNITS] += 1;
+        for entry in entries {
+            counts[entry.to_usize() / UNITS] += 1;
         }
 
-        let run = |(input, &count): (usize, &u32)| Run {
-            input: input as u32,
+        let run = |(row, &count): (usize, &u32)| HolderRun {
+            row: row as u32,
             fours: count.div_ceil(FOUR as u32) as u16,
         };
         self.unsorted.clear();
-        self.unsorted
-            .extend(counts[..inputs].iter().enumerate().map(run).filter(|it| it.fours > 0));
+        self.unsorted.extend(counts[..rows].iter().enumerate().map(run).filter(|it| it.fours > 0));
         sort_runs(&self.unsorted, &mut plan.runs);
 
         let mut start = 0;
         for run in &plan.runs {
-            counts[run.input as usize] = start;
+            counts[run.row as usize] = start;
             start += u32::from(run.fours) * FOUR as u32;
         }
-        let blanks = counts[inputs].div_ceil(FOUR as u32);
-        counts[inputs] = start;
-        let missing = (plan.walks.len() * ABREAST * UNITS) as u16;
+        let blanks = counts[rows].div_ceil(FOUR as u32);
+        counts[rows] = start;
+        let missing = (plan.lists() * UNITS) as u16;
         let fours = start as usize / FOUR;
-        plan.holders.clear();
-        plan.holders.resize(fours + blanks as usize, [missing; FOUR]);
-        let holders = plan.holders.as_flattened_mut();
-        for (number, (_, entries)) in walks(&plan.walks).enumerate() {
-            for (place, four) in all[entries].iter().enumerate() {
-                let list = number * ABREAST + place % ABREAST;
+        let mut holders = std::mem::take(&mut plan.holders);
+        holders.clear();
+        holders.resize(fours + blanks as usize, [missing; FOUR]);
+        let offsets = holders.as_flattened_mut();
+        for (bundle, (_, range)) in plan.bundles().enumerate() {
+            for (index, four) in entries.as_chunks::<FOUR>().0[range].iter().enumerate() {
+                let list = bundle * ABREAST + index % ABREAST;
                 for entry in four {
-                    let next = &mut counts[entry.get() / UNITS];
-                    holders[*next as usize] = (list * UNITS) as u16;
+                    let next = &mut counts[entry.to_usize() / UNITS];
+                    offsets[*next as usize] = (list * UNITS) as u16;
                     *next += 1;
                 }
             }
         }
-        plan.holders.truncate(fours);
-        plan.is_inverted = true;
+        holders.truncate(fours);
+        (plan.holders, plan.is_inverted) = (holders, true);
+    }
+}
+
+/// The plan that [`Planner`] makes of chosen positions, by definition.
+pub fn plan_slowly(
+    net: &Architecture,
+    lists: &ActiveRows,
+    chosen: &[u32],
+    pairs: &Arc<Pairs>,
+) -> ChunkPlan {
+    plan_in_order(net, lists, chosen, pairs, |_, _| 0)
+}
+
+/// The same with the lists of each row sorted by a key of list and position.
+pub(super) fn plan_in_order(
+    net: &Architecture,
+    lists: &ActiveRows,
+    chosen: &[u32],
+    pairs: &Arc<Pairs>,
+    holder_key: impl Fn(usize, usize) -> usize,
+) -> ChunkPlan {
+    let (together, views) = (ChunkPlan::parallel_views(net), net.views());
+    let sides = views / together;
+    let (kings, large) = (net.inputs.kings().count(), net.inputs.is_large());
+    let all: Vec<usize> = lists.indices.iter().collect();
+    let list = |item: usize, view: usize| {
+        let list = chosen[item / sides] as usize * views + item % sides * together + view;
+        all[list * lists.width..].iter().take(lists.width).filter(|row| **row < pairs.rows())
+    };
+    let item_lists = |item: usize| (0..together).map(move |view| list(item, view));
+    let bucket = |position: usize| match net.buckets {
+        1 => 0,
+        _ => usize::from(lists.buckets[chosen[position] as usize]),
+    };
+    let kind = |item: usize| match kings {
+        1 => bucket(item),
+        _ => {
+            lists.king_bucket(chosen[item / sides] as usize * views + item % sides) * sides
+                + item % sides
+        }
+    };
+    let length = |item: usize| item_lists(item).map(Iterator::count).max().unwrap_or(0);
+
+    let mut order: Vec<usize> = (0..chosen.len() * sides).collect();
+    order.sort_by_key(|item| (kind(*item), length(*item)));
+    let bundles = order.chunks(ABREAST / together);
+    let lengths: Vec<usize> =
+        bundles.map(|items| items.iter().map(|item| length(*item)).max().unwrap_or(0)).collect();
+    let slots = lengths.len() * ABREAST / together;
+    let weight = |item: &usize| (bucket(item / sides) * sides + item % sides) as u8;
+    let mut weights: Vec<u8> = order.iter().map(weight).collect();
+    weights.resize(slots, weights.last().copied().unwrap_or(0));
+
+    let mut positions: Vec<usize> = (0..chosen.len()).collect();
+    match kings {
+        1 => positions.clone_from(&order),
+        _ => positions.sort_by_key(|position| bucket(*position)),
+    }
+    let logit = |item: &usize| positions.iter().position(|position| *position == item / sides);
+    let mut slot_logits: Vec<usize> = order.iter().filter_map(logit).collect();
+    slot_logits.resize(slots, positions.len());
+
+    let ordered: Vec<Vec<usize>> = order
+        .iter()
+        .flat_map(|item| item_lists(*item))
+        .map(|list| list.copied().collect())
+        .collect();
+    let found: BTreeSet<usize> = ordered.iter().flatten().copied().collect();
+    let rows: Vec<usize> =
+        if large { found.into_iter().collect() } else { (0..pairs.rows()).collect() };
+    let index_of = |row: &usize| rows.binary_search(row).expect("it occurs");
+    let (mut entries, mut holders_of_rows) = (Vec::new(), vec![Vec::new(); rows.len()]);
+    for (bundle, length) in lengths.iter().enumerate() {
+        for four in 0..length.div_ceil(FOUR) {
+            for list in bundle * ABREAST..(bundle + 1) * ABREAST {
+                for entry in four * FOUR..(four + 1) * FOUR {
+                    let row = ordered.get(list).and_then(|list| list.get(entry)).map(index_of);
+                    entries.push(row.unwrap_or(rows.len()) * UNITS);
+                    row.into_iter().for_each(|row| holders_of_rows[row].push(list));
+                }
+            }
+        }
+    }
+
+    let mut runs: Vec<(HolderRun, Vec<usize>)> = Vec::new();
+    for (row, mut holders) in holders_of_rows.into_iter().enumerate() {
+        holders.sort_by_key(|list| holder_key(*list, order[list / together] / sides));
+        let fours = holders.len().div_ceil(FOUR);
+        holders.resize(fours * FOUR, lengths.len() * ABREAST);
+        if fours > 0 {
+            runs.push((HolderRun { row: row as u32, fours: fours as u16 }, holders));
+        }
+    }
+    runs.sort_by_key(|(run, _)| usize::from(run.fours).min(LONG_RUN));
+    let holders: Vec<u16> =
+        runs.iter().flat_map(|(_, lists)| lists.iter().map(|list| (list * UNITS) as u16)).collect();
+
+    let (mut weight_ranges, mut bucket_ranges) = (Vec::new(), Vec::new());
+    find_ranges(weights.iter().map(|it| usize::from(*it)), &mut weight_ranges);
+    find_ranges(positions.iter().map(|position| bucket(*position)), &mut bucket_ranges);
+    ChunkPlan {
+        order: order.into_iter().map(Item::new).collect(),
+        weights,
+        weight_ranges,
+        positions: positions.into_iter().map(ChunkPosition::new).collect(),
+        slot_logits: slot_logits.into_iter().map(LogitIndex::new).collect(),
+        bucket_ranges,
+        entries: match (rows.len() + 1) * UNITS <= 1 << 16 {
+            true => Indices::U16(entries.into_iter().map(Index::from_usize).collect()),
+            false => Indices::U32(entries.into_iter().map(Index::from_usize).collect()),
+        },
+        occurring: rows.iter().filter(|_| large).map(|row| *row as u32).collect(),
+        rows: rows.len(),
+        pairs: pairs.clone(),
+        shape: [views, net.buckets],
+        is_inverted: true,
+        stays: false,
+        lengths: lengths.into_iter().map(|length| length as u16).collect(),
+        runs: runs.into_iter().map(|(run, _)| run).collect(),
+        holders: holders.as_chunks().0.to_vec(),
     }
 }
 
 /// Sorts runs by length, long ones last, so that branches are predicted.
 #[inline(always)]
-pub(super) fn sort_runs(unsorted: &[Run], runs: &mut Vec<Run>) {
-    // Lengths beyond the last bucket are rare; their order hardly matters.
-    const BUCKETS: usize = 64;
-    let bucket = |run: &Run| usize::from(run.fours).min(BUCKETS - 1);
-    let mut buckets = [0u32; BUCKETS];
+pub(super) fn sort_runs(unsorted: &[HolderRun], runs: &mut Vec<HolderRun>) {
+    let bucket = |run: &HolderRun| usize::from(run.fours).min(LONG_RUN);
+    let mut buckets = [0u32; LONG_RUN + 1];
     for run in unsorted {
         buckets[bucket(run)] += 1;
     }
@@ -423,7 +591,7 @@ pub(super) fn sort_runs(unsorted: &[Run], runs: &mut Vec<Run>) {
     for bucket in &mut buckets {
         next += std::mem::replace(bucket, next);
     }
-    runs.resize(unsorted.len(), Run::default());
+    runs.resize(unsorted.len(), HolderRun::default());
     for run in unsorted {
         let next = &mut buckets[bucket(run)];
         runs[*next as usize] = *run;
@@ -431,97 +599,85 @@ pub(super) fn sort_runs(unsorted: &[Run], runs: &mut Vec<Run>) {
     }
 }
 
-/// The entries per list of each [`ABREAST`] lists, and their range: fours of all lists in turn.
-#[inline(always)]
-fn walks(walks: &[u16]) -> impl Iterator<Item = (usize, Range<usize>)> {
-    let mut start = 0;
-    walks.iter().map(move |&walk| {
-        let entries = start..start + usize::from(walk).div_ceil(FOUR) * ABREAST;
-        start = entries.end;
-        (usize::from(walk), entries)
-    })
-}
+/// Fours of runs that are not sorted among longer ones: these are rare, and their order hardly
+/// matters.
+pub(super) const LONG_RUN: usize = 63;
 
-/// Finds the rows that occur, in order, and the place of each; blanks come behind the last.
+/// Finds the rows that occur, in order, and the index of each; blanks come behind the last.
 #[inline(always)]
-fn number_rows<'a, I: Word + 'a>(
+fn number_rows<'a, I: Index + 'a>(
     rows: usize,
     items: impl Iterator<Item = &'a [I]>,
-    named: &mut Vec<u32>,
-    places: &mut Vec<u32>,
+    occurring: &mut Vec<u32>,
+    indices_of_rows: &mut Vec<u32>,
 ) {
     const NONE: u32 = u32::MAX;
-    places.clear();
-    places.resize(rows + 1, NONE);
+    indices_of_rows.clear();
+    indices_of_rows.resize(rows + 1, NONE);
     for item in items {
         for row in item {
-            let place = &mut places[row.get()];
-            if *place == NONE && row.get() < rows {
-                *place = 0;
-                named.push(row.get() as u32);
+            let index = &mut indices_of_rows[row.to_usize()];
+            if *index == NONE && row.to_usize() < rows {
+                *index = 0;
+                occurring.push(row.to_usize() as u32);
             }
         }
     }
-    named.sort_unstable();
-    for (place, row) in named.iter().enumerate() {
-        places[*row as usize] = place as u32;
+    occurring.sort_unstable();
+    for (index, row) in occurring.iter().enumerate() {
+        indices_of_rows[*row as usize] = index as u32;
     }
-    places[rows] = named.len() as u32;
+    indices_of_rows[rows] = occurring.len() as u32;
 }
 
-/// Writes row offsets, or places, of the lists that `lists` returns; blanks pad the fours.
+/// Writes offsets of the rows of the lists that `lists` returns, by their indices; blanks pad the
+/// fours.
 #[inline(always)]
-fn write<'a, I: Word + 'a, L: Iterator<Item = &'a [I]>>(
-    entries: &mut Entries,
-    walks: &[u16],
+fn write_entries<'a, I: Index + 'a, L: Iterator<Item = &'a [I]>>(
+    entries: &mut Indices,
+    lengths: &[u16],
     blank: usize,
     lists: impl Fn(usize) -> L,
-    place: impl Fn(usize) -> usize,
+    index_of: impl Fn(usize) -> usize,
 ) {
-    let is_near = (blank + 1) * UNITS <= 1 << 16;
-    if matches!(entries, Entries::Near(_)) != is_near {
-        *entries = if is_near { Entries::default() } else { Entries::Far(Vec::new()) };
-    }
-    match entries {
-        Entries::Near(entries) => write_entries(entries, walks, blank, lists, place),
-        Entries::Far(entries) => write_entries(entries, walks, blank, lists, place),
-    }
+    entries.set_wide((blank + 1) * UNITS > 1 << 16);
+    with_vector!(entries, entries => write_offsets(entries, lengths, blank, lists, index_of));
 }
 
 #[inline(always)]
-fn write_entries<'a, I: Word + 'a, E: Word, L: Iterator<Item = &'a [I]>>(
-    entries: &mut Vec<[E; FOUR]>,
-    walks: &[u16],
+fn write_offsets<'a, I: Index + 'a, E: Index, L: Iterator<Item = &'a [I]>>(
+    entries: &mut Vec<E>,
+    lengths: &[u16],
     blank: usize,
     lists: impl Fn(usize) -> L,
-    place: impl Fn(usize) -> usize,
+    index_of: impl Fn(usize) -> usize,
 ) {
     entries.clear();
-    let fours = walks.iter().map(|walk| usize::from(*walk).div_ceil(FOUR) * ABREAST);
-    entries.resize(fours.sum(), [E::of(blank * UNITS); FOUR]);
-    let mut left = &mut entries[..];
-    for (number, &walk) in walks.iter().enumerate() {
-        let walk = usize::from(walk);
-        let (entries, others) = left.split_at_mut(walk.div_ceil(FOUR) * ABREAST);
-        left = others;
-        for (abreast, list) in lists(number).enumerate() {
+    let fours: usize = lengths.iter().map(|length| bundle_fours(*length)).sum();
+    entries.resize(FOUR * fours, E::from_usize(blank * UNITS));
+    let mut rest = entries.as_chunks_mut::<FOUR>().0;
+    for (bundle, &length) in lengths.iter().enumerate() {
+        let (entries, others) = rest.split_at_mut(bundle_fours(length));
+        rest = others;
+        for (abreast, list) in lists(bundle).enumerate() {
             let entries = entries.iter_mut().skip(abreast).step_by(ABREAST);
-            for (list, entries) in list[..walk].chunks(FOUR).zip(entries) {
-                for (&index, entry) in list.iter().zip(entries) {
-                    *entry = E::of(place(index.get()) * UNITS);
+            for (list, entries) in list[..usize::from(length)].chunks(FOUR).zip(entries) {
+                for (&row, entry) in list.iter().zip(entries) {
+                    *entry = E::from_usize(index_of(row.to_usize()) * UNITS);
                 }
             }
         }
     }
 }
 
+/// Finds the ranges of neighbours with equal keys.
 #[inline(always)]
-pub(super) fn spans(kinds: impl Iterator<Item = usize>, spans: &mut Vec<Span>) {
-    spans.clear();
-    for (place, of) in kinds.enumerate() {
-        match spans.last_mut() {
-            Some(last) if last.of == of => last.range.end += 1,
-            _ => spans.push(Span { of, range: place..place + 1 }),
+pub(super) fn find_ranges(keys: impl Iterator<Item = usize>, ranges: &mut Vec<KeyRange>) {
+    ranges.clear();
+    for (index, key) in keys.enumerate() {
+        match ranges.last_mut() {
+            Some(last) if last.key == key => last.range.end += 1,
+            _ => ranges.push(KeyRange { key, range: index..index + 1 }),
         }
     }
 }

@@ -17,8 +17,8 @@ pub struct RowSet {
 }
 
 impl RowSet {
-    /// Rows of positions whose lists may name these pairs; plans must be of a large net.
-    pub fn of(positions: OneHot, pairs: &Pairs) -> Self {
+    /// Rows of positions whose lists may contain these pairs; plans must be of a large net.
+    pub fn of_positions(positions: OneHot, pairs: &Pairs) -> Self {
         let mut bits = vec![0_u64; pairs.rows().div_ceil(64)];
         let mut touch = |row: usize| bits[row / 64] |= 1 << (row % 64);
         match positions {
@@ -27,7 +27,7 @@ impl RowSet {
             }
             OneHot::First(_) => panic!("nets of few rows touch all"),
             OneHot::Plans(plans) => {
-                for row in plans.iter().flat_map(|plan| &plan.named) {
+                for row in plans.iter().flat_map(|plan| &plan.occurring) {
                     touch(*row as usize);
                 }
             }
@@ -41,10 +41,10 @@ impl RowSet {
         let (mut rows, mut before) = (Vec::new(), Vec::with_capacity(bits.len()));
         for (word, &bits) in bits.iter().enumerate() {
             before.push(rows.len() as u32);
-            let mut left = bits;
-            while left != 0 {
-                rows.push(64 * word as u32 + left.trailing_zeros());
-                left &= left - 1;
+            let mut rest = bits;
+            while rest != 0 {
+                rows.push(64 * word as u32 + rest.trailing_zeros());
+                rest &= rest - 1;
             }
         }
         Self { rows, inputs: pairs.inputs(), bits, before }
@@ -54,9 +54,9 @@ impl RowSet {
         &self.rows
     }
 
-    /// The place of a row among the touched ones, or of the next one.
+    /// The index of a row among the touched ones, or of the next one.
     #[inline(always)]
-    pub fn place(&self, row: usize) -> usize {
+    pub fn index_of(&self, row: usize) -> usize {
         match self.bits.get(row / 64) {
             None => self.rows.len(),
             Some(bits) => {
@@ -67,7 +67,7 @@ impl RowSet {
     }
 
     pub fn within(&self, range: Range<usize>) -> &[u32] {
-        &self.rows[self.place(range.start)..self.place(range.end)]
+        &self.rows[self.index_of(range.start)..self.index_of(range.end)]
     }
 
     pub fn pairs(&self) -> &[u32] {

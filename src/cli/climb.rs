@@ -11,7 +11,7 @@ use super::out;
 use super::terminal::Terminal;
 use super::train::default_folder;
 use crate::config::Config;
-use crate::run::climb::{Climb, Settings};
+use crate::run::climb::{Climb, ClimbSettings};
 use crate::run::train::RunContext;
 use crate::train::ranks::SingleRank;
 
@@ -67,7 +67,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let means = RunContext { device: &device, listener: &terminal, page: true, ranks: &SingleRank };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));
     let config = Config::read(&args.config, &args.overrides)?;
-    let settings = Settings {
+    let settings = ClimbSettings {
         start: args.start,
         generations: args.generations,
         games: args.games,

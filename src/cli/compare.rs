@@ -9,7 +9,8 @@ use super::options::{DataFiles, DeviceArgs};
 use super::out;
 use super::terminal::Terminal;
 use crate::model::Precision;
-use crate::run::evaluator::{Evaluator, name_apart, require_distinct_evaluations};
+use crate::run::evaluation_names::{make_names_distinct, require_distinct_evaluations};
+use crate::run::evaluator::Evaluator;
 use crate::run::honest::select_positions;
 use crate::run::measure::{self, Measurement, read};
 use crate::run::{moves, played};
@@ -75,7 +76,7 @@ pub fn run(args: Args) -> Result<()> {
         .iter()
         .map(|name| Evaluator::open(name, &device, &terminal))
         .collect::<Result<_>>()?;
-    name_apart(&mut evaluators);
+    make_names_distinct(&mut evaluators);
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
     let filter = args.filter.given();
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
@@ -84,7 +85,7 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(filter) = filter.as_ref().filter(|_| plan.reading.limit.is_none()) {
         plan.reading.filter = filter.clone();
     }
-    let (mut samples, doubt) = read(&plan, &terminal)?;
+    let (mut samples, cautions) = read(&plan, &terminal)?;
     if let Some(filter) = &filter {
         samples.retain(|sample| filter.rejects(sample).is_none());
         ensure!(!samples.is_empty(), "the filter leaves no position to compare on");
@@ -99,7 +100,7 @@ pub fn run(args: Args) -> Result<()> {
         let found = moves::find(&evaluators, measured, &terminal)?;
         return out::result(args.json, &found, found.text());
     }
-    let mut measurement = Measurement::of(&evaluators, measured, doubt, &plan.files)?;
+    let mut measurement = Measurement::of(&evaluators, measured, cautions, &plan.files)?;
     if let Some(games) = &games {
         measurement.play(games, &evaluators)?;
     }

@@ -10,14 +10,16 @@ use super::terminal::Terminal;
 use crate::digits::{counted, grouped};
 use crate::export::snippet::{Language, has_code, snippet};
 use crate::export::tables::{Tapering, TunedTerms, source};
-use crate::export::{self, LEAST_GAMES, LEAST_POSITIONS, largest_scales};
+use crate::export::{
+    self, ImportedWeights, LEAST_GAMES, LEAST_POSITIONS, largest_scales, with_kings,
+};
 use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
 use crate::report::{MatchedScale, Table};
 use crate::run::Host;
 use crate::run::export::{
-    ExportOptions, WrittenNet, match_to, permute, read, require_distinct, write,
+    ExportOptions, Origin, WrittenNet, match_to, permute, read, require_distinct, write,
 };
 use crate::run::folder::{BEST, NET};
 use crate::run::path::{FileKind, holds_terms, in_folder, kind_of, weights_file};
@@ -78,11 +80,19 @@ pub struct Args {
     #[arg(help_heading = "Order of numbers")]
     #[arg(long, conflicts_with = "snippet")]
     permute: bool,
+    /// Put both kings on one plane, 704 rows a king bucket for 768, as Stockfish, Viridithas and
+    /// Stormphrax store them
+    #[arg(help_heading = "Order of numbers")]
+    #[arg(long, conflicts_with = "snippet")]
+    merge_kings: bool,
     /// Write the floats alone as bullet's raw.bin: 32 bits each, in the order of its layers
     #[arg(help_heading = "Order of numbers")]
     #[arg(long, conflicts_with_all = ["snippet", "match_scale", "largest_scales", "licence", "json"])]
     #[arg(conflicts_with_all = ["qa", "qb", "scale", "head", "force"])]
     raw: bool,
+    /// Bits by which the inputs of an int8 head are shifted to the right
+    #[arg(long, value_name = "BITS")]
+    head_shift: Option<u32>,
     /// Export a net that does not know what the pieces are worth
     #[arg(long)]
     force: bool,
@@ -128,13 +138,14 @@ pub fn run(args: Args) -> Result<()> {
     out::require_new(&export::paths(&output)?.each_ref().map(PathBuf::as_path), args.overwrite)?;
     // Opened and dropped, so that an unwritable net is found before the long work.
     Output::create(&output)?;
-    let (mut source, mut origin) = read(&path)?;
-    let Scales { qa, qb, scale, head_format } = source.scales;
+    let (mut source, mut origin) = open(&args, &path)?;
+    let Scales { qa, qb, scale, head_format, head_shift } = source.scales;
     source.scales = Scales {
         qa: args.qa.unwrap_or(qa),
         qb: args.qb.unwrap_or(qb),
         scale: args.scale.unwrap_or(scale),
         head_format: args.head.unwrap_or(head_format),
+        head_shift: args.head_shift.or(head_shift.filter(|_| args.head != Some(HeadFormat::Float))),
     };
     origin.provenance.licence = args.licence.clone().or(origin.provenance.licence);
     let terminal = Terminal::default();
@@ -167,6 +178,17 @@ pub fn run(args: Args) -> Result<()> {
         [vec!["verify", &net], vec!["match", &net, "material"], for_an_engine(&net, &written)];
     let text = format!("{table}\n{}", out::next(&next));
     out::result(args.json, &written.exported.manifest, text)
+}
+
+/// Reads the weights, with the kings' planes that are asked for.
+fn open(args: &Args, path: &Path) -> Result<(ImportedWeights, Origin)> {
+    let (mut source, origin) = read(path)?;
+    if args.merge_kings {
+        (source.weights, source.architecture) =
+            with_kings(&source.weights, &source.architecture, true)
+                .with_context(|| format!("--merge-kings: {}", path.display()))?;
+    }
+    Ok((source, origin))
 }
 
 /// The command that brings a net, in a file or a run, to an engine: its code, if there is any.
@@ -234,7 +256,7 @@ fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
         path.display()
     );
     out::require_new(&[output], args.overwrite)?;
-    let (mut source, origin) = read(path)?;
+    let (mut source, origin) = open(args, path)?;
     let mut table = Table::facts();
     if args.permute {
         let terminal = Terminal::default();

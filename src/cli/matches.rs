@@ -18,7 +18,7 @@ use crate::progress::Progress as _;
 use crate::report::elo::{PlayerDifference, Sprt, ratings, table};
 use crate::report::wrap_all;
 use crate::run::arena::{MatchResult, MatchRules, Recorder, TimeControl, play};
-use crate::run::evaluator::shortened;
+use crate::run::evaluation_names::shorten_run_names;
 use crate::run::played::{self, Match};
 
 /// Play games between evaluations and measure Elo
@@ -222,7 +222,7 @@ fn print(
         });
         return out::result(true, &value, "");
     }
-    let names = &shortened(names)[..];
+    let names = &shorten_run_names(names)[..];
     if let Some(rated) = rated(names) {
         out::line(rated.table())?;
         out::line(wrap_all(rated.legend()).trim_end())?;

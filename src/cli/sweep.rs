@@ -82,8 +82,8 @@ fn text(outcome: &Outcome, best: &Path) -> String {
         "test: squared error against the {against} of {positions} positions, with 95 % \
          intervals; better, worse: over games and seeds, Holm"
     ));
-    let doubt = outcome.doubt.iter().map(|doubt| format!("unclear, all of it: {doubt}"));
-    text += &wrap_all(doubt);
+    let cautions = outcome.cautions.iter().map(|why| format!("unclear, all of it: {why}"));
+    text += &wrap_all(cautions);
     text += &match outcome.seeds {
         1 => "next  the same command with --seeds 3: one seed does not say how far seeds vary\n"
             .into(),

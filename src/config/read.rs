@@ -12,7 +12,7 @@ use crate::input;
 /// Largest config in bytes; a larger file is something else.
 const MOST_BYTES: u64 = 1 << 20;
 /// Keys of `[schedule]` of which a config has exactly one.
-const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
+pub(super) const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
 
 /// Error in a config, with its remedy.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +22,16 @@ pub struct ConfigError(String);
 impl ConfigError {
     pub(super) fn of(key: &str, reason: impl std::fmt::Display) -> Self {
         Self(format!("`{key}`: {reason}"))
+    }
+
+    /// The error with this text.
+    pub(super) fn new(reason: String) -> Self {
+        Self(reason)
+    }
+
+    /// The error of one of several stages, by its number from 1.
+    pub(super) fn in_stage(self, number: usize) -> Self {
+        Self(format!("stage {number}: {self}"))
     }
 }
 
@@ -81,7 +91,7 @@ impl Config {
 }
 
 /// Text of an error in the words of TOML, which shows the brackets that a list lacks.
-fn reason(error: &toml::de::Error) -> String {
+pub(super) fn reason(error: &toml::de::Error) -> String {
     let (text, message) = (error.to_string(), error.message());
     let text = text.trim_end();
     if let Some((_, keys)) = RENAMED.iter().find(|(old, _)| message.contains(&format!("`{old}`"))) {
@@ -147,12 +157,18 @@ fn set(root: &mut Table, text: &str) -> Result<(), String> {
     let mut path: Vec<&str> = key.split('.').collect();
     let last = path.pop().filter(|last| !last.is_empty()).ok_or(expected)?;
     let mut table = root;
-    for part in &path {
-        let inner = table.entry(part.to_string()).or_insert_with(|| Table::new().into());
+    let mut parts = path.iter();
+    while let Some(part) = parts.next() {
+        let mut inner = table.entry(part.to_string()).or_insert_with(|| Table::new().into());
+        if let Value::Array(all) = inner {
+            let number = parts.next().and_then(|number| number.parse::<usize>().ok());
+            let place = number.and_then(|number| number.checked_sub(1));
+            inner = place.and_then(|place| all.get_mut(place)).ok_or(expected)?;
+        }
         table = inner.as_table_mut().ok_or(expected)?;
     }
     // A length from the command line replaces the file's.
-    if path == ["schedule"] && LENGTHS.contains(&last) {
+    if path.last() == Some(&"schedule") && LENGTHS.contains(&last) {
         LENGTHS.iter().for_each(|length| drop(table.remove(*length)));
     }
     let parsed = match format!("value = {value}").parse::<Table>() {

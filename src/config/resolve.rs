@@ -48,6 +48,9 @@ impl Config {
             let reason = format!("expected version {VERSION}, found {}", file.version);
             return Err(ConfigError::of("version", reason));
         }
+        if !file.stage.is_empty() {
+            return Self::resolve_stages(file);
+        }
         let is_net = file.net.is_some();
         let mut optimizer = file.optimizer.resolve(is_net);
         // With moves each position comes with all its legal moves.
@@ -73,6 +76,7 @@ impl Config {
         let win_rate = WinRateModel {
             scale: target.score_scale.unwrap_or(scale),
             offset: target.score_offset.unwrap_or(0.0),
+            clamp: target.clamp_score.unwrap_or(f64::INFINITY),
         };
         let loss = Loss {
             shape: target.loss,
@@ -119,6 +123,7 @@ impl Config {
             win_rate,
             loss,
             file,
+            staged: None,
         })
     }
 }
@@ -132,6 +137,7 @@ impl Net {
             integers: self.integers.clone(),
             mirror: *self.mirror.get_or_insert(is_of_mover(self)),
             king_buckets: self.king_buckets.clone(),
+            merged_kings: false,
             factorised: self.factorised,
             hidden: self.hidden,
             activation: *self.activation.get_or_insert(match self.pairwise {
@@ -147,9 +153,11 @@ impl Net {
         let wrong = |ImpossibleNet { key, reason }| ConfigError::of(&format!("net.{key}"), reason);
         let architecture = Architecture::try_from(form).map_err(wrong)?;
         let qa = self.qa.unwrap_or(Scales::default().qa);
-        let scales = Scales { qa, qb: self.qb, scale, head_format: self.head_format };
+        let Self { qb, head_format, head_shift, .. } = *self;
+        let scales = Scales { qa, qb, scale, head_format, head_shift };
+        let key = if head_shift.is_some() { "net.head_shift" } else { "net.head_format" };
         net::Net::check(&architecture.merged(), scales)
-            .map_err(|error| ConfigError::of("net.head_format", error))?;
+            .map_err(|error| ConfigError::of(key, error))?;
         if let StartSize::Sets(sizes) = &self.start_size
             && let Some(name) = sizes.keys().find(|name| !self.sets.contains(name))
         {
@@ -297,6 +305,8 @@ fn check_keys(file: &ConfigFile, name: OptimizerName) -> Checked {
         ("optimizer.name", "local-search cannot learn moves; gauss-newton can")
     } else if net.as_ref().is_some_and(|net| net.tune_base && (!values || net.base.is_none())) {
         ("net.tune_base", "needs `net.base`, and `target.learn = \"values\"`")
+    } else if net.as_ref().is_some_and(|net| net.start_optimizer && net.start.is_none()) {
+        ("net.start_optimizer", "needs `net.start`, the run whose state it is")
     } else if !is_net && !optimizer.layers.is_empty() {
         ("optimizer.layers", "is for nets only; remove the key")
     } else {
@@ -328,6 +338,7 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
         ("target.scale", target.scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
         ("target.score_scale", target.score_scale, Included(LEAST_SCALE), Included(MOST_SCALE)),
         ("target.score_offset", target.score_offset, zero, Unbounded),
+        ("target.clamp_score", target.clamp_score, above, Unbounded),
         ("target.power", target.power, Excluded(1.0), Unbounded),
         ("target.asymmetry", target.asymmetry, Excluded(-1.0), Included(MOST_FACTOR)),
         ("target.sparsity", target.sparsity, zero, Included(MOST_FACTOR)),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
 use crate::architecture::{Activation, Buckets, Integer, LayerForm, Views, is_pieces, pieces};
 use crate::loader::{Filter, PositionWeights};
@@ -33,6 +34,24 @@ pub struct ConfigFile {
     pub optimizer: Optimizer,
     #[serde(default)]
     pub schedule: Schedule,
+    /// Trainings one after the other; none: a single one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stage: Vec<Stage>,
+}
+
+/// One of several trainings of a net: keys that replace those of the same sections of the config.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Stage {
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub data: Table,
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub target: Table,
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub schedule: Table,
+    /// Share of the stage after which weights are rounded; none: that of `[net]`.
+    #[serde(skip_serializing_if = "Table::is_empty")]
+    pub net: Table,
 }
 
 /// The positions of a run, and their order.
@@ -125,6 +144,9 @@ pub struct Net {
     pub output_buckets: Buckets,
     /// Starting weights; none: random.
     pub start: Option<String>,
+    /// Whether the optimiser goes on with the state that the start ended with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub start_optimizer: bool,
     /// Factor of the random starting weights of the accumulators.
     #[serde(default)]
     pub start_size: StartSize,
@@ -144,6 +166,7 @@ pub struct Net {
     /// Number format behind the accumulators.
     #[serde(default)]
     pub head_format: HeadFormat,
+    pub head_shift: Option<u32>,
 }
 
 /// A factor of starting weights, or one for each of several feature sets.
@@ -194,6 +217,8 @@ pub struct Target {
     pub wdl: Stages,
     /// Centipawns at which a win has probability one half.
     pub score_offset: Option<f64>,
+    /// Centipawns to which larger scores are clamped.
+    pub clamp_score: Option<f64>,
     pub loss: LossShape,
     /// Exponent of the loss `power`.
     pub power: Option<f64>,

@@ -416,7 +416,7 @@ fn scores(it: &Diagnosis, source: &Source) -> Finding {
     let cure = if low == high {
         "all scores are alike: train on results (target.wdl = 1), or label the positions"
     } else if mates > MOST_NOISE {
-        "set data.filter.max_score = 10000"
+        "set data.filter.max_score = 10000, or target.clamp_score = 10000 to keep these positions"
     } else if let Some(unread) = source.unread_comments() {
         unread.cure
     } else if missing > 0 {

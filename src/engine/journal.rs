@@ -53,7 +53,7 @@ pub struct Progress {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct JournalHead {
     journal: u32,
     settings: Vec<(String, String)>,
 }
@@ -95,7 +95,10 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
                 return Err(JournalError::Exists(output_path.to_path_buf()));
             }
             // It appears whole: every journal of ours has settings.
-            output::write(&path, &line(&Head { journal: VERSION, settings: settings.clone() }))?;
+            output::write(
+                &path,
+                &line(&JournalHead { journal: VERSION, settings: settings.clone() }),
+            )?;
         }
         let failed = |error| OutputError::new(&path, error);
         let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
@@ -109,7 +112,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
         let head = lines.next().unwrap_or_default();
         let strange = || JournalError::Strange(path.clone());
-        let Head { journal, settings: old } =
+        let JournalHead { journal, settings: old } =
             serde_json::from_slice(head).map_err(|_| strange())?;
         if journal != VERSION || bytes.len() as u64 == MOST {
             return Err(strange());

@@ -24,6 +24,16 @@ pub struct ImportedWeights {
     pub kind: &'static str,
 }
 
+impl ImportedWeights {
+    /// Kind of the files of engines.
+    const QUANTISED: &str = "quantised net";
+
+    /// Whether they come from integers, whose bytes an export leaves as they are.
+    pub fn is_quantised(&self) -> bool {
+        self.kind == Self::QUANTISED
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
@@ -49,7 +59,7 @@ pub enum ImportError {
 
 /// Facts in the header of a checkpoint.
 pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, String> {
-    let Scales { qa, qb, scale, head_format } = scales;
+    let Scales { qa, qb, scale, head_format, head_shift } = scales;
     let usual = Scales::default();
     let architecture = serde_json::to_string(architecture).expect("it has a JSON form");
     let facts = [
@@ -59,6 +69,7 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
         ("qa", (qa != usual.qa).then(|| qa.to_string())),
         ("qb", (qb != usual.qb).then(|| qb.to_string())),
         ("head_format", (head_format != usual.head_format).then(|| head_format.name().into())),
+        ("head_shift", head_shift.map(|shift| shift.to_string())),
     ];
     facts.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?))).collect()
 }
@@ -95,7 +106,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportErro
         return Ok(source(weights, architecture, "bullet checkpoint, raw.bin"));
     }
     let net = read?;
-    let source = source(dequantise(&net), net.architecture().clone(), "quantised net");
+    let source = source(dequantise(&net), net.architecture().clone(), ImportedWeights::QUANTISED);
     Ok(ImportedWeights { padding: net.padding(), ..source })
 }
 
@@ -152,7 +163,12 @@ fn of_facts(
     };
     let Scales { qa, qb, scale, .. } = hints.scales;
     let (qa, qb, scale) = (whole("qa", qa)?, whole("qb", qb)?, whole("scale", scale)?);
-    Ok((architecture, Scales { qa, qb, scale, head_format }))
+    let shift = |text: &String| {
+        text.parse().map_err(|_| fact("head_shift", text, "a whole number of bits"))
+    };
+    let found = facts.get("head_shift").map(shift).transpose()?;
+    let head_shift = found.or(hints.scales.head_shift);
+    Ok((architecture, Scales { qa, qb, scale, head_format, head_shift }))
 }
 
 fn possible(net: Architecture) -> Result<Architecture, ImpossibleNet> {
@@ -214,8 +230,8 @@ fn id(net: &Architecture, part: ArrayKind) -> String {
         ArrayKind::AccumulatorBias => "l0b".into(),
         ArrayKind::Layer(layer) => format!("l{}w", layer + 1),
         ArrayKind::LayerBias(layer) => format!("l{}b", layer + 1),
-        ArrayKind::Output => format!("l{}w", net.head.len() + 1),
-        ArrayKind::OutputBias => format!("l{}b", net.head.len() + 1),
+        ArrayKind::Output => format!("l{}w", net.maps().len()),
+        ArrayKind::OutputBias => format!("l{}b", net.maps().len()),
     }
 }
 

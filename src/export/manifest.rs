@@ -75,6 +75,15 @@ pub struct StartNet {
     pub sha256: String,
     /// Reason why it may have seen games that the run holds out; null if it has not.
     pub doubt: Option<String>,
+    /// Text of the config that trained it; null if it is unknown.
+    #[serde(default)]
+    pub recipe: Option<String>,
+    /// The files that trained it.
+    #[serde(default)]
+    pub data: Vec<DataFile>,
+    /// The net that its own training started from; null for random weights.
+    #[serde(default)]
+    pub start: Option<Box<StartNet>>,
 }
 
 /// Mean squared errors of the final weights.
@@ -283,7 +292,7 @@ pub fn described(text: &str) -> Result<(Hints, Option<usize>), String> {
     };
     let mut table: toml::Table = toml::from_str(text).map_err(one_line)?;
     let mut scales = toml::Table::try_from(Scales::default()).expect("scales have a TOML form");
-    for key in ["qa", "qb", "scale", "head_format"] {
+    for key in ["qa", "qb", "scale", "head_format", "head_shift"] {
         if let Some(value) = table.remove(key) {
             scales.insert(key.into(), value.clone());
             // One by one, so that an error names its key.

@@ -28,7 +28,10 @@ pub use manifest::{
 };
 pub use permute::{NeuronOrder, ZeroBlocks};
 pub use prove::{Bounds, Overflow, Proof, prove};
-pub use quantise::{QuantiseError, factorised_as, largest_scales, quantise, round_counts};
+pub use quantise::{
+    QuantiseError, clear_unreachable, factorised_as, largest_scales, quantise, round_counts,
+    with_kings,
+};
 pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, ScaleReference, fitted_scale};
 pub use verify::{Check, GOLDEN_FENS, Golden, golden_evaluations, verify};
 

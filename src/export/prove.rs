@@ -19,7 +19,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::architecture::{self, Architecture, Arithmetic, Curve, Set};
+use crate::architecture::{self, Architecture, Arithmetic, Combination, Curve, Set};
 use crate::net::{Net, Numbers};
 use crate::scales::{HeadFormat, Scales};
 
@@ -193,8 +193,13 @@ impl Arithmetic for Intervals<'_> {
         x.map(|x| architecture::multiply(&x, parts, factors, Bounds::times))
     }
 
-    fn add(&self, x: Self::Values, y: Self::Values) -> Self::Values {
-        Some(x?.into_iter().zip(y?).map(|(x, y)| x.plus(y)).collect())
+    fn combine(&self, x: Self::Values, y: Self::Values, how: Combination) -> Self::Values {
+        let combine = |(x, y): (Bounds, Bounds)| match how {
+            Combination::Sum => x.plus(y),
+            Combination::Difference => x.plus(y.times(Bounds::exactly(-1))),
+            Combination::Product => x.times(y),
+        };
+        Some(x?.into_iter().zip(y?).map(combine).collect())
     }
 
     fn concatenate(&self, parts: Vec<Self::Values>) -> Self::Values {

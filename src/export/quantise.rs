@@ -1,16 +1,18 @@
 //! Floats to integers: multiplied by the scale in f64, rounded half away from zero, never clamped.
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 
-use super::prove;
-use crate::architecture::{Architecture, ArrayKind};
+use super::{ImportError, prove};
+use crate::architecture::{Architecture, ArrayKind, Form};
 use crate::features::Row;
 use crate::floats::Float;
 use crate::linear::{Cholesky, Matrix};
 use crate::net::{Net, NetError, Number, Numbers, StoredArray, stored};
 use crate::sample::Sample;
 use crate::scales::Scales;
-use crate::weights::{Weights, WeightsError};
+use crate::weights::{Array, Weights, WeightsError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum QuantiseError {
@@ -45,6 +47,63 @@ pub fn factorised_as(
         arrays.insert(&array.name, &array.shape, values);
     }
     Ok(arrays)
+}
+
+/// The net with both kings on one plane, `merged`, or on two, and its weights, without factoriser.
+/// Rows that the other net lacks are zero: no legal position activates them.
+pub fn with_kings(
+    weights: &Weights,
+    net: &Architecture,
+    merged: bool,
+) -> Result<(Weights, Architecture), ImportError> {
+    let form = Form { merged_kings: merged, ..net.merged().into() };
+    let (wanted, floats) = (Architecture::try_from(form)?, Float::new(weights, net)?);
+    let mut found = Weights::default();
+    for array in wanted.arrays() {
+        let from = floats.get(array.part);
+        let values = match array.part {
+            ArrayKind::Rows(set) | ArrayKind::Psqt(set) => {
+                let [old, new] = [net, &wanted].map(|net| &net.inputs.sets()[set]);
+                let places = (0..old.rows()).map(|row| (old.unmerged_row(row as u32), row));
+                let (places, width) = (places.collect::<HashMap<_, _>>(), array.shape[1]);
+                let zeros = vec![0.0; width];
+                let row = |row| match places.get(&new.unmerged_row(row as u32)) {
+                    Some(row) => &from[row * width..][..width],
+                    None => &zeros,
+                };
+                (0..new.rows()).flat_map(row).copied().collect()
+            }
+            _ => from.to_vec(),
+        };
+        found.insert(&array.name, &array.shape, values);
+    }
+    Ok((found, wanted))
+}
+
+/// Sets the rows that no legal position activates to zero, so that files compress; where a factor is
+/// added to them, to the number that makes them zero.
+pub fn clear_unreachable(weights: &mut Weights, net: &Architecture) {
+    for (place, set) in net.inputs.sets().iter().enumerate() {
+        let factor = net.array(ArrayKind::Factor(place));
+        let factor = factor.and_then(|array| weights.0.get(&array.name)).cloned();
+        for part in [ArrayKind::Rows(place), ArrayKind::Psqt(place)] {
+            let array = net.array(part).and_then(|array| weights.0.get_mut(&array.name));
+            let Some(Array { shape, values }) = array else { continue };
+            let rows = values.chunks_exact_mut(shape[1]).zip(0..);
+            for (values, row) in rows.filter(|(_, row)| !set.is_reachable(*row)) {
+                values.fill(0.0);
+                if let (ArrayKind::Rows(_), Some(factor), Some(shared)) =
+                    (part, &factor, set.factor(row))
+                {
+                    let shared = factor.values.chunks_exact(shape[1]).nth(shared as usize);
+                    values
+                        .iter_mut()
+                        .zip(shared.into_iter().flatten())
+                        .for_each(|(to, it)| *to -= it);
+                }
+            }
+        }
+    }
 }
 
 /// Quantises weights to a net: each array times its factor.

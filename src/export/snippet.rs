@@ -5,7 +5,9 @@ use minijinja::value::{Value, merge_maps};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
 
 use super::{Golden, Overflow, Proof, prove};
-use crate::architecture::{Architecture, BucketChoice, Curve, Integer, Views};
+use crate::architecture::{
+    Architecture, BucketChoice, CodeContext, CodeValue, Curve, Integer, Operation, Views,
+};
 use crate::digest::digest;
 pub use crate::features::Language;
 use crate::net::Net;
@@ -101,7 +103,7 @@ pub fn snippet(
     let sets = sets(language, net.architecture())?;
     Ok(render(
         language,
-        &merge_maps([context! { compile }, sets, facts(net, &proof, net_file, golden)]),
+        &merge_maps([context! { compile }, sets, facts(language, net, &proof, net_file, golden)]),
     ))
 }
 
@@ -129,16 +131,17 @@ fn render(language: Language, facts: &Value) -> String {
     rendered.expect("templates use known facts only, and the tests render all of them")
 }
 
-fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
+fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
     let architecture = net.architecture();
-    let Architecture { inputs, hidden, activation, pairwise, skip, buckets, .. } = architecture;
-    let Scales { qa, qb, scale, head_format } = net.scales();
-    let Curve { inner, bounded, outer } = activation.curve();
+    let Architecture { inputs, hidden, activation, pairwise, buckets, .. } = architecture;
+    let Scales { qa, qb, scale, head_format, .. } = net.scales();
+    let Curve { inner, bounded, outer, .. } = activation.curve();
     let floats = architecture.is_deep();
     let bytes_in = floats && head_format == HeadFormat::Int8;
     let file = net.to_bytes();
     let kings: Vec<String> = (0..64).map(|king| inputs.kings().seen(king).1.to_string()).collect();
     let (shift, _) = net.unit();
+    let (head, output) = if floats { head(language, net) } else { Default::default() };
     context! {
         architecture => Value::from_safe_string(architecture.to_string()),
         floats,
@@ -149,6 +152,8 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
         mirrored => inputs.kings().mirror,
         king_buckets => inputs.kings().count(),
         origins => inputs.kings().count() * (1 + usize::from(inputs.kings().mirror)),
+        bucket_rows => inputs.kings().rows(),
+        merged_kings => inputs.has_merged_kings(),
         king_table => kings
             .chunks(8)
             .map(|rank| Value::from_safe_string(rank.join(", ")))
@@ -171,7 +176,8 @@ fn facts(net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
             _ => Vec::new(),
         },
         maps => maps(architecture, bytes_in),
-        skip,
+        head => Value::from_safe_string(head),
+        output,
         psqt => architecture.psqt,
         bytes_in,
         shift,
@@ -228,36 +234,45 @@ fn sets(
     })
 }
 
-/// The affine maps behind the accumulators, each with its activation.
+/// The affine maps behind the accumulators.
 fn maps(net: &Architecture, bytes_in: bool) -> Vec<Value> {
-    let map = |(i, [inputs, outputs]): (usize, [usize; 2])| {
-        let layer = net.head.get(i);
-        // `clamp(z^inner, 0, bound)^outer`.
-        let curves = layer.map_or(&[][..], |layer| layer.activation.curves()).iter();
-        let curves = curves.map(|&Curve { inner, bounded, outer }| {
-            context! { raised => inner == 2, bounded, squared => outer == 2 }
-        });
-        // The values that are put side by side, where they are not just those of the layer before.
-        let taken = net.inputs_of_map(i);
-        let is_usual = i == 0 || taken[..] == [i - 1];
-        let mut end = 0;
-        let parts = taken.into_iter().filter(|_| !is_usual).map(|layer| {
-            let start = end;
-            end += net.head[layer].outputs();
-            context! { layer, start, end }
-        });
-        let parts: Vec<Value> = parts.collect();
-        context! {
-            inputs,
-            outputs,
-            parts,
-            adds => net.connections.sum(i),
-            bytes => bytes_in && i == 0,
-            // Neurons without the skip neuron.
-            size => layer.map_or(outputs, |layer| layer.size),
-            skip => net.skip && i == 0,
-            curves => curves.collect::<Vec<_>>(),
-        }
+    let map = |(map, [inputs, outputs]): (usize, [usize; 2])| {
+        context! { inputs, outputs, bytes => bytes_in && map == 0 }
     };
     net.maps().into_iter().enumerate().map(map).collect()
+}
+
+/// The code of all operations from the first map on, whose inputs are `x0`, and the name of the
+/// output.
+fn head(language: Language, net: &Net) -> (String, String) {
+    let Scales { qa, qb, head_format, .. } = net.scales();
+    let bytes_in = head_format == HeadFormat::Int8;
+    let context = CodeContext { language, bytes_in, factors: [qa, qb] };
+    let (graph, name) = (net.architecture().graph(), |value: usize| format!("v{value}"));
+    let (mut lines, mut is_behind) = (String::new(), false);
+    for (value, node) in graph.nodes().iter().enumerate() {
+        let is_first = node.operation == Operation::Affine(0);
+        is_behind |= is_first;
+        let is_value = node.operation == Operation::PieceSquares;
+        if !is_behind && !is_value {
+            continue;
+        }
+        let inputs: Vec<(String, usize)> = match is_value {
+            true => Vec::new(),
+            false => {
+                let of = |input: usize| {
+                    let name = if is_first { "x0".into() } else { name(input) };
+                    (name, graph.nodes()[input].width)
+                };
+                node.inputs().map(of).collect()
+            }
+        };
+        let value_of = |(name, width)| CodeValue { name, width };
+        let inputs: Vec<CodeValue> =
+            inputs.iter().map(|(name, width)| value_of((&name[..], *width))).collect();
+        lines += &node.operation.code(&context, &inputs, value_of((&name(value), node.width)));
+    }
+    let indent = language.choose("        ", "    ");
+    let lines: Vec<String> = lines.lines().map(|line| format!("{indent}{line}")).collect();
+    (lines.join("\n"), name(graph.nodes().len() - 1))
 }

@@ -20,12 +20,23 @@ pub fn of_squares(own_kings: &[usize], value: impl Fn(usize, usize) -> i64) -> i
     side(0) + side(1)
 }
 
-/// The squares that a kind of piece can stand on.
+/// The squares that a kind of piece can stand on, by those of the own king.
 pub fn squares(kind: usize, own_kings: &[usize]) -> impl Iterator<Item = usize> + '_ {
-    (0..64).filter(move |square| match kind {
-        5 => own_kings.contains(square),
-        _ => !kind.is_multiple_of(6) || !matches!(square / 8, 0 | 7),
-    })
+    (0..64).filter(move |square| is_square_of(kind, *square, own_kings))
+}
+
+/// Whether a kind of piece can stand on a square, by the squares of the own king.
+pub(super) fn is_square_of(kind: usize, square: usize, own_kings: &[usize]) -> bool {
+    match kind {
+        5 => own_kings.contains(&square),
+        11 => own_kings.iter().any(|king| distance(*king, square) > 1),
+        _ => own_kings != [square] && (!kind.is_multiple_of(6) || !matches!(square / 8, 0 | 7)),
+    }
+}
+
+/// Moves of a king from one square to another.
+pub(super) fn distance(a: usize, b: usize) -> usize {
+    (a / 8).abs_diff(b / 8).max((a % 8).abs_diff(b % 8))
 }
 
 /// The largest sum of a value, 0 or more, of each piece by kind: a side has a king, a queen, two

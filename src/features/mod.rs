@@ -37,8 +37,11 @@ const FEW: usize = 1 << 13;
 const MANY: usize = 1 << 15;
 /// The built-in sets except `pieces`, which a net describes with keys of its own.
 const ALL: &[fn() -> Set] = &[
-    || Set::new(halfka::HalfKa),
-    || Set::new(threats::Threats),
+    || Set::new(halfka::HalfKa { merged: false }),
+    || Set::new(&threats::SETS[0]),
+    || Set::new(&threats::SETS[1]),
+    || Set::new(&threats::SETS[2]),
+    || Set::new(&threats::SETS[3]),
     || Set::new(pawn_pairs::PawnPairs),
     || Set::new(threat_kinds::ThreatKinds),
     || Set::new(attack_counts::AttackCounts),
@@ -105,6 +108,22 @@ impl Inputs {
         let pieces = kings.filter_map(|(place, kings)| Some((place, kings?))).next();
         assert!(!sets.is_empty(), "a net has inputs");
         Self { views, sets, factorised, pieces, ends }
+    }
+
+    /// The inputs with both kings on one plane in each set that has two; an error says why not.
+    pub fn merge_kings(self) -> Result<Self, String> {
+        let merged = |set: &Set| Ok(set.merge_kings()?.map(|it| it.stored_as(set.integer())));
+        let merged = self.sets.iter().map(merged).collect::<Result<Vec<_>, String>>()?;
+        if merged.iter().all(Option::is_none) {
+            return Err("no feature set of this net has planes of kings".into());
+        }
+        let sets = merged.into_iter().zip(self.sets).map(|(merged, set)| merged.unwrap_or(set));
+        Ok(Self::new(self.views, sets.collect(), self.factorised))
+    }
+
+    /// Whether both kings share a plane in a set.
+    pub fn has_merged_kings(&self) -> bool {
+        self.sets.iter().any(|set| set.has_merged_kings())
     }
 
     /// Inputs of pieces alone.
@@ -184,7 +203,9 @@ impl Inputs {
         let of_set = |(place, set): (usize, &Set)| {
             let start = self.first_row(place);
             match set.kings() {
-                Some(_) => Some(start + group * PIECES..start + (group + 1) * PIECES),
+                Some(kings) => {
+                    Some(start + group * kings.rows()..start + (group + 1) * kings.rows())
+                }
                 None => (set.rows() <= FEW).then_some(start..start + set.rows()),
             }
         };
@@ -315,7 +336,10 @@ fn lists<const VIEWS: usize>(
     views: [Color; VIEWS],
     out: &mut [u16],
 ) {
-    let tables = views.map(|view| &FIRST[usize::from(view.is_black())]);
+    let tables = views.map(|view| match kings.merged {
+        false => &FIRST[usize::from(view.is_black())],
+        true => &MERGED[usize::from(view.is_black())],
+    });
     let mut flips = views.map(|view| if view.is_white() { 0 } else { 56 });
     let mut bases = [0; VIEWS];
     if kings.has_effect() {
@@ -323,7 +347,7 @@ fn lists<const VIEWS: usize>(
             let own = king(position, color) as usize ^ usize::from(flips[view]);
             let (turned, bucket) = kings.seen(own);
             flips[view] ^= turned as u16;
-            bases[view] = (PIECES * bucket) as u16;
+            bases[view] = (kings.rows() * bucket) as u16;
         }
     }
     let mut squares = position.occupied();
@@ -348,9 +372,12 @@ pub(crate) fn king(position: &Position, color: Color) -> Square {
 }
 
 /// By perspective and nibble of a piece: its input on the perspective's a1.
-static FIRST: [[u16; 16]; 2] = [first(Color::White), first(Color::Black)];
+static FIRST: [[u16; 16]; 2] = [first(Color::White, false), first(Color::Black, false)];
 
-const fn first(view: Color) -> [u16; 16] {
+/// The same with both kings on one plane.
+static MERGED: [[u16; 16]; 2] = [first(Color::White, true), first(Color::Black, true)];
+
+const fn first(view: Color, merged: bool) -> [u16; 16] {
     use Role::{Bishop, King, Knight, Pawn, Queen, Rook};
     // The last is a rook that may still castle.
     let roles = [Pawn, Knight, Bishop, Rook, Queen, King, Rook];
@@ -361,7 +388,8 @@ const fn first(view: Color) -> [u16; 16] {
             let color = if nibble < 8 { Color::White } else { Color::Black };
             let square = if matches!(view, Color::White) { Square::A1 } else { Square::A8 };
             let piece = Piece { square, color, role: roles[nibble & 7], castles: false };
-            table[nibble] = index(view, piece) as u16;
+            let kings = if merged { Kings::MERGED } else { Kings::NONE };
+            table[nibble] = kings.row_of(0, index(view, piece)) as u16;
         }
         nibble += 1;
     }

@@ -15,6 +15,12 @@ fn row(a: usize, b: usize) -> usize {
     high * (high - 1) / 2 + low
 }
 
+/// The lower and the higher pawn of a row.
+fn pawns(row: usize) -> [usize; 2] {
+    let high = (1..PAWNS).find(|high| high * (high + 1) / 2 > row).unwrap_or(PAWNS - 1);
+    [row - high * (high - 1) / 2, high]
+}
+
 /// Whether pawns stand on the same or neighbouring files.
 fn are_near(a: usize, b: usize) -> bool {
     (a % 8).abs_diff(b % 8) <= 1
@@ -64,15 +70,19 @@ impl FeatureSet for PawnPairs {
     }
 
     fn describe(&self, row: u32) -> String {
-        let row = row as usize;
-        let high = (1..PAWNS).find(|high| high * (high + 1) / 2 > row).unwrap_or(PAWNS - 1);
-        let pawns = [row - high * (high - 1) / 2, high];
+        let pawns = pawns(row as usize);
         let [low, high] = pawns.map(|pawn| Square::new((pawn % 48 + 8) as u32));
         match pawns.map(|pawn| pawn < 48) {
             [true, true] => format!("own pawns on {low} and {high}"),
             [true, false] => format!("own pawn on {low}, enemy pawn on {high}"),
             _ => format!("enemy pawns on {low} and {high}"),
         }
+    }
+
+    /// Two pawns stand on two squares.
+    fn is_reachable(&self, row: u32) -> bool {
+        let [low, high] = pawns(row as usize);
+        are_near(low, high) && low % 48 != high % 48
     }
 
     /// A side has at most eight pawns, so each pawn has at most seven partners of its own and eight

@@ -2,11 +2,13 @@
 
 use shakmaty::{Color, Square};
 
-use super::{Board, DirtyPieces, FeatureSet, KINDS, Language, MAX_ACTIVE, Rows, bounds};
+use super::{Board, DirtyPieces, FeatureSet, KINDS, Language, MAX_ACTIVE, Rows, Set, bounds};
 use crate::sample::Piece;
 
 /// Rows of one perspective: 2 colours x 6 roles x 64 squares.
 pub const PIECES: usize = 768;
+/// The row of an enemy king on a1.
+const ENEMY_KING: usize = PIECES - 64;
 /// Most rows that a move adds before it removes others: king and rook, castling.
 const ADDED: i64 = 2;
 pub(super) const NAME: &str = "pieces";
@@ -20,7 +22,7 @@ impl FeatureSet for Pieces {
     }
 
     fn rows(&self) -> usize {
-        self.0.count() * PIECES
+        self.0.count() * self.0.rows()
     }
 
     fn max_active(&self) -> usize {
@@ -33,8 +35,8 @@ impl FeatureSet for Pieces {
     }
 
     fn describe(&self, row: u32) -> String {
-        let (bucket, row) = (row as usize / PIECES, row as usize % PIECES);
-        let piece = format!("{} on {}", KINDS[row / 64], Square::new(row as u32 % 64));
+        let (bucket, input) = self.0.input_of(row as usize);
+        let piece = format!("{} on {}", KINDS[input / 64], Square::new(input as u32 % 64));
         match self.0.count() {
             1 => piece,
             _ => format!("{piece}, king bucket {bucket}"),
@@ -42,11 +44,11 @@ impl FeatureSet for Pieces {
     }
 
     fn factor_rows(&self) -> usize {
-        if self.0.count() > 1 { PIECES } else { 0 }
+        if self.0.count() > 1 && !self.0.merged { PIECES } else { 0 }
     }
 
     fn factor(&self, row: u32) -> Option<u32> {
-        (self.0.count() > 1).then_some(row % PIECES as u32)
+        (self.factor_rows() > 0).then_some(row % PIECES as u32)
     }
 
     fn bounds(&self, weights: &[i32]) -> [i64; 2] {
@@ -57,13 +59,43 @@ impl FeatureSet for Pieces {
         Some(&self.0)
     }
 
+    fn is_reachable(&self, row: u32) -> bool {
+        let (bucket, input) = self.0.input_of(row as usize);
+        bounds::is_square_of(input / 64, input % 64, &self.0.own_kings(bucket))
+    }
+
+    fn has_merged_kings(&self) -> bool {
+        self.0.merged
+    }
+
+    fn merge_kings(&self) -> Result<Option<Set>, String> {
+        for bucket in 0..self.0.count() {
+            let own = self.0.own_kings(bucket);
+            let apart = own.iter().flat_map(|a| own.iter().map(move |b| [*a, *b]));
+            if let Some(squares) = apart.into_iter().find(|[a, b]| bounds::distance(*a, *b) > 1) {
+                let [a, b] = squares.map(|square| Square::new(square as u32));
+                return Err(format!(
+                    "king bucket {bucket} has the squares {a} and {b}, where both kings can stand \
+                     at once, so they need two planes; keep these, or train with buckets of \
+                     adjacent squares"
+                ));
+            }
+        }
+        Ok(Some(Set::new(Self(Kings { merged: true, ..self.0 }))))
+    }
+
+    fn unmerged_row(&self, row: u32) -> u32 {
+        let (bucket, input) = self.0.input_of(row as usize);
+        (PIECES * bucket + input) as u32
+    }
+
     fn source(&self, language: Language) -> Option<String> {
         let code = language.choose(
             r"
 fn pieces(board: &Board, view: usize, rows: &mut Rows) {
     let origin = ORIGIN;
     for (kind, square) in board.men(view) {
-        rows.push((origin + 64 * kind) ^ square);
+        rows.push((origin + 64 * KIND) ^ square);
     }
 }
 ",
@@ -73,7 +105,7 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
     int origin = ORIGIN;
     for (uint64_t men = board->occupied; men;) {
         int square = nnue_pop(&men), kind = nnue_kind(board, view, square);
-        nnue_add(rows, (origin + 64 * kind) ^ square);
+        nnue_add(rows, (origin + 64 * KIND) ^ square);
     }
 }
 ",
@@ -83,7 +115,12 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
             true => language
                 .choose("origin(view, board.kings[view])", "nnue_origin(view, board->king[view])"),
         };
-        Some(code.replace("ORIGIN", origin))
+        // The plane of the own king is that of both.
+        let kind = match self.0.merged {
+            false => "kind",
+            true => language.choose("if kind == 11 { 5 } else { kind }", "(kind == 11 ? 5 : kind)"),
+        };
+        Some(code.replace("ORIGIN", origin).replace("KIND", kind))
     }
 }
 
@@ -92,6 +129,9 @@ static inline void nnue_pieces(const NnueBoard *board, int view, NnueRows *rows)
 pub struct Kings {
     /// Whether a perspective is mirrored left to right if its king stands on files e to h.
     pub mirror: bool,
+    /// Whether both kings share the plane of the own king: it is the own king's on the squares of
+    /// the bucket, which are adjacent, and the enemy's on all others.
+    pub(super) merged: bool,
     /// Number of buckets, stored since each position needs it.
     count: u8,
     /// Bucket by the own king's square, a1 first; mirrored, e to h repeat d to a.
@@ -102,7 +142,10 @@ impl Kings {
     /// Most king buckets.
     pub const MOST: usize = 64;
     /// One bucket, no mirroring.
-    pub const NONE: Self = Self { mirror: false, count: 1, table: [0; 64] };
+    pub const NONE: Self = Self { mirror: false, merged: false, count: 1, table: [0; 64] };
+
+    /// The same with both kings on one plane.
+    pub(super) const MERGED: Self = Self { merged: true, ..Self::NONE };
 
     /// Buckets by square: 64 numbers, 32 (files a to d) where mirrored, or none for one bucket.
     pub fn new(mirror: bool, buckets: &[u8]) -> Result<Self, String> {
@@ -142,13 +185,39 @@ impl Kings {
                  gaps"
             ));
         }
-        Ok(Self { mirror, count: most + 1, table })
+        Ok(Self { mirror, merged: false, count: most + 1, table })
     }
 
     /// Number of king buckets.
     #[inline(always)]
     pub const fn count(&self) -> usize {
         self.count as usize
+    }
+
+    /// Rows of a bucket.
+    #[inline(always)]
+    pub const fn rows(&self) -> usize {
+        if self.merged { ENEMY_KING } else { PIECES }
+    }
+
+    /// The row of an input, 0 to 767, in a bucket.
+    #[inline(always)]
+    pub const fn row_of(&self, bucket: usize, input: usize) -> usize {
+        let is_merged = self.merged && input >= ENEMY_KING;
+        self.rows() * bucket + if is_merged { input - PIECES / 2 } else { input }
+    }
+
+    /// The bucket and the input of a row.
+    pub fn input_of(&self, row: usize) -> (usize, usize) {
+        let (bucket, row) = (row / self.rows(), row % self.rows());
+        let is_king = row / 64 == (ENEMY_KING - PIECES / 2) / 64;
+        let is_enemy = self.merged && is_king && self.seen(row % 64) != (0, bucket);
+        (bucket, if is_enemy { row + PIECES / 2 } else { row })
+    }
+
+    /// The squares of a bucket from a perspective; a mirrored one has its king on files a to d.
+    fn own_kings(&self, bucket: usize) -> Vec<usize> {
+        (0..64).filter(|square| self.seen(*square) == (0, bucket)).collect()
     }
 
     /// Whether the rows of a perspective depend on its king's square.
@@ -168,7 +237,7 @@ impl Kings {
     pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
         let (turned, bucket) = self.seen(seen(view, king));
         // The square is in the lowest bits.
-        PIECES * bucket + (index(view, piece) ^ turned)
+        self.row_of(bucket, index(view, piece) ^ turned)
     }
 
     /// Whether a move requires a refresh of a colour's perspective.
@@ -190,7 +259,7 @@ impl Kings {
     /// most the same bound with only positive parts, and twice the largest row, in any order.
     pub fn bounds(&self, weights: &[i32]) -> [[i64; 2]; 2] {
         let mut both = [[i64::MAX, i64::MIN]; 2];
-        for (bucket, weights) in weights.chunks_exact(PIECES).enumerate() {
+        for (bucket, weights) in weights.chunks_exact(self.rows()).enumerate() {
             let most = self.upper(bucket, |row| i64::from(weights[row]));
             let least = self.upper(bucket, |row| -i64::from(weights[row]));
             for (i, [lower, upper]) in both.iter_mut().enumerate() {
@@ -202,9 +271,8 @@ impl Kings {
 
     /// The upper bounds of a king bucket: of legal positions, and of intermediate sums.
     fn upper(&self, bucket: usize, weight: impl Fn(usize) -> i64) -> [i64; 2] {
-        // A mirrored perspective has its king on files a to d.
-        let kings: Vec<usize> = (0..64).filter(|it| self.seen(*it) == (0, bucket)).collect();
-        let value = |kind: usize, square: usize| weight(64 * kind + square);
+        let kings = self.own_kings(bucket);
+        let value = |kind: usize, square: usize| weight(self.row_of(0, 64 * kind + square));
         let positive = |kind, square| value(kind, square).max(0);
         let largest =
             (0..12).flat_map(|kind| bounds::squares(kind, &kings).map(move |it| (kind, it)));

@@ -76,7 +76,28 @@ pub trait FeatureSet: Send + Sync + 'static {
         None
     }
 
-    /// King buckets, if the rows are those of pieces on squares, 768 a bucket.
+    /// Whether some legal position activates a row. All others are zero in a net's file.
+    fn is_reachable(&self, _row: u32) -> bool {
+        true
+    }
+
+    /// Whether both kings share a plane of rows.
+    fn has_merged_kings(&self) -> bool {
+        false
+    }
+
+    /// The set with both kings on one plane, if it has two; an error names squares on which both
+    /// can stand at once.
+    fn merge_kings(&self) -> Result<Option<Set>, String> {
+        Ok(None)
+    }
+
+    /// The row of the set with two planes of kings.
+    fn unmerged_row(&self, row: u32) -> u32 {
+        row
+    }
+
+    /// King buckets, if the rows are those of pieces on squares.
     fn kings(&self) -> Option<&Kings> {
         None
     }
@@ -109,7 +130,7 @@ pub enum Integer {
     I16,
 }
 
-/// A feature set of a net. Sets are equal if their names, king buckets and integers are.
+/// A feature set of a net. Sets are equal if their names, king buckets, planes and integers are.
 #[derive(Clone)]
 pub struct Set {
     set: Arc<dyn FeatureSet>,
@@ -133,8 +154,8 @@ impl Set {
         Self { integer, ..self }
     }
 
-    fn identity(&self) -> (&str, Option<&Kings>, Integer) {
-        (self.name(), self.kings(), self.integer)
+    fn identity(&self) -> (&str, Option<&Kings>, bool, Integer) {
+        (self.name(), self.kings(), self.has_merged_kings(), self.integer)
     }
 }
 

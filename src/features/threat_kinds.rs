@@ -48,6 +48,11 @@ impl FeatureSet for ThreatKinds {
         format!("{attacker}s attack {victim}s")
     }
 
+    /// Kings do not attack each other.
+    fn is_reachable(&self, row: u32) -> bool {
+        row / 12 % 6 != 5 || row % 6 != 5
+    }
+
     fn repeats(&self) -> bool {
         true
     }

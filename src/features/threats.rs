@@ -1,30 +1,55 @@
-//! Attacks of pieces on each other by squares, numbered as in Stockfish (Full_Threats, July 2026).
+//! Attacks of pieces on each other by squares, numbered as in Stockfish (Full_Threats).
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use shakmaty::{Bitboard, Color, Piece, Role, Square, attacks};
 
 use super::threat_kinds::{self, THREAT_KINDS};
 use super::{Board, FeatureSet, Integer, KINDS, Language, Perspective, Rows, Threat, bounds};
 
-/// The feature set. Files are flipped if the own king stands on e to h. Pieces of the same role
+/// A feature set. Files are flipped if the own king stands on e to h. Two pieces of the same role
 /// that attack each other are one row, that of the attacker on the higher square.
-pub struct Threats;
+pub struct Threats {
+    name: &'static str,
+    rows: usize,
+    max_active: usize,
+    /// Victims that have rows, by the role of their attacker, pawn to king.
+    victims: [&'static [Role]; 6],
+    tables: OnceLock<Tables>,
+}
 
-/// Victims that have rows, by the role of their attacker, pawn to queen. Each pair of roles that
-/// attack each other at once has rows in one direction, so that a pair of pieces has at most one.
-const VICTIMS: [&[Role]; 5] = [
-    &[Role::Knight, Role::Rook],
-    &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen],
-    &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook],
-    &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook],
-    &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen],
+/// Victims in the order of their rows, to the last one.
+const VICTIMS: [Role; 6] =
+    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
+const TO_ROOK: &[Role] = VICTIMS.split_at(4).0;
+const TO_QUEEN: &[Role] = VICTIMS.split_at(5).0;
+const ROOK_AND_KING: &[Role] = &[Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::King];
+const OF_PAWN: &[Role] = &[Role::Pawn, Role::Knight, Role::Rook];
+
+/// The sets, each with the victims of pawns, knights, bishops, rooks, queens and kings: those of
+/// Stockfish 19, of its versions from 13 and from 4 February 2026 on, and of Stockfish 18.
+///
+/// Most active rows: Stockfish reserves 128. Captures let at most three pawns each pass each other
+/// to promote; among such positions searches found up to 115, 115, 122 and 129 threats.
+pub static SETS: [Threats; 4] = [
+    Threats::new(
+        ("threats", 59_808, 128),
+        [&[Role::Knight, Role::Rook], TO_QUEEN, TO_ROOK, TO_ROOK, TO_QUEEN, &[]],
+    ),
+    Threats::new(
+        ("threats-60144", 60_144, 128),
+        [OF_PAWN, TO_QUEEN, TO_ROOK, TO_ROOK, TO_QUEEN, &[]],
+    ),
+    Threats::new(
+        ("threats-66864", 66_864, 136),
+        [OF_PAWN, TO_QUEEN, TO_ROOK, TO_ROOK, TO_QUEEN, TO_ROOK],
+    ),
+    Threats::new(
+        ("threats-79856", 79_856, 144),
+        [OF_PAWN, &VICTIMS, ROOK_AND_KING, ROOK_AND_KING, &VICTIMS, TO_ROOK],
+    ),
 ];
 
-const ROWS: usize = 59_808;
-/// Most threats, as many as Stockfish reserves. Two pieces have one row at most, and a capture lets
-/// at most three pawns pass each other to promote: searches find up to 115 among such positions.
-const MAX_THREATS: usize = 128;
 /// First row of kinds without rows.
 const NONE: u32 = u32::MAX;
 
@@ -38,15 +63,13 @@ struct Block {
 
 struct Tables {
     blocks: Vec<Block>,
-    /// First row by the kinds of attacker and victim.
-    first: [[u32; 12]; 12],
+    /// First row by whether the attacker is on the lower square, and the kinds of attacker and victim.
+    first: [[[u32; 12]; 12]; 2],
     /// Distance from it, by attacker, square and attacked square.
     step: [Box<[[u16; 64]; 64]>; 12],
     /// Square and direction of each row as one number: rows of one number exclude each other.
     lines: Vec<u16>,
 }
-
-static TABLES: LazyLock<Tables> = LazyLock::new(Tables::new);
 
 /// Squares that a piece attacks on an empty board; none for a pawn on a rank without pawns.
 fn reach(kind: usize, from: Square) -> Bitboard {
@@ -65,27 +88,30 @@ fn steps(kind: usize) -> impl Iterator<Item = [Square; 2]> {
 }
 
 impl Tables {
-    fn new() -> Self {
+    fn new(victims: &[&[Role]; 6]) -> Self {
         let mut tables = Self {
             blocks: Vec::new(),
-            first: [[NONE; 12]; 12],
+            first: [[[NONE; 12]; 12]; 2],
             step: std::array::from_fn(|_| Box::new([[0; 64]; 64])),
             lines: Vec::new(),
         };
-        for attacker in (0..12).filter(|kind| kind % 6 < 5) {
+        for attacker in 0..12 {
             for (step, [from, to]) in steps(attacker).enumerate() {
                 tables.step[attacker][from as usize][to as usize] = step as u16;
             }
             for side in [0, 6] {
-                for role in VICTIMS[attacker % 6] {
+                for role in victims[attacker % 6] {
                     let (victim, first) = (side + *role as usize - 1, tables.lines.len());
                     tables.blocks.push(Block { attacker, victim, first });
-                    tables.first[attacker][victim] = first as u32;
+                    tables.first[0][attacker][victim] = first as u32;
+                    // Pawns of one side do not attack each other at once.
+                    if attacker % 6 != victim % 6 || attacker == victim && *role == Role::Pawn {
+                        tables.first[1][attacker][victim] = first as u32;
+                    }
                     tables.lines.extend(steps(attacker).map(line));
                 }
             }
         }
-        assert_eq!(tables.lines.len(), ROWS);
         tables
     }
 
@@ -104,33 +130,49 @@ fn line([from, to]: [Square; 2]) -> u16 {
     8 * from as u16 + (degrees + 1.0) as u16 / 45 % 8
 }
 
-impl FeatureSet for Threats {
+impl Threats {
+    const fn new(
+        (name, rows, max_active): (&'static str, usize, usize),
+        victims: [&'static [Role]; 6],
+    ) -> Self {
+        Self { name, rows, max_active, victims, tables: OnceLock::new() }
+    }
+
+    fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| {
+            let tables = Tables::new(&self.victims);
+            assert_eq!(tables.lines.len(), self.rows, "{}", self.name);
+            tables
+        })
+    }
+}
+
+impl FeatureSet for &'static Threats {
     fn name(&self) -> &str {
-        "threats"
+        self.name
     }
 
     fn rows(&self) -> usize {
-        ROWS
+        self.rows
     }
 
     fn max_active(&self) -> usize {
-        MAX_THREATS
+        self.max_active
     }
 
     fn active(&self, board: &Board, perspective: Color, rows: &mut Rows) {
-        let (tables, seen) = (&*TABLES, Perspective::mirrored(board, perspective));
+        let (tables, seen) = (self.tables(), Perspective::mirrored(board, perspective));
         for Threat { attacker, victim } in board.threats() {
             let [from, to] = [attacker, victim].map(|it| seen.square(it.square));
-            let is_twin = attacker.role == victim.role && from < to;
             let [attacker, victim] = [*attacker, *victim].map(|it| seen.kind(it));
-            let first = tables.first[attacker][victim];
+            let first = tables.first[usize::from(from < to)][attacker][victim];
             let row = first.wrapping_add(tables.step[attacker][from][to].into());
-            rows.push_if((first != NONE) & !is_twin, row, 1);
+            rows.push_if(first != NONE, row, 1);
         }
     }
 
     fn describe(&self, row: u32) -> String {
-        let Block { attacker, victim, first } = TABLES.block(row);
+        let Block { attacker, victim, first } = self.tables().block(row);
         match steps(*attacker).nth(row as usize - first) {
             Some([from, to]) => {
                 format!("{} on {from} attacks {} on {to}", KINDS[*attacker], KINDS[*victim])
@@ -139,13 +181,24 @@ impl FeatureSet for Threats {
         }
     }
 
+    /// Pawns stand on six ranks, the own king on files a to d.
+    fn is_reachable(&self, row: u32) -> bool {
+        let Block { attacker, victim, first } = self.tables().block(row);
+        let squares = steps(*attacker).nth(row as usize - first);
+        let [from, to] = squares.expect("a block has its rows").map(usize::from);
+        let own_kings: Vec<usize> = (0..64).filter(|square| square % 8 < 4).collect();
+        self.tables().first[usize::from(from < to)][*attacker][*victim] != NONE
+            && bounds::is_square_of(*attacker, from, &own_kings)
+            && bounds::is_square_of(*victim, to, &own_kings)
+    }
+
     /// The kinds of attacker and victim, as the set `threat-kinds` has them.
     fn factor_rows(&self) -> usize {
         THREAT_KINDS
     }
 
     fn factor(&self, row: u32) -> Option<u32> {
-        let Block { attacker, victim, .. } = TABLES.block(row);
+        let Block { attacker, victim, .. } = self.tables().block(row);
         Some(threat_kinds::row(*attacker, *victim) as u32)
     }
 
@@ -157,67 +210,64 @@ impl FeatureSet for Threats {
     fn bounds(&self, weights: &[i32]) -> [i64; 2] {
         bounds::both(weights, |weight| {
             let mut lines = [0; 8 * 64];
-            for (row, line) in TABLES.lines.iter().enumerate() {
+            for (row, line) in self.tables().lines.iter().enumerate() {
                 let most = &mut lines[usize::from(*line)];
                 *most = weight(row).max(*most);
             }
             lines.sort_unstable_by(|a, b| b.cmp(a));
-            lines[..MAX_THREATS].iter().sum()
+            lines[..self.max_active].iter().sum()
         })
     }
 
     fn source(&self, language: Language) -> Option<String> {
         let code = language.choose(
             r"
-/// First rows of threats by the kinds of attacker and victim; -1 if there are none.
-const THREATS: [[isize; 12]; 12] = [
-FIRST];
-
-/// By kind of attacker and its square, how many squares it attacks from lower squares on an empty
-/// board; an enemy pawn replaces the king.
-const BEFORE: [[u16; 64]; 6] = [
-STEPS];
-
 /// Attacks of pieces on each other, by their squares.
-fn threats(board: &Board, view: usize, rows: &mut Rows) {
+fn NAME(board: &Board, view: usize, rows: &mut Rows) {
+    /// First rows by the kinds of attacker and victim, -1 if there are none; 12 lines later if the
+    /// attacker is on the lower square.
+    const FIRST: [[isize; 12]; 24] = [
+FIRST_ROWS    ];
+    /// By kind of attacker and its square, how many squares it attacks from lower squares on an
+    /// empty board, up to an enemy pawn.
+    const BEFORE: [[u16; 64]; 7] = [
+STEPS    ];
     let flip = board.flip(view);
     for (attacker, from) in board.men(view) {
         for (victim, to) in board.men_on(view, board.attacks[from]) {
             let (from, to) = (from ^ flip, to ^ flip);
-            let is_twin = attacker % 6 == victim % 6 && from < to;
-            if THREATS[attacker][victim] < 0 || is_twin {
+            let first = FIRST[12 * usize::from(from < to) + attacker][victim];
+            if first < 0 {
                 continue;
             }
-            let before = BEFORE[if attacker == 6 { 5 } else { attacker % 6 }][from];
+            let before = BEFORE[if attacker == 6 { 6 } else { attacker % 6 }][from];
             let lower = attacks(attacker, from, 0) & ((1 << to) - 1);
-            let step = usize::from(before) + lower.count_ones() as usize;
-            rows.push(THREATS[attacker][victim] as usize + step);
+            rows.push(first as usize + usize::from(before) + lower.count_ones() as usize);
         }
     }
 }
 ",
             r"
-/* First rows of threats by the kinds of attacker and victim; -1 where there are none. */
-static const int nnue_threats_first[12][12] = {
-FIRST};
-
-/* By kind of attacker and its square, how many squares it attacks from lower squares on an empty
- * board; the last row is for enemy pawns, as kings are not listed. */
-static const uint16_t nnue_threats_before[6][64] = {
-STEPS};
-
 /* Attacks between pieces, by kinds and squares. */
-static inline void nnue_threats(const NnueBoard *board, int view, NnueRows *rows) {
+static inline void nnue_NAME(const NnueBoard *board, int view, NnueRows *rows) {
+    /* First rows by the kinds of attacker and victim, -1 where there are none; 12 lines later where
+     * the attacker is on the lower square. */
+    static const int first_rows[24][12] = {
+FIRST_ROWS    };
+    /* By kind of attacker and its square, how many squares it attacks from lower squares on an
+     * empty board, up to an enemy pawn. */
+    static const uint16_t before[7][64] = {
+STEPS    };
     int flip = nnue_flip(board, view);
     for (uint64_t men = board->occupied; men;) {
         int at = nnue_pop(&men), attacker = nnue_kind(board, view, at), from = at ^ flip;
         for (uint64_t victims = board->attacks[at] & board->occupied; victims;) {
             int on = nnue_pop(&victims), victim = nnue_kind(board, view, on), to = on ^ flip;
-            int first = nnue_threats_first[attacker][victim];
-            if (first < 0 || (attacker % 6 == victim % 6 && from < to)) continue;
-            int before = nnue_threats_before[attacker == 6 ? 5 : attacker % 6][from];
+            int first = first_rows[12 * (from < to) + attacker][victim];
+            if (first < 0) continue;
             uint64_t lower = nnue_attacks(attacker, from, 0) & (((uint64_t)1 << to) - 1);
-            nnue_add(rows, first + before + nnue_count(lower));
+            int kind = attacker == 6 ? 6 : attacker % 6;
+            nnue_add(rows, first + before[kind][from] + nnue_count(lower));
         }
     }
 }
@@ -225,18 +275,19 @@ static inline void nnue_threats(const NnueBoard *board, int view, NnueRows *rows
         );
         let [open, close] = language.choose(["[", "]"], ["{", "}"]);
         let lines = |rows: &mut dyn Iterator<Item = Vec<String>>| -> String {
-            let line = |numbers: &[String]| format!("        {},\n", numbers.join(", "));
+            let line = |numbers: &[String]| format!("            {},\n", numbers.join(", "));
             let row = |numbers: Vec<String>| -> String { numbers.chunks(12).map(line).collect() };
-            rows.map(|it| format!("    {open}\n{}    {close},\n", row(it))).collect()
+            rows.map(|it| format!("        {open}\n{}        {close},\n", row(it))).collect()
         };
-        let first = |row: [u32; 12]| row.map(|it| (it as i32).to_string()).to_vec();
+        let first = |row: &[u32; 12]| row.map(|it| (it as i32).to_string()).to_vec();
         let before = |kind: usize| -> Vec<String> {
             let reaches = Square::ALL.map(|from| reach(kind, from).count());
             let before = |from: usize| reaches[..from].iter().sum::<usize>().to_string();
             (0..64).map(before).collect()
         };
-        let first = lines(&mut TABLES.first.into_iter().map(first));
-        let before = lines(&mut [0, 1, 2, 3, 4, 6].into_iter().map(before));
-        Some(code.replace("FIRST", &first).replace("STEPS", &before))
+        let first = lines(&mut self.tables().first.as_flattened().iter().map(first));
+        let before = lines(&mut (0..7).map(before));
+        let code = code.replace("NAME", &self.name.replace('-', "_"));
+        Some(code.replace("FIRST_ROWS", &first).replace("STEPS", &before))
     }
 }

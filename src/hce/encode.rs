@@ -3,7 +3,7 @@
 use super::evaluate::{Board, Parts, evaluate_board};
 use super::terms::{COMPLEXITY, SAFETY, TERMS, parts};
 use super::{Phase, Trace};
-use crate::batch::{FrozenSums, Rows, Terms};
+use crate::batch::{FrozenSums, TermRows, Terms};
 use crate::sample::Position;
 use crate::terms::TermSelection;
 
@@ -56,7 +56,7 @@ impl Coding {
     }
 }
 
-fn add<C>(rows: &mut Rows<C>, term: usize, count: C) {
+fn add<C>(rows: &mut TermRows<C>, term: usize, count: C) {
     rows.term.push(term as u16);
     rows.count.push(count);
 }
@@ -112,11 +112,11 @@ pub fn freeze(terms: Terms, chosen: &TermSelection, weights: &[[f64; 2]]) -> Ter
 }
 
 fn choose_entries<C: Copy + Default>(
-    entries: Rows<C>,
+    entries: TermRows<C>,
     rows: usize,
     chosen: &TermSelection,
-) -> Rows<C> {
-    let mut choose_entries = Rows::default();
+) -> TermRows<C> {
+    let mut choose_entries = TermRows::default();
     for row in 0..rows {
         let entries = entries.row(row).filter(|(term, _)| chosen.terms[*term]);
         choose_entries.push(row, entries.map(|(term, count)| (term as u16, count)));

@@ -19,7 +19,7 @@ use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 pub use handcrafted::{InspectedTerms, inspect_terms};
-pub use neurons::{Layer, Map, Neuron};
+pub use neurons::{Map, Neuron, NeuronLayer};
 pub use pieces::{BANDS, ROLES, Squares, Value, Values, listed, ordinary, unsound};
 pub use rows::RowValue;
 pub use terms::ExplainedTerms;
@@ -31,7 +31,7 @@ pub struct Inspection {
     pub scales: Scales,
     pub positions: u64,
     /// The accumulator, then the layers of the head.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<NeuronLayer>,
     /// Weights of the neurons with the largest effect on the evaluation, in that order; none
     /// without the set of pieces on squares.
     pub maps: Vec<Map>,

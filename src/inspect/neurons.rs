@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::architecture::{ArrayKind, Curve, Operation, PIECES};
+use crate::architecture::{Activation, Architecture, ArrayKind, Curve, Layer, Operation, PIECES};
 use crate::floats::Float;
 use crate::sample::Sample;
 
@@ -12,7 +12,7 @@ const MAPS: usize = 10;
 
 /// Statistics of a layer's neurons over the positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Layer {
+pub struct NeuronLayer {
     /// "hidden", or "head.0" and so on.
     pub name: String,
     pub activation: &'static str,
@@ -43,7 +43,7 @@ pub struct Map {
     pub boards: Vec<Vec<f32>>,
 }
 
-impl Layer {
+impl NeuronLayer {
     /// Neurons that are 0 in every position.
     pub fn dead(&self) -> usize {
         self.neurons.iter().filter(|it| it.zero_share == 1.0).count()
@@ -87,7 +87,11 @@ impl Neuron {
 }
 
 /// All layers, and the boards of the hidden neurons with the most use.
-pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Layer>, Vec<Map>) {
+pub(super) fn neurons(
+    float: &Float,
+    scale: f64,
+    samples: &[Sample],
+) -> (Vec<NeuronLayer>, Vec<Map>) {
     let net = &float.net;
     let sums = super::sums(samples, |samples| sums(float, samples));
     let (hidden, mut rest) = sums.split_at(net.hidden);
@@ -96,27 +100,51 @@ pub(super) fn neurons(float: &Float, scale: f64, samples: &[Sample]) -> (Vec<Lay
         Neuron { neuron, ..Neuron::new(*sums, factor) }
     });
     let activation = net.activation.name();
-    let mut layers = vec![Layer { name: "hidden".into(), activation, neurons: hidden.collect() }];
-    for (number, layer) in net.head.iter().enumerate() {
+    let mut layers =
+        vec![NeuronLayer { name: "hidden".into(), activation, neurons: hidden.collect() }];
+    for ActivatedLayer { number, activation, size } in activated_layers(net) {
         let sums;
-        (sums, rest) = rest.split_at(net.buckets * layer.size);
+        (sums, rest) = rest.split_at(net.buckets * size);
         let seen = sums.iter().enumerate().filter(|(_, sums)| sums[0] > 0.0);
         let of = |(i, sums): (usize, &Sums)| {
-            let (bucket, neuron) = (i / layer.size, i % layer.size);
+            let (bucket, neuron) = (i / size, i % size);
             Neuron { bucket, neuron, ..Neuron::new(*sums, scale) }
         };
-        let (name, activation) = (format!("head.{number}"), layer.activation.name());
-        layers.push(Layer { name, activation, neurons: seen.map(of).collect() });
+        let (name, activation) = (net.name_of_layer(number), activation.name());
+        layers.push(NeuronLayer { name, activation, neurons: seen.map(of).collect() });
     }
     let maps = layers[0].by_use().into_iter().take(MAPS);
     let maps = maps.filter_map(|it| map(float, it.neuron)).collect();
     (layers, maps)
 }
 
+/// A layer of the head with an activation.
+struct ActivatedLayer {
+    number: usize,
+    activation: Activation,
+    /// Its neurons.
+    size: usize,
+}
+
+fn activated_layers(net: &Architecture) -> Vec<ActivatedLayer> {
+    let of = |(number, layer): (usize, &Layer)| {
+        let activation = layer.activation?;
+        let size = net.width_of_layer(number) / activation.curves().len();
+        Some(ActivatedLayer { number, activation, size })
+    };
+    net.head.iter().enumerate().filter_map(of).collect()
+}
+
 /// Sums of the hidden neurons, then those of each layer of the head, bucket by bucket.
 fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
     let net = &float.net;
-    let head: usize = net.head.iter().map(|layer| net.buckets * layer.size).sum();
+    let layers = activated_layers(net);
+    let head: usize = layers.iter().map(|layer| net.buckets * layer.size).sum();
+    // The values that the output takes, each the number of its layer and its own there.
+    let taken: Vec<(usize, usize)> = (net.inputs_of_layer(net.head.len()).into_iter())
+        .flat_map(|layer| (0..net.width_of_layer(layer)).map(move |value| (layer, value)))
+        .collect();
+    let taken = &taken[net.output.columns.clone().unwrap_or(0..taken.len())];
     let mut sums = vec![[0.0; 6]; net.hidden + head];
     let (hidden, head) = sums.split_at_mut(net.hidden);
     let (curve, each) = (net.activation.curve(), net.outputs_of_view());
@@ -144,17 +172,16 @@ fn sums(float: &Float, samples: &[Sample]) -> Vec<Sums> {
                 return;
             }
             let curves = activation.curves();
-            let (layer, taken) = (activations - 2, net.inputs_of_map(net.head.len()));
-            let place = taken.iter().position(|it| *it == layer);
-            let before = taken[..place.unwrap_or(0)].iter().map(|it| net.head[*it].outputs());
-            let before: usize = before.sum();
+            let layer = layers[activations - 2].number;
             for (neuron, &value) in values.iter().enumerate() {
                 let sums = &mut head[first + bucket * values.len() + neuron];
                 activate(sums, value, curves);
-                let weights = output.iter().skip(before + neuron).step_by(values.len());
-                let outs =
-                    curves.iter().zip(weights).map(|(it, w)| it.value(value) * f64::from(*w));
-                add_output(sums, if place.is_some() { outs.sum() } else { 0.0 });
+                let out = |(curve, it): (usize, &Curve)| {
+                    let own = (layer, curve * values.len() + neuron);
+                    let column = taken.iter().position(|taken| *taken == own)?;
+                    Some(it.value(value) * f64::from(output[column]))
+                };
+                add_output(sums, curves.iter().enumerate().filter_map(out).sum());
             }
             first += net.buckets * values.len();
         });
@@ -175,7 +202,7 @@ fn map(float: &Float, neuron: usize) -> Option<Map> {
     let (set, kings) = float.net.inputs.pieces()?;
     let (first, buckets) = (float.net.inputs.first_row(*set), kings.count());
     let mean = |input: usize| {
-        let rows = (0..buckets).map(|bucket| float.row(first + bucket * PIECES + input)[neuron]);
+        let rows = (0..buckets).map(|it| float.row(first + kings.row_of(it, input))[neuron]);
         rows.sum::<f32>() / buckets as f32
     };
     let weights: Vec<f32> = (0..PIECES).map(mean).collect();

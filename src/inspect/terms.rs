@@ -5,7 +5,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::neurons::Layer;
+use super::neurons::NeuronLayer;
 use crate::architecture::{Inputs, Kings, Views};
 use crate::floats::Float;
 use crate::hce::{HceEvaluator, HceWeights, Term};
@@ -39,7 +39,7 @@ pub struct Group {
 /// `None` if the positions belong to one game, or are too few to fit.
 pub(super) fn terms(
     float: &Float,
-    hidden: &Layer,
+    hidden: &NeuronLayer,
     samples: &[&Sample],
     hce: &HceWeights,
 ) -> Option<ExplainedTerms> {

@@ -44,7 +44,7 @@ impl ChunkPlans {
         // With several king buckets, positions are sorted by them.
         let step = if kings > 1 { (records.len() / count.max(1)).max(1) } else { 1 };
         let sample = records.iter().step_by(step).take(count).map(Packed::position);
-        let pairs = Arc::new(select_from(net, sample, max_pairs, Pairs::learn));
+        let pairs = Arc::new(select_from(net, sample, max_pairs, Pairs::select));
         let cache = (0..records.len() / chunk).map(|_| OnceLock::new()).collect();
         Self { chunk, pairs, cache, free_bytes: AtomicUsize::new(max_bytes) }
     }

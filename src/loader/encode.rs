@@ -36,7 +36,7 @@ pub struct TermsEncoder {
 
 /// Records, and all that is computed once for them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Records {
+pub(super) struct EncodedRecords {
     pub records: Vec<Packed>,
     /// Their [bases](Encoder::bases).
     pub bases: Vec<f32>,
@@ -54,7 +54,7 @@ pub(super) enum RecordLayout {
 
 #[derive(Clone, Copy)]
 pub(super) struct RecordSlice<'a> {
-    pub of: &'a Records,
+    pub of: &'a EncodedRecords,
     /// Indices of `records`.
     pub order: &'a [u32],
 }
@@ -133,10 +133,10 @@ impl Encoder {
     pub fn encode(&self, samples: &[Sample]) -> Batch {
         let records: Vec<Packed> = samples.iter().map(Packed::from).collect();
         let bases = self.bases(&records);
-        self.encode_all(&Records { records, bases, layout: RecordLayout::Lists })
+        self.encode_all(&EncodedRecords { records, bases, layout: RecordLayout::Lists })
     }
 
-    pub(super) fn encode_all(&self, of: &Records) -> Batch {
+    pub(super) fn encode_all(&self, of: &EncodedRecords) -> Batch {
         let order: Vec<u32> = (0..of.records.len() as u32).collect();
         self.encode_slices(&[RecordSlice { of, order: &order }])
     }

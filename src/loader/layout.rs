@@ -43,7 +43,7 @@ pub fn select_pairs(net: &Architecture, sample: &[Sample], max_pairs: usize) -> 
     let step = sample.len().div_ceil(POSITIONS_PER_BUCKET).max(1);
     let positions = sample.iter().step_by(step).map(|sample| sample.position);
     let has_images = net.inputs.is_uniform() && net.views() == 2;
-    let select = if has_images { Pairs::learn_images } else { Pairs::learn };
+    let select = if has_images { Pairs::select_images } else { Pairs::select };
     select_from(net, positions, max_pairs, select)
 }
 

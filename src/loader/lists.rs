@@ -20,19 +20,19 @@ pub(super) fn write_lists(net: &Architecture, records: &[Packed]) -> ActiveRows 
     if !net.inputs.is_pieces() {
         return write_lists_of_sets(net, records);
     }
-    let (rows, views, places, positions) = (net.rows(), net.views(), MAX_ACTIVE, records.len());
-    let mut indices = vec![0; positions * views * places];
-    let (mut groups, mut buckets) = (vec![0; positions * views], vec![0; positions]);
+    let (rows, views, width, positions) = (net.rows(), net.views(), MAX_ACTIVE, records.len());
+    let mut indices = vec![0; positions * views * width];
+    let (mut king_buckets, mut buckets) = (vec![0; positions * views], vec![0; positions]);
     indices
-        .par_chunks_mut(ENCODED_TOGETHER * views * places)
-        .zip(groups.par_chunks_mut(ENCODED_TOGETHER * views))
+        .par_chunks_mut(ENCODED_TOGETHER * views * width)
+        .zip(king_buckets.par_chunks_mut(ENCODED_TOGETHER * views))
         .zip(buckets.par_chunks_mut(ENCODED_TOGETHER))
         .zip(records.par_chunks(ENCODED_TOGETHER))
-        .for_each(|(((indices, groups), buckets), records)| {
-            write_pieces(net, records.iter().map(Packed::position), indices, groups, buckets);
+        .for_each(|(((indices, kings), buckets), records)| {
+            write_pieces(net, records.iter().map(Packed::position), indices, kings, buckets);
         });
     let indices = Indices::U16(indices);
-    let mut lists = ActiveRows { rows, views, places, indices, groups, buckets };
+    let mut lists = ActiveRows { rows, views, width, indices, king_buckets, buckets };
     clear_single_buckets(net, &mut lists);
     lists
 }
@@ -43,7 +43,7 @@ fn clear_single_buckets(net: &Architecture, lists: &mut ActiveRows) {
         lists.buckets.clear();
     }
     if net.inputs.kings().count() == 1 {
-        lists.groups.clear();
+        lists.king_buckets.clear();
     }
 }
 
@@ -67,17 +67,18 @@ fn write_pieces(
     net: &Architecture,
     positions: impl Iterator<Item = Position>,
     indices: &mut [u16],
-    groups: &mut [u8],
+    king_buckets: &mut [u8],
     buckets: &mut [u8],
 ) {
     let (views, kings) = (net.views(), net.inputs.kings().count());
-    let lists = indices.chunks_exact_mut(views * MAX_ACTIVE).zip(groups.chunks_exact_mut(views));
-    for (position, ((out, groups), bucket)) in positions.zip(lists.zip(buckets)) {
+    let lists =
+        indices.chunks_exact_mut(views * MAX_ACTIVE).zip(king_buckets.chunks_exact_mut(views));
+    for (position, ((out, of_views), bucket)) in positions.zip(lists.zip(buckets)) {
         net.inputs.write(&position, out);
         *bucket = net.bucket_of(&position) as u8;
         if kings > 1 {
-            for (group, color) in groups.iter_mut().zip(net.inputs.views_of(&position)) {
-                *group = net.inputs.king_bucket(&position, color) as u8;
+            for (king_bucket, color) in of_views.iter_mut().zip(net.inputs.views_of(&position)) {
+                *king_bucket = net.inputs.king_bucket(&position, color) as u8;
             }
         }
     }
@@ -102,15 +103,12 @@ impl ListWriter {
         let (count, views) = (positions.len(), net.views());
         (lists.rows, lists.views) = (net.rows(), views);
         lists.buckets.resize(count, 0);
-        lists.groups.resize(count * views, 0);
+        lists.king_buckets.resize(count * views, 0);
         if net.inputs.is_pieces() {
-            let mut indices = match std::mem::take(&mut lists.indices) {
-                Indices::U16(indices) => indices,
-                Indices::U32(_) => Vec::new(),
-            };
-            lists.places = MAX_ACTIVE;
+            let mut indices = lists.indices.take_u16();
+            lists.width = MAX_ACTIVE;
             indices.resize(count * views * MAX_ACTIVE, 0);
-            write_pieces(net, positions, &mut indices, &mut lists.groups, &mut lists.buckets);
+            write_pieces(net, positions, &mut indices, &mut lists.king_buckets, &mut lists.buckets);
             lists.indices = Indices::U16(indices);
         } else {
             rows.clear();
@@ -122,14 +120,12 @@ impl ListWriter {
                 for (view, color) in net.inputs.views_of(&position).enumerate() {
                     longest = longest.max(net.inputs.rows_of(&board, color, rows));
                     ends.push(rows.entries().len());
-                    lists.groups[number * views + view] =
+                    lists.king_buckets[number * views + view] =
                         net.inputs.king_bucket(&position, color) as u8;
                 }
             }
-            lists.places = longest;
-            if matches!(lists.indices, Indices::U32(_)) != net.inputs.is_large() {
-                lists.indices = Indices::new(net, 0);
-            }
+            lists.width = longest;
+            lists.indices.set_wide(net.inputs.is_large());
         }
         clear_single_buckets(net, lists);
     }
@@ -153,14 +149,14 @@ fn write_lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
         writer
     };
     let blocks: Vec<ListWriter> = records.par_chunks(ENCODED_TOGETHER).map(write_block).collect();
-    let (rows, views, indices) = (net.rows(), net.views(), Indices::new(net, 0));
-    let mut all = ActiveRows { rows, views, places: 1, indices, ..ActiveRows::default() };
+    let (rows, views, indices) = (net.rows(), net.views(), Indices::empty(net.inputs.is_large()));
+    let mut all = ActiveRows { rows, views, width: 1, indices, ..ActiveRows::default() };
     let (mut rows, mut ends) = (Vec::new(), Vec::new());
     for block in blocks {
-        all.places = all.places.max(block.lists.places);
+        all.width = all.width.max(block.lists.width);
         ends.extend(block.ends.iter().map(|end| rows.len() + end));
         rows.extend_from_slice(block.rows.entries());
-        all.groups.extend(block.lists.groups);
+        all.king_buckets.extend(block.lists.king_buckets);
         all.buckets.extend(block.lists.buckets);
     }
     Pairs::none(net.rows()).list(&rows, &ends, &mut all, &mut Vec::new());

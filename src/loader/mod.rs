@@ -36,7 +36,6 @@ pub use pass::Passes;
 pub use plan::{PassOrder, ReadPlan, ScanFacts, StreamPlan, Subset};
 pub use prepared::{Preparation, Prepare, PreparedRows};
 pub use scan::{KeptRecords, Scan, ValidationFacts, collect, scan};
-pub use shuffle::BatchOrder;
 pub use source::{DataSource, ReadCounts, ReadOptions, contradict_view};
 pub use split::{HeldOut, Split, TestShare, TrainingShare};
 pub use store::{Store, push, read_traces};

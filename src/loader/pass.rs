@@ -23,21 +23,21 @@ const SIDE_BY_SIDE: usize = 32;
 const SHARE: usize = 128;
 /// Fewest positions per deal.
 const FEWEST: usize = 256;
-/// The reach of the first deal of a run, see [`Span::reach`].
+/// The reach of the first deal of a run, see [`DealReach::reach`].
 const LEAST_REACH: u64 = 4;
 /// Positions per block of a bin.
 const BLOCK: usize = 1024;
 
 /// The positions that are shuffled together.
 #[derive(Clone, Copy)]
-struct Span {
+struct DealReach {
     /// Positions per deal.
     deal: usize,
     /// A deal goes to this many bins before its own number, and as many behind, including its own.
     reach: u64,
 }
 
-impl Span {
+impl DealReach {
     fn new(order: &PassOrder) -> Self {
         if !order.shuffle {
             return Self { deal: order.batch.min(1 << 16), reach: 1 };
@@ -98,7 +98,7 @@ struct Open {
 }
 
 /// Records read from all open parts in one turn.
-struct Round {
+struct ReadRound {
     turns: TurnState,
     parts: Vec<Vec<Packed>>,
     /// Number of dealt records, and the rest of the first part that is not empty.
@@ -107,7 +107,7 @@ struct Round {
     at: usize,
 }
 
-impl Round {
+impl ReadRound {
     /// The next records to deal, at most `most`, which count as dealt. None at the end.
     fn take(&mut self, most: usize) -> Option<&[Packed]> {
         while self.at == self.parts.get(self.part)?.len() {
@@ -123,7 +123,7 @@ impl Round {
 struct Pass {
     order: PassOrder,
     files: Arc<[Arc<PlanFile>]>,
-    span: Span,
+    span: DealReach,
     number: u64,
     /// Files and their parts, in the order of opening.
     parts: Vec<(u32, u32)>,
@@ -131,7 +131,7 @@ struct Pass {
     open: Vec<Open>,
     rounds: u64,
     /// Rounds that were read but not yet dealt.
-    queue: VecDeque<Round>,
+    queue: VecDeque<ReadRound>,
     /// Records in these that are not dealt.
     queued: usize,
     /// Records of the first round that were dealt before the start.
@@ -160,7 +160,7 @@ impl Pass {
         Self {
             order,
             files: files.clone(),
-            span: Span::new(&order),
+            span: DealReach::new(&order),
             number,
             parts,
             next: turns.next,
@@ -334,7 +334,7 @@ impl Pass {
             let read = Arc::make_mut(&mut self.read);
             (read.rounds, read.is_complete) = (self.rounds, is_complete);
         }
-        let mut round = Round { turns, parts, dealt: 0, part: 0, at: 0 };
+        let mut round = ReadRound { turns, parts, dealt: 0, part: 0, at: 0 };
         while self.before > 0 {
             let dealt = round.take(self.before).map_or(0, <[_]>::len);
             // A round with fewer records is not the one that was read then.

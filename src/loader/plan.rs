@@ -42,7 +42,7 @@ pub struct PassOrder {
     /// Positions that stay together in all passes over data in memory; 0: none do.
     pub chunk: usize,
     pub seed: u64,
-    /// Positions per batch.
+    /// Positions per batch; `usize::MAX`: all of them, in the order of the files.
     pub batch: usize,
     /// The slice of each batch that is encoded.
     pub of_rank: RankShare,
@@ -130,6 +130,11 @@ impl PassOrder {
     /// Whether positions stay together in chunks for all passes.
     pub fn has_fixed_chunks(&self, facts: &ScanFacts) -> bool {
         self.keeps(facts) && self.shuffle && self.chunk > 0
+    }
+
+    /// Positions per batch; None: all of them.
+    pub fn batch_size(&self) -> Option<usize> {
+        Some(self.batch).filter(|batch| *batch < usize::MAX)
     }
 
     /// Whether batches consist of several chunks.

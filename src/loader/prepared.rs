@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{Encoder, Records, TERMS_PIECE};
+use super::encode::{EncodedRecords, Encoder, TERMS_PIECE};
 use super::packed::Packed;
-use super::shuffle::{BatchOrder, Walk};
-use super::{PositionWeights, Stream};
+use super::shuffle::Walk;
+use super::{PassOrder, PositionWeights, Stream};
 use crate::batch::{Batch, Choices};
 use crate::sample::{Position, Sample};
 
@@ -36,7 +36,7 @@ pub struct Preparation {
 
 #[derive(Clone, Debug, Default)]
 pub struct PreparedRows {
-    rows: Records,
+    rows: EncodedRecords,
     pub choices: Option<Choices>,
 }
 
@@ -169,12 +169,12 @@ impl PreparedRows {
 
 impl Stream {
     /// A stream of searched batches across windows and epochs, or of whole epochs.
-    pub fn prepared(by: Preparation, cut: BatchOrder, from: u64) -> Self {
-        let walk = Walk::new(by.samples.len(), cut, from);
+    pub fn prepared(by: Preparation, order: PassOrder, from: u64) -> Self {
+        let walk = Walk::new(by.samples.len(), order, from);
         let mut windows = SearchedWindows { by, walk, window: None };
         let mut all = None;
         Self::spawn(2, move || {
-            Ok(Some(match cut.batch {
+            Ok(Some(match order.batch_size() {
                 None => all.get_or_insert_with(|| windows.by.all()).clone(),
                 Some(size) => windows.take(size).encode(&windows.by.encoder),
             }))

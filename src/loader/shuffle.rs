@@ -9,7 +9,6 @@ use rayon::prelude::*;
 use super::PassOrder;
 use super::encode::Encoder;
 use super::packed::Packed;
-use crate::batch::RankShare;
 use crate::sample::mix;
 
 pub(super) fn random(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
@@ -80,19 +79,9 @@ impl Chunks {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-pub struct BatchOrder {
-    /// Positions per batch; None: all of them, in the order of the files.
-    pub batch: Option<usize>,
-    pub shuffle: bool,
-    pub seed: u64,
-    /// The slice of each batch that is encoded.
-    pub of_rank: RankShare,
-}
-
 /// Place in positions in memory, which are passed epoch after epoch.
 pub(super) struct Walk {
-    cut: BatchOrder,
+    pass: PassOrder,
     length: u64,
     passed: u64,
     /// The epoch of `order`; none before the first step.
@@ -103,9 +92,9 @@ pub(super) struct Walk {
 
 impl Walk {
     /// Starts behind `passed` of some positions.
-    pub fn new(positions: usize, cut: BatchOrder, passed: u64) -> Self {
+    pub fn new(positions: usize, pass: PassOrder, passed: u64) -> Self {
         assert!(positions > 0, "a walk needs positions");
-        Self { cut, length: positions as u64, passed, epoch: None, order: Vec::new() }
+        Self { pass, length: positions as u64, passed, epoch: None, order: Vec::new() }
     }
 
     /// Advances within the epoch and a window: returns the epoch, and the places in its `order`.
@@ -113,7 +102,7 @@ impl Walk {
         let (epoch, begin) = (self.passed / self.length, (self.passed % self.length) as usize);
         let positions = self.length as usize;
         if self.epoch != Some(epoch) {
-            self.order = shuffled((self.cut.seed, self.cut.shuffle), epoch, positions);
+            self.order = shuffled((self.pass.seed, self.pass.shuffle), epoch, positions);
             self.epoch = Some(epoch);
         }
         let border = (begin / window + 1).saturating_mul(window);

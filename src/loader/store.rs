@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::PassOrder;
 use super::encode::{EncodedTerms, TERMS_PIECE, TermsEncoder};
 use super::label::{Label, batch_with_labels};
 use super::packed::Packed;
-use super::shuffle::{BatchOrder, Walk};
+use super::shuffle::Walk;
 use super::source::in_order;
 use super::{KeptRecords, LoadError, ReadPlan, Stream, Subset};
-use crate::batch::{Batch, Column, Inputs, RankShare, Terms};
+use crate::batch::{Batch, Inputs, RankShare, TermColumn, Terms};
 use crate::format::trace::{self, Entry, TracedPosition};
 use crate::hce::TermCounts;
 use crate::point_of_view::PointOfView;
@@ -105,7 +106,7 @@ impl Store {
     pub fn by_term(&mut self) {
         self.pieces.par_iter_mut().for_each(|piece| {
             let terms = Arc::make_mut(piece);
-            terms.columns = Column::of(terms);
+            terms.columns = TermColumn::from_terms(terms);
         });
     }
 
@@ -126,16 +127,16 @@ impl Store {
 
 impl Stream {
     /// A stream of batches of a store, which cross the borders of epochs, or whole epochs.
-    pub fn stored(store: Arc<Store>, cut: BatchOrder, from: u64) -> Self {
-        let mut walk = Walk::new(store.len(), cut, from);
+    pub fn stored(store: Arc<Store>, order: PassOrder, from: u64) -> Self {
+        let mut walk = Walk::new(store.len(), order, from);
         Self::spawn(4, move || {
-            let Some(size) = cut.batch else { return Ok(Some(store.part(cut.of_rank))) };
+            let Some(size) = order.batch_size() else { return Ok(Some(store.part(order.of_rank))) };
             let mut places = Vec::with_capacity(size);
             while places.len() < size {
                 let (_, passed) = walk.on(size - places.len(), usize::MAX);
                 places.extend_from_slice(&walk.order[passed]);
             }
-            Ok(Some(store.batch(&places[cut.of_rank.range(size)])))
+            Ok(Some(store.batch(&places[order.of_rank.range(size)])))
         })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::chunk_plans::ChunkPlans;
-use super::encode::{Encoder, RecordLayout, RecordSlice, Records};
+use super::encode::{EncodedRecords, Encoder, RecordLayout, RecordSlice};
 use super::pass::Passes;
 use super::shuffle::{Chunks, shuffled};
 use super::{InputLayout, KeptRecords, LoadError, PassOrder, StreamPlan};
@@ -112,7 +112,7 @@ struct WindowReader {
 
 /// Records that are shuffled together.
 struct Window {
-    records: Arc<Records>,
+    records: Arc<EncodedRecords>,
     order: Vec<u32>,
     /// Places of the current batch in the order.
     taken: Range<usize>,
@@ -188,7 +188,7 @@ fn keep(
         }
         _ => RecordLayout::Lists,
     };
-    let records = Arc::new(Records { records, bases, layout });
+    let records = Arc::new(EncodedRecords { records, bases, layout });
     let positions = plan.facts.positions.unwrap_or(u64::MAX).max(1);
     let mut done = from % positions;
     for epoch in from / positions.. {
@@ -240,7 +240,7 @@ fn read_on(
                 InputLayout::Lists | InputLayout::CachedPlans { .. } => RecordLayout::Lists,
             };
             let bases = encoder.bases(&records);
-            let records = Arc::new(Records { records, bases, layout });
+            let records = Arc::new(EncodedRecords { records, bases, layout });
             let window = Window { records, order, taken: taken..taken, place: Some(place) };
             if windows.send(Ok(window)).is_err() {
                 return Ok(());

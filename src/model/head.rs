@@ -6,7 +6,7 @@ use std::ops::Range;
 use burn::tensor::{Tensor, TensorData, activation::relu};
 
 use super::aim::HeadOutputs;
-use crate::architecture::{Architecture, Arithmetic, Curve, Operation};
+use crate::architecture::{Architecture, Arithmetic, Combination, Curve, Operation};
 
 /// Weights, `[buckets * outputs * inputs]`, and biases, `[buckets * outputs]`, of an affine map.
 pub type Map = [Tensor<1>; 2];
@@ -55,6 +55,9 @@ impl Arithmetic for Tensors<'_> {
 
     fn activate(&self, x: Tensor<2>, curves: &[Curve]) -> Tensor<2> {
         let of = |curve: &Curve| {
+            if curve.gated {
+                return x.clone() * (x.clone() / 6.0 + 0.5).clamp(0.0, 1.0);
+            }
             let raised = if curve.inner == 2 { x.clone() * x.clone() } else { x.clone() };
             let clamped = if curve.bounded { raised.clamp(0.0, 1.0) } else { relu(raised) };
             if curve.outer == 2 { clamped.clone() * clamped } else { clamped }
@@ -76,8 +79,8 @@ impl Arithmetic for Tensors<'_> {
         one * other
     }
 
-    fn add(&self, x: Tensor<2>, y: Tensor<2>) -> Tensor<2> {
-        x + y
+    fn combine(&self, x: Tensor<2>, y: Tensor<2>, how: Combination) -> Tensor<2> {
+        how.apply(x, y)
     }
 
     fn concatenate(&self, parts: Vec<Tensor<2>>) -> Tensor<2> {

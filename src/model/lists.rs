@@ -13,25 +13,25 @@ use crate::batch::ActiveRows;
 
 pub struct RowLists<'a> {
     net: &'a Architecture,
-    places: usize,
-    /// `[batch * views, places]`
+    width: usize,
+    /// `[batch * views, width]`
     rows: Vec<u32>,
 }
 
 impl<'a> RowLists<'a> {
     pub fn new(net: &'a Architecture, active: &ActiveRows) -> Self {
-        let ActiveRows { places, .. } = *active;
+        let ActiveRows { width, .. } = *active;
         assert_eq!(
             (active.rows, active.views),
             (net.rows(), net.views()),
             "a batch for another net"
         );
-        Self { net, places, rows: active.indices.iter().map(|row| row as u32).collect() }
+        Self { net, width, rows: active.indices.iter().map(|row| row as u32).collect() }
     }
 
     /// The number of lists, `batch * views`.
     pub fn len(&self) -> usize {
-        self.rows.len() / self.places
+        self.rows.len() / self.width
     }
 
     /// The sums of each list, `[lists, columns]`; the piece-square values are the last columns.
@@ -39,7 +39,7 @@ impl<'a> RowLists<'a> {
         let (net, hidden) = (self.net, self.net.hidden);
         let columns = hidden + net.psqt_columns();
         let mut sums = vec![0.0; self.len() * columns];
-        let lists = self.rows.par_chunks_exact(self.places);
+        let lists = self.rows.par_chunks_exact(self.width);
         sums.par_chunks_exact_mut(columns).zip(lists).for_each(|(sums, list)| {
             let (neurons, values) = sums.split_at_mut(hidden);
             for row in list.iter().map(|row| *row as usize).filter(|row| *row < net.rows()) {
@@ -59,7 +59,7 @@ impl<'a> RowLists<'a> {
     pub fn scatter(&self, slopes: &[f32]) -> Vec<[Vec<f32>; 3]> {
         let (inputs, hidden) = (&self.net.inputs, self.net.hidden);
         let columns = hidden + self.net.psqt_columns();
-        let lists = self.rows.chunks_exact(self.places).enumerate();
+        let lists = self.rows.chunks_exact(self.width).enumerate();
         let places =
             lists.flat_map(|(list, rows)| rows.iter().map(move |row| (*row as usize, list as u32)));
         // The blank row is the last.

@@ -334,13 +334,13 @@ fn constant<const D: usize>(
 
 /// Counts of the active rows of a perspective, `[batch, rows]`, or `[batch, touched]`.
 fn dense(active: &ActiveRows, view: usize, touched: Option<&RowSet>, device: &Device) -> Tensor<2> {
-    let ActiveRows { rows, views, places, indices, .. } = active;
+    let ActiveRows { rows, views, width, indices, .. } = active;
     let columns = touched.map_or(*rows, |touched| touched.rows().len());
     let mut dense = vec![0.0_f32; active.len() * columns];
-    for (place, row) in indices.iter().enumerate().filter(|(_, row)| row < rows) {
-        let list = place / places;
+    for (entry, row) in indices.iter().enumerate().filter(|(_, row)| row < rows) {
+        let list = entry / width;
         if list % views == view {
-            let column = touched.map_or(row, |touched| touched.place(row));
+            let column = touched.map_or(row, |touched| touched.index_of(row));
             dense[list / views * columns + column] += 1.0;
         }
     }

@@ -188,8 +188,8 @@ impl NetModel {
             let weight = param(&array(ArrayKind::Rows(set)), weights, device)?;
             Ok::<_, WeightsError>(SetRows { weight, factor, psqt })
         };
-        let head =
-            (0..net.head.len()).map(|i| affine(ArrayKind::Layer(i), ArrayKind::LayerBias(i)));
+        let head = (1..net.maps().len())
+            .map(|i| affine(ArrayKind::Layer(i - 1), ArrayKind::LayerBias(i - 1)));
         Ok(Self {
             sets: (0..net.inputs.sets().len()).map(rows).collect::<Result<_, _>>()?,
             bias: param(&array(ArrayKind::AccumulatorBias), weights, device)?,
@@ -337,8 +337,8 @@ impl NetModel {
     /// Sums of each list by matrix products, `[batch * views, columns]`, without the bias.
     fn dense_sums(&self, active: &ActiveRows) -> Tensor<2> {
         let is_large = self.net.inputs.is_large();
-        let touched =
-            is_large.then(|| RowSet::of(OneHot::Lists(active), &Pairs::none(active.rows)));
+        let touched = is_large
+            .then(|| RowSet::of_positions(OneHot::Lists(active), &Pairs::none(active.rows)));
         let rows = self.rows(touched.as_ref());
         let [_, columns] = rows.dims();
         let device = rows.device();

@@ -27,7 +27,8 @@
 //! Numbers beyond an i32 become its end, and NaN becomes 0.
 //!
 //! All of it in f32, rounded after each operation (no fused products), a sum from the bias on and
-//! from the first input to the last. `shift` is the smallest with which u is at most 127, `unit` is
+//! from the first input to the last. `shift` is that of the net's scales, or the smallest with which u
+//! is at most 127, `unit` is
 //! `2^shift / (top * QB)` rounded to f32, where top is QA, or QA^2 for squares and products: with
 //! QA = 255 that is a shift of 9 and `512 / (255 * 255 * QB)`, or a shift of 1 and `2 / (255 * QB)`
 //! for CReLU.
@@ -39,7 +40,9 @@
 use std::ops::Range;
 
 use super::{MOST_INPUT, Net};
-use crate::architecture::{self, Architecture, Arithmetic, Array, ArrayKind, Curve, Factor};
+use crate::architecture::{
+    self, Architecture, Arithmetic, Array, ArrayKind, Combination, Curve, Factor,
+};
 use crate::features::Integer;
 use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
@@ -239,11 +242,12 @@ impl<'a> Arithmetic for Integers<'a> {
     }
 
     #[inline(always)]
-    fn add(&self, x: Values<'a>, y: Values<'a>) -> Values<'a> {
+    fn combine(&self, x: Values<'a>, y: Values<'a>, how: Combination) -> Values<'a> {
         match (x, y) {
-            (Values::Sum(x), Values::Sum(y)) => Values::Sum(x + y),
+            (Values::Sum(x), Values::Sum(y)) => Values::Sum(how.apply(x, y)),
             (x, y) => {
-                Values::Floats(x.floats().iter().zip(y.floats()).map(|(x, y)| x + y).collect())
+                let pairs = x.floats().iter().zip(y.floats());
+                Values::Floats(pairs.map(|(x, y)| how.apply(*x, *y)).collect())
             }
         }
     }
@@ -346,7 +350,8 @@ pub(super) fn top(net: &Architecture, qa: i32) -> i64 {
 
 pub(super) fn unit(net: &Architecture, scales: Scales) -> (u32, f32) {
     let top = top(net, scales.qa);
-    let shift = (0..31).find(|shift| top >> shift <= MOST_INPUT.into()).unwrap_or(31);
+    let smallest = || (0..31).find(|shift| top >> shift <= MOST_INPUT).unwrap_or(31);
+    let shift = scales.head_shift.unwrap_or_else(smallest);
     let unit = f64::from(1_u32 << shift) / (top as f64 * f64::from(scales.qb));
     (shift, unit as f32)
 }

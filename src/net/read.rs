@@ -29,6 +29,13 @@ pub enum NetError {
          lacks; remove the head's format"
     )]
     NoHead,
+    #[error("`head_shift` is for int8 heads; add `head_format = \"int8\"`, or remove the key")]
+    ShiftOfFloats,
+    #[error(
+        "with a shift of {shift} the inputs of the first map are 0 to {most_input}, expected at \
+         most 255; use a `head_shift` of {least} to {most}"
+    )]
+    Shift { shift: u32, most_input: i64, least: u32, most: u32 },
     #[error("not a net: {0}")]
     Other(&'static str),
     #[error(

@@ -13,7 +13,7 @@ use crate::digits::grouped;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    pub measured_on: Records,
+    pub measured_on: MeasuredPositions,
     pub noun: &'static str,
     /// If not, positions count as games: every interval is a lower bound, and nothing is decided.
     pub games_known: bool,
@@ -26,7 +26,9 @@ pub struct Comparison {
     /// Whether no evaluation was trained or chosen on the positions. Filled by the caller, as the
     /// notes are.
     pub unseen: bool,
-    /// Facts about the positions, and doubts about evaluations.
+    /// Reasons why these positions name no winner.
+    pub cautions: Vec<String>,
+    /// Facts about the positions.
     pub notes: Vec<String>,
 }
 
@@ -53,7 +55,7 @@ impl Games {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Records {
+pub struct MeasuredPositions {
     pub positions: usize,
     pub groups: usize,
 }
@@ -63,8 +65,8 @@ pub struct MeasuredEvaluation {
     /// 1 for the smallest loss.
     pub rank: usize,
     pub name: String,
-    /// Another explanation of a low loss.
-    pub doubt: Option<String>,
+    /// Other explanations of a low loss.
+    pub cautions: Vec<String>,
     pub bound: bool,
     /// The best scale in centipawns, a geometric mean over parts; none for a constant.
     pub scale: Option<f64>,
@@ -122,11 +124,11 @@ pub(super) fn measure(
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| means.mean(*a).mean.total_cmp(&means.mean(*b).mean));
     let measured = |(rank, i): (usize, &usize)| {
-        let Predictions { name, doubt, bound, player, .. } = fitted[*i].evaluation;
+        let Predictions { name, cautions, bound, player, .. } = fitted[*i].evaluation;
         MeasuredEvaluation {
             rank: rank + 1,
             name: name.clone(),
-            doubt: doubt.clone(),
+            cautions: cautions.clone(),
             bound: *bound,
             scale: fitted[*i].scale(),
             at_border: fitted[*i].is_at_border(),
@@ -169,13 +171,14 @@ pub(super) fn measure(
         (pair.decided, pair.why) = (why.is_none(), why);
     }
     Comparison {
-        measured_on: Records { positions: groups.records(), groups: groups.len() },
+        measured_on: MeasuredPositions { positions: groups.records(), groups: groups.len() },
         noun: truth.noun,
         games_known: truth.games_known,
         evaluations: order.iter().enumerate().map(measured).collect(),
         pairs,
         games: None,
         unseen: false,
+        cautions: truth.cautions.clone(),
         notes: Vec::new(),
     }
 }
@@ -183,11 +186,11 @@ pub(super) fn measure(
 /// Reason why these data name no winner at all, if any.
 fn against_all(truth: &PositionFacts, groups: &Groups) -> Option<String> {
     let (groups, first) = (groups.len(), truth.results[0]);
-    if truth.doubt.is_some() {
-        return truth.doubt.clone();
+    if let Some(caution) = truth.cautions.first() {
+        return Some(caution.clone());
     }
     if !truth.games_known {
-        return Some(GAMES_UNKNOWN.to_string());
+        return Some("games unknown".to_string());
     }
     if groups < FEW_GROUPS {
         return Some(format!("too few {} ({groups} of {FEW_GROUPS})", truth.noun));
@@ -197,9 +200,6 @@ fn against_all(truth: &PositionFacts, groups: &Groups) -> Option<String> {
     }
     None
 }
-
-/// The head says it, too.
-const GAMES_UNKNOWN: &str = "games unknown";
 
 impl Comparison {
     /// Positions, games, and whether training saw them.
@@ -269,12 +269,12 @@ impl Comparison {
 
     /// The verdict on an evaluation and the next one.
     fn vs_next(&self, rank: usize) -> &'static str {
-        let MeasuredEvaluation { bound, doubt, .. } = &self.evaluations[rank];
+        let MeasuredEvaluation { bound, cautions, .. } = &self.evaluations[rank];
         match self.neighbours().nth(rank) {
             None => "",
             Some(_) if *bound => "(search)",
             Some(pair) if pair.rounding => "rounding",
-            Some(pair) if pair.decided && doubt.is_none() => BETTER,
+            Some(pair) if pair.decided && cautions.is_empty() => BETTER,
             Some(_) => "unclear",
         }
     }
@@ -284,17 +284,14 @@ impl Comparison {
         let count = self.pairs.len().min(self.evaluations.len() - 1);
         let has_better = (0..count).any(|rank| self.vs_next(rank) == BETTER);
         let meaning = "lower loss than the next line, 95 % over games";
-        let mut lines = legend(
-            has_better.then_some((meaning, count)),
-            self.neighbours()
-                .filter(|it| !it.rounding && it.why.as_deref() != Some(GAMES_UNKNOWN))
-                .map(|it| &it.why),
-        );
-        let doubts: Vec<&String> =
-            self.evaluations.iter().filter_map(|it| it.doubt.as_ref()).collect();
-        lines.extend(doubts.iter().map(|doubt| format!("unclear: {doubt}")));
+        // That games are unknown stands in the head.
+        let has_reasons = self.games_known || !self.cautions.is_empty();
+        let open = self.neighbours().filter(|it| !it.rounding && has_reasons);
+        let mut lines = legend(has_better.then_some((meaning, count)), open.map(|it| &it.why));
+        let cautions = self.evaluations.iter().filter_map(|it| it.cautions.split_first());
+        lines.extend(cautions.clone().map(|(first, _)| format!("unclear: {first}")));
         if verbose {
-            lines.extend(self.notes.iter().filter(|note| !doubts.contains(note)).cloned());
+            lines.extend(cautions.flat_map(|(_, more)| more).chain(&self.notes).cloned());
             lines.push(
                 "loss: mean squared error of sigmoid(cp / scale) against the results".to_string(),
             );
@@ -323,8 +320,8 @@ pub struct Predictions {
     /// Centipawns for the side to move, one a position; none of a constant, which predicts the mean
     /// result of all.
     pub cp: Option<Vec<f64>>,
-    /// Another explanation of a low loss, with which it is no winner.
-    pub doubt: Option<String>,
+    /// Other explanations of a low loss, with which it is no winner.
+    pub cautions: Vec<String>,
     /// Whether it is a bound, such as the search that labelled the positions: never a winner.
     pub bound: bool,
     /// Number shared by floats and integers of one net: neither wins.
@@ -336,7 +333,7 @@ pub struct Predictions {
 impl Predictions {
     pub fn new(name: impl Into<String>, cp: Vec<f64>) -> Self {
         let (name, cp) = (name.into(), Some(cp));
-        Self { name, cp, doubt: None, bound: false, net: None, player: None }
+        Self { name, cp, cautions: Vec::new(), bound: false, net: None, player: None }
     }
 
     pub fn constant() -> Self {
@@ -362,8 +359,8 @@ pub struct PositionFacts {
     pub noun: &'static str,
     /// Whether the groups are games; else no winner is named.
     pub games_known: bool,
-    /// Reason why these data name no winner, such as results with the wrong point of view.
-    pub doubt: Option<String>,
+    /// Reasons why these data name no winner, such as results with the wrong point of view.
+    pub cautions: Vec<String>,
 }
 
 impl PositionFacts {

@@ -92,7 +92,8 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &PositionFacts) -> Vec<MemberLoss>
         SeedSpread::of(&seeds.iter().map(of_seed).collect::<Vec<_>>()).expect("a member has seeds")
     };
     let spreads: Vec<SeedSpread> = sums.iter().map(spread).collect();
-    let is_conclusive = truth.games_known && groups.len() >= FEW_GROUPS && truth.doubt.is_none();
+    let is_conclusive =
+        truth.games_known && groups.len() >= FEW_GROUPS && truth.cautions.is_empty();
     let difference = |place: usize| Difference {
         games: means.difference(place, 0),
         seeds: spreads[place].less(&spreads[0]),

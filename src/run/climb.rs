@@ -37,7 +37,7 @@ use crate::sample::mix;
 const PLIES: (u32, u32) = (8, 9);
 
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ClimbSettings {
     /// The evaluation that plays the first games.
     pub start: String,
     pub generations: u64,
@@ -78,7 +78,7 @@ impl Generation {
 
 pub struct Climb<'a> {
     config: Config,
-    settings: &'a Settings,
+    settings: &'a ClimbSettings,
     out: &'a Path,
     context: &'a RunContext<'a>,
     device: (Device, Compute),
@@ -90,7 +90,7 @@ impl<'a> Climb<'a> {
     /// Opens the start. The games of each generation replace `data.files` of the config.
     pub fn new(
         config: Config,
-        settings: &'a Settings,
+        settings: &'a ClimbSettings,
         out: &'a Path,
         context: &'a RunContext<'a>,
     ) -> Result<Self> {
@@ -167,7 +167,7 @@ impl<'a> Climb<'a> {
         if output.exists() && !journal::path_of(&output).exists() {
             return Ok(true);
         }
-        let &Settings { games, soft_nodes, .. } = self.settings;
+        let &ClimbSettings { games, soft_nodes, .. } = self.settings;
         let job = SelfplayJob {
             output,
             format: &viriformat::FORMAT,
@@ -200,7 +200,7 @@ impl<'a> Climb<'a> {
 
     /// Plays a generation against the best; none if interrupted.
     fn meet(&self, number: u64, other: u64) -> Result<Option<[u64; 5]>> {
-        let &Settings { pairs, nodes, .. } = self.settings;
+        let &ClimbSettings { pairs, nodes, .. } = self.settings;
         let players: [Box<dyn PlayerFactory>; 2] =
             [Box::new(self.player(number)?), Box::new(self.player(other)?)];
         let rules = MatchRules {

@@ -206,7 +206,10 @@ pub fn write(
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let ordered = permutes.then(|| permute(source, &positions)).transpose()?;
     let weights = ordered.as_ref().map_or(weights, |(weights, _)| weights);
-    let rounded = round_counts(weights, architecture, *scales, samples)?;
+    let mut rounded = round_counts(weights, architecture, *scales, samples)?;
+    if !source.is_quantised() {
+        export::clear_unreachable(&mut rounded, architecture);
+    }
     let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
     let data = provenance.recipe.is_some().then(|| provenance.data.clone());
     let mut exported = ExportedNet::of(quantised, weights, architecture, provenance, &positions)?;

@@ -28,6 +28,8 @@ pub const TERMS: &str = "terms.json";
 pub const BASE: &str = "base.json";
 /// Changes of each term.
 pub const TERMS_CSV: &str = "terms.csv";
+/// The config of several stages; that of the last one is [`CONFIG`].
+pub const STAGES: &str = "stages.toml";
 /// The log of validations.
 pub const LOG: &str = "log.csv";
 /// The page about the run.
@@ -43,6 +45,16 @@ const FILES: [&str; 11] =
 pub fn is_finished(folder: &Path) -> bool {
     let exists = |name: &&str| folder.join(name).exists();
     !exists(&LOCK) && ["net.json", TERMS_CSV].iter().any(exists)
+}
+
+/// Whether a folder holds a run, which may have come no further than to its first stages.
+pub fn has_run(folder: &Path) -> bool {
+    [LAST, STAGES].iter().any(|name| folder.join(name).exists())
+}
+
+/// The folder of an earlier stage, by its number from 1, in that of the last one.
+pub fn stage(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("stage-{number}"))
 }
 
 /// A folder locked by this process for training.
@@ -75,7 +87,7 @@ impl RunFolder {
             "{folder} holds files that are no run of nnuance; choose another folder with --out"
         );
         ensure!(
-            overwrite || !path.join(LAST).exists(),
+            overwrite || !has_run(path),
             "{folder} holds a run already; go on with `nnuance train --resume {folder}`, overwrite it \
              with --overwrite, or choose another folder with --out"
         );
@@ -85,7 +97,7 @@ impl RunFolder {
     /// Locks the folder of a run.
     pub fn of_run(path: &Path, listener: &dyn Progress) -> Result<Self> {
         ensure!(
-            path.join(LAST).exists(),
+            has_run(path),
             "{} holds no checkpoint to go on from, {LAST}; name the folder of a run, or begin one \
              with `nnuance train CONFIG`",
             path.display()
@@ -110,8 +122,28 @@ impl RunFolder {
         Ok(Self { path: path.to_path_buf(), _lock: lock })
     }
 
-    /// Removes the files of a run.
+    /// The folder that is named to resume: of all stages, if this is an earlier one.
+    pub fn whole(&self) -> &Path {
+        let above = self.path.parent().filter(|it| !it.as_os_str().is_empty());
+        above.filter(|it| it.join(STAGES).exists()).unwrap_or(&self.path)
+    }
+
+    /// Removes the files of a run with its stages.
     pub fn clear(&self) -> Result<()> {
+        if self.file(STAGES).exists() {
+            let stages = (1..).map(|number| stage(&self.path, number));
+            for path in stages.take_while(|path| path.exists()) {
+                remove(&path, |name| [CONFIG, LOCK].contains(&name))?;
+                // Dropped, it removes the folder.
+                Self { path, _lock: self._lock.try_clone()? }.clear_run()?;
+            }
+            remove(&self.path, |name| name == STAGES)?;
+        }
+        self.clear_run()
+    }
+
+    /// Removes the files of a run, but not those of earlier stages.
+    pub fn clear_run(&self) -> Result<()> {
         remove(&self.path, |name| FILES.contains(&name))?;
         let kept = self.file(KEPT);
         remove(&kept, |name| name.ends_with(".safetensors"))?;

@@ -9,7 +9,7 @@ use crate::loader::TestShare;
 use crate::sample::{Sample, games_known};
 use crate::sketch::Sketch;
 
-/// Positions for a comparison, with notes and doubts about them.
+/// Positions for a comparison, with notes about them and cautions about evaluations.
 #[derive(Debug, Default)]
 pub struct Selection {
     pub samples: Vec<Sample>,
@@ -17,21 +17,15 @@ pub struct Selection {
     pub is_test: bool,
     /// Positions that are left out.
     pub notes: Vec<String>,
-    /// All doubts, and which games are measured.
+    /// Which games are measured.
     pub details: Vec<String>,
-    /// By evaluation, another explanation of a low loss.
-    pub doubts: Vec<Option<String>>,
+    /// By evaluation, other explanations of a low loss; any leaves its verdict open.
+    pub cautions: Vec<Vec<String>>,
     /// Whether a few games may be left that an evaluation was trained on.
     pub is_shared: bool,
 }
 
 impl Selection {
-    /// Adds a doubt about an evaluation; the first one leaves its verdict open.
-    pub fn add_doubt(&mut self, place: usize, why: String) {
-        self.details.push(why.clone());
-        self.doubts[place].get_or_insert(why);
-    }
-
     /// Leaves out the positions known to be in the data of an evaluation, if they are few.
     fn drop_few(&mut self, name: &str, sketch: &Sketch) {
         let share = sketch.known_share(self.samples.iter().map(Sample::group));
@@ -71,7 +65,7 @@ impl Selection {
 /// Smallest share of known positions with which the others count as the data of training.
 const FEW: f64 = 0.01;
 
-/// The doubt about an evaluation whose checkpoint was chosen on the measured games.
+/// The caution about an evaluation whose checkpoint was chosen on the measured games.
 pub fn chosen_on_these(name: &str) -> String {
     format!("{name} chose its checkpoint on these games too")
 }
@@ -81,7 +75,7 @@ pub fn chosen_on_these(name: &str) -> String {
 /// Games are recognised by their content, whatever file they are in. If an evaluation was trained
 /// on a few of these, those that are known are left out. If it was trained on more, the filter of
 /// its training is applied, and its test games are left. Runs without a test chose their
-/// checkpoints on all held-out games; they are measured on the same games as others, with a doubt.
+/// checkpoints on all held-out games; they are measured on the same games as others, with a caution.
 /// `chosen` positions passed a filter of the user, which replaces that of the training. Fails if
 /// two evaluations held out different games, or one held out none.
 pub fn select_positions(
@@ -91,20 +85,18 @@ pub fn select_positions(
     chosen: bool,
 ) -> Result<Selection> {
     let games = games_known(&samples);
-    let doubts = vec![None; evaluators.len()];
-    let mut found = Selection { samples, doubts, ..Selection::default() };
+    let mut found = Selection { samples, ..Selection::default() };
+    let mut cautions = vec![Vec::new(); evaluators.len()];
     let mut known: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (place, evaluator) in evaluators.iter().enumerate().filter(|(_, it)| it.is_trained()) {
         let name = &evaluator.name[..];
         if let Some(why) = evaluator.unlearnt() {
-            found.add_doubt(place, format!("{name}: {why}"));
+            cautions[place].push(format!("{name}: {why}"));
         }
-        if let Some(why) = &evaluator.doubt {
-            found.add_doubt(place, why.clone());
-        }
+        cautions[place].extend(evaluator.cautions.iter().cloned());
         match &evaluator.recipe {
             Some(recipe) => known.push((place, name, recipe)),
-            None => found.add_doubt(place, format!("the training data of {name} are unknown")),
+            None => cautions[place].push(format!("the training data of {name} are unknown")),
         }
     }
     if !all {
@@ -122,18 +114,16 @@ pub fn select_positions(
                 let share = recipe.sketch.known_share(found.samples.iter().map(Sample::group));
                 let why =
                     format!("the training data of {name} have {:.1} % of these", 100.0 * share);
-                found.add_doubt(place, why);
+                cautions[place].push(why);
             }
         } else if recipe.data.iter().any(|file| file.games > 0) != games {
             let why = "games are known on one side only";
-            found.add_doubt(place, format!("whether {name} was trained on these: {why}"));
+            cautions[place].push(format!("whether {name} was trained on these: {why}"));
         }
         let start = recipe.start.as_ref().and_then(|start| start.doubt.as_ref());
         let base = recipe.base.as_ref().and_then(|base| base.doubt.as_ref());
         for (how, doubt) in [("started from another net", start), ("is added to another", base)] {
-            if let Some(doubt) = doubt {
-                found.add_doubt(place, format!("{name} {how}: {doubt}"));
-            }
+            cautions[place].extend(doubt.map(|doubt| format!("{name} {how}: {doubt}")));
         }
     }
     if let Some((first, name, recipe)) = seen.first().filter(|_| !all) {
@@ -152,7 +142,7 @@ pub fn select_positions(
             );
             if !chosen && others.config.file.data.filter != recipe.config.file.data.filter {
                 let why = format!("{name} gains by its filter, which differs from that of {other}");
-                found.add_doubt(*first, why);
+                cautions[*first].push(why);
             }
         }
         ensure!(
@@ -187,8 +177,8 @@ pub fn select_positions(
         let validated = |it: &Sample| recipe.validation_sketch.contains(it.group());
         let without_test = is_seen(place) && recipe.config.test_share.0 == 0.0 && !all;
         if without_test || found.samples.iter().any(validated) {
-            found.add_doubt(place, chosen_on_these(name));
+            cautions[place].push(chosen_on_these(name));
         }
     }
-    Ok(found)
+    Ok(Selection { cautions, ..found })
 }

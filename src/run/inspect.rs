@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::base::read_base;
 use super::data_plan::{collect, read_plan, unchanged_files};
-use super::evaluator::{Evaluator, name_apart};
+use super::evaluation_names::make_names_distinct;
+use super::evaluator::Evaluator;
 use super::honest::select_positions;
 use super::measure::{self, Measurement};
 use super::recipe::Recipe;
@@ -74,12 +75,12 @@ impl TermsInspection {
     pub fn open(path: &Path, given: Option<ReadPlan>, host: &Host) -> Result<Self> {
         let name = path.display().to_string();
         let mut tuned = [Evaluator::open(&name, &host.device, host.listener)?];
-        name_apart(&mut tuned);
+        make_names_distinct(&mut tuned);
         let Some(recipe) = &tuned[0].recipe else { return Self::new(&tuned[0], None) };
         let plan = measure::plan(given, Some(recipe), &tuned)?;
-        let (samples, doubt) = measure::read(&plan, host.listener)?;
+        let (samples, cautions) = measure::read(&plan, host.listener)?;
         let selection = select_positions(&tuned, samples, false, false)?;
-        let measured = Measurement::of(&tuned, selection, doubt, &plan.files)?;
+        let measured = Measurement::of(&tuned, selection, cautions, &plan.files)?;
         Self::new(&tuned[0], Some((&measured, &plan.files)))
     }
 

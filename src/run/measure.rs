@@ -50,7 +50,7 @@ pub fn position_facts(samples: &[Sample], noun: &'static str) -> PositionFacts {
         groups: samples.iter().map(Sample::group).collect(),
         noun,
         games_known: games_known(samples),
-        doubt: None,
+        cautions: Vec::new(),
     }
 }
 
@@ -69,9 +69,9 @@ pub fn plan(
 }
 
 /// Reads all positions of the files, one after the other; also returns why their results name no
-/// winner, if material contradicts the point of view of a file.
-pub fn read(plan: &ReadPlan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option<String>)> {
-    let (mut all, mut doubt) = (Vec::new(), None);
+/// winner, where material contradicts the point of view of a file.
+pub fn read(plan: &ReadPlan, listener: &dyn Progress) -> Result<(Vec<Sample>, Vec<String>)> {
+    let (mut all, mut cautions) = (Vec::new(), Vec::new());
     for file in &plan.files {
         let alone = ReadPlan { files: vec![file.clone()], ..plan.clone() };
         let found = collect(&alone, None, listener).map_err(|error| match error {
@@ -84,10 +84,10 @@ pub fn read(plan: &ReadPlan, listener: &dyn Progress) -> Result<(Vec<Sample>, Op
         })?;
         // With wrong results the best predictor is the worst evaluation.
         let probe = &found[..found.len().min(PROBE)];
-        doubt = doubt.or(contradict_view(plan, file, probe, LabelKind::Result)?);
+        cautions.extend(contradict_view(plan, file, probe, LabelKind::Result)?);
         all.extend(found);
     }
-    Ok((all, doubt))
+    Ok((all, cautions))
 }
 
 /// Floats and integers of one net, as places among the evaluations.
@@ -114,21 +114,21 @@ fn net_of(given: &str) -> String {
 }
 
 impl Measurement {
-    /// Evaluates positions of these files.
+    /// Evaluates positions of these files; with `of_results`, these name no winner.
     pub fn of(
         evaluators: &[Evaluator],
         mut selection: Selection,
-        doubt: Option<String>,
+        of_results: Vec<String>,
         files: &[PathBuf],
     ) -> Result<Self> {
         if evaluators.iter().any(Evaluator::needs_scores) {
             selection.skip_unscored("`score`")?;
         }
-        let Selection { samples, is_test, notes, mut details, doubts, is_shared } = selection;
-        let unseen = !is_shared && doubts.iter().all(Option::is_none);
+        let Selection { samples, is_test, notes, mut details, cautions, is_shared } = selection;
+        let unseen = !is_shared && cautions.iter().all(Vec::is_empty);
         let mut evaluations = Vec::new();
-        for (evaluator, doubt) in evaluators.iter().zip(doubts) {
-            evaluations.push(Predictions { doubt, ..evaluator.evaluate(&samples, files)? });
+        for (evaluator, cautions) in evaluators.iter().zip(cautions) {
+            evaluations.push(Predictions { cautions, ..evaluator.evaluate(&samples, files)? });
         }
         let nets = nets(evaluators);
         for &[floats, integers] in &nets {
@@ -143,7 +143,8 @@ impl Measurement {
             (false, false) => "positions",
             (false, true) => "test positions",
         };
-        let truth = PositionFacts { targets, doubt, ..position_facts(&samples, noun) };
+        let truth =
+            PositionFacts { targets, cautions: of_results, ..position_facts(&samples, noun) };
         if !truth.games_known {
             let lacking = samples.iter().filter(|sample| sample.game.is_none()).count();
             details.push(format!(
@@ -179,10 +180,6 @@ impl Measurement {
     pub fn drop_floats(&mut self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.evaluations.len()).collect();
         places.retain(|place| self.nets.iter().all(|[floats, _]| floats != place));
-        for [floats, _] in &self.nets {
-            let doubt = &self.evaluations[*floats].doubt;
-            self.details.retain(|detail| Some(detail) != doubt.as_ref());
-        }
         self.evaluations = places.iter().map(|place| self.evaluations[*place].clone()).collect();
         self.trained = places.iter().map(|place| self.trained[*place]).collect();
         self.nets.clear();

@@ -10,6 +10,9 @@ pub mod climb;
 #[doc(hidden)]
 pub mod data_plan;
 mod device;
+mod evaluation_file;
+#[doc(hidden)]
+pub mod evaluation_names;
 #[doc(hidden)]
 pub mod evaluator;
 #[doc(hidden)]

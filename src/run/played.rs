@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::evaluator::{Evaluator, short_name};
+use super::evaluation_names::short_name;
+use super::evaluator::Evaluator;
 use super::path::{evaluated_file, weights_file};
 use crate::digest;
 use crate::digits::counted;

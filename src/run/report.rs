@@ -1,12 +1,14 @@
 //! Page about runs: training, comparison, and contents of nets.
 
 use std::collections::BTreeMap;
+use std::iter::successors;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use maud::{Markup, html};
 
-use super::evaluator::{Evaluator, name_apart, require_distinct_evaluations};
+use super::evaluation_names::{make_names_distinct, require_distinct_evaluations};
+use super::evaluator::Evaluator;
 use super::honest::{chosen_on_these, select_positions};
 use super::inspect::TermsInspection;
 use super::measure::{self, Measurement};
@@ -36,8 +38,8 @@ pub struct ShownRun {
 
 struct Positions {
     samples: Vec<Sample>,
-    /// Reason why their results name no winner.
-    doubt: Option<String>,
+    /// Reasons why their results name no winner.
+    cautions: Vec<String>,
     files: Vec<PathBuf>,
     /// For held-out positions of a run: whether its checkpoint was chosen on them, too.
     chosen_on: Option<bool>,
@@ -54,8 +56,8 @@ pub fn compare(
 ) -> Result<String> {
     let evaluators = open(runs, with, host)?;
     let plan = measure::plan(given, Some(&runs[0].recipe), &evaluators)?;
-    let (samples, doubt) = measure::read(&plan, host.listener)?;
-    let positions = Positions { samples, doubt, files: plan.files, chosen_on: None };
+    let (samples, cautions) = measure::read(&plan, host.listener)?;
+    let positions = Positions { samples, cautions, files: plan.files, chosen_on: None };
     compare_on(runs, evaluators, positions, games, host)
 }
 
@@ -63,7 +65,7 @@ pub fn compare(
 fn compare_on(
     runs: &[ShownRun],
     mut evaluators: Vec<Evaluator>,
-    Positions { samples, doubt, files, chosen_on }: Positions,
+    Positions { samples, cautions, files, chosen_on }: Positions,
     games: Option<&Match>,
     host: &Host,
 ) -> Result<String> {
@@ -81,12 +83,13 @@ fn compare_on(
         // The sketch of large data may lack these games.
         selection.is_test = true;
         for (place, evaluator) in evaluators.iter().enumerate() {
-            if chosen_on && evaluator.is_trained() && selection.doubts[place].is_none() {
-                selection.add_doubt(place, chosen_on_these(&evaluator.name));
+            let cautions = &mut selection.cautions[place];
+            if chosen_on && evaluator.is_trained() && cautions.is_empty() {
+                cautions.push(chosen_on_these(&evaluator.name));
             }
         }
     }
-    let mut measured = Measurement::of(&evaluators, selection, doubt, &files)?;
+    let mut measured = Measurement::of(&evaluators, selection, cautions, &files)?;
     games.map(|games| measured.play(games, &evaluators)).transpose()?;
     let counter = host.listener.count(None, "comparing");
     let quantising = measured.quantising()?;
@@ -158,7 +161,7 @@ pub fn of_ended(
             let chosen_on = test.is_empty();
             let samples = if chosen_on { others.copied().collect() } else { test.to_vec() };
             let (files, chosen_on) = (Vec::new(), Some(chosen_on));
-            let positions = Positions { samples, doubt: None, files, chosen_on };
+            let positions = Positions { samples, cautions: Vec::new(), files, chosen_on };
             compare_on(&runs, open(&runs, &[], host)?, positions, None, host)
         }
     };
@@ -251,7 +254,7 @@ fn open(runs: &[ShownRun], with: &[String], host: &Host) -> Result<Vec<Evaluator
     }
     let given: Vec<String> = evaluators.iter().map(|it| it.given.clone()).collect();
     require_distinct_evaluations(&given)?;
-    name_apart(&mut evaluators);
+    make_names_distinct(&mut evaluators);
     Ok(evaluators)
 }
 
@@ -329,6 +332,10 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     let mut about = vec![("model".to_string(), model)];
     about.extend(recipe.data.iter().map(|it| file("data", it)));
     about.extend(recipe.validation.iter().map(|it| file("validation", it)));
+    for start in successors(recipe.start.as_ref(), |start| start.start.as_deref()) {
+        about.push(("started from".to_string(), start.file.clone()));
+        about.extend(start.data.iter().map(|it| file("its data", it)));
+    }
     let (held_out, test) = (recipe.config.file.data.held_out, recipe.config.test_share.0);
     let shares = match held_out {
         0.0 => "nothing".to_string(),

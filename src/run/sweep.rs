@@ -13,7 +13,7 @@ use super::evaluator::Evaluator;
 use super::folder::{BEST, LAST, is_finished};
 use super::measure::{position_facts, targets_of};
 use super::recipe;
-use super::train::{NothingLearnt, RunContext, begin_or_resume, check};
+use super::train::{NothingLearnt, RunContext, begin_or_resume, check, stages};
 use crate::config::{Config, Target};
 use crate::export::{ExportError, QuantiseError};
 use crate::loader::{Scan, scan};
@@ -44,7 +44,10 @@ impl Axis {
             values.iter().all(|value| !value.is_empty()),
             "--over {text}: write it as key=value,value, for example net.hidden=16,32"
         );
-        let section = key.split('.').next().unwrap_or(key);
+        // `stage.2.data.filter` is as `data.filter`.
+        let of_stage = key.strip_prefix("stage.").and_then(|rest| rest.split_once('.'));
+        let section = of_stage.map_or(key, |(_, rest)| rest);
+        let section = section.split('.').next().unwrap_or(key);
         ensure!(
             key == "data.share" || !["data", "seed", "version"].contains(&section),
             "--over {text}: members are compared on the same positions, and --seeds gives them \
@@ -195,24 +198,11 @@ impl<'a> Sweep<'a> {
 
     /// Whether a run is in the folder. Fails if it has another config or other data.
     fn has_begun(&self, config: &Config, path: &Path) -> Result<bool> {
-        let last = path.join(LAST);
-        if !last.exists() {
-            return Ok(false);
-        }
-        let (_, recipe) = recipe::open(&last)?;
-        let found = &recipe.config;
-        // Facts that change the data of a run.
-        let wanted = config.with(|file| {
-            file.data.window = file.data.window.or(found.file.data.window);
-            file.target.scale = file.target.scale.or(found.file.target.scale);
-        })?;
-        let changed = recipe.changed_file([&self.scan.files, &self.scan.validating.files]);
+        let Some(recipe) = stages::require_same(config, path)? else { return Ok(false) };
         ensure!(
-            wanted.to_toml() == found.to_toml()
-                && recipe.term_list == recipe::term_list(config)?
-                && changed.is_none(),
-            "{} holds a run of another config or other data; choose another folder with --out",
-            path.display()
+            recipe.changed_file([&self.scan.files, &self.scan.validating.files]).is_none(),
+            "{}",
+            stages::other(path)
         );
         Ok(true)
     }
@@ -294,21 +284,21 @@ impl<'a> Sweep<'a> {
         };
         let mut truth = PositionFacts { targets, ..position_facts(samples, "test games") };
         let chosen_on = &self.scan.validating.sketch;
-        let mut doubt = samples.iter().any(|it| chosen_on.contains(it.group()));
+        let mut is_seen = samples.iter().any(|it| chosen_on.contains(it.group()));
         let mut measured = Vec::new();
         for (member, _) in all.iter().filter(|(_, spread)| spread.is_ok()) {
             let mut seeds = Vec::new();
             for seed in 0..self.seeds {
                 let (config, path) = self.run_of(member, seed)?;
                 let (_, recipe) = recipe::open(&path.join(BEST))?;
-                doubt |= recipe.start.is_some_and(|start| start.doubt.is_some());
-                doubt |= recipe.base.is_some_and(|base| base.doubt.is_some());
+                is_seen |= recipe.start.is_some_and(|start| start.doubt.is_some());
+                is_seen |= recipe.base.is_some_and(|base| base.doubt.is_some());
                 seeds.push(self.sums(&truth, samples, &path, &config)?);
             }
             measured.push(seeds);
         }
         let why = "some of the test games may have been trained or chosen on";
-        truth.doubt = doubt.then(|| why.to_string());
+        truth.cautions.extend(is_seen.then(|| why.to_string()));
         let mut tests = contest(&measured, &truth).into_iter();
         let tried = |(member, spread): (&Member, Result<SeedSpread, String>)| MemberResult {
             name: member.name.clone(),
@@ -323,7 +313,7 @@ impl<'a> Sweep<'a> {
             loss: if truth.targets.is_some() { Loss::Target } else { Loss::Results },
             positions: samples.len(),
             members: all.into_iter().map(tried).collect(),
-            doubt: truth.doubt,
+            cautions: truth.cautions,
         })
     }
 }
@@ -337,8 +327,8 @@ pub struct Outcome {
     pub positions: usize,
     /// By validation loss; the chosen one first, failed ones last.
     pub members: Vec<MemberResult>,
-    /// Reason why no member may be called better.
-    pub doubt: Option<String>,
+    /// Reasons why no member may be called better.
+    pub cautions: Vec<String>,
 }
 
 #[derive(Serialize)]

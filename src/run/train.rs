@@ -7,6 +7,7 @@ mod join;
 mod live;
 mod net_data;
 mod resume;
+pub mod stages;
 mod start;
 mod summary;
 mod term_data;
@@ -53,33 +54,50 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// Starts a run; returns its result, or none if it was interrupted.
+/// Starts a run, or the stages of a config; returns its result, or none if it was interrupted.
 pub fn begin(
     config: Config,
     folder: &RunFolder,
     context: &RunContext,
 ) -> Result<Option<FinishedRun>> {
+    match config.has_stages() {
+        true => stages::begin(&config, folder, context),
+        false => begin_run(config, folder, context, RunFolder::clear),
+    }
+}
+
+/// Starts a single run; `clear` makes room for it in the folder.
+fn begin_run(
+    config: Config,
+    folder: &RunFolder,
+    context: &RunContext,
+    clear: fn(&RunFolder) -> Result<()>,
+) -> Result<Option<FinishedRun>> {
     let host = context.host(&config)?;
-    let (recipe, began) = start::recipe(config, &host)?;
+    let (recipe, start) = start::recipe(config, &host)?;
     join::broadcast_recipe(&recipe, None, &host, context.ranks)?;
     let (mut run, mut weights) = Run::open(recipe, None, host, context)?;
-    // Terms that are trained with a net come from its base.
-    weights.0.extend(began.into_iter().flat_map(|began| began.0));
+    let mut optimizer = Vec::new();
+    if let Some(start) = start {
+        // Without the optimiser's state, terms that are trained with a net come from its base.
+        weights.0.extend(start.weights.0);
+        optimizer = start.optimizer;
+    }
     run.describe_data()?;
     // Checked before the folder is cleared.
     let settings = run.settings()?;
-    folder.clear()?;
+    clear(folder)?;
     output::write(&folder.file(folder::CONFIG), run.recipe.config.to_toml().as_bytes())?;
     let mut facts = run.recipe.facts()?;
     facts.insert(COMPUTE.into(), describe_compute(&run.host.device.1));
     facts.insert(POSITIONS.into(), run.data.scan.counts.train.to_string());
-    let checkpoint = Checkpoint { weights, facts, ..Checkpoint::default() };
+    let checkpoint = Checkpoint { weights, optimizer, facts, ..Checkpoint::default() };
     run.train(checkpoint, &settings, folder)
 }
 
 /// Starts the run of a folder, or resumes it; false if it was interrupted.
 pub fn begin_or_resume(config: &Config, path: &Path, context: &RunContext) -> Result<bool> {
-    let finished = if path.join(folder::LAST).exists() {
+    let finished = if folder::has_run(path) {
         resume(path, &[], context)?
     } else {
         let folder = RunFolder::take(path, false, context.listener)?;
@@ -236,7 +254,7 @@ impl<'a> Run<'a> {
                 "stopped at step {} of {}; go on with\n  nnuance train --resume {}",
                 checkpoint.state.step,
                 settings.steps,
-                folder.path.display()
+                folder.whole().display()
             ));
             return Ok(None);
         }

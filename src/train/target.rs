@@ -20,17 +20,20 @@ pub struct WinRateModel {
     pub scale: f64,
     /// Centipawns at which a win has probability one half; 0 without draws.
     pub offset: f64,
+    /// Centipawns to which larger scores are clamped; infinite: none are.
+    pub clamp: f64,
 }
 
 impl WinRateModel {
     /// `sigmoid(score / scale)`
     pub fn scale(scale: f64) -> Self {
-        Self { scale, offset: 0.0 }
+        Self { scale, offset: 0.0, clamp: f64::INFINITY }
     }
 
     /// Expected result of a score in centipawns, 0 to 1.
     pub fn of(self, score: f64) -> f64 {
-        let Self { scale, offset } = self;
+        let Self { scale, offset, clamp } = self;
+        let score = score.clamp(-clamp, clamp);
         match offset {
             0.0 => sigmoid(score / scale),
             _ => {

@@ -123,7 +123,7 @@ fn chunks_stay_together_across_epochs() {
         let batches = batches(plan(chunk, InputLayout::Lists), &net, 0, BATCHES);
         let rows = batches.iter().flat_map(|batch| match &batch.inputs {
             Inputs::Active(active) => {
-                let lists = near(active).chunks(active.views * active.places);
+                let lists = near(active).chunks(active.views * active.width);
                 lists.zip(&batch.scores[..]).map(|(rows, score)| (rows.to_vec(), *score as i32))
             }
             _ => panic!("lists"),
@@ -174,8 +174,8 @@ fn kings_are_grouped_and_spread_evenly() {
     let kinds = all.iter().flat_map(|batch| match &batch.inputs {
         Inputs::Active(active) => {
             let king = |list: &[u16]| list[0] / 768;
-            let lists = near(active).chunks(2 * active.places);
-            lists.map(move |lists| 2 * king(lists) + king(&lists[active.places..]))
+            let lists = near(active).chunks(2 * active.width);
+            lists.map(move |lists| 2 * king(lists) + king(&lists[active.width..]))
         }
         _ => panic!("lists"),
     });

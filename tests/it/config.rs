@@ -345,8 +345,7 @@ fn layers_by_the_names_of_arrays() {
 #[test]
 fn presets_have_kernels() {
     let mut nets = 0;
-    for file in fs::read_dir("configs").unwrap() {
-        let path = file.unwrap().path();
+    for path in files_of("configs") {
         let text = fs::read_to_string(&path).unwrap();
         if let Some(net) = parse(&text, &[]).unwrap().architecture() {
             assert!(net.has_kernels(), "{}: {net}", path.display());

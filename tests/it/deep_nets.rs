@@ -87,7 +87,7 @@ fn largest_sum(net: &Architecture, weights: &Weights, batch: &Batch) -> f64 {
     let values = |name: &str| &weights.0[name].values;
     let shared = net.inputs.factorised.then(|| values("factoriser.weight"));
     let (rows, bias) = (values("accumulator.weight"), values("accumulator.bias"));
-    let sums = listed::near(active).chunks_exact(active.places).flat_map(|list| {
+    let sums = listed::near(active).chunks_exact(active.width).flat_map(|list| {
         let list = list.iter().map(|row| usize::from(*row)).filter(|row| *row < active.rows);
         let list: Vec<usize> = list.collect();
         (0..net.hidden).flat_map(move |neuron| {

@@ -9,7 +9,8 @@ use crate::kit::*;
 pub const LISTS: &str = "../shared/data/features/stockfish-2026-07.txt";
 pub const LISTED: [&str; 3] = ["halfka-hm", "threats", "pawn-pairs"];
 
-const SETS: [&str; 5] = ["halfka-hm", "threats", "pawn-pairs", "threat-kinds", "attack-counts"];
+/// All sets but `pieces`.
+static SETS: LazyLock<Vec<String>> = LazyLock::new(|| features::names().split_off(1));
 
 pub fn set(name: &str) -> Set {
     features::named(name, Kings::NONE).unwrap_or_else(|_| panic!("no set {name}"))
@@ -118,14 +119,23 @@ fn reaches(kind: usize, from: Square, to: Square) -> bool {
 /// The rows of threats by attacker, victim and their squares, all counted one after the other.
 type Threats = HashMap<(usize, usize, Square, Square), u32>;
 
-static THREATS: LazyLock<Threats> = LazyLock::new(|| {
+/// Sets of threats with the victims of each attacker, pawn to king.
+const VICTIMS: [(&str, [&str; 6]); 4] = [
+    ("threats", ["nr", "pnbrq", "pnbr", "pnbr", "pnbrq", ""]),
+    ("threats-60144", ["pnr", "pnbrq", "pnbr", "pnbr", "pnbrq", ""]),
+    ("threats-66864", ["pnr", "pnbrq", "pnbr", "pnbr", "pnbrq", "pnbr"]),
+    ("threats-79856", ["pnr", "pnbrqk", "pnbrk", "pnbrk", "pnbrqk", "pnbr"]),
+];
+
+static THREATS: LazyLock<HashMap<&str, Threats>> =
+    LazyLock::new(|| VICTIMS.iter().map(|(name, victims)| (*name, numbered(victims))).collect());
+
+fn numbered(victims: &[&str; 6]) -> Threats {
     let mut all = HashMap::new();
-    for attacker in (0..12).filter(|kind| kind % 6 != 5) {
-        let victims: &[usize] = match attacker % 6 {
-            0 => &[1, 3],
-            1 | 4 => &[0, 1, 2, 3, 4],
-            _ => &[0, 1, 2, 3],
-        };
+    for attacker in 0..12 {
+        let victims = victims[attacker % 6].chars();
+        let victims: Vec<usize> =
+            victims.map(|it| Role::from_char(it).unwrap() as usize - 1).collect();
         for victim in victims.iter().copied().chain(victims.iter().map(|victim| victim + 6)) {
             for from in Square::ALL {
                 for to in Square::ALL.into_iter().filter(|&to| reaches(attacker, from, to)) {
@@ -135,7 +145,7 @@ static THREATS: LazyLock<Threats> = LazyLock::new(|| {
         }
     }
     all
-});
+}
 
 /// The rows of a set, from its definition in words.
 fn by_definition(name: &str, position: &Position, perspective: Color) -> Vec<u32> {
@@ -152,17 +162,22 @@ fn by_definition(name: &str, position: &Position, perspective: Color) -> Vec<u32
             let plane = 2 * (piece.role as usize - 1) + usize::from(piece.color.is_black());
             square as usize + 64 * plane + 768 * (31 - (4 * rank + file - 4))
         })),
-        "threats" | "threat-kinds" => {
+        "threat-kinds" => {
+            for &(to, victim) in &pieces {
+                for from in all_attackers(to) {
+                    let attacker = board.piece_at(from).expect("an attacker");
+                    rows.push(12 * kind(attacker) + kind(victim));
+                }
+            }
+        }
+        _ if THREATS.contains_key(name) => {
             for &(to, victim) in &pieces {
                 for from in all_attackers(to) {
                     let attacker = board.piece_at(from).expect("an attacker");
                     let (one, other) = (kind(attacker), kind(victim));
-                    let twin = attacker.role == victim.role && from < to;
-                    let row = THREATS.get(&(one, other, from, to)).filter(|_| !twin);
-                    match name {
-                        "threats" => rows.extend(row.map(|row| *row as usize)),
-                        _ => rows.push(12 * one + other),
-                    }
+                    let mutual = attacker.role == victim.role && reaches(other, to, from);
+                    let row = THREATS[name].get(&(one, other, from, to));
+                    rows.extend(row.filter(|_| from > to || !mutual).map(|row| *row as usize));
                 }
             }
         }
@@ -212,7 +227,7 @@ fn by_definition(name: &str, position: &Position, perspective: Color) -> Vec<u32
 #[test]
 fn lists_are_those_of_definitions() {
     for position in positions() {
-        for name in SETS {
+        for name in &*SETS {
             let set = set(name);
             for perspective in Color::ALL {
                 let found = rows(&set, &position, perspective);
@@ -226,9 +241,9 @@ fn lists_are_those_of_definitions() {
 
 #[test]
 fn lists_keep_their_bounds() {
-    for name in SETS {
+    for name in &*SETS {
         let set = set(name);
-        assert_eq!(set.repeats(), matches!(name, "threat-kinds" | "attack-counts"));
+        assert_eq!(set.repeats(), ["threat-kinds", "attack-counts"].contains(&&name[..]));
         let mut longest = 0;
         for position in positions() {
             for perspective in Color::ALL {
@@ -241,19 +256,29 @@ fn lists_keep_their_bounds() {
         }
         assert!(longest <= set.max_active(), "{name}: {longest} rows");
     }
-    // The most threats that a search has found among positions whose promotions captures allow.
-    let position = Position::from_fen(MANY_THREATS).unwrap();
-    for perspective in Color::ALL {
-        let longest = rows(&set("threats"), &position, perspective).len();
-        assert!((110..=set("threats").max_active()).contains(&longest), "{longest}");
+    for (name, least, fen) in MANY_THREATS {
+        let position = Position::from_fen(fen).unwrap();
+        for perspective in Color::ALL {
+            let longest = rows(&set(name), &position, perspective).len();
+            assert!((least..=set(name).max_active()).contains(&longest), "{name}: {longest}");
+        }
     }
 }
 
-const MANY_THREATS: &str = "1k4K1/p1r1P3/1qNq1b2/Rnqnq3/1QNrNR2/B1qNQ1P1/1P1Qnb2/2B5 b - - 0 1";
+/// The most threats that searches have found among positions whose promotions captures allow.
+const MANY_THREATS: [(&str, usize, &str); 5] = [
+    ("threats", 110, "1k4K1/p1r1P3/1qNq1b2/Rnqnq3/1QNrNR2/B1qNQ1P1/1P1Qnb2/2B5 b - - 0 1"),
+    ("threats", 115, "3K4/1b1Q1P1k/p1qnQ1B1/1RNrnr2/1nqNqnQ1/1B1QNq2/2P1R1p1/5b2 b - - 0 1"),
+    ("threats-60144", 115, "2k1B1K1/1p1q1B2/P1rNQ1b1/1qnQNQ2/1NrNqnR1/1b1qnQ2/2P1R1P1/8 b - - 0 1"),
+    ("threats-66864", 122, "8/2p1R1P1/1p1qnQ2/1krNRnr1/NbnqnQ2/pKrnQ1P1/1BNQ1B2/8 w - - 0 1"),
+    ("threats-79856", 129, "8/2b1R1B1/1P1QNK2/2QNQnQ1/1qNrNR1p/P1qnqnB1/1Pnr1k2/4b3 b - - 0 1"),
+];
 
 #[test]
 fn rows_have_distinct_words() {
-    for (name, count) in SETS.into_iter().zip([24_576, 59_808, 4_560, 144, 36]) {
+    let counts = [24_576, 59_808, 60_144, 66_864, 79_856, 4_560, 144, 36];
+    assert_eq!(SETS.len(), counts.len());
+    for (name, count) in SETS.iter().zip(counts) {
         let set = set(name);
         assert_eq!(set.rows(), count);
         let words: HashSet<String> = (0..count as u32).map(|row| set.describe(row)).collect();
@@ -283,15 +308,17 @@ fn words_of_rows() {
 
 #[test]
 fn factors_of_threats_are_their_kinds() {
-    let [threats, kinds] = ["threats", "threat-kinds"].map(set);
-    assert_eq!(threats.factor_rows(), kinds.rows());
-    for row in 0..threats.rows() as u32 {
-        // "own knight on f3 attacks enemy pawn on e5"
-        let words = threats.describe(row);
-        let words: Vec<&str> = words.split(' ').collect();
-        let kind = format!("{} {}s attack {} {}s", words[0], words[1], words[5], words[6]);
-        let factor = threats.factor(row).expect("a factor");
-        assert_eq!(kinds.describe(factor), kind);
+    let kinds = set("threat-kinds");
+    for threats in VICTIMS.map(|(name, _)| set(name)) {
+        assert_eq!(threats.factor_rows(), kinds.rows());
+        for row in 0..threats.rows() as u32 {
+            // "own knight on f3 attacks enemy pawn on e5"
+            let words = threats.describe(row);
+            let words: Vec<&str> = words.split(' ').collect();
+            let kind = format!("{} {}s attack {} {}s", words[0], words[1], words[5], words[6]);
+            let factor = threats.factor(row).expect("a factor");
+            assert_eq!(kinds.describe(factor), kind);
+        }
     }
 }
 
@@ -313,7 +340,7 @@ fn factors_of_pieces_are_pieces() {
 fn bounds_hold() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
     let positions = positions();
-    for name in SETS {
+    for name in &*SETS {
         let set = set(name);
         for spread in [1, 1000] {
             let weights: Vec<i32> =
@@ -338,12 +365,13 @@ fn bounds_hold() {
 fn bounds_hold_on_a_small_board() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(8);
     let mut weight = || if random.random_bool(0.02) { random.random_range(-9..=9) } else { 0 };
-    let sets = SETS.map(|name| {
+    let sets = SETS.iter().map(|name| {
         let set = set(name);
         let weights: Vec<i32> = (0..set.rows()).map(|_| weight()).collect();
         let bounds = set.bounds(&weights);
         (set, weights, bounds)
     });
+    let sets: Vec<_> = sets.collect();
     let squares: Vec<Square> = (0..9).map(|it| Square::new(8 * (it / 3) + it % 3 + 3)).collect();
     let kinds = |color| Role::ALL[..5].iter().map(move |&role| Piece { color, role });
     let kinds = || Color::ALL.into_iter().flat_map(kinds);
@@ -374,6 +402,99 @@ fn bounds_hold_on_a_small_board() {
         }
     }
     assert!(count > 50_000, "{count} positions");
+}
+
+/// Positions of two kings with one or two other pieces: any square for the own king with each for the
+/// enemy's, for one piece, and for two of which the first can attack the second.
+fn few_pieces() -> Vec<Position> {
+    let kinds =
+        || Color::ALL.into_iter().flat_map(|color| Role::ALL.map(|role| Piece { color, role }));
+    let mut positions = Vec::new();
+    // With missing kings on the first squares that are legal, White's on each half of the board.
+    let mut add = |pieces: &[(Square, Piece)]| {
+        let mut board = Pieces::empty();
+        pieces.iter().for_each(|&(square, piece)| board.set_piece_at(square, piece));
+        let king = |color: Color| match board.king_of(color) {
+            Some(square) => vec![square],
+            None => Square::ALL.into_iter().filter(|it| board.piece_at(*it).is_none()).collect(),
+        };
+        // Kings that come between do not count.
+        let same_attacks = |position: &Position| {
+            pieces.iter().all(|(square, _)| {
+                let [found, right] =
+                    [position.board(), board.clone()].map(|it| it.attacks_from(*square));
+                found & board.occupied() == right & board.occupied()
+            })
+        };
+        let (white, black) = (king(Color::White), king(Color::Black));
+        for half in [0, 4] {
+            let white = white.iter().filter(|square| **square as usize & 4 == half);
+            let pairs = white.flat_map(|a| black.iter().rev().map(move |b| (*a, *b)));
+            let legal = pairs.flat_map(|(white, black)| Color::ALL.map(|it| (white, black, it)));
+            let legal = legal.filter_map(|(white, black, turn)| {
+                let mut setup = shakmaty::Setup::empty();
+                setup.board = board.clone();
+                setup.board.set_piece_at(white, Color::White.king());
+                setup.board.set_piece_at(black, Color::Black.king());
+                setup.turn = turn;
+                Position::from_setup(setup).ok()
+            });
+            positions.extend(legal.filter(same_attacks).take(1));
+        }
+    };
+    for a in Square::ALL {
+        for b in Square::ALL.into_iter().filter(|b| *b != a) {
+            add(&[(a, Color::White.king()), (b, Color::Black.king())]);
+            for piece in kinds().filter(|piece| piece.role != Role::King) {
+                add(&[(a, Color::White.king()), (b, piece)]);
+            }
+            for first in kinds() {
+                for second in kinds().filter(|it| reaches(kind(first), a, b) && *it != first) {
+                    add(&[(a, first), (b, second)]);
+                }
+            }
+            for same in kinds().filter(|it| it.role != Role::King) {
+                add(&[(a, same), (b, same)]);
+            }
+            let pawn = |color| Piece { color, role: Role::Pawn };
+            add(&[(a, pawn(Color::White)), (b, pawn(Color::Black))]);
+        }
+    }
+    positions
+}
+
+/// Each row that a set calls reachable is active in a position, and no other is in any.
+#[test]
+fn reachable_rows_are_those_of_positions() {
+    let squares: Vec<u8> = (0..32).collect();
+    let some = [0, 0, 1, 1, 0, 0, 1, 1].iter().chain([2; 24].iter()).copied().collect::<Vec<u8>>();
+    let pieces = [(false, vec![]), (true, vec![]), (true, squares.clone()), (true, some)];
+    let pieces = pieces.map(|(mirror, buckets)| {
+        features::named("pieces", Kings::new(mirror, &buckets).unwrap()).unwrap()
+    });
+    let squares = Kings::new(true, &squares).unwrap();
+    let merged = ["pieces", "halfka-hm"].map(|name| {
+        features::named(name, squares).unwrap().merge_kings().unwrap().expect("it has kings")
+    });
+    let sets: Vec<Set> = SETS.iter().map(|name| set(name)).chain(pieces).chain(merged).collect();
+    let mut seen: Vec<Vec<bool>> = sets.iter().map(|set| vec![false; set.rows()]).collect();
+    for position in few_pieces().into_iter().chain(positions()) {
+        let board = Board::new(&position);
+        for (set, seen) in sets.iter().zip(&mut seen) {
+            for perspective in Color::ALL {
+                let mut rows = Rows::default();
+                set.active(&board, perspective, &mut rows);
+                rows.entries().iter().for_each(|row| seen[row.number as usize] = true);
+            }
+        }
+    }
+    let wrong = sets.iter().zip(seen).flat_map(|(set, seen)| {
+        let rows = (0..).zip(seen).filter(|(row, seen)| set.is_reachable(*row) != *seen);
+        rows.map(|(row, _)| format!("{}: {}\n", set.name(), set.describe(row)))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    let some = wrong.iter().step_by(wrong.len() / 50 + 1);
+    assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), some.cloned().collect::<String>());
 }
 
 /// Most squares that pieces attack within one step of a king, by which sums are bounded.

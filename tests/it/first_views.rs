@@ -1,6 +1,7 @@
 //! Plans from the lists of first views.
 
 use nnuance::architecture::Inputs;
+use nnuance::batch::plan_first_views_slowly;
 use nnuance::batch::{self, ChunkPlan, FirstPlanner, FirstViews, MOST_IN_CHUNK, Pairs, lists};
 use nnuance::loader::select_pairs;
 
@@ -48,10 +49,10 @@ fn first_views_equal_the_encoders() {
         let batch::Inputs::Active(active) = Encoder::net(&net).encode(&samples).inputs else {
             panic!("lists")
         };
-        let all = near(&active).chunks(active.views * active.places);
+        let all = near(&active).chunks(active.views * active.width);
         let pairs = Arc::new(Pairs::none(net.rows()));
         for (found, right) in first_views(&net, &samples, &pairs).lists.iter().zip(all) {
-            assert_eq!(found[..], right[..active.places]);
+            assert_eq!(found[..], right[..active.width]);
         }
     }
 }
@@ -79,7 +80,14 @@ fn plans_of_first_views_equal_lists() {
                 let planned = plans(&net, &first, sizes, FirstPlanner::default());
                 let portable = plans(&net, &first, sizes, FirstPlanner::portable());
                 assert!(planned == portable, "instructions of the machine");
-                let named = listed::active(&net, lists(&planned, active.places), active.places);
+                let mut start = 0;
+                for plan in &planned {
+                    let range = start..start + plan.len();
+                    start = range.end;
+                    assert!(**plan == plan_first_views_slowly(&net, &first, range), "{net}");
+                }
+                assert_eq!(start, samples.len());
+                let named = listed::active(&net, lists(&planned, active.width), active.width);
                 assert_same_inputs(&named, active, &pairs);
                 assert_alike(batch::Inputs::Planned(planned));
             }

@@ -18,8 +18,8 @@ impl Positions {
     /// In chunks of 150, of which the last is smaller.
     pub fn new(net: &Architecture) -> Self {
         let active = listed::lists(net, 700);
-        let (views, places) = (active.views, active.places);
-        let pairs = Arc::new(Pairs::learn(net, &active, 120));
+        let (views, places) = (active.views, active.width);
+        let pairs = Arc::new(Pairs::select(net, &active, 120));
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {
             let positions = lists.len() / places / views;
@@ -44,7 +44,7 @@ impl Positions {
 
 fn nets() -> Vec<Architecture> {
     let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
-    let layer = Layer { size: 4, activation: Activation::ReLU };
+    let layer = Layer::new(4, Activation::ReLU);
     vec![
         simple(Views::Perspective, 40),
         simple(Views::SideToMove, 300),
@@ -55,9 +55,9 @@ fn nets() -> Vec<Architecture> {
 
 /// The lists of plans of one king bucket, position after position.
 pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> ActiveRows {
-    let ListShape { rows, views, places, buckets, .. } = ListShape::of(plans);
-    let indices = Indices::U16(lists(plans, places));
-    ActiveRows { rows, views, places, indices, groups: Vec::new(), buckets }
+    let ListShape { rows, views, width, buckets, .. } = ListShape::of_plans(plans);
+    let indices = Indices::U16(lists(plans, width));
+    ActiveRows { rows, views, width, indices, king_buckets: Vec::new(), buckets }
 }
 
 #[test]
@@ -67,14 +67,14 @@ fn plans_are_lists_again() {
         let listed = unplanned(&plans);
         assert_eq!((listed.rows, listed.views), (pairs.rows(), net.views()));
         assert_eq!(listed.buckets, active.buckets);
-        assert!(listed.places < active.places);
+        assert!(listed.width < active.width);
         let mut shortened = active.clone();
         pairs.shorten(&mut shortened, &mut vec![]);
         let blank = pairs.rows() as u16;
         for (list, right) in
-            near(&listed).chunks(listed.places).zip(near(&shortened).chunks(active.places))
+            near(&listed).chunks(listed.width).zip(near(&shortened).chunks(active.width))
         {
-            let (right, behind) = right.split_at(listed.places);
+            let (right, behind) = right.split_at(listed.width);
             assert_eq!(list, right);
             assert!(behind.iter().all(|row| *row == blank));
         }

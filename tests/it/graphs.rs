@@ -16,6 +16,19 @@ const DETOUR: &str = r#"{ size = 3, activation = "crelu" }, { size = 2, activati
     { size = 4, activation = "screlu", inputs = ["head.0"] },
     { size = 1, inputs = ["head.2", "head.1"] }"#;
 
+/// Two neurons of the first map are passed to the output, as a difference, as Stockfish has it.
+const DIFFERENCE: &str = r#"{ name = "first", size = 5 },
+    { name = "x", columns = [0, 3], activation = "dual" },
+    { name = "plus", inputs = ["first"], columns = [3, 4] },
+    { name = "minus", inputs = ["first"], columns = [4, 5] },
+    { name = "y", inputs = ["x"], size = 4, activation = "screlu" },
+    { inputs = ["y", "x"], size = 1, add = "plus", subtract = "minus" }"#;
+/// One layer is the gate of another, and a hard swish comes first.
+const GATE: &str = r#"{ size = 3, activation = "hardswish" },
+    { name = "gate", size = 4, activation = "crelu" },
+    { inputs = ["head.0"], size = 4, activation = "relu", multiply = "gate" }, { size = 1 }"#;
+const HEADS: [&str; 5] = [SECOND_PATH, RESIDUAL, DETOUR, DIFFERENCE, GATE];
+
 fn config(head: &str, more: &str) -> String {
     format!(
         "version = 3\ndata.files = [\"games.vf\"]\n\
@@ -43,7 +56,8 @@ fn affine(float: &Float, map: usize, bucket: usize, x: &[f64]) -> Vec<f64> {
 }
 
 fn activated(layer: &Layer, z: &[f64]) -> Vec<f64> {
-    layer.activation.curves().iter().flat_map(|it| z.iter().map(|z| it.value(*z))).collect()
+    let curves = layer.activation.map_or(&[][..], Activation::curves);
+    curves.iter().flat_map(|it| z.iter().map(|z| it.value(*z))).collect()
 }
 
 fn by_hand(float: &Float, head: &str, position: &Position) -> f64 {
@@ -56,12 +70,18 @@ fn by_hand(float: &Float, head: &str, position: &Position) -> f64 {
     let products: Vec<f64> = products.collect();
     let mut z0 = affine(float, 0, bucket, &products);
     let skip = if net.skip { z0.pop().expect("the neuron that skips") } else { 0.0 };
+    if head == DIFFERENCE {
+        let x = activated(&net.head[1], &z0[..3]);
+        let y = activated(&net.head[4], &affine(float, 1, bucket, &x));
+        return affine(float, 2, bucket, &[y, x].concat())[0] + (z0[3] - z0[4]) + skip;
+    }
     let x0 = activated(&net.head[0], &z0);
     let layer =
         |number: usize, x: &[f64]| activated(&net.head[number], &affine(float, number, bucket, x));
     let x1 = layer(1, &x0);
     let x = match head {
         SECOND_PATH => [x1, x0].concat(),
+        GATE => layer(2, &x0).iter().zip(&x1).map(|(x, gate)| x * gate).collect(),
         RESIDUAL => x1.iter().zip(&x0).map(|(x, y)| x + y).collect(),
         _ => [layer(2, &x0), x1].concat(),
     };
@@ -70,7 +90,7 @@ fn by_hand(float: &Float, head: &str, position: &Position) -> f64 {
 
 #[test]
 fn connected_layers_compute_their_formulas() {
-    for head in [SECOND_PATH, RESIDUAL, DETOUR] {
+    for head in HEADS {
         for more in ["", "skip = true"] {
             let net = net(head, more);
             let weights = drawn::weights(&net, 3);
@@ -98,7 +118,7 @@ fn connected_layers_compute_their_formulas() {
 #[test]
 fn gradients_of_connected_layers_equal_differences() {
     let all = Device::flex().autodiff();
-    for head in [SECOND_PATH, RESIDUAL, DETOUR] {
+    for head in HEADS {
         let net = net(head, "skip = true");
         let weights = drawn::weights(&net, 5);
         let samples = games::samples(16, 9);
@@ -137,14 +157,19 @@ fn gradients_of_connected_layers_equal_differences() {
 
 #[test]
 fn integers_of_connected_layers_are_those_of_the_definition() {
-    for head in [SECOND_PATH, RESIDUAL, DETOUR] {
+    for head in HEADS {
         let net = net(head, "skip = true");
         let mut weights = drawn::weights(&net, 4);
         for array in weights.0.values_mut() {
             array.values.iter_mut().for_each(|value| *value = value.clamp(-1.9, 1.9));
         }
-        for head_format in HeadFormat::ALL {
-            let scales = Scales { head_format, ..Scales::default() };
+        for (head_format, head_shift) in [
+            (HeadFormat::Float, None),
+            (HeadFormat::Int8, None),
+            (HeadFormat::Int8, Some(8)),
+            (HeadFormat::Int8, Some(10)),
+        ] {
+            let scales = Scales { head_format, head_shift, ..Scales::default() };
             let integers = quantise(&weights, &net, scales).unwrap();
             prove(&integers).unwrap();
             let again = Net::read(&integers.to_bytes(), &Hints { net: net.clone(), scales });
@@ -161,14 +186,13 @@ fn integers_of_connected_layers_are_those_of_the_definition() {
 #[test]
 fn descriptions_are_written_as_they_are_read() {
     let usual = net(r#"{ size = 3, activation = "crelu" }, { size = 1, inputs = ["head.0"] }"#, "");
-    assert!(usual.has_kernels(), "the usual connection has kernels");
-    for head in [SECOND_PATH, RESIDUAL, DETOUR] {
+    assert_eq!(usual.output, Layer::output(), "the usual connection is not written");
+    for head in HEADS {
         let net = net(head, "");
-        assert!(!net.has_kernels());
         let text = toml::to_string(&Form::from(net.clone())).unwrap();
         let form: Form = toml::from_str(&text).unwrap();
         assert_eq!(Architecture::try_from(form).unwrap(), net);
-        assert!(net.to_string().contains("head."), "{net}");
+        assert!([" of ", " adds "].iter().any(|it| net.to_string().contains(it)), "{net}");
     }
 }
 
@@ -177,7 +201,12 @@ fn impossible_connections_are_refused() {
     for (head, why) in [
         (r#"{ size = 2, activation = "relu", inputs = ["head.0"] }, { size = 1 }"#, "earlier"),
         (r#"{ size = 2, activation = "relu" }, { size = 1, inputs = ["head.1"] }"#, "head.0"),
-        (r#"{ size = 2, activation = "relu" }, { size = 1, add = "head.0" }"#, "inputs"),
+        (r#"{ size = 2, activation = "relu" }, { size = 1, add = "head.0" }"#, "has 2"),
+        (r#"{ size = 2 }, { size = 1 }"#, "head.0 has no activation"),
+        (r#"{ size = 2, activation = "relu", columns = [0, 2] }, { size = 1 }"#, "accumulators"),
+        (r#"{ size = 2, activation = "relu" }, { size = 1, columns = [1, 3] }"#, "1 to 3 of 2"),
+        (r#"{ activation = "relu" }, { size = 1 }"#, "needs a `size`"),
+        (r#"{ name = "x", size = 2, activation = "relu" }, { name = "x", size = 1 }"#, "rename"),
         (
             r#"{ size = 2, activation = "relu" }, { size = 1, inputs = ["head.0", "head.0"] }"#,
             "twice",

@@ -122,6 +122,10 @@ fn values_of_rows_equal_differences() {
 }
 
 /// The use of the last neurons is the standard deviation of their contributions.
+fn is_combined(layer: &Layer) -> bool {
+    [layer.multiply, layer.add, layer.subtract].iter().any(Option::is_some)
+}
+
 #[test]
 fn use_is_the_spread_of_contributions() {
     let samples = games::samples(80, 2);
@@ -131,20 +135,24 @@ fn use_is_the_spread_of_contributions() {
         let found = look(&weights, &net, &samples);
         let float = Float::new(&weights, &net).expect("the weights fit");
         let last = found.layers.last().expect("a layer");
-        // Where values of other layers are added, a weight has more than one contribution.
         let number = net.head.len().saturating_sub(1);
-        if net.connections.sum(number).is_some() {
+        let layer = net.head.last();
+        // Where values are combined, a weight has more than one contribution.
+        if [layer, Some(&net.output)].into_iter().flatten().any(is_combined)
+            || net.output.columns.is_some()
+        {
             continue;
         }
-        let taken = net.inputs_of_map(net.head.len());
+        let taken = net.inputs_of_layer(net.head.len());
         let before = taken.iter().take_while(|layer| **layer != number);
-        let start: usize = before.map(|layer| net.head[*layer].outputs()).sum();
-        let end = net.head.last().map_or(usize::MAX, |layer| start + layer.outputs());
+        let start: usize = before.map(|layer| net.width_of_layer(*layer)).sum();
+        let width = layer.map(|_| net.width_of_layer(number));
+        let end = width.map_or(usize::MAX, |width| start + width);
         for neuron in last.neurons.iter().filter(|it| it.neuron < net.outputs_of_view()).take(3) {
             let mut without = weights.clone();
             let output = &mut without.0.get_mut("output.weight").expect("an array").values;
             let width = output.len() / net.buckets;
-            let each = net.head.last().map_or(net.outputs_of_view(), |layer| layer.size);
+            let each = layer.and_then(|it| it.size).unwrap_or(net.outputs_of_view());
             for (place, weight) in output.iter_mut().enumerate() {
                 let place = place % width;
                 if (start..end).contains(&place) && (place - start) % each == neuron.neuron {

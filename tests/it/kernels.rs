@@ -166,13 +166,13 @@ impl Case {
                 Activation::ReLU => a.max(0.0),
                 Activation::CReLU => a.clamp(0.0, 1.0),
                 Activation::SCReLU => a.clamp(0.0, 1.0).powi(2),
-                Activation::SqrReLU | Activation::Dual => unreachable!("it has no kernel"),
+                _ => unreachable!("it has no kernel"),
             };
             let slope = |a: f64| match activation {
                 Activation::ReLU => f64::from(u8::from(a > 0.0)),
                 Activation::CReLU => f64::from(u8::from((0.0..=1.0).contains(&a))),
                 Activation::SCReLU => 2.0 * a * f64::from(u8::from((0.0..=1.0).contains(&a))),
-                Activation::SqrReLU | Activation::Dual => unreachable!("it has no kernel"),
+                _ => unreachable!("it has no kernel"),
             };
             let terms = each().map(|(v, c)| output(v, c) * rho(accumulator(v, c)));
             let y = terms.sum::<f64>() + f64::from(weights.output_bias[0]);

@@ -12,8 +12,9 @@ const LEAST: [&str; 11] = [
      mirror = true
      king_buckets = [0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1,
                      0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1]
-     head = [{ size = 4, activation = 'relu' }, { size = 1 }]",
-    "net = { inputs = 'plain', hidden = 8, base = 'b' }",
+     head = [{ size = 4, activation = 'relu' }, { size = 1 }]
+     head_format = 'int8'",
+    "net = { inputs = 'plain', hidden = 8, start = 'a', base = 'b' }",
     "terms = { rare = 1 }\n target.learn = 'quiescence'",
     "traces = { list = 'b' }",
     "terms = {}\n optimizer.name = 'gauss-newton'",
@@ -64,6 +65,7 @@ fn page_has_every_key() {
         ("target.weights.", "target.weights.unknown=1"),
         ("optimizer.", "optimizer.unknown=1"),
         ("schedule.", "schedule.unknown=1"),
+        ("stage.", "stage=[{ unknown = 1 }]"),
         ("", "schedule.learning_rate={ unknown = 1 }"),
     ] {
         let error = Config::parse("version = 3", "least", &[set.into()]).expect_err(set);

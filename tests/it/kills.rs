@@ -40,12 +40,16 @@ pub fn cases() -> Vec<Case> {
     let threats = "sets = [\"pieces\", \"threats\"]\nhidden = 8";
     let direct = "limit = 4000\n[terms]\ntune = [\"material\", \"mobility\", \"tempo\"]\n\
                   [optimizer]\nname = \"gauss-newton\"";
+    let stages = "[[stage]]\nschedule = { positions = 300000, learning_rate = 0.01 }\n\
+                  [[stage]]\ndata.window = 4096\ndata.filter.min_pieces = 6\n\
+                  schedule = { positions = 200000, learning_rate = 0.002 }\nnet.qat = 0.5\n";
     let many = " @/data/selfplay_sf151_scored.txt".repeat(20);
     vec![
         train("train a net", kept("hidden = 8")),
         train("train a deep net", kept(DEEP)),
         train("train on threats", steps(60_000, &format!("limit = 4000\n{NET}{threats}"))),
         train("train on a stream", steps(900_000, &format!("window = 4096\n{NET}hidden = 8"))),
+        train("train in stages", kept("hidden = 8") + stages),
         train("train terms by gradient", steps(600_000, "limit = 9000\n[terms]")),
         train("train terms by gauss-newton", config(direct, "epochs = 12")),
         plain("data shuffle", &format!("data shuffle{many} --memory 8 -o out.bf")),
@@ -89,7 +93,8 @@ impl Case {
             fs::write(folder.join("run.toml"), self.config.replace('@', root)).unwrap();
         }
         let mut words = self.words.replace('@', root);
-        if self.words.starts_with("train") && folder.join("out/last.safetensors").exists() {
+        let begun = ["out/last.safetensors", "out/stages.toml"].map(|it| folder.join(it).exists());
+        if self.words.starts_with("train") && begun.contains(&true) {
             words = "train --resume out".to_string();
         }
         let mut command = nnuance();
@@ -155,24 +160,26 @@ pub fn require_same(whole: &Left, parts: &Left, what: &str) {
     }
 }
 
-#[test]
-#[ignore = "takes minutes; NNUANCE_KILLS=77 makes a thousand kills"]
-fn kills() {
-    let most = std::env::var("NNUANCE_KILLS").map_or(4, |kills| kills.parse().unwrap());
-    let (mut random, mut total) = (Xoshiro256PlusPlus::seed_from_u64(50), 0);
-    for case in cases() {
+impl Case {
+    pub fn named(name: &str) -> Self {
+        cases().into_iter().find(|case| case.name == name).expect(name)
+    }
+
+    /// Kills the command at drawn moments until it has been killed `most` times; each of its ends
+    /// must be as if it had not been. Returns the number of kills.
+    pub fn survives(&self, most: usize, random: &mut Xoshiro256PlusPlus) -> usize {
         let work = Workdir::empty();
         let [whole, parts] = ["whole", "parts"].map(|name| work.path(name));
         let start = Instant::now();
-        let output = case.command(&whole, "2").output().unwrap();
+        let output = self.command(&whole, "2").output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {said}", case.name);
+        assert!(output.status.success(), "{}: {said}", self.name);
         let (length, whole) = (start.elapsed(), left_behind(&whole, output.stdout));
         assert!(whole.keys().all(|name| !name.ends_with(".part")), "{:?}", whole.keys());
         let (mut kills, mut ends, mut since) = (0, 0, 0);
         while kills < most || since > 0 {
             let threads = ["1", "2", "3"][random.random_range(0..3)];
-            let mut command = case.command(&parts, threads);
+            let mut command = self.command(&parts, threads);
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut child = command.spawn().unwrap();
             if kills < most {
@@ -181,7 +188,7 @@ fn kills() {
             }
             let output = child.wait_with_output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
-            let what = format!("{}, {kills} kills, {since} since the start: {said}", case.name);
+            let what = format!("{}, {kills} kills, {since} since the start: {said}", self.name);
             let Some(code) = output.status.code() else {
                 (kills, since) = (kills + 1, since + 1);
                 continue;
@@ -198,8 +205,16 @@ fn kills() {
             since = 0;
             fs::remove_dir_all(&parts).unwrap();
         }
-        println!("{}: {length:.1?}, {kills} kills, {ends} ends alike", case.name);
-        total += kills;
+        println!("{}: {length:.1?}, {kills} kills, {ends} ends alike", self.name);
+        kills
     }
+}
+
+#[test]
+#[ignore = "takes minutes; NNUANCE_KILLS=77 makes a thousand kills"]
+fn kills() {
+    let most = std::env::var("NNUANCE_KILLS").map_or(4, |kills| kills.parse().unwrap());
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(50);
+    let total: usize = cases().iter().map(|case| case.survives(most, &mut random)).sum();
     println!("{total} kills");
 }

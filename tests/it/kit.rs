@@ -58,7 +58,7 @@ pub(crate) use crate::{drawn, games, listed, need, playouts, program};
 
 /// Activations that accumulators may have: one number a neuron.
 pub fn of_accumulators() -> impl Iterator<Item = Activation> {
-    Activation::ALL.into_iter().filter(|it| it.curves().len() == 1)
+    Activation::ALL.into_iter().filter(|it| it.is_for_accumulators())
 }
 
 pub fn term_named(name: &str) -> Term {
@@ -67,7 +67,7 @@ pub fn term_named(name: &str) -> Term {
 
 pub fn facts_of_games(results: &[f64], groups: &[u64], noun: &'static str) -> PositionFacts {
     let (results, groups) = (results.to_vec(), groups.to_vec());
-    PositionFacts { results, targets: None, groups, noun, games_known: true, doubt: None }
+    PositionFacts { results, targets: None, groups, noun, games_known: true, cautions: vec![] }
 }
 
 /// Runs in a pool of so many threads.

@@ -6,16 +6,16 @@ use nnuance::loader::Encoder;
 
 use crate::games;
 
-/// Lists `[positions, views, places]` without output buckets.
-pub fn active(net: &Architecture, indices: Vec<u16>, places: usize) -> ActiveRows {
+/// Lists `[positions, views, width]` without output buckets.
+pub fn active(net: &Architecture, indices: Vec<u16>, width: usize) -> ActiveRows {
     let kings = net.inputs.kings().count();
     let king = |list: &[u16]| (usize::from(list[0]) / PIECES).min(kings - 1) as u8;
-    let groups = match kings {
+    let king_buckets = match kings {
         1 => Vec::new(),
-        _ => indices.chunks_exact(places).map(king).collect(),
+        _ => indices.chunks_exact(width).map(king).collect(),
     };
     let (rows, views, indices) = (net.rows(), net.views(), Indices::U16(indices));
-    ActiveRows { rows, views, places, indices, groups, buckets: Vec::new() }
+    ActiveRows { rows, views, width, indices, king_buckets, buckets: Vec::new() }
 }
 
 /// Lists of recorded positions, a twelfth of those of their games.

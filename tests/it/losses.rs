@@ -33,7 +33,7 @@ fn asymmetric_errors() {
 #[test]
 fn win_rates_of_scores() {
     let plain = WinRateModel::scale(130.0);
-    let with_draws = WinRateModel { scale: 90.0, offset: 110.0 };
+    let with_draws = WinRateModel { offset: 110.0, ..WinRateModel::scale(90.0) };
     for score in [-700.0, -110.0, -3.0, 0.0, 40.0, 110.0, 900.0] {
         assert_eq!(plain.of(score), sigmoid(score / 130.0));
         let (win, loss) = (sigmoid((score - 110.0) / 90.0), sigmoid((-score - 110.0) / 90.0));
@@ -42,6 +42,15 @@ fn win_rates_of_scores() {
         assert!((with_draws.of(score) - (win + 0.5 * draw)).abs() < 1e-15);
         assert!((with_draws.of(score) + with_draws.of(-score) - 1.0).abs() < 1e-15);
     }
+    // Mates count as the bound.
+    let clamped = WinRateModel { clamp: 500.0, ..with_draws };
+    for (score, counted) in [(32_000.0, 500.0), (-501.0, -500.0), (499.0, 499.0), (-3.0, -3.0)] {
+        assert_eq!(clamped.of(score), with_draws.of(counted));
+    }
+    let config = "version = 3\ndata.files = ['a']\nterms = {}\n\
+                  schedule = { epochs = 1, learning_rate = 1 }\n\
+                  target = { score_scale = 90, score_offset = 110, clamp_score = 500 }";
+    assert_eq!(Config::parse(config, "clamped", &[]).expect("a config").win_rate, clamped);
     // At the offset a win has probability one half.
     assert!((sigmoid(0.0) - 0.5).abs() < 1e-15 && with_draws.of(110.0) > 0.5);
 }

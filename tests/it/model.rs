@@ -21,7 +21,7 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
         }
     }
     let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
-    let head = vec![Layer { size: 3, activation: Activation::SCReLU }];
+    let head = vec![Layer::new(3, Activation::SCReLU)];
     let net = Architecture { pairwise: true, head, skip: true, ..simple };
     let mut weights = initial(&net, 7);
     drawn::shake(&mut weights, 0.3, 5);

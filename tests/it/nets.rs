@@ -187,10 +187,10 @@ fn proofs_hold_in_games() {
             }
         }
         if let (Numbers::I8(weights), false) = (&net.numbers()[2], *psqt) {
-            let width = net.architecture().features();
+            let (width, input) = (net.architecture().features(), net.top() >> net.unit().0);
             let most = weights
                 .chunks_exact(width)
-                .map(|row| row.iter().map(|&w| 127 * i64::from(w.max(0))).sum::<i64>());
+                .map(|row| row.iter().map(|&w| input * i64::from(w.max(0))).sum::<i64>());
             assert!(proof.output.most > 0 && proof.output.most <= most.max().unwrap(), "{name}");
         }
     }
@@ -333,7 +333,7 @@ fn bullet_weights_round_trip() {
 }
 
 pub fn parity(test: u32) -> Architecture {
-    let layer = |size, activation| Layer { size, activation };
+    let layer = Layer::new;
     let simple = |hidden| Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
     let screlu = Activation::SCReLU;
     match test {
@@ -430,7 +430,9 @@ fn an_architecture_has_one_written_form() {
         let toml = toml::to_string(&Form::from(net.clone())).unwrap();
         assert_eq!(toml::from_str::<Architecture>(&toml).unwrap(), net, "{toml}");
     }
-    let form =
-        Form { head: vec![LayerForm { size: 2, ..LayerForm::default() }], ..parity(3).into() };
+    let form = Form {
+        head: vec![LayerForm { size: Some(2), ..LayerForm::default() }],
+        ..parity(3).into()
+    };
     assert!(Architecture::try_from(form).unwrap_err().to_string().contains("with one neuron"));
 }

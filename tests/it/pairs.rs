@@ -15,7 +15,7 @@ fn net(views: Views, hidden: usize) -> Architecture {
 fn slowly(lists: &ActiveRows, most: usize) -> Vec<[u32; 2]> {
     let there =
         |list: &[u16]| list.iter().copied().map(u32::from).filter(|it| *it < ROWS).collect();
-    let mut lists: Vec<Vec<u32>> = near(lists).chunks(lists.places).map(there).collect();
+    let mut lists: Vec<Vec<u32>> = near(lists).chunks(lists.width).map(there).collect();
     let mut pairs = Vec::new();
     for number in 0..most {
         let mut counts = BTreeMap::new();
@@ -41,13 +41,13 @@ fn slowly(lists: &ActiveRows, most: usize) -> Vec<[u32; 2]> {
 fn pairs_are_the_most_frequent() {
     let net = net(Views::Perspective, 1);
     let lists = lists(&net, 300);
-    let pairs = Pairs::learn(&net, &lists, 60);
+    let pairs = Pairs::select(&net, &lists, 60);
     assert_eq!(pairs.parents(), slowly(&lists, 60));
     // Without inputs that occur together there are no pairs.
     let lonely: Vec<u16> = (0..ROWS as u16).collect();
     for lists in [lonely, Vec::new()] {
         let lists = listed::active(&net, lists, 8);
-        assert_eq!(Pairs::learn(&net, &lists, 10), Pairs::none(net.rows()));
+        assert_eq!(Pairs::select(&net, &lists, 10), Pairs::none(net.rows()));
     }
 }
 
@@ -59,13 +59,13 @@ fn pairs_live_inside_a_king_bucket() {
     let king = |list: usize| [2, 0, 2][list % 3];
     let mut apart = vec![Vec::new(); 4];
     let mut all = near(&listed).to_vec();
-    for (number, list) in all.chunks_mut(listed.places).enumerate() {
+    for (number, list) in all.chunks_mut(listed.width).enumerate() {
         apart[king(number)].extend_from_slice(list);
         let first = 768 * king(number) as u16;
         list.iter_mut().for_each(|row| *row = if *row < 768 { *row + first } else { 3072 });
     }
-    let lists = listed::active(&four, all, listed.places);
-    let pairs = Pairs::learn(&four, &lists, 30);
+    let lists = listed::active(&four, all, listed.width);
+    let pairs = Pairs::select(&four, &lists, 30);
     let mut right = Vec::new();
     for (king, lists) in apart.into_iter().enumerate() {
         let first = 4 * ROWS + right.len() as u32;
@@ -73,7 +73,7 @@ fn pairs_live_inside_a_king_bucket() {
             None => row + 768 * king as u32,
             Some(pair) => first + pair,
         };
-        let alone = Pairs::learn(&one, &listed::active(&one, lists, listed.places), 30);
+        let alone = Pairs::select(&one, &listed::active(&one, lists, listed.width), 30);
         right.extend(alone.parents().iter().map(|parents| parents.map(row)));
     }
     assert_eq!(right.len(), 60);
@@ -83,7 +83,7 @@ fn pairs_live_inside_a_king_bucket() {
     assert_same_inputs(&short, &lists, &pairs);
     // Nets with so many king buckets that pairs exceed 16 bits have fewer.
     let net = of_kings(64);
-    let none = Pairs::learn(&net, &listed::active(&net, Vec::new(), 8), 256);
+    let none = Pairs::select(&net, &listed::active(&net, Vec::new(), 8), 256);
     assert_eq!(none, Pairs::none(64 * 768));
 }
 
@@ -99,7 +99,7 @@ pub fn assert_same_inputs(short: &ActiveRows, lists: &ActiveRows, pairs: &Pairs)
     let rows = |lists: &ActiveRows| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
     let (inputs, blank) = (pairs.inputs() as u32, pairs.rows() as u32);
     assert_eq!(short.len(), lists.len());
-    for (short, list) in rows(short).chunks(short.places).zip(rows(lists).chunks(lists.places)) {
+    for (short, list) in rows(short).chunks(short.width).zip(rows(lists).chunks(lists.width)) {
         let named = short.iter().take_while(|row| **row < blank).count();
         assert!(short[named..].iter().all(|row| *row == blank), "blanks come last: {short:?}");
         let mut found: Vec<u32> =
@@ -123,11 +123,11 @@ fn inputs_of(row: u32, pairs: &Pairs) -> Vec<u32> {
 fn shortened_lists_name_the_same_inputs() {
     let net = net(Views::Perspective, 1);
     let lists = lists(&net, 900);
-    let some = |indices: &[u16]| listed::active(&net, indices.to_vec(), lists.places);
+    let some = |indices: &[u16]| listed::active(&net, indices.to_vec(), lists.width);
     let (seen, others) = near(&lists).split_at(near(&lists).len() / 2);
-    let pairs = Pairs::learn(&net, &some(seen), 200);
+    let pairs = Pairs::select(&net, &some(seen), 200);
     for count in [0, 2, 254, 256, 258, 800] {
-        let whole = some(&others[..count * lists.places]);
+        let whole = some(&others[..count * lists.width]);
         let mut short = whole.clone();
         pairs.shorten(&mut short, &mut vec![]);
         assert_same_inputs(&short, &whole, &pairs);
@@ -146,8 +146,8 @@ fn gradients_of_pairs_reach_their_inputs() {
     for (views, hidden) in [(Views::Perspective, 40), (Views::SideToMove, 24)] {
         let net = net(views, hidden);
         let lists = lists(&net, 700);
-        let (places, positions) = (lists.places, lists.len());
-        let pairs = Arc::new(Pairs::learn(&net, &lists, 120));
+        let (places, positions) = (lists.width, lists.len());
+        let pairs = Arc::new(Pairs::select(&net, &lists, 120));
         let targets: Vec<f32> = (0..positions).map(|it| (it % 9) as f32 / 8.0).collect();
         let mut planner = Planner::default();
         let mut plan = |(number, lists): (usize, &[u16])| {

@@ -170,6 +170,12 @@ pub fn log(folder: &Path) -> Vec<String> {
     text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_string()).collect()
 }
 
+/// The files of a folder of the repository, without those of its folders.
+pub fn files_of(folder: &str) -> impl Iterator<Item = PathBuf> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.is_file())
+}
+
 pub fn column(folder: &Path, name: &str) -> Vec<f64> {
     let rows = log(folder);
     let place = rows[0].split(',').position(|column| column == name).unwrap();

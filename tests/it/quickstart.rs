@@ -8,8 +8,7 @@ fn beside() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["configs", "data"] {
         fs::create_dir(folder.path().join(name)).unwrap();
-        for entry in fs::read_dir(name).unwrap() {
-            let path = entry.unwrap().path();
+        for path in files_of(name) {
             fs::copy(&path, folder.path().join(&path)).unwrap();
         }
     }
@@ -68,8 +67,7 @@ fn quickstart_prints_the_readme_table() {
 fn every_config_trains() {
     let folder = beside();
     let mut trained = 0;
-    for entry in fs::read_dir("configs").unwrap() {
-        let config = entry.unwrap().path();
+    for config in files_of("configs") {
         let config = config.to_str().unwrap();
         // It has no data: `climb.rs` tests it.
         if config.ends_with("climb.toml") {

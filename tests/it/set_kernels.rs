@@ -23,8 +23,8 @@ fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
 
 /// Nets with repeated rows, a factor of threats, king buckets, and more rows than 16 bits.
 fn nets() -> Vec<Architecture> {
-    let layer = Layer { size: 4, activation: Activation::ReLU };
-    let deep = |net| Architecture { head: vec![layer], buckets: 3, ..net };
+    let head = vec![Layer::new(4, Activation::ReLU)];
+    let deep = |net| Architecture { head: head.clone(), buckets: 3, ..net };
     vec![
         net(&["pieces", "threat-kinds", "attack-counts"], 1, false),
         net(&["pieces", "threats"], 1, true),
@@ -35,21 +35,22 @@ fn nets() -> Vec<Architecture> {
 }
 
 fn some(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
-    let (of_position, views) = (lists.views * lists.places, lists.views);
+    let (of_position, views) = (lists.views * lists.width, lists.views);
     let range = positions.start * of_position..positions.end * of_position;
     let indices = match &lists.indices {
         Indices::U16(all) => Indices::U16(all[range].to_vec()),
         Indices::U32(all) => Indices::U32(all[range].to_vec()),
     };
-    let groups = lists.groups.get(positions.start * views..positions.end * views);
+    let kings = lists.king_buckets.get(positions.start * views..positions.end * views);
+    let king_buckets = kings.unwrap_or_default().to_vec();
     let buckets = lists.buckets.get(positions).unwrap_or_default().to_vec();
-    ActiveRows { indices, groups: groups.unwrap_or_default().to_vec(), buckets, ..lists.clone() }
+    ActiveRows { indices, king_buckets, buckets, ..lists.clone() }
 }
 
 fn shortened(pairs: &Pairs, lists: &ActiveRows) -> ActiveRows {
     let (mut rows, mut ends) = (Vec::new(), Vec::new());
     let all: Vec<usize> = lists.indices.iter().collect();
-    for list in all.chunks(lists.places) {
+    for list in all.chunks(lists.width) {
         let mut list = list.to_vec();
         list.retain(|row| *row < lists.rows);
         list.sort_unstable();
@@ -64,7 +65,7 @@ fn shortened(pairs: &Pairs, lists: &ActiveRows) -> ActiveRows {
 
 /// The same as chunks of 150 positions, with pairs and multiples of all.
 fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
-    let pairs = Arc::new(Pairs::learn(net, lists, 150));
+    let pairs = Arc::new(Pairs::select(net, lists, 150));
     assert!(pairs.any());
     let mut planner = Planner::default();
     let plan = |start: usize| {
@@ -87,10 +88,10 @@ fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
 fn large_counts_take_several_places() {
     for net in nets() {
         let lists = lists(&net, 500);
-        let pairs = Pairs::learn(&net, &some(&lists, 0..12), 40);
+        let pairs = Pairs::select(&net, &some(&lists, 0..12), 40);
         let short = shortened(&pairs, &lists);
         assert_same_inputs(&short, &lists, &pairs);
-        assert!(!net.inputs.repeats() || short.places < lists.places, "{net}");
+        assert!(!net.inputs.repeats() || short.width < lists.width, "{net}");
     }
 }
 
@@ -183,9 +184,9 @@ fn touched_rows_equal_the_lists() {
         rows.dedup();
         rows.retain(|row| (*row as usize) < net.rows());
         let none = Pairs::none(net.rows());
-        assert_eq!(RowSet::of(OneHot::Lists(&lists), &none).rows(), rows);
+        assert_eq!(RowSet::of_positions(OneHot::Lists(&lists), &none).rows(), rows);
         let plans = planned(&net, &lists);
-        let of_plans = RowSet::of(OneHot::Plans(&plans), plans[0].pairs());
+        let of_plans = RowSet::of_positions(OneHot::Plans(&plans), plans[0].pairs());
         assert_eq!(of_plans.within(0..net.rows()), rows);
     }
 }

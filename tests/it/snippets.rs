@@ -393,7 +393,7 @@ fn trees_have_the_same_sum_by_plain_code() {
         hidden: 1024,
         activation: Activation::CReLU,
         pairwise: true,
-        head: [16, 32].map(|size| Layer { size, activation: Activation::CReLU }).into(),
+        head: [16, 32].map(|size| Layer::new(size, Activation::CReLU)).into(),
         buckets: 8,
         ..simple.clone()
     };
@@ -525,7 +525,7 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let deep = Architecture {
         activation: Activation::CReLU,
         pairwise: true,
-        head: vec![Layer { size: 3, activation: Activation::Dual }],
+        head: vec![Layer::new(3, Activation::Dual)],
         buckets: 4,
         psqt: true,
         ..net(Views::Perspective, &["threats", "halfka-hm"], Kings::NONE)
@@ -534,11 +534,16 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let names = features::names();
     let alone = names[1..].iter().map(|name| net(Views::Perspective, &[name], Kings::NONE));
     let alone = alone.filter(|net| net.inputs.sets()[0].source(Language::C).is_some());
-    let some = [deep, plain].into_iter().chain(alone);
-    let scales = |net: &Architecture| {
-        let head_format = if net.is_deep() { HeadFormat::Int8 } else { HeadFormat::Float };
-        Scales { head_format, ..Scales::default() }
-    };
+    let squares: Vec<u8> = (0..32).collect();
+    let squares = Kings::new(true, &squares).unwrap();
+    let merged = [&["pieces"][..], &["pieces", "halfka-hm"]].map(|names| {
+        let net = net(Views::Perspective, names, squares);
+        Architecture { inputs: net.inputs.clone().merge_kings().unwrap(), ..net }
+    });
+    let some = [deep, plain].into_iter().chain(merged).chain(alone);
+    // Inputs of the first layer to 254, whose products take more than 16 bits.
+    let bytes = Scales { head_format: HeadFormat::Int8, head_shift: Some(8), ..Scales::default() };
+    let scales = |net: &Architecture| if net.is_deep() { bytes } else { Scales::default() };
     let some = some.map(|net| random(&net, scales(&net), 100, 8)).collect();
     let all = net(Views::Perspective, &["pieces", "threats", "pawn-pairs"], kings);
     let all = random(&all, Scales::default(), 100, 7);
@@ -653,7 +658,7 @@ fn drawn() -> Vec<Case> {
 }
 
 fn extreme(powers: [i32; 3]) -> Net {
-    let head = [3, 4].map(|size| Layer { size, activation: Activation::ReLU });
+    let head = [3, 4].map(|size| Layer::new(size, Activation::ReLU));
     let architecture = Architecture {
         head: head.into(),
         ..Architecture::simple(Views::Plain, 12, Activation::CReLU)

@@ -105,7 +105,7 @@ fn sources_have_their_own_targets() {
     let source_targets = [
         SourceTarget::from(WinRateModel::scale(400.0)),
         SourceTarget::new(WinRateModel::scale(100.0), Some(0.9)),
-        SourceTarget::from(WinRateModel { scale: 200.0, offset: 50.0 }),
+        SourceTarget::from(WinRateModel { offset: 50.0, ..WinRateModel::scale(200.0) }),
         SourceTarget::new(WinRateModel::scale(400.0), Some(1.0)),
     ];
     let found = targets(&batch, 0.25, &source_targets);

@@ -120,7 +120,7 @@ fn differences_stand_against_games_and_seeds() {
     assert!(!found.games.contains_zero() && found.seeds.expect("seeds").p > 0.05);
     assert!(!found.decided);
     let unknown = PositionFacts { games_known: false, ..world.truth() };
-    let doubted = PositionFacts { doubt: Some("they were seen".into()), ..world.truth() };
+    let doubted = PositionFacts { cautions: vec!["they were seen".into()], ..world.truth() };
     for truth in [unknown, doubted] {
         assert!(!of([&good, &bad], &truth).decided);
     }

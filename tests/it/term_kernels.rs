@@ -1,6 +1,6 @@
 //! The fused operation for handcrafted terms against sums and slopes taken row by row in f64.
 
-use nnuance::batch::{Column, Rows, Terms};
+use nnuance::batch::{TermColumn, TermRows, Terms};
 use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
 use nnuance::sums::Sums;
 use rand::prelude::*;
@@ -84,7 +84,7 @@ fn random(sizes: &[usize], entries: usize, frozen: bool, seed: u64) -> Case {
 }
 
 fn both<C: Copy>(
-    rows: &Rows<C>,
+    rows: &TermRows<C>,
     row: usize,
     weights: &[f64],
     frozen: [f64; 2],
@@ -162,7 +162,7 @@ impl Case {
 
     fn by_term(&self) -> Self {
         let by_term = |piece: &Arc<Terms>| {
-            let columns = Column::of(piece);
+            let columns = TermColumn::from_terms(piece);
             Arc::new(Terms { columns, ..Terms::clone(piece) })
         };
         Case { pieces: self.pieces.iter().map(by_term).collect(), ..self.clone() }

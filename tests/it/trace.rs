@@ -99,7 +99,7 @@ fn traced() -> impl Strategy<Value = TracedPosition> {
 
 /// Counts of a term in a row of a batch, its entries added up.
 fn row<C: Copy, S: std::iter::Sum>(
-    rows: &nnuance::batch::Rows<C>,
+    rows: &nnuance::batch::TermRows<C>,
     row: usize,
     term: usize,
     count: impl Fn(C) -> S,

@@ -56,7 +56,7 @@ fn doubts_leave_pairs_undecided() {
     assert!(!decided(&good, &unknown));
     let json = serde_json::to_value(good.compare(&unknown)).unwrap();
     assert_eq!(json["evaluations"][0]["loss"]["interval_is_lower_bound"], true);
-    let doubtful = PositionFacts { doubt: Some("of the results".into()), ..good.truth() };
+    let doubtful = PositionFacts { cautions: vec!["of the results".into()], ..good.truth() };
     assert!(!decided(&good, &doubtful));
     for (games, are_enough) in [(3, false), (29, false), (30, true)] {
         let some = world(games, &[0.0, 6.0]);
@@ -76,9 +76,9 @@ fn doubts_leave_pairs_undecided() {
         table.lines().nth(1).expect("a row").contains("better")
     };
     assert!(names_winner(&doubted));
-    doubted.evaluations[0].doubt = Some("it was trained on these".into());
+    doubted.evaluations[0].cautions = vec!["it was trained on these".into()];
     assert!(!names_winner(&doubted));
-    doubted.evaluations[0].doubt = None;
+    doubted.evaluations[0].cautions.clear();
     doubted.evaluations[0].bound = true;
     assert!(!names_winner(&doubted));
 }

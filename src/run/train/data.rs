@@ -11,8 +11,8 @@ use crate::batch::{Batch, Choices, RankShare};
 use crate::config::Config;
 use crate::hce::HceWeights;
 use crate::loader::{
-    BatchOrder, Encoder, KeptRecords, LoadError, PassOrder, Preparation, Prepare, ReadPlan, Scan,
-    Store, Stream, StreamPlan, Subset, scan,
+    Encoder, KeptRecords, LoadError, PassOrder, Preparation, Prepare, ReadPlan, Scan, Store,
+    Stream, StreamPlan, Subset, scan,
 };
 use crate::progress::Progress;
 use crate::run::recipe::Recipe;
@@ -170,8 +170,7 @@ impl Data {
         of_rank: RankShare,
     ) -> Result<Stream> {
         let from = start.state.positions;
-        let (batch, shuffle) = (config.batch_size, config.file.data.shuffle);
-        let cut = BatchOrder { batch, shuffle, seed: config.file.seed, of_rank };
+        let in_memory = PassOrder { of_rank, ..data_plan::pass_order(config, None) };
         Ok(match &mut self.source {
             BatchSource::Files { plan, kept } => {
                 let order = PassOrder { of_rank, ..plan.order };
@@ -181,16 +180,16 @@ impl Data {
             }
             BatchSource::Store(store) => {
                 ensure!(
-                    batch.is_some() || store.pieces.len() >= of_rank.size,
+                    config.batch_size.is_some() || store.pieces.len() >= of_rank.size,
                     "{} positions are too few for {} ranks; start fewer",
                     store.len(),
                     of_rank.size
                 );
-                Stream::stored(store.clone(), cut, from)
+                Stream::stored(store.clone(), in_memory, from)
             }
             BatchSource::Prepared { by, .. } => {
                 let by = by.clone().context("rows are prepared before they are learnt")?;
-                Stream::prepared(by, cut, from)
+                Stream::prepared(by, in_memory, from)
             }
         })
     }

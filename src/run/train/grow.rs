@@ -31,8 +31,8 @@ pub fn grow(
     );
     ensure!(net.hidden <= wanted.hidden, "it has more neurons, {}", net.hidden);
     ensure!(
-        (&net.head, &net.connections, net.skip, net.psqt)
-            == (&wanted.head, &wanted.connections, wanted.skip, wanted.psqt),
+        (&net.head, &net.output, net.skip, net.psqt)
+            == (&wanted.head, &wanted.output, wanted.skip, wanted.psqt),
         "it has other layers behind the hidden one"
     );
     let (size, larger) = (net.outputs_of_view(), wanted.outputs_of_view());

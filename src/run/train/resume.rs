@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{FinishedRun, Run, RunContext, join};
+use super::{FinishedRun, Run, RunContext, join, stages};
 use crate::config::{Config, EarlierLength};
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe;
@@ -27,6 +27,16 @@ pub fn resume(
 ) -> Result<Option<FinishedRun>> {
     let folder = RunFolder::of_run(path, context.listener)?;
     let last = folder.file(folder::LAST);
+    if !last.exists() {
+        ensure!(
+            overrides.is_empty(),
+            "the last stage of {} has not begun, and only this can be made longer; go on without \
+             --set",
+            path.display()
+        );
+        let config = Config::read(&folder.file(folder::STAGES), &[])?;
+        return stages::go_on(&config, &folder, context);
+    }
     let (mut checkpoint, recipe) = recipe::open(&last)?;
     let longer = longer(&recipe.config, overrides, &checkpoint.state)?;
     let best_path = folder.file(folder::BEST);

@@ -14,14 +14,21 @@ use crate::net::Hints;
 use crate::progress::Progress;
 use crate::run::Host;
 use crate::run::evaluator::Evaluator;
-use crate::run::folder::BEST;
+use crate::run::folder::{BEST, LAST};
 use crate::run::path::{FileKind, in_folder, kind_of};
 use crate::run::recipe::{self, Recipe};
 use crate::sketch::Sketch;
+use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 
-/// Recipe of a new run before its data are read, and its net's starting weights.
-pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Weights>)> {
+/// Starting weights of a net, and the state of the optimiser, which is empty if it is new.
+pub struct Start {
+    pub weights: Weights,
+    pub optimizer: Vec<u8>,
+}
+
+/// Recipe of a new run before its data are read, and the start of its net.
+pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Start>)> {
     let mut recipe = Recipe {
         term_list: recipe::term_list(&config)?,
         config,
@@ -34,11 +41,11 @@ pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Weights>)> 
     };
     recipe.terms()?;
     let Some(net) = recipe.config.file.net.clone() else { return Ok((recipe, None)) };
-    let mut weights = None;
+    let mut start = None;
     if let Some(name) = &net.start {
         let opened = open(Path::new(name), &recipe.config, host.listener);
         let (began, from, origin) = opened.context("`net.start`")?;
-        (recipe.start, weights) = (Some(from), Some(began));
+        (recipe.start, start) = (Some(from), Some(began));
         join_sketches(&mut recipe, origin);
     }
     if let Some(name) = &net.base {
@@ -48,7 +55,7 @@ pub fn recipe(config: Config, host: &Host) -> Result<(Recipe, Option<Weights>)> 
         recipe.base = Some(base);
         join_sketches(&mut recipe, origin);
     }
-    Ok((recipe, weights))
+    Ok((recipe, start))
 }
 
 /// Adds the games of a run's start to its own.
@@ -59,14 +66,15 @@ fn join_sketches(recipe: &mut Recipe, origin: Option<Recipe>) {
     }
 }
 
-/// Opens starting weights, of the net's shape or a smaller one, with their recipe.
+/// Opens the start of a net, of its shape or a smaller one, with its recipe.
 fn open(
     given: &Path,
     config: &Config,
     listener: &dyn Progress,
-) -> Result<(Weights, StartNet, Option<Recipe>)> {
+) -> Result<(Start, StartNet, Option<Recipe>)> {
     let wanted = config.architecture().context("only nets have a start")?;
-    let path = in_folder(given, BEST)?;
+    let goes_on = config.file.net.as_ref().is_some_and(|net| net.start_optimizer);
+    let path = in_folder(given, if goes_on { LAST } else { BEST })?;
     let name = path.display();
     let bytes =
         input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
@@ -77,7 +85,12 @@ fn open(
     // A file without a description of its net is read as the net of the config.
     let wants = || Hints { net: wanted.clone(), ..Hints::default() };
     let hints = beside.hints().unwrap_or_else(wants);
-    let source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    if source.architecture.inputs.has_merged_kings() {
+        (source.weights, source.architecture) =
+            export::with_kings(&source.weights, &source.architecture, false)
+                .with_context(|| name.to_string())?;
+    }
     let (found, merged) = (&source.architecture, source.architecture.merged());
     let larger = wanted.merged();
     let weights = if merged == larger {
@@ -99,14 +112,51 @@ fn open(
     if let Some((array, place, value)) = weights.non_finite() {
         bail!("{name}: {array}[{place}] is {value}; start from an earlier checkpoint");
     }
-    let origin = match &beside {
+    let mut start = Start { weights, optimizer: Vec::new() };
+    let mut origin = match &beside {
+        _ if goes_on => None,
         Sidecar::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
         _ => Recipe::read(&source.facts).with_context(|| name.to_string())?,
     };
+    if goes_on {
+        let (end, recipe) = open_end(&path, config)?;
+        (start, origin) = (end, Some(recipe));
+    }
     listener.remark(&format!("starts from {name}: {found}, {}", source.kind));
     let doubt = doubt(&path, origin.as_ref(), config, listener);
-    let from = StartNet { file: name.to_string(), sha256: digest(&bytes), doubt };
-    Ok((weights, from, origin))
+    let from = StartNet {
+        file: name.to_string(),
+        sha256: digest(&bytes),
+        doubt,
+        recipe: origin.as_ref().map(|it| it.config.to_toml()),
+        data: origin.as_ref().map(|it| it.data.clone()).unwrap_or_default(),
+        start: origin.as_ref().and_then(|it| it.start.clone()).map(Box::new),
+    };
+    Ok((start, from, origin))
+}
+
+/// Opens the end of a run of the same kind: all weights and the state of the optimiser.
+fn open_end(path: &Path, config: &Config) -> Result<(Start, Recipe)> {
+    let name = path.display();
+    let without = || {
+        format!(
+            "{name} has no state of an optimiser; name the folder of a run, or remove \
+             `start_optimizer`"
+        )
+    };
+    let (Checkpoint { weights, optimizer, .. }, origin) =
+        recipe::open(path).with_context(without)?;
+    ensure!(!optimizer.is_empty(), without());
+    let kind = |config: &Config| {
+        let averages = config.optimizer.average_decay.is_some();
+        (config.architecture().cloned(), config.tunes_base(), config.optimizer.name, averages)
+    };
+    ensure!(
+        kind(&origin.config) == kind(config),
+        "the state of the optimiser in {name} is that of another net or method; train with its \
+         `[net]` and `[optimizer]`, or remove `start_optimizer`"
+    );
+    Ok((Start { weights, optimizer }, origin))
 }
 
 /// Returns and reports why the start may have been trained on games that a run holds out.

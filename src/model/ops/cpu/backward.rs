@@ -11,7 +11,8 @@ use super::net::{FactorRows, Gradients, Kernel, SetOfKernel, by_factor};
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
-use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, Word};
+use crate::batch::Index;
+use crate::batch::plan::{FOUR, HolderRun, KeyRange, LINE, STEP};
 use crate::batch::{ChunkPlan, Pairs, RowSet};
 use crate::model::grouped::Grouped;
 use crate::prefetch::prefetch;
@@ -114,11 +115,11 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             };
             for (half, sums) in sums.iter_mut().enumerate() {
                 let slopes = rows[half].get();
-                let (places, to) = (&chunk.places[..], sums.rows.get_mut());
+                let (rows, to) = (&chunk.packed_rows[..], sums.rows.get_mut());
                 // The branch is outside the loop over runs.
-                match places {
+                match rows {
                     [] => gather::<S, R, H, F, false>(simd, (plan, &[]), slopes, &units[half], to),
-                    _ => gather::<S, R, H, F, true>(simd, (plan, places), slopes, &units[half], to),
+                    _ => gather::<S, R, H, F, true>(simd, (plan, rows), slopes, &units[half], to),
                 }
             }
         }
@@ -145,7 +146,7 @@ fn slopes<S: Lanes, const R: usize, const H: usize, F: Format<H>, P: Rho, const 
     let [of_value, of_slope] = P::units(F::ONE);
     let (unit, of_slope) = (simd.splat_f32s(chunk.unit * of_value), simd.splat_f32s(of_slope));
 
-    for Span { of, range } in &chunk.plan.spans {
+    for KeyRange { key: of, range } in &chunk.plan.weight_ranges {
         let mut ratios = ratios[*of];
         for ratio in ratios.as_flattened_mut().as_flattened_mut() {
             *ratio = simd.mul_f32s(*ratio, of_slope);
@@ -288,11 +289,11 @@ const AHEAD: usize = 32;
 
 /// Adds, to the row of each input, the gradients of its accumulators: `[lists + 1, columns]` in
 /// `units`, the last row zero. Plans of large nets number the rows that occur in a chunk, and these
-/// have `places` in the batch.
+/// are the packed `rows`.
 #[inline(always)]
 fn gather<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: bool>(
     simd: S,
-    (plan, places): (&ChunkPlan, &[u32]),
+    (plan, rows): (&ChunkPlan, &[u32]),
     slopes: &[F],
     units: &[[S::f32s; H]; R],
     gradients: &mut [f32],
@@ -304,36 +305,36 @@ fn gather<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: b
     let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
     assert_eq!(fours, plan.holders.len(), "the holders of all runs");
     let mut four = plan.holders.as_ptr();
-    for (number, &Run { input, fours }) in plan.runs.iter().enumerate() {
-        let mut later = plan.runs.get(number + AHEAD).map_or(input, |run| run.input) as usize;
-        let mut input = input as usize;
+    for (number, &HolderRun { row, fours }) in plan.runs.iter().enumerate() {
+        let mut later = plan.runs.get(number + AHEAD).map_or(row, |run| run.row) as usize;
+        let mut row = row as usize;
         if LARGE {
-            (later, input) = (places[later] as usize, places[input] as usize);
+            (later, row) = (rows[later] as usize, rows[row] as usize);
         }
         for line in 0..R * H {
             let lines = gradients.as_flattened().as_flattened();
             prefetch(lines, later * R * H + line, true);
         }
-        let mut gradient = gradients[input];
+        let mut gradient = gradients[row];
         // SAFETY: the runs have as many fours as there are, see above, one behind the other.
         // `Planner` and `FirstPlanner` wrote in them no offset but those of the lists' rows and of
         // the row behind, which is there, see above. With slices in the place of pointers the loop takes
         // longer.
         unsafe {
-            let rows = |four: *const [u16; FOUR]| {
+            let load = |four: *const [u16; FOUR]| {
                 u16::unpack(&*four).map(|holder| &*slopes.as_ptr().byte_add(holder * STEP))
             };
             let end = four.add(fours.into());
             while four < end {
                 // Several sums, so that an addition need not wait for the one before.
-                let mut sums = rows(four).map(|row| *row);
+                let mut sums = load(four).map(|row| *row);
                 let stop = match F::ADDENDS / FOUR {
                     fours if fours < usize::from(u16::MAX) => end.min(four.wrapping_add(fours)),
                     _ => end,
                 };
                 four = four.add(1);
                 while four < stop {
-                    for (sum, row) in sums.iter_mut().zip(rows(four)) {
+                    for (sum, row) in sums.iter_mut().zip(load(four)) {
                         for r in 0..R {
                             sum[r] = F::add(simd, sum[r], row[r]);
                         }
@@ -350,7 +351,7 @@ fn gather<S: Lanes, const R: usize, const H: usize, F: Format<H>, const LARGE: b
                 }
             }
         }
-        gradients[input] = gradient;
+        gradients[row] = gradient;
     }
 }
 
@@ -384,19 +385,19 @@ pub(super) fn reduce<F: Sync>(
 ) {
     let (net, columns) = (&kernel.net, packed.columns);
     let (hidden, each) = (net.hidden, columns.each);
-    let place = |row: usize| touched.map_or(row, |touched| touched.place(row));
+    let index_of = |row: usize| touched.map_or(row, |touched| touched.index_of(row));
     let of_pairs = |pair: usize| {
         let parents = pairs.parents()[pair - pairs.inputs()];
-        (parents.map(|row| place(row as usize)), place(pair))
+        (parents.map(|row| index_of(row as usize)), index_of(pair))
     };
     // Later pairs first, as parents may be pairs.
-    let named: Vec<([usize; 2], usize)> = match touched {
+    let occurring: Vec<([usize; 2], usize)> = match touched {
         None => (pairs.inputs()..pairs.rows()).rev().map(of_pairs).collect(),
         Some(touched) => touched.pairs().iter().rev().map(|it| of_pairs(*it as usize)).collect(),
     };
     sums.par_iter_mut().for_each(|sums| {
         let rows = sums.rows.get_mut();
-        named.iter().for_each(|(parents, pair)| add_to_parents(rows, each, *parents, *pair));
+        occurring.iter().for_each(|(parents, pair)| add_to_parents(rows, each, *parents, *pair));
     });
     let shards = &*sums;
     let Gradients { rows, factors, bias, maps } = gradients;
@@ -443,7 +444,7 @@ fn add_shards(
     gradients: &mut [f32],
 ) {
     let (each, start) = (columns.each, set.rows.start);
-    let first = touched.map_or(start, |touched| touched.place(start));
+    let first = touched.map_or(start, |touched| touched.index_of(start));
     // A dense set of a large net has sums of touched rows only; all others are 0.
     let some = touched.filter(|_| !set.is_sparse).map(|touched| touched.within(set.rows.clone()));
     gradients.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {

@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::format::{Format, Rho};
-use super::head::{Head, Layers};
+use super::head::{LayerBuffers, Layers};
 use super::net::Kernel;
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
-use crate::batch::plan::{ABREAST, Entries, FOUR, LINE, Planner, STEP, Span, Word};
-use crate::batch::{ChunkPlan, OneHot, Pairs, RowSet};
+use crate::batch::plan::{ABREAST, FOUR, KeyRange, LINE, Planner, STEP};
+use crate::batch::{ChunkPlan, Index, OneHot, Pairs, RowSet, with_vector};
 use crate::model::Aim;
 use crate::prefetch::prefetch;
 
@@ -19,19 +19,19 @@ pub(super) struct Chunk<F> {
     planner: Planner,
     /// Its own, or a cached one.
     pub plan: Arc<ChunkPlan>,
-    /// Places of the rows that the plan names, in nets of many rows; else empty.
-    pub places: Vec<u32>,
+    /// In nets of many rows, those of the plan, as the packed weights number them; else empty.
+    pub packed_rows: Vec<u32>,
     /// The rows of a block and a blank, `[rows + 1, columns]`
     rows: Aligned<F>,
     /// `[blocks, lists, columns]`; only one block if shallow nets compute logits only.
     pub accumulators: Aligned<F>,
     /// Partial logits, `[slots, lanes]`; none in deep nets
     pub partial: Aligned<f32>,
-    /// Logits by place, and one more number.
+    /// Logits in the plan's order, and one more number.
     pub sums: Vec<f32>,
     /// Logits in the order of the selection; only if requested.
     pub logits: Vec<f32>,
-    /// Logit gradients by place, in `unit`; and a zero for slots without a position.
+    /// Logit gradients in the plan's order, in `unit`; and a zero for slots without a position.
     pub logit_gradients: Vec<f32>,
     /// The same by slot; none in deep nets.
     pub slot_gradients: Vec<f32>,
@@ -39,7 +39,7 @@ pub(super) struct Chunk<F> {
     pub loss: f64,
     /// The gradients of the output biases, by bucket.
     pub output_bias: Vec<f64>,
-    pub head: Head,
+    pub head: LayerBuffers,
 }
 
 /// A plan to write into, never the cached one of another batch.
@@ -94,9 +94,11 @@ impl<F: Copy + Default> Chunk<F> {
                 views.plan(&kernel.net, range, own(&mut self.plan));
             }
         }
-        self.places.clone_from(&self.plan.named);
+        self.packed_rows.clone_from(&self.plan.occurring);
         if let Some(touched) = selection.touched {
-            self.places.iter_mut().for_each(|row| *row = touched.place(*row as usize) as u32);
+            for row in &mut self.packed_rows {
+                *row = touched.index_of(*row as usize) as u32;
+            }
         }
         backward
     }
@@ -106,7 +108,7 @@ impl<F: Copy + Default> Chunk<F> {
     #[inline(always)]
     pub fn losses(&mut self, selection: Selection, top: f32, buckets: usize) {
         let Chunk { plan, sums, logits: requested, logit_gradients, loss, output_bias, .. } = self;
-        let logits = plan.positions.iter().map(|&position| usize::from(position)).zip(&*sums);
+        let logits = plan.positions.iter().map(|position| position.get()).zip(&*sums);
         let Some(aim) = selection.aim else {
             requested.resize(plan.positions.len(), 0.0);
             return logits.for_each(|(position, &logit)| requested[position] = logit);
@@ -127,9 +129,9 @@ impl<F: Copy + Default> Chunk<F> {
         let largest = logit_gradients.iter().fold(0f32, |most, it| most.max(it.abs()));
         output_bias.clear();
         output_bias.resize(buckets, 0.0);
-        for Span { of, range } in &plan.buckets {
+        for KeyRange { key: bucket, range } in &plan.bucket_ranges {
             for &gradient in &logit_gradients[range.clone()] {
-                output_bias[*of] += f64::from(gradient);
+                output_bias[*bucket] += f64::from(gradient);
             }
         }
         self.unit = match top {
@@ -176,13 +178,13 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         // A constant if slots have more lists: deep nets have no code then.
         let deep = TOGETHER == 1 && net.is_deep();
         let backward = chunk.order(kernel, selection);
-        let Chunk { plan, places, rows, accumulators, partial, sums, head, .. } = &mut *chunk;
+        let Chunk { plan, packed_rows, rows, accumulators, partial, sums, head, .. } = &mut *chunk;
         let is_large = net.inputs.is_large();
         rows.resize(if is_large { (plan.rows + 1) * columns.each } else { 0 });
         let size = plan.lists() * columns.each;
         let keeps_all = backward || deep;
         accumulators.resize(if keeps_all { blocks * size } else { size });
-        partial.resize(if deep { 0 } else { plan.places.len() * S::F32_LANES });
+        partial.resize(if deep { 0 } else { plan.slot_logits.len() * S::F32_LANES });
         partial.get_mut().fill(0.0);
         if deep {
             head.resize(net, maps, plan);
@@ -194,7 +196,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 let to = &mut accumulators.get_mut()[start..][..size];
                 let mut weights = packed.block(net, half, next % blocks);
                 if is_large {
-                    gather_rows::<S, R, H, F>(places, weights.rows, rows.get_mut());
+                    gather_rows::<S, R, H, F>(packed_rows, weights.rows, rows.get_mut());
                     (weights.rows, weights.next) = (rows.get(), &[]);
                 }
                 accumulate::<S, R, H, F, P, TOGETHER>(simd, plan, &weights, to, partial.get_mut());
@@ -215,12 +217,12 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             kernel.level.run(Layers { maps, plan, head, logits, backward: false });
         } else {
             // No iterator's closure: only inlined code uses the instructions.
-            for (&sum, &place) in S::as_simd_f32s(partial.get()).0.iter().zip(&plan.places) {
-                sums[usize::from(place)] += simd.reduce_sum_f32s(sum);
+            for (&sum, logit) in S::as_simd_f32s(partial.get()).0.iter().zip(&plan.slot_logits) {
+                sums[logit.get()] += simd.reduce_sum_f32s(sum);
             }
-            for Span { of, range } in &plan.buckets {
+            for KeyRange { key: bucket, range } in &plan.bucket_ranges {
                 for sum in &mut sums[range.clone()] {
-                    *sum += packed.output_bias[*of];
+                    *sum += packed.output_bias[*bucket];
                 }
             }
         }
@@ -238,8 +240,8 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
             kernel.level.run(Layers { maps, plan, head, logits, backward: true });
         } else if backward {
             slot_gradients.clear();
-            let places = plan.places.iter().map(|place| usize::from(*place));
-            slot_gradients.extend(places.map(|place| logit_gradients[place]));
+            let logits = plan.slot_logits.iter();
+            slot_gradients.extend(logits.map(|logit| logit_gradients[logit.get()]));
         }
     }
 }
@@ -250,17 +252,17 @@ const AHEAD: usize = 48;
 /// Copies a plan's rows of a block, and a blank; scattered, many would be in separate pages.
 #[inline(always)]
 fn gather_rows<S: Lanes, const R: usize, const H: usize, F: Format<H>>(
-    places: &[u32],
+    packed_rows: &[u32],
     all: &[F],
     rows: &mut [F],
 ) {
     let each = R * (size_of::<F::Vector<S>>() / size_of::<F>());
-    let (rows, blank) = rows.split_at_mut(places.len() * each);
+    let (rows, blank) = rows.split_at_mut(packed_rows.len() * each);
     blank.fill(F::default());
     let to: &mut [[F::Vector<S>; R]] = F::vectors_mut(rows).as_chunks_mut().0;
     let from: &[[F::Vector<S>; R]] = F::vectors(all).as_chunks().0;
-    for (number, (to, &row)) in to.iter_mut().zip(places).enumerate() {
-        let later = places.get(number + AHEAD).map_or(row, |row| *row) as usize;
+    for (number, (to, &row)) in to.iter_mut().zip(packed_rows).enumerate() {
+        let later = packed_rows.get(number + AHEAD).map_or(row, |row| *row) as usize;
         prefetch(from, later, true);
         *to = from[row as usize];
     }
@@ -289,22 +291,21 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     assert!(size_of_val(block.rows) >= (plan.rows + 1) * LINE);
 
     // Meanwhile the rows of the next block are prefetched, some for each `ABREAST` lists.
-    let each = plan.runs.len().div_ceil(plan.walks.len().max(1)).max(1);
+    let each = plan.runs.len().div_ceil(plan.lengths.len().max(1)).max(1);
     let runs = if block.next.is_empty() { &[] } else { &plan.runs[..] };
     let mut ahead = runs.chunks(each);
     let unit = simd.splat_f32s(P::units(F::ONE)[0]);
     let (mut kind, mut weights) = (usize::MAX, [[[unit; H]; R]; TOGETHER]);
-    for ((walk, lists), accumulators) in plan.walks().zip(accumulators) {
+    for ((length, fours), accumulators) in plan.bundles().zip(accumulators) {
         for run in ahead.next().unwrap_or_default() {
-            prefetch(block.next, run.input as usize * (LINE / size_of::<F>()), false);
+            prefetch(block.next, run.row as usize * (LINE / size_of::<F>()), false);
         }
         // SAFETY: `Planner` and `FirstPlanner`, which alone write entries, wrote no row beyond the
         // blank one, which is there, see above; and so many entries of `ABREAST` lists.
         let sums = unsafe {
-            match &plan.entries {
-                Entries::Near(entries) => sum(simd, &entries[lists], walk, block),
-                Entries::Far(entries) => sum(simd, &entries[lists], walk, block),
-            }
+            with_vector!(&plan.entries, entries => {
+                sum(simd, &entries.as_chunks().0[fours], length, block)
+            })
         };
         if let (Some(logits), Some(kinds)) = (logits.next(), kinds.next()) {
             let slots = sums.as_chunks::<TOGETHER>().0.iter().zip(logits).zip(kinds);
@@ -334,13 +335,13 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
 /// Sums of the bias and the rows of each of some lists.
 ///
 /// # Safety
-/// The lists must have as many entries as `walk`, as [`ChunkPlan::walks`] returns them, and these
-/// must be offsets of the block's rows, in units of [`STEP`] bytes.
+/// The lists must have `length` entries, as [`ChunkPlan::bundles`] returns them, and these must be
+/// offsets of the block's rows, in units of [`STEP`] bytes.
 #[inline(always)]
-unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Word>(
+unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Index>(
     simd: S,
     lists: &[[E; FOUR]],
-    walk: usize,
+    length: usize,
     block: &Block<F>,
 ) -> [[F::Vector<S>; R]; ABREAST] {
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
@@ -354,10 +355,10 @@ unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Word>(
             sum[r] = F::add_saturating(simd, sum[r], row[r]);
         }
     };
-    // SAFETY: below `walk` there are entries of all lists, as the caller guarantees.
+    // SAFETY: below `length` there are entries of all lists, as the caller guarantees.
     let four =
         |abreast: usize, four: usize| unsafe { lists.get_unchecked(four * ABREAST + abreast) };
-    let fours = walk / FOUR;
+    let fours = length / FOUR;
     for place in 0..fours {
         for (abreast, sum) in sums.iter_mut().enumerate() {
             for entry in E::unpack(four(abreast, place)) {
@@ -375,7 +376,7 @@ unsafe fn sum<S: Lanes, const R: usize, const H: usize, F: Format<H>, E: Word>(
             }
         };
     }
-    match walk % FOUR {
+    match length % FOUR {
         1 => first!(1),
         2 => first!(2),
         3 => first!(3),

@@ -1,6 +1,7 @@
-//! Layers of deep nets: a chunk's logits, and the backward pass down to the accumulators. Layers
-//! are small, and positions of one output bucket are contiguous, so each layer is a dense product
-//! of a few dozen rows. Gradients of the first map, the large one, are computed block by block.
+//! Heads of deep nets: a chunk's logits, and the backward pass down to the accumulators, operation
+//! by operation of the net's graph. Layers are small, and positions of one output bucket are
+//! contiguous, so each affine map is a dense product of a few dozen rows. Gradients of the first
+//! map, the large one, are computed block by block. It equals `model/head`.
 
 use std::ops::Range;
 
@@ -10,23 +11,29 @@ use super::dense::{Matrix, gather_products, multiply};
 use super::net::{Kernel, Weights};
 use super::packed::{Aligned, Columns};
 use super::simd::{Lanes, Task};
-use crate::architecture::{Architecture, Curve};
+use crate::architecture::{Architecture, Node, Operation, ValueRows, ValueRowsMut};
 use crate::batch::ChunkPlan;
-use crate::batch::plan::Span;
+use crate::batch::plan::KeyRange;
 
 #[derive(Default)]
 pub(super) struct Maps {
     pub maps: Vec<Map>,
-    /// Activation of each map but the last.
-    pub curves: Vec<&'static [Curve]>,
-    /// Whether the last output of the first map is added to the logit as it is.
-    pub skip: bool,
+    /// The operations from the first map on; their inputs are numbers of these.
+    steps: Vec<Step>,
     views: usize,
     buckets: usize,
     /// Start of each map's gradients, and their end; the first map has only its biases here.
     starts: Vec<usize>,
     /// As many zeros as the deepest map needs.
     zeros: Vec<f32>,
+}
+
+struct Step {
+    operation: Operation,
+    inputs: Vec<usize>,
+    width: usize,
+    /// The width, padded to whole vectors.
+    stride: usize,
 }
 
 #[derive(Default)]
@@ -117,9 +124,8 @@ impl Map {
 impl Maps {
     pub fn pack(&mut self, kernel: &Kernel, weights: &Weights, columns: Columns, lanes: usize) {
         let net = &kernel.net;
-        self.skip = net.skip;
         (self.views, self.buckets) = (net.views(), net.buckets);
-        self.curves = net.head.iter().map(|layer| layer.activation.curves()).collect();
+        self.steps = steps(net, lanes);
         self.maps.resize_with(weights.maps.len(), Map::default);
         self.starts = vec![0];
         let shapes = net.maps();
@@ -175,7 +181,19 @@ impl Maps {
     }
 }
 
-/// The place of an input of the first map among those of a chunk, see [`Head::features`].
+fn steps(net: &Architecture, lanes: usize) -> Vec<Step> {
+    let graph = net.graph();
+    let is_first = |node: &Node| node.operation == Operation::Affine(0);
+    let first = graph.nodes().iter().position(is_first).expect("a net has an output");
+    let step = |node: &Node| {
+        let inputs = node.inputs().filter_map(|input| input.checked_sub(first)).collect();
+        let (operation, width) = (node.operation.clone(), node.width);
+        Step { operation, inputs, width, stride: width.next_multiple_of(lanes) }
+    };
+    graph.nodes()[first..].iter().map(step).collect()
+}
+
+/// The place of an input of the first map among those of a chunk, see [`LayerBuffers::features`].
 fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
     let (view, neuron) = (input / net.outputs_of_view(), input % net.outputs_of_view());
     let (block, column) = (neuron / columns.each, neuron % columns.each);
@@ -186,7 +204,7 @@ fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
 pub(super) struct Layers<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
-    pub head: &'a mut Head,
+    pub head: &'a mut LayerBuffers,
     pub logits: &'a mut [f32],
     pub backward: bool,
 }
@@ -201,7 +219,7 @@ impl Task for Layers<'_> {
             head.upper.clear();
             head.upper.resize(maps.upper_len(), 0.0);
         }
-        for span in &plan.buckets {
+        for span in &plan.bucket_ranges {
             let logits = &mut logits[span.range.clone()];
             match backward {
                 false => head.forward(simd, maps, span, logits),
@@ -215,7 +233,7 @@ impl Task for Layers<'_> {
 pub(super) struct FirstMapBackward<'a> {
     pub maps: &'a Maps,
     pub plan: &'a ChunkPlan,
-    pub head: &'a Head,
+    pub head: &'a LayerBuffers,
     pub block: usize,
     /// `[views, rows, columns]`, replaced.
     pub above: &'a mut Aligned<f32>,
@@ -235,14 +253,14 @@ impl Task for FirstMapBackward<'_> {
         for (view, above) in above.get_mut().chunks_exact_mut(size).enumerate() {
             let panel = block * maps.views + view;
             let features = &head.features.get()[panel * size..][..size];
-            for Span { of: bucket, range } in &plan.buckets {
-                let slopes = part(head.slopes[0].get(), map.width, range);
-                let (a, b) = (Matrix::plain(slopes, map.width), map.transposed(*bucket, panel));
+            for KeyRange { key: bucket, range } in &plan.bucket_ranges {
+                let gradients = part(head.gradients[0].get(), map.width, range);
+                let (a, b) = (Matrix::plain(gradients, map.width), map.transposed(*bucket, panel));
                 let c = part_mut(above, map.depth, range);
                 multiply(simd, range.len(), [1, map.outputs], a, b, &head.penalty, c);
                 let a = Matrix::plain(part(features, map.depth, range), map.depth);
                 let sums = &mut output[(view * maps.buckets + bucket) * share..][..share];
-                gather_products(simd, range.len(), a, slopes, map.width, sums);
+                gather_products(simd, range.len(), a, gradients, map.width, sums);
             }
             above[(rows - 1) * map.depth..].fill(0.0);
         }
@@ -251,48 +269,47 @@ impl Task for FirstMapBackward<'_> {
 
 /// Buffers of a chunk's layers. Rows are positions, by place, and one more of zeros.
 #[derive(Default)]
-pub(super) struct Head {
+pub(super) struct LayerBuffers {
     pub rows: usize,
     /// Inputs of the first map, `[blocks of a view, views, rows, columns]`.
     pub features: Aligned<f32>,
     /// The row of each list among those of a block, `view * rows + row`.
     pub list_rows: Vec<u32>,
-    /// Outputs of each map, `[rows, width]`.
+    /// Values of each step, `[rows, stride]`.
     values: Vec<Aligned<f32>>,
-    /// Inputs of each map but the first, `[rows, depth]`.
-    taken: Vec<Aligned<f32>>,
-    /// Gradients of the outputs of each map, `[rows, width]`.
-    pub slopes: Vec<Aligned<f32>>,
+    /// Gradients of the logits by the values of each step, `[rows, stride]`.
+    gradients: Vec<Aligned<f32>>,
+    /// Gradients that a step adds to those of others, `[rows, stride]`.
+    terms: Aligned<f32>,
     /// Gradient of the objective by each input of the first map itself, `[columns]`.
     penalty: Vec<f32>,
     /// Gradients of the upper maps and of the biases of the first, see [`Maps::spread`].
     pub upper: Vec<f32>,
 }
 
-impl Head {
+impl LayerBuffers {
     pub fn resize(&mut self, net: &Architecture, maps: &Maps, plan: &ChunkPlan) {
         let rows = plan.positions.len() + 1;
         self.rows = rows;
         self.list_rows.clear();
-        let together = plan.lists() / plan.places.len();
-        let groups = net.views() / together;
-        let items = plan.order.iter().map(|item| usize::from(*item) & (groups - 1));
-        for (first, place) in items.chain(std::iter::repeat(0)).zip(&plan.places) {
-            for view in first..first + together {
-                self.list_rows.push((view * rows + usize::from(*place)) as u32);
+        let (together, shift) = (ChunkPlan::parallel_views(net), ChunkPlan::item_shift(net));
+        let sides = plan.order.iter().map(|item| item.side(shift));
+        for (side, logit) in sides.chain(std::iter::repeat(0)).zip(&plan.slot_logits) {
+            for view in side..side + together {
+                self.list_rows.push((view * rows + logit.get()) as u32);
             }
         }
 
         // All at once: a buffer that grows later may lose its contents.
         self.features.resize(rows * maps.maps[0].inputs);
-        for list in [&mut self.values, &mut self.taken, &mut self.slopes] {
-            list.resize_with(maps.maps.len(), Aligned::default);
+        for list in [&mut self.values, &mut self.gradients] {
+            list.resize_with(maps.steps.len(), Aligned::default);
+            for (values, step) in list.iter_mut().zip(&maps.steps) {
+                values.resize(rows * step.stride);
+            }
         }
-        for (i, map) in maps.maps.iter().enumerate() {
-            self.values[i].resize(rows * map.width);
-            self.taken[i].resize(if i == 0 { 0 } else { rows * map.depth });
-            self.slopes[i].resize(rows * map.width);
-        }
+        let widest = maps.steps.iter().map(|step| step.stride).max().unwrap_or(0);
+        self.terms.resize(rows * widest);
     }
 
     /// Sets the gradient of the features' mean in the objective; returns the sum of the features.
@@ -313,41 +330,36 @@ impl Head {
 
     /// Computes the logits of positions of one bucket from the features.
     #[inline(always)]
-    pub fn forward<S: Lanes>(&mut self, simd: S, maps: &Maps, span: &Span, logits: &mut [f32]) {
-        let Span { of: bucket, range } = span;
-        for (i, map) in maps.maps.iter().enumerate() {
-            if i > 0 {
-                let below = &maps.maps[i - 1];
-                let values = part(self.values[i - 1].get(), below.width, range);
-                let taken = part_mut(self.taken[i].get_mut(), map.depth, range);
-                activate(maps, i, values, taken);
-            }
-            let (a, depth) = match i {
-                0 => {
+    pub fn forward<S: Lanes>(&mut self, simd: S, maps: &Maps, span: &KeyRange, logits: &mut [f32]) {
+        let KeyRange { key: bucket, range } = span;
+        for (i, step) in maps.steps.iter().enumerate() {
+            let (earlier, values) = self.values.split_at_mut(i);
+            let to = part_mut(values[0].get_mut(), step.stride, range);
+            let Operation::Affine(map) = step.operation else {
+                let inputs = rows_of(maps, earlier, &step.inputs, range);
+                let to = ValueRowsMut { values: to, stride: step.stride, width: step.width };
+                step.operation.forward(&inputs[..step.inputs.len()], to);
+                continue;
+            };
+            let map = &maps.maps[map];
+            let (a, depth) = match step.inputs[..] {
+                [] => {
                     let values = &self.features.get()[range.start * map.depth..];
                     let apart = self.rows * map.depth;
                     (Matrix { values, stride: map.depth, apart }, [map.panels(), map.depth])
                 }
-                _ => {
-                    let values = part(self.taken[i].get(), map.depth, range);
+                [input, ..] => {
+                    let values = part(earlier[input].get(), map.depth, range);
                     (Matrix::plain(values, map.depth), [1, map.inputs])
                 }
             };
-            let c = part_mut(self.values[i].get_mut(), map.width, range);
-            let (weights, bias) = (map.weights(*bucket), map.bias(*bucket));
-            multiply(simd, range.len(), depth, a, weights, bias, c);
+            multiply(simd, range.len(), depth, a, map.weights(*bucket), map.bias(*bucket), to);
         }
-        let last = maps.maps.len() - 1;
-        let values = part(self.values[last].get(), maps.maps[last].width, range);
-        for (row, logit) in values.chunks_exact(maps.maps[last].width).zip(&mut *logits) {
+        let last = maps.steps.len() - 1;
+        let stride = maps.steps[last].stride;
+        let values = part(self.values[last].get(), stride, range);
+        for (row, logit) in values.chunks_exact(stride).zip(logits) {
             *logit = row[0];
-        }
-        if maps.skip {
-            let map = &maps.maps[0];
-            let values = part(self.values[0].get(), map.width, range);
-            for (row, logit) in values.chunks_exact(map.width).zip(logits) {
-                *logit += row[map.outputs - 1];
-            }
         }
     }
 
@@ -357,50 +369,87 @@ impl Head {
         &mut self,
         simd: S,
         maps: &Maps,
-        span: &Span,
+        span: &KeyRange,
         logit_gradients: &[f32],
     ) {
-        let Span { of: bucket, range } = span;
-        let Maps { starts, zeros, .. } = maps;
-        let last = maps.maps.len() - 1;
-        let width = maps.maps[last].width;
-        let slopes = part_mut(self.slopes[last].get_mut(), width, range);
-        slopes.fill(0.0);
-        for (row, &gradient) in slopes.chunks_exact_mut(width).zip(logit_gradients) {
+        let KeyRange { key: bucket, range } = span;
+        let Maps { steps, starts, zeros, .. } = maps;
+        let last = steps.len() - 1;
+        let stride = steps[last].stride;
+        let gradients = part_mut(self.gradients[last].get_mut(), stride, range);
+        gradients.fill(0.0);
+        for (row, &gradient) in gradients.chunks_exact_mut(stride).zip(logit_gradients) {
             row[0] = gradient;
         }
-        for i in (0..maps.maps.len()).rev() {
-            let map = &maps.maps[i];
-            let upper = &mut self.upper[starts[i]..starts[i + 1]];
-            let slopes = part(self.slopes[i].get(), map.width, range);
-            let bias = match i {
-                0 => &mut upper[bucket * map.width..][..map.width],
-                _ => {
+        let mut has_gradients = [false; MOST_STEPS];
+        for (i, step) in steps.iter().enumerate().rev() {
+            let (earlier, own) = self.gradients.split_at_mut(i);
+            let gradients = part(own[0].get(), step.stride, range);
+            let Operation::Affine(number) = step.operation else {
+                let inputs = rows_of(maps, &self.values, &step.inputs, range);
+                for (place, &input) in step.inputs.iter().enumerate() {
+                    let Step { stride, width, .. } = steps[input];
+                    let values = part_mut(earlier[input].get_mut(), stride, range);
+                    if !std::mem::replace(&mut has_gradients[input], true) {
+                        values.fill(0.0);
+                    }
+                    let to = ValueRowsMut { values, stride, width };
+                    let own =
+                        ValueRows { values: gradients, stride: step.stride, width: step.width };
+                    step.operation.backward(place, &inputs[..step.inputs.len()], own, to);
+                }
+                continue;
+            };
+            let map = &maps.maps[number];
+            let upper = &mut self.upper[starts[number]..starts[number + 1]];
+            let bias = match step.inputs[..] {
+                [] => &mut upper[bucket * map.width..][..map.width],
+                [input, ..] => {
                     let all = &mut upper[bucket * map.gradients()..][..map.gradients()];
                     let (weights, bias) = all.split_at_mut(map.inputs * map.width);
-                    let taken = part(self.taken[i].get(), map.depth, range);
-                    let a = Matrix::plain(taken, map.depth);
-                    gather_products(simd, range.len(), a, slopes, map.width, weights);
+                    let a =
+                        Matrix::plain(part(self.values[input].get(), map.depth, range), map.depth);
+                    gather_products(simd, range.len(), a, gradients, map.width, weights);
                     bias
                 }
             };
-            for row in slopes.chunks_exact(map.width) {
-                bias.iter_mut().zip(row).for_each(|(sum, slope)| *sum += slope);
+            for row in gradients.chunks_exact(map.width) {
+                bias.iter_mut().zip(row).for_each(|(sum, gradient)| *sum += gradient);
             }
-            if i == 0 {
-                return;
-            }
-            let below = &maps.maps[i - 1];
-            // The inputs are no longer needed: their gradients replace them.
-            let a = Matrix::plain(slopes, map.width);
-            let c = part_mut(self.taken[i].get_mut(), map.depth, range);
+            let [input, ..] = step.inputs[..] else { continue };
+            let a = Matrix::plain(gradients, map.width);
             let (b, zeros) = (map.transposed(*bucket, 0), &zeros[..map.depth]);
+            let to = part_mut(earlier[input].get_mut(), map.depth, range);
+            let is_first = !std::mem::replace(&mut has_gradients[input], true);
+            let terms = part_mut(self.terms.get_mut(), map.depth, range);
+            let c = if is_first { &mut *to } else { &mut *terms };
             multiply(simd, range.len(), [1, map.outputs], a, b, zeros, c);
-            let values = part(self.values[i - 1].get(), below.width, range);
-            let to = part_mut(self.slopes[i - 1].get_mut(), below.width, range);
-            activation_gradients(maps, i, values, [&*c, logit_gradients], to);
+            if !is_first {
+                to.iter_mut().zip(terms).for_each(|(sum, term)| *sum += *term);
+            }
         }
     }
+}
+
+/// Most steps of a head.
+const MOST_STEPS: usize = 128;
+/// Most inputs of a step.
+const MOST_INPUTS: usize = 16;
+
+/// Rows of the values of some steps.
+#[inline(always)]
+fn rows_of<'a>(
+    maps: &Maps,
+    values: &'a [Aligned<f32>],
+    inputs: &[usize],
+    range: &Range<usize>,
+) -> [ValueRows<'a>; MOST_INPUTS] {
+    let mut rows = [ValueRows { values: &[], stride: 1, width: 0 }; MOST_INPUTS];
+    for (rows, &input) in rows.iter_mut().zip(inputs) {
+        let Step { stride, width, .. } = maps.steps[input];
+        *rows = ValueRows { values: part(values[input].get(), stride, range), stride, width };
+    }
+    rows
 }
 
 #[inline(always)]
@@ -411,46 +460,4 @@ fn part<'a>(all: &'a [f32], width: usize, rows: &Range<usize>) -> &'a [f32] {
 #[inline(always)]
 fn part_mut<'a>(all: &'a mut [f32], width: usize, rows: &Range<usize>) -> &'a mut [f32] {
     &mut all[rows.start * width..rows.end * width]
-}
-
-/// Activations of the values below a map: those of each curve side by side, zeros behind them.
-#[inline(always)]
-fn activate(maps: &Maps, map: usize, values: &[f32], taken: &mut [f32]) {
-    let (below, depth, curves) = (&maps.maps[map - 1], maps.maps[map].depth, maps.curves[map - 1]);
-    let neurons = below.outputs - usize::from(maps.skip && map == 1);
-    for (values, taken) in values.chunks_exact(below.width).zip(taken.chunks_exact_mut(depth)) {
-        let (there, behind) = taken.split_at_mut(neurons * curves.len());
-        for (curve, to) in curves.iter().zip(there.chunks_exact_mut(neurons)) {
-            for (to, &x) in to.iter_mut().zip(values) {
-                *to = curve.value_f32(x);
-            }
-        }
-        behind.fill(0.0);
-    }
-}
-
-/// Gradients of the values below a map from those of their activations and of the logits.
-#[inline(always)]
-fn activation_gradients(
-    maps: &Maps,
-    map: usize,
-    values: &[f32],
-    [above, logits]: [&[f32]; 2],
-    slopes: &mut [f32],
-) {
-    let (below, depth, curves) = (&maps.maps[map - 1], maps.maps[map].depth, maps.curves[map - 1]);
-    let skip = maps.skip && map == 1;
-    let neurons = below.outputs - usize::from(skip);
-    let rows = values.chunks_exact(below.width).zip(above.chunks_exact(depth)).zip(logits);
-    for (((values, above), logit), slopes) in rows.zip(slopes.chunks_exact_mut(below.width)) {
-        slopes.fill(0.0);
-        for (curve, above) in curves.iter().zip(above.chunks_exact(neurons)) {
-            for ((slope, &above), &x) in slopes.iter_mut().zip(above).zip(values) {
-                *slope += above * curve.derivative_f32(x);
-            }
-        }
-        if skip {
-            slopes[neurons] = *logit;
-        }
-    }
 }

@@ -153,7 +153,7 @@ impl Kernel {
     /// The rows that positions touch, if the kernel is sparse.
     pub fn touched(&self, positions: OneHot) -> Option<RowSet> {
         let is_sparse = self.sets.iter().any(|set| set.is_sparse);
-        is_sparse.then(|| RowSet::of(positions, &pairs_of(positions, &self.net)))
+        is_sparse.then(|| RowSet::of_positions(positions, &pairs_of(positions, &self.net)))
     }
 
     /// The touched rows of each sparse set, by its place and numbered from its first row.
@@ -182,12 +182,13 @@ impl Kernel {
         let batch = positions.len();
         match positions {
             OneHot::Lists(lists) => {
-                let &ActiveRows { ref indices, ref groups, buckets: ref of, places, .. } = lists;
+                let &ActiveRows { ref indices, ref king_buckets, buckets: ref of, width, .. } =
+                    lists;
                 // The padding of another feature set would be an input of this one.
                 assert_eq!((lists.rows, lists.views), (rows, views), "a batch for another net");
-                assert_eq!(indices.len() % (views * places), 0, "indices are not whole positions");
+                assert_eq!(indices.len() % (views * width), 0, "indices are not whole positions");
                 if self.net.inputs.kings().count() > 1 {
-                    assert_eq!(groups.len(), batch * views, "a king bucket a list");
+                    assert_eq!(king_buckets.len(), batch * views, "a king bucket a list");
                 }
                 if buckets > 1 {
                     assert_eq!(of.len(), batch, "a bucket a position");

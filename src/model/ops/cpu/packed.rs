@@ -112,7 +112,7 @@ impl<F: Number> PackedWeights<F> {
                 let cut = left.iter_mut().map(|it| it.split_off_mut(..size));
                 let blocks = cut.map(|rows| rows.expect("room for all"));
                 let (neurons, blocks) = (&neurons[..], blocks.collect());
-                pieces.push(Rows { kernel, weights, neurons, set, touched, places, blocks });
+                pieces.push(PackedRows { kernel, weights, neurons, set, touched, places, blocks });
             }
         }
         let diverged = pieces.into_par_iter().map(|piece| kernel.level.run(piece));
@@ -202,7 +202,7 @@ const BLOCK: usize = 1 << 15;
 const TILE: usize = 8;
 
 /// Packs some rows of a set, in all blocks; returns whether a weight is not finite.
-struct Rows<'a, F> {
+struct PackedRows<'a, F> {
     kernel: &'a Kernel,
     weights: &'a Weights<'a>,
     neurons: &'a [Range<usize>],
@@ -215,12 +215,13 @@ struct Rows<'a, F> {
     blocks: Vec<&'a mut [F]>,
 }
 
-impl<F: Number> Task for Rows<'_, F> {
+impl<F: Number> Task for PackedRows<'_, F> {
     type Output = bool;
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) -> bool {
-        let Rows { kernel, weights, neurons, set: number, touched, places, mut blocks } = self;
+        let PackedRows { kernel, weights, neurons, set: number, touched, places, mut blocks } =
+            self;
         let (hidden, set) = (kernel.net.hidden, &kernel.sets[number]);
         let (weights, shared) = (weights.rows[number], weights.factors[number]);
         let shared = SharedRows { weights: shared, rows: set.factor.as_deref(), hidden };
@@ -278,8 +279,8 @@ impl<F: Number> Task for Derived<'_, F> {
             Some(touched) => {
                 for &pair in touched.pairs() {
                     let parents = pairs.parents()[pair as usize - pairs.inputs()];
-                    let parents = parents.map(|row| touched.place(row as usize));
-                    add_up(rows, each, parents, touched.place(pair as usize));
+                    let parents = parents.map(|row| touched.index_of(row as usize));
+                    add_up(rows, each, parents, touched.index_of(pair as usize));
                 }
             }
         }

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use self::block::{BLOCK, Block};
 use super::Level;
 use super::simd::{Lanes, Task};
-use crate::batch::{COLUMN, Column, FrozenSums, Rows, SUMS, Terms};
+use crate::batch::{COLUMN, FrozenSums, SUMS, TermColumn, TermRows, Terms};
 use crate::model::Aim;
 
 #[derive(Clone, Copy, Debug)]
@@ -238,7 +238,7 @@ fn add_held(frozen: &FrozenSums, rows: &Range<usize>, sums: &mut [&mut [Pair; BL
 /// Adds the weights of each row's terms, times the counts, to the sums.
 #[inline(always)]
 fn add_rows<C: Copy, const SIDES: usize>(
-    entries: &Rows<C>,
+    entries: &TermRows<C>,
     rows: &Range<usize>,
     weights: &[Pair],
     counts: impl Fn(C) -> [i8; SIDES],
@@ -260,7 +260,7 @@ fn add_rows<C: Copy, const SIDES: usize>(
 /// Adds the derivatives of each row, times the counts, to the gradients of its terms.
 #[inline(always)]
 fn add_slopes<C: Copy, const SIDES: usize>(
-    entries: &Rows<C>,
+    entries: &TermRows<C>,
     rows: &Range<usize>,
     slopes: [&[Pair; BLOCK]; SIDES],
     counts: impl Fn(C) -> [i8; SIDES],
@@ -286,15 +286,15 @@ const WRAP: usize = SUMS * COLUMN - 1;
 
 /// Adds the weight of each group's term, times the count, to the sums of its positions.
 #[inline(always)]
-fn by_term(column: &Column, weights: &[Pair], sums: &mut [Pair]) {
+fn by_term(column: &TermColumn, weights: &[Pair], sums: &mut [Pair]) {
     let sums: &mut [Pair; SUMS * COLUMN] = sums.try_into().expect("all sums of a column");
-    let mut rest = &column.places[..];
+    let mut rest = &column.offsets[..];
     for head in &column.heads {
-        let (places, behind) = rest.split_at(head.size as usize);
+        let (offsets, behind) = rest.split_at(head.size as usize);
         rest = behind;
         let add = weights[usize::from(head.term)].map(|weight| weight * f32::from(head.count));
-        for place in places {
-            let sum = &mut sums[usize::from(*place) & WRAP];
+        for offset in offsets {
+            let sum = &mut sums[usize::from(*offset) & WRAP];
             // A copy: otherwise the compiler stores its halves one by one.
             let [mg, eg] = *sum;
             *sum = [mg + add[0], eg + add[1]];
@@ -304,23 +304,23 @@ fn by_term(column: &Column, weights: &[Pair], sums: &mut [Pair]) {
 
 /// Adds the derivatives of each group's positions, times the count, to the gradient of its term.
 #[inline(always)]
-fn back_by_term(column: &Column, slopes: &[Pair], gradients: &mut [Pair]) {
+fn back_by_term(column: &TermColumn, slopes: &[Pair], gradients: &mut [Pair]) {
     let slopes: &[Pair; SUMS * COLUMN] = slopes.try_into().expect("all sums of a column");
-    let mut rest = &column.places[..];
+    let mut rest = &column.offsets[..];
     for head in &column.heads {
-        let (places, behind) = rest.split_at(head.size as usize);
+        let (offsets, behind) = rest.split_at(head.size as usize);
         rest = behind;
         // Four independent sums.
         let mut sums = [[0f32; 2]; 4];
-        let (fours, places) = places.as_chunks::<4>();
+        let (fours, offsets) = offsets.as_chunks::<4>();
         for four in fours {
-            for (sum, place) in sums.iter_mut().zip(four) {
-                let slope = slopes[usize::from(*place) & WRAP];
+            for (sum, offset) in sums.iter_mut().zip(four) {
+                let slope = slopes[usize::from(*offset) & WRAP];
                 *sum = [sum[0] + slope[0], sum[1] + slope[1]];
             }
         }
-        for (sum, place) in sums.iter_mut().zip(places) {
-            let slope = slopes[usize::from(*place) & WRAP];
+        for (sum, offset) in sums.iter_mut().zip(offsets) {
+            let slope = slopes[usize::from(*offset) & WRAP];
             *sum = [sum[0] + slope[0], sum[1] + slope[1]];
         }
         let gradient = &mut gradients[usize::from(head.term)];

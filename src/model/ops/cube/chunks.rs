@@ -67,7 +67,7 @@ impl Chunks {
     /// Writes lists `[positions, views, places]` to a batch from `lists` on, by the places at
     /// `table`.
     pub fn gather(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &ListShape) {
-        let ListShape { views, places, positions, .. } = *listed;
+        let ListShape { views, width: places, positions, .. } = *listed;
         // SAFETY: the table names no position that is not there, and no list is longer than those.
         unsafe {
             gather::launch_unchecked(

@@ -73,7 +73,7 @@ fn outputs_of(pass: &Pass, maps: &[Map], accumulators: Tensor<2>, part: &Positio
 /// Weights and biases of each affine map behind the accumulators.
 fn parts(pass: &Pass) -> Vec<[ArrayKind; 2]> {
     let net = &pass.job.kernel.net;
-    (0..=net.head.len()).map(|map| net.parts_of_map(map)).collect()
+    (0..net.maps().len()).map(|map| net.parts_of_map(map)).collect()
 }
 
 fn maps(pass: &Pass) -> Vec<Map> {

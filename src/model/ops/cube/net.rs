@@ -86,11 +86,11 @@ impl<'a> Pass<'a> {
         let (one_hot, net) = (job.inputs.one_hot(), &job.kernel.net);
         let (listed, pairs) = match one_hot {
             OneHot::Plans(plans) => {
-                (ListShape::of(plans), Some(&plans[0].pairs).filter(|it| it.any()))
+                (ListShape::of_plans(plans), Some(&plans[0].pairs).filter(|it| it.any()))
             }
-            _ => (one_hot.lists().listed(), None),
+            _ => (one_hot.lists().shape(), None),
         };
-        let ListShape { rows, views, places, positions, ref buckets } = listed;
+        let ListShape { rows, views, width: places, positions, ref buckets } = listed;
         if learns {
             job.aim.check(positions);
         }
@@ -133,7 +133,8 @@ impl<'a> Pass<'a> {
             let strips = match one_hot {
                 OneHot::Plans(_) => Strips::of_one_king(lists.len()),
                 _ => {
-                    let groups = one_hot.lists().groups.get(lists.clone()).unwrap_or_default();
+                    let groups =
+                        one_hot.lists().king_buckets.get(lists.clone()).unwrap_or_default();
                     Strips::new(lists.len(), groups, net.inputs.kings().count())
                 }
             };

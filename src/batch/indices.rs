@@ -1,0 +1,116 @@
+//! Rows of lists, and offsets of rows, in 16 bits where all of them fit.
+
+/// Numbers of 16 bits each, or of 32.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Indices {
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+}
+
+/// Evaluates an expression on the vector of [`Indices`], whichever it is. No closure: code that
+/// uses vector instructions must be inlined.
+macro_rules! with_vector {
+    ($indices:expr, $vector:ident => $value:expr) => {
+        match $indices {
+            $crate::batch::Indices::U16($vector) => $value,
+            $crate::batch::Indices::U32($vector) => $value,
+        }
+    };
+}
+pub(crate) use with_vector;
+
+/// A number of [`Indices`], in code that is compiled for both.
+pub(crate) trait Index: Copy + Ord + Default + std::fmt::Display {
+    fn from_usize(number: usize) -> Self;
+    fn to_usize(self) -> usize;
+    /// Unpacks four numbers from one or two registers.
+    fn unpack(four: &[Self; 4]) -> [usize; 4];
+}
+
+impl Index for u16 {
+    #[inline(always)]
+    fn from_usize(number: usize) -> Self {
+        number as u16
+    }
+
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn unpack(four: &[Self; 4]) -> [usize; 4] {
+        let four: u64 = pulp::cast(*four);
+        std::array::from_fn(|i| usize::from((four >> (16 * i)) as u16))
+    }
+}
+
+impl Index for u32 {
+    #[inline(always)]
+    fn from_usize(number: usize) -> Self {
+        number as u32
+    }
+
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self as usize
+    }
+
+    #[inline(always)]
+    fn unpack(four: &[Self; 4]) -> [usize; 4] {
+        let [low, high]: [u64; 2] = pulp::cast(*four);
+        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32].map(Index::to_usize)
+    }
+}
+
+impl Default for Indices {
+    fn default() -> Self {
+        Indices::U16(Vec::new())
+    }
+}
+
+impl Indices {
+    pub fn empty(is_wide: bool) -> Self {
+        if is_wide { Indices::U32(Vec::new()) } else { Indices::U16(Vec::new()) }
+    }
+
+    /// Chooses 32 bits or 16; keeps the numbers, which are to be overwritten, if they have these.
+    pub fn set_wide(&mut self, is_wide: bool) {
+        if matches!(self, Indices::U32(_)) != is_wide {
+            *self = Self::empty(is_wide);
+        }
+    }
+
+    /// Takes the vector to overwrite it with numbers of 16 bits.
+    pub(crate) fn take_u16(&mut self) -> Vec<u16> {
+        match std::mem::take(self) {
+            Indices::U16(indices) => indices,
+            Indices::U32(_) => Vec::new(),
+        }
+    }
+
+    /// Makes this `len` times the same number.
+    pub fn fill(&mut self, len: usize, number: usize) {
+        fn fill<I: Index>(indices: &mut Vec<I>, len: usize, number: usize) {
+            indices.clear();
+            indices.resize(len, I::from_usize(number));
+        }
+        with_vector!(self, indices => fill(indices, len, number));
+    }
+
+    pub fn len(&self) -> usize {
+        with_vector!(self, indices => indices.len())
+    }
+
+    pub fn bytes(&self) -> usize {
+        with_vector!(self, indices => size_of_val(&indices[..]))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let (narrow, wide) = match self {
+            Indices::U16(indices) => (&indices[..], &[][..]),
+            Indices::U32(indices) => (&[][..], &indices[..]),
+        };
+        narrow.iter().map(|index| index.to_usize()).chain(wide.iter().map(|index| index.to_usize()))
+    }
+}

@@ -1,0 +1,155 @@
+//! Evaluations opened by name: built in, or from a file of weights, a net or terms.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, ensure};
+
+use super::base::{open_base, replace_base_terms};
+use super::evaluation_names::short_name;
+use super::evaluator::{Evaluator, Floats, Form};
+use super::folder::{BEST, NET};
+use super::path::{FileKind, kind_of, weights_file};
+use super::recipe::{self, Recipe};
+use super::terms::{RunTerms, of_json};
+use crate::digest::digest;
+use crate::evaluation::Evaluation;
+use crate::export::{self, Manifest};
+use crate::hce::{self, HceWeights};
+use crate::input;
+use crate::loader::Encoder;
+use crate::model::{Compute, Device, Kind, Model};
+use crate::progress::Progress;
+use crate::train::checkpoint::Checkpoint;
+use crate::weights::{Weights, WeightsFile};
+
+/// Built-in names with their meaning.
+pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330, 500, 900), \
+                            score (the data's own)";
+
+impl Evaluator {
+    /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
+    pub fn open(name: &str, device: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
+        let given = name.to_string();
+        let built_in = |form| Ok(Self::unrecorded(given.clone(), form));
+        match name {
+            "constant" => return built_in(Form::Constant),
+            "material" => return built_in(Form::from_terms(HceWeights::material())),
+            "score" => return built_in(Form::Score),
+            _ => {}
+        }
+        let (is_folder, path) = (Path::new(name).is_dir(), weights_file(Path::new(name)));
+        ensure!(
+            !is_folder || path.exists(),
+            "{name} holds no {BEST}: it is no folder of a run, or its run has not come to its first \
+             checkpoint"
+        );
+        let shown = || path.display().to_string();
+        let bytes = input::read(&path, input::WEIGHTS)
+            .with_context(|| format!("cannot read {} (built in are {BUILT_IN})", shown()))?;
+        let opened = match kind_of(&bytes) {
+            FileKind::Weights => open_weights(&bytes, &path, device).with_context(shown),
+            FileKind::Json => of_json(&bytes).with_context(shown).map(|weights| {
+                let scale = weights.scale;
+                (None, Form::from_terms(weights), Some(scale), None)
+            }),
+            FileKind::Other => open_net(&path, listener),
+        };
+        let (recipe, form, fitted, caution) = opened?;
+        let (name, digest) = (short_name(&path), Some(digest(&bytes)));
+        let cautions = caution.into_iter().collect();
+        Ok(Self { name, given, recipe, digest, fitted, cautions, form })
+    }
+
+    /// Opens the terms of a checkpoint as they were before training; None for a net.
+    pub fn before_training(path: &Path) -> Result<Option<Self>> {
+        let (Checkpoint { weights, .. }, recipe) = recipe::open(path)?;
+        let Some(terms) = recipe.terms()? else { return Ok(None) };
+        let form = terms_form(&terms, terms.read(&weights, recipe.config.scale, false)?);
+        Ok(Some(Self::unrecorded("start weights".to_string(), form)))
+    }
+
+    /// An evaluation without a file of its own.
+    fn unrecorded(name: String, form: Form) -> Self {
+        let given = name.clone();
+        Self { name, given, recipe: None, digest: None, fitted: None, cautions: vec![], form }
+    }
+}
+
+/// Origin, evaluation, fitted scale, and a caution about how a file was read.
+type Opened = (Option<Recipe>, Form, Option<f64>, Option<String>);
+
+fn open_weights(
+    bytes: &[u8],
+    path: &Path,
+    (device, compute): &(Device, Compute),
+) -> Result<Opened> {
+    let WeightsFile { weights, mut facts, .. } = Weights::from_bytes(bytes)?;
+    replace_base_terms(&mut facts, &weights)?;
+    let recipe = Recipe::read(&facts)?;
+    if facts.get("kind").is_some_and(|kind| matches!(&kind[..], "hce" | "trace")) {
+        let scale = facts.get("scale").and_then(|scale| scale.parse().ok());
+        let scale = scale.context("its header has no `scale`")?;
+        let terms = recipe.as_ref().map(Recipe::terms).transpose()?.flatten();
+        let form = match &terms {
+            Some(terms) => terms_form(terms, terms.read(&weights, scale, true)?),
+            None => Form::from_terms(HceWeights::from_weights(
+                &weights,
+                hce::terms::list(),
+                scale,
+                true,
+            )?),
+        };
+        return Ok((recipe, form, Some(scale), None));
+    }
+    let source = export::import(bytes, &Default::default())?;
+    let base = recipe.as_ref().map(Recipe::open_base).transpose()?.flatten();
+    let encoder = Encoder::net(&source.architecture).on(base);
+    let kind = Kind::Net(source.architecture.clone());
+    let model = Model::new(&kind, &source.weights, device, *compute)?;
+    let fitted = fitted_to_floats(path, source.scales.scale.into());
+    let floats = Floats { model, encoder, source, integers: OnceLock::new() };
+    Ok((recipe, Form::Floats(Box::new(floats)), fitted, None))
+}
+
+/// The scale fitted to the exported net of these floats, converted to the centipawns of the floats.
+fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
+    let net = match path.file_name() {
+        Some(name) if name == BEST => path.with_file_name(NET),
+        _ => path.with_extension("bin"),
+    };
+    let manifest = export::load(&net).ok()?.manifest?;
+    let fitted = manifest.fitted_scale.as_ref()?.centipawns;
+    Some(fitted * scale / f64::from(manifest.scales.scale))
+}
+
+fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
+    let loaded = export::load(path)?;
+    let caution = (!loaded.described).then(|| {
+        let description = export::description_path(path).display().to_string();
+        format!(
+            "{} was read as {}, which its size fits; if it is mirrored, write `mirror = true` to \
+             {description}",
+            path.display(),
+            loaded.net.architecture()
+        )
+    });
+    if let Some(caution) = &caution {
+        listener.remark(&format!("{caution} ({})", loaded.net.scales()));
+    }
+    let (mut recipe, mut base, mut fitted) = (None, None, None);
+    if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {
+        fitted = fitted_scale.as_ref().map(|scale| scale.centipawns);
+        base = provenance.base.as_ref().map(open_base).transpose()?.map(|base| base.evaluation);
+        recipe = Recipe::of_manifest(provenance);
+    }
+    Ok((recipe, Form::Integers(Evaluation::from_net(loaded.net, base)), fitted, caution))
+}
+
+/// Terms that a run tuned, with these weights.
+fn terms_form(terms: &RunTerms, weights: HceWeights) -> Form {
+    match &terms.own {
+        Some(own) => Form::Traced(Box::new((own.clone(), weights))),
+        None => Form::from_terms(weights),
+    }
+}

@@ -1,0 +1,113 @@
+//! Stages of a config: runs one after the other, each from the end of the one before. The last has
+//! the folder of the run, the others have folders in it. A stage is the run of its own config with
+//! `net.start`, the stage before it, and `net.start_optimizer`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use super::data::scan_data;
+use super::{FinishedRun, RunContext, begin_or_resume, begin_run, check};
+use crate::config::Config;
+use crate::output;
+use crate::run::data_plan::read_plan;
+use crate::run::folder::{self, RunFolder, is_finished};
+use crate::run::recipe::{self, Recipe};
+
+/// The runs of a config in a folder, each with its own: one a stage, or one alone.
+fn runs(config: &Config, folder: &Path) -> Result<Vec<(Config, PathBuf)>> {
+    let stages = config.stages();
+    let last = stages.len();
+    let run = |(number, stage): (usize, Config)| {
+        let path = if number == last { folder.into() } else { folder::stage(folder, number) };
+        let before = (number > 1).then(|| folder::stage(folder, number - 1));
+        let stage = stage.with(|file| {
+            // Data that two stages share come in another order.
+            file.seed = file.seed.wrapping_add(number as u64 - 1);
+            if let (Some(before), Some(net)) = (before, &mut file.net) {
+                (net.start, net.start_optimizer) = (Some(before.display().to_string()), true);
+            }
+        })?;
+        Ok((stage, path))
+    };
+    (1..).zip(stages).map(run).collect()
+}
+
+/// Starts the first stage, once the data of all are checked; returns the result of the last one, or
+/// none if it was interrupted.
+pub(super) fn begin(
+    config: &Config,
+    folder: &RunFolder,
+    context: &RunContext,
+) -> Result<Option<FinishedRun>> {
+    ensure!(
+        context.ranks.is_alone(),
+        "stages run in one process; start it without mpirun, or start each stage as a run with \
+         `net.start` and `net.start_optimizer`"
+    );
+    for (number, stage) in (1..).zip(config.stages()) {
+        let checked = scan_data(&read_plan(&stage), 0, &stage, context.listener)
+            .map_err(anyhow::Error::from)
+            .and_then(|scan| check(&stage, scan.counts.train, context));
+        checked.with_context(|| format!("stage {number}"))?;
+    }
+    folder.clear()?;
+    // A folder of a stage may have the run of somebody's own.
+    require_same(config, &folder.path)?;
+    output::write(&folder.file(folder::STAGES), config.to_toml().as_bytes())?;
+    go_on(config, folder, context)
+}
+
+/// Trains the stages that are not finished, of which the last has not begun.
+pub(super) fn go_on(
+    config: &Config,
+    folder: &RunFolder,
+    context: &RunContext,
+) -> Result<Option<FinishedRun>> {
+    let mut runs = runs(config, &folder.path)?;
+    let (last, _) = runs.pop().context("a config has a run")?;
+    for (number, (stage, path)) in (1..).zip(&runs) {
+        let begun = require_same(stage, path)?;
+        if begun.is_some() && is_finished(path) {
+            continue;
+        }
+        context.listener.remark(&format!("stage {number} of {}", runs.len() + 1));
+        if !begin_or_resume(stage, path, context)? {
+            return Ok(None);
+        }
+    }
+    context.listener.remark(&format!("stage {0} of {0}", runs.len() + 1));
+    begin_run(last, folder, context, RunFolder::clear_run)
+}
+
+/// The recipe of the run in a folder, if its last stage has begun. Fails if the run has another
+/// config, or a stage before it does.
+pub fn require_same(config: &Config, path: &Path) -> Result<Option<Recipe>> {
+    let mut last = None;
+    for (wanted, path) in runs(config, path)? {
+        let file = path.join(folder::LAST);
+        last = file.exists().then(|| recipe::open(&file)).transpose()?.map(|(_, recipe)| recipe);
+        let Some(recipe) = &last else { continue };
+        let found = &recipe.config;
+        // Facts that change the data of a run.
+        let wanted = wanted.with(|file| {
+            file.data.window = file.data.window.or(found.file.data.window);
+            file.data.positions = file.data.positions.or(found.file.data.positions);
+            file.target.scale = file.target.scale.or(found.file.target.scale);
+        })?;
+        ensure!(
+            wanted.to_toml() == found.to_toml() && recipe.term_list == recipe::term_list(&wanted)?,
+            "{}",
+            other(&path)
+        );
+    }
+    Ok(last)
+}
+
+/// The error of a folder with the run of another config.
+pub fn other(path: &Path) -> String {
+    format!(
+        "{} holds a run of another config or other data; choose another folder with --out",
+        path.display()
+    )
+}
