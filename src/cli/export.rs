@@ -48,7 +48,7 @@ pub struct Args {
     /// Write inference code of a net with its own test: rust, or c for C and C++
     #[arg(long, value_name = "LANGUAGE", value_parser = parse_choice(LANGUAGES))]
     #[arg(conflicts_with_all = ["match_scale", "largest_scales", "licence"])]
-    #[arg(conflicts_with_all = ["qa", "qb", "scale", "head"])]
+    #[arg(conflicts_with_all = ["qa", "qb", "scale", "head", "head_shift"])]
     snippet: Option<Language>,
     /// Set SCALE so that centipawns mean what they mean in this evaluation
     #[arg(help_heading = "Integers")]
@@ -75,6 +75,11 @@ pub struct Args {
     #[arg(help_heading = "Integers")]
     #[arg(long, value_name = "FORMAT", value_parser = parse_choice(HEADS))]
     head: Option<HeadFormat>,
+    /// Bits by which the inputs of an int8 head are shifted to the right [default: the checkpoint's,
+    /// or as few as leave 127]
+    #[arg(help_heading = "Integers")]
+    #[arg(long, value_name = "BITS")]
+    head_shift: Option<u32>,
     /// Put neurons that are active together side by side, so that engines can skip more blocks of
     /// four zeros in the first layer
     #[arg(help_heading = "Order of numbers")]
@@ -88,11 +93,8 @@ pub struct Args {
     /// Write the floats alone as bullet's raw.bin: 32 bits each, in the order of its layers
     #[arg(help_heading = "Order of numbers")]
     #[arg(long, conflicts_with_all = ["snippet", "match_scale", "largest_scales", "licence", "json"])]
-    #[arg(conflicts_with_all = ["qa", "qb", "scale", "head", "force"])]
+    #[arg(conflicts_with_all = ["qa", "qb", "scale", "head", "head_shift", "force"])]
     raw: bool,
-    /// Bits by which the inputs of an int8 head are shifted to the right
-    #[arg(long, value_name = "BITS")]
-    head_shift: Option<u32>,
     /// Export a net that does not know what the pieces are worth
     #[arg(long)]
     force: bool,

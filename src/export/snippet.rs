@@ -6,7 +6,7 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
 
 use super::{Golden, Overflow, Proof, prove};
 use crate::architecture::{
-    Architecture, BucketChoice, CodeContext, CodeValue, Curve, Integer, Operation, Views,
+    Architecture, BucketChoice, CodeContext, CodeValue, Curve, Integer, Node, Operation, Views,
 };
 use crate::digest::digest;
 pub use crate::features::Language;
@@ -249,28 +249,20 @@ fn head(language: Language, net: &Net) -> (String, String) {
     let bytes_in = head_format == HeadFormat::Int8;
     let context = CodeContext { language, bytes_in, factors: [qa, qb] };
     let (graph, name) = (net.architecture().graph(), |value: usize| format!("v{value}"));
-    let (mut lines, mut is_behind) = (String::new(), false);
+    let is_first = |node: &Node| node.operation == Operation::Affine(0);
+    let first = graph.nodes().iter().position(is_first).expect("a net has an output");
+    let mut lines = String::new();
     for (value, node) in graph.nodes().iter().enumerate() {
-        let is_first = node.operation == Operation::Affine(0);
-        is_behind |= is_first;
-        let is_value = node.operation == Operation::PieceSquares;
-        if !is_behind && !is_value {
-            continue;
-        }
-        let inputs: Vec<(String, usize)> = match is_value {
-            true => Vec::new(),
-            false => {
-                let of = |input: usize| {
-                    let name = if is_first { "x0".into() } else { name(input) };
-                    (name, graph.nodes()[input].width)
-                };
-                node.inputs().map(of).collect()
-            }
+        let inputs: Vec<(String, usize)> = match node.operation {
+            Operation::PieceSquares => Vec::new(),
+            Operation::Affine(0) => vec![("x0".into(), net.architecture().features())],
+            _ if value < first => continue,
+            _ => node.inputs().map(|input| (name(input), graph.nodes()[input].width)).collect(),
         };
-        let value_of = |(name, width)| CodeValue { name, width };
-        let inputs: Vec<CodeValue> =
-            inputs.iter().map(|(name, width)| value_of((&name[..], *width))).collect();
-        lines += &node.operation.code(&context, &inputs, value_of((&name(value), node.width)));
+        let inputs = inputs.iter().map(|(name, width)| CodeValue { name, width: *width });
+        let inputs: Vec<CodeValue> = inputs.collect();
+        let to = CodeValue { name: &name(value), width: node.width };
+        lines += &node.operation.code(&context, &inputs, to);
     }
     let indent = language.choose("        ", "    ");
     let lines: Vec<String> = lines.lines().map(|line| format!("{indent}{line}")).collect();

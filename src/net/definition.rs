@@ -28,10 +28,9 @@
 //!
 //! All of it in f32, rounded after each operation (no fused products), a sum from the bias on and
 //! from the first input to the last. `shift` is that of the net's scales, or the smallest with which u
-//! is at most 127, `unit` is
-//! `2^shift / (top * QB)` rounded to f32, where top is QA, or QA^2 for squares and products: with
-//! QA = 255 that is a shift of 9 and `512 / (255 * 255 * QB)`, or a shift of 1 and `2 / (255 * QB)`
-//! for CReLU.
+//! is at most 127; `unit` is `2^shift / (top * QB)` rounded to f32, where top is QA, or QA^2 for
+//! squares and products: with QA = 255 that is a shift of 9 and `512 / (255 * 255 * QB)`, or a shift
+//! of 1 and `2 / (255 * QB)` for CReLU.
 //!
 //! Accumulators and integer sums are i64 here, so no net and no position can overflow them: engines
 //! use i16 and i32, which gives the same for every net that `export/prove.rs` accepts. ReLU's upper

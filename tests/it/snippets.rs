@@ -12,6 +12,7 @@ use nnuance::sample::Piece;
 use crate::drawn::{Drawn, TWENTY};
 use crate::kit::*;
 use crate::net::integers;
+use crate::nets::follow;
 use crate::own_set::AttackKinds;
 use crate::playouts::{GAMES, Game};
 
@@ -317,7 +318,7 @@ fn check(language: Language) {
             }
         }
     }
-    for (i, case) in SETS.iter().enumerate() {
+    for (i, case) in SETS.iter().chain(&*ENGINES).enumerate() {
         let case = std::slice::from_ref(case);
         Program::harnessed(language, case, Speed::ALL[i % 3]).agrees(0, &case[0].walk);
     }
@@ -380,6 +381,16 @@ fn c() {
 }
 
 /// Prints the times of both, too: `cargo test --profile bench -- --nocapture snippets::trees`.
+#[test]
+fn nets_of_engines_agree_with_the_definition() {
+    for Case { net, walk } in &*ENGINES {
+        for (position, cp) in &walk.evaluations {
+            assert_eq!(net.evaluate_slowly(position), *cp, "{}", net.architecture());
+        }
+        GAMES[..10].iter().for_each(|game| follow(net, game, |_| true));
+    }
+}
+
 #[test]
 fn trees_have_the_same_sum_by_plain_code() {
     if !need::tool("gcc", "--version") {
@@ -550,6 +561,18 @@ static SETS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let mut cases = cases(vec![all], (10_000, 3), 1000);
     cases.extend(self::cases(some, (200, 5), 50));
     cases
+});
+
+/// The nets of engines in `configs/engines`, narrowed.
+static ENGINES: LazyLock<Vec<Case>> = LazyLock::new(|| {
+    let mut paths: Vec<_> =
+        fs::read_dir("configs/engines").unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let nets = paths.iter().map(|path| {
+        let config = Config::read(path, &["net.hidden=32".into()]).unwrap();
+        random(&config.architecture().unwrap().merged(), config.scales, 100, 9)
+    });
+    cases(nets.collect(), (300, 6), 10)
 });
 
 static QUICKSTART: LazyLock<Case> = LazyLock::new(|| {

@@ -132,7 +132,7 @@ impl Operation {
         &self,
         net: &Architecture,
         arithmetic: &A,
-        mut x: A::Values,
+        x: A::Values,
         mut others: impl Iterator<Item = A::Values>,
     ) -> A::Values {
         match self {
@@ -151,8 +151,7 @@ impl Operation {
                 arithmetic.concatenate(parts)
             }
             Operation::Combine(how) => {
-                x = arithmetic.combine(x, others.next().expect("two inputs"), *how);
-                x
+                arithmetic.combine(x, others.next().expect("two inputs"), *how)
             }
         }
     }
