@@ -261,7 +261,7 @@ static ALL_SETS: LazyLock<Net> = LazyLock::new(|| {
 
 /// The bytes as often as the file of a net has room for.
 fn repeated(bytes: &[u8], Hints { net, scales }: &Hints) -> Vec<u8> {
-    let arrays = stored(net, scales.head_format);
+    let arrays = stored(net, *scales);
     let size = arrays.iter().map(|it| it.array.len() * it.number.bytes()).sum();
     bytes.iter().copied().cycle().take(size).collect()
 }

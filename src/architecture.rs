@@ -2,12 +2,14 @@
 
 mod activation;
 mod buckets;
+mod fixed_point;
 mod form;
 mod graph;
 mod operation;
 
 pub use activation::{Activation, Curve};
 pub use buckets::{BucketChoice, BucketTable, Buckets, CustomBuckets};
+pub use fixed_point::{FixedMap, FixedPoint, FixedValue, LayerIntegers, convert};
 pub use form::{Form, LayerForm, is_pieces, pieces};
 pub use graph::{Graph, Node};
 pub use operation::{
@@ -63,6 +65,8 @@ pub struct Layer {
     pub multiply: Option<usize>,
     pub add: Option<usize>,
     pub subtract: Option<usize>,
+    /// The integers of its map, and of the activations of its outputs; none: it has f32.
+    pub integers: Option<LayerIntegers>,
 }
 
 impl Layer {
@@ -258,6 +262,17 @@ impl ArrayKind {
             ArrayKind::OutputBias => "output.bias".into(),
             ArrayKind::Psqt(0) => "psqt.weight".into(),
             ArrayKind::Psqt(set) => format!("psqt.{}.weight", sets[set].name()),
+        }
+    }
+}
+
+impl ArrayKind {
+    /// The affine map that it is of, in a net of so many.
+    pub fn map(self, maps: usize) -> Option<usize> {
+        match self {
+            ArrayKind::Layer(map) | ArrayKind::LayerBias(map) => Some(map),
+            ArrayKind::Output | ArrayKind::OutputBias => Some(maps - 1),
+            _ => None,
         }
     }
 }

@@ -15,11 +15,11 @@ mod many;
 mod read;
 
 pub use accumulator::{Accumulator, Evaluate};
-pub use definition::{Number, Numbers, StoredArray, stored, transposed};
+pub use definition::{Number, Numbers, StoredArray, fixed_point, has_bytes, stored, transposed};
 pub use many::PositionEvaluator;
 pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 
-use crate::architecture::{Activation, Architecture, Graph, Views};
+use crate::architecture::{Activation, Architecture, FixedPoint, Graph, ImpossibleNet, Views};
 use crate::scales::{HeadFormat, Scales};
 
 /// The file is padded to a multiple of this, with [`PADDING`].
@@ -70,6 +70,7 @@ pub struct Net {
     numbers: Vec<Numbers>,
     maps: Vec<[usize; 2]>,
     graph: Graph,
+    fixed: FixedPoint,
     /// Float weights of each map again, as `[bucket][input][output]`.
     columns: Vec<Vec<f32>>,
     /// See [`Net::unit`].
@@ -85,9 +86,9 @@ impl Net {
     ) -> Result<Self, NetError> {
         let architecture = architecture.merged();
         Self::check(&architecture, scales)?;
-        let arrays = stored(&architecture, scales.head_format);
+        let arrays = stored(&architecture, scales);
         assert_eq!(numbers.len(), arrays.len(), "arrays of a net");
-        for (StoredArray { array, number }, found) in arrays.iter().zip(&numbers) {
+        for (StoredArray { array, number, .. }, found) in arrays.iter().zip(&numbers) {
             let (name, expected) = (array.name.clone(), array.len());
             if found.len() != expected || found.number() != *number || expected == 0 {
                 let found = format!("{} of {}", found.len(), found.number().name());
@@ -105,8 +106,9 @@ impl Net {
         let columns = maps.iter().zip(numbers[behind..].iter().step_by(2));
         let columns = columns.map(|(map, weights)| definition::columns(*map, weights)).collect();
         let (padding, unit) = (Padding::default(), definition::unit(&architecture, scales));
-        let graph = architecture.graph();
-        Ok(Self { architecture, scales, padding, numbers, maps, graph, columns, unit })
+        let (graph, fixed) = (architecture.graph(), fixed_point(&architecture, scales));
+        let fixed = fixed.map_err(|reason| ImpossibleNet { key: "head", reason })?;
+        Ok(Self { architecture, scales, padding, numbers, maps, graph, fixed, columns, unit })
     }
 
     /// The net with other padding in its file.
@@ -160,6 +162,11 @@ impl Net {
         (weights, biases, bucket * self.maps[map][1])
     }
 
+    /// The integers of a head in fixed point.
+    pub fn fixed_point(&self) -> &FixedPoint {
+        &self.fixed
+    }
+
     /// The shift that brings the product, square or value of accumulators down to 0 to 127 where
     /// the head is `int8`, and the value of one unit of a sum of its first map.
     pub fn unit(&self) -> (u32, f32) {
@@ -173,7 +180,7 @@ impl Net {
 
     /// Bytes of the file before the padding.
     pub fn payload(&self) -> usize {
-        definition::payload(&self.architecture, self.scales.head_format)
+        definition::payload(&self.architecture, self.scales)
     }
 
     /// Bytes of the file with its padding.
@@ -197,7 +204,12 @@ impl Net {
                 return Err(NetError::Scale { name, value });
             }
         }
-        if scales.head_format == HeadFormat::Int8 {
+        let fixed = fixed_point(net, scales);
+        fixed.map_err(|reason| ImpossibleNet { key: "head", reason })?;
+        if scales.head_format == HeadFormat::Int8 && net.is_fixed_point() {
+            return Err(NetError::TwoFormats);
+        }
+        if has_bytes(net, scales) {
             if !net.is_deep() {
                 return Err(NetError::NoHead);
             }
@@ -205,11 +217,16 @@ impl Net {
                 return Err(NetError::Unbounded);
             }
         }
+        if scales.head_round && !has_bytes(net, scales) {
+            return Err(NetError::RoundOfFloats);
+        }
         if let Some(shift) = scales.head_shift {
-            let inputs =
-                |shift: u32| definition::top(net, scales.qa).checked_shr(shift).unwrap_or(0);
+            let top = definition::top(net, scales.qa);
+            let inputs = |shift: u32| {
+                (top + definition::half(shift, scales)).checked_shr(shift).unwrap_or(0)
+            };
             let fits = |shift: &u32| (1..=u8::MAX.into()).contains(&inputs(*shift));
-            if scales.head_format != HeadFormat::Int8 {
+            if !has_bytes(net, scales) {
                 return Err(NetError::ShiftOfFloats);
             }
             if !fits(&shift) {

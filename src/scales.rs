@@ -17,6 +17,9 @@ pub struct Scales {
     /// as few as leave 127.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_shift: Option<u32>,
+    /// Whether this shift rounds, half of its last bit up, and not down.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub head_round: bool,
 }
 
 /// Number format of layers behind the accumulators and of pairwise products.
@@ -40,7 +43,14 @@ impl HeadFormat {
 
 impl Default for Scales {
     fn default() -> Self {
-        Self { qa: 255, qb: 64, scale: 400, head_format: HeadFormat::Float, head_shift: None }
+        Self {
+            qa: 255,
+            qb: 64,
+            scale: 400,
+            head_format: HeadFormat::Float,
+            head_shift: None,
+            head_round: false,
+        }
     }
 }
 
@@ -48,6 +58,7 @@ impl std::fmt::Display for Scales {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let head = if self.head_format == HeadFormat::Int8 { ", int8 head" } else { "" };
         write!(f, "QA {}, QB {}, SCALE {}{head}", self.qa, self.qb, self.scale)?;
-        self.head_shift.map_or(Ok(()), |shift| write!(f, ", shift {shift}"))
+        self.head_shift.map_or(Ok(()), |shift| write!(f, ", shift {shift}"))?;
+        f.write_str(if self.head_round { ", rounded" } else { "" })
     }
 }

@@ -72,7 +72,7 @@ impl Activation {
 
     /// Whether accumulators may have it, whose values are integers.
     pub fn is_for_accumulators(self) -> bool {
-        matches!(self.curves(), [curve] if !curve.gated)
+        matches!(self.curves(), [curve] if curve.inner == 1 && !curve.gated)
     }
 }
 

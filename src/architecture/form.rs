@@ -6,7 +6,8 @@ use std::fmt::{self, Display, Formatter};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer, Views,
+    Activation, Architecture, BucketChoice, Buckets, ImpossibleNet, Inputs, Kings, Layer,
+    LayerIntegers, Views,
 };
 use crate::features::{self, FeatureSet, Integer};
 use crate::registry::NameMissing;
@@ -70,6 +71,9 @@ pub struct LayerForm {
     pub add: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subtract: Option<String>,
+    /// Of the affine map in a file, and of the activations; none: f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integers: Option<LayerIntegers>,
 }
 
 /// Feature sets of a description without any.
@@ -99,6 +103,10 @@ impl TryFrom<Form> for Architecture {
                 None => set,
             })
         };
+        if let Some((name, _)) = form.integers.iter().find(|(_, it)| **it == Integer::I32) {
+            let reason = format!("rows of {name:?} are i8 or i16, found i32");
+            return Err(ImpossibleNet { key: "integers", reason });
+        }
         let wrong = |name: &&String| !form.sets.contains(name) || **name == pieces()[0];
         if let Some(name) = form.integers.keys().find(wrong) {
             let reason = match form.sets.contains(name) {
@@ -155,8 +163,10 @@ impl From<Architecture> for Form {
             multiply: layer.multiply.as_ref().map(name),
             add: layer.add.as_ref().map(name),
             subtract: layer.subtract.as_ref().map(name),
+            integers: layer.integers,
         };
-        let head = net.layers().filter(|_| net.has_layers()).map(form).collect();
+        let is_written = net.has_layers() || net.output.integers.is_some();
+        let head = net.layers().filter(|_| is_written).map(form).collect();
         Self {
             inputs: net.inputs.views,
             sets: net.inputs.sets().iter().map(|set| set.name().to_string()).collect(),
@@ -216,6 +226,7 @@ fn layers(written: &[LayerForm]) -> Result<(Vec<Layer>, Layer), String> {
             multiply: optional(&layer.multiply)?,
             add: optional(&layer.add)?,
             subtract: optional(&layer.subtract)?,
+            integers: layer.integers,
         })
     };
     let mut layers = written.iter().enumerate().map(layer).collect::<Result<Vec<_>, _>>()?;
@@ -275,7 +286,8 @@ impl Display for Architecture {
                 write!(f, " {} {}", how.verb(), self.name_of_layer(other))?;
             }
         }
-        f.write_str(if *psqt { ", psqt" } else { "" })
+        f.write_str(if *psqt { ", psqt" } else { "" })?;
+        f.write_str(if self.is_fixed_point() { ", fixed point" } else { "" })
     }
 }
 

@@ -141,13 +141,14 @@ pub fn run(args: Args) -> Result<()> {
     // Opened and dropped, so that an unwritable net is found before the long work.
     Output::create(&output)?;
     let (mut source, mut origin) = open(&args, &path)?;
-    let Scales { qa, qb, scale, head_format, head_shift } = source.scales;
+    let Scales { qa, qb, scale, head_format, head_shift, head_round } = source.scales;
     source.scales = Scales {
         qa: args.qa.unwrap_or(qa),
         qb: args.qb.unwrap_or(qb),
         scale: args.scale.unwrap_or(scale),
         head_format: args.head.unwrap_or(head_format),
         head_shift: args.head_shift.or(head_shift.filter(|_| args.head != Some(HeadFormat::Float))),
+        head_round: head_round && args.head != Some(HeadFormat::Float),
     };
     origin.provenance.licence = args.licence.clone().or(origin.provenance.licence);
     let terminal = Terminal::default();

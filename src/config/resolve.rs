@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::loader::{MOST_IN_CHUNK, TestShare};
 use crate::loss::{Loss, LossShape};
 use crate::model::Precision;
-use crate::net;
+use crate::net::{self, NetError, Number, StoredArray};
 use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
 use crate::train::optimizer::{OptimizerName, Settings, stands_for};
@@ -153,11 +153,13 @@ impl Net {
         let wrong = |ImpossibleNet { key, reason }| ConfigError::of(&format!("net.{key}"), reason);
         let architecture = Architecture::try_from(form).map_err(wrong)?;
         let qa = self.qa.unwrap_or(Scales::default().qa);
-        let Self { qb, head_format, head_shift, .. } = *self;
-        let scales = Scales { qa, qb, scale, head_format, head_shift };
+        let Self { qb, head_format, head_shift, head_round, .. } = *self;
+        let scales = Scales { qa, qb, scale, head_format, head_shift, head_round };
         let key = if head_shift.is_some() { "net.head_shift" } else { "net.head_format" };
-        net::Net::check(&architecture.merged(), scales)
-            .map_err(|error| ConfigError::of(key, error))?;
+        net::Net::check(&architecture.merged(), scales).map_err(|error| match error {
+            NetError::ImpossibleNet(impossible) => wrong(impossible),
+            error => ConfigError::of(key, error),
+        })?;
         if let StartSize::Sets(sizes) = &self.start_size
             && let Some(name) = sizes.keys().find(|name| !self.sets.contains(name))
         {
@@ -404,10 +406,23 @@ fn check_numbers(file: &ConfigFile, settings: &Settings, batch: u64) -> Checked 
 }
 
 /// Clips and learning rates of arrays that differ from those of the config, unless it gives them.
-/// Weights of feature sets that are exported in i8 are clipped so that they quantise; a row and its
-/// factor are added, and each gets half of the range. Where rows repeat, clip and learning rate are
+/// Weights that are exported in i8 are clipped so that they quantise; a row and its factor are added,
+/// and each gets half of the range. Where rows repeat, clip and learning rate are
 /// smaller, so that the largest sum, and its largest change per step, are those of pieces.
 fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer: &mut Settings) {
+    let most_of = |stored: &StoredArray| {
+        let most = stored.factors.iter().copied().fold(0.0, f64::max);
+        f64::from(i8::MAX) / most
+    };
+    let stored = net::stored(&architecture.merged(), scales);
+    for it in stored.iter().filter(|it| it.number == Number::I8) {
+        let is_layer = matches!(it.array.part, ArrayKind::Layer(_) | ArrayKind::Output);
+        let clips_more = optimizer.clip <= 0.0 || most_of(it) < optimizer.clip;
+        if is_layer && clips_more && optimizer.layers.of(&it.array.name).clip.is_none() {
+            let layer = optimizer.layers.0.entry(it.array.name.clone()).or_default();
+            layer.clip = Some(most_of(it));
+        }
+    }
     for array in architecture.arrays() {
         let (ArrayKind::Rows(set) | ArrayKind::Factor(set)) = array.part else { continue };
         let inputs = &architecture.inputs;

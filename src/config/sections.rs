@@ -167,6 +167,8 @@ pub struct Net {
     #[serde(default)]
     pub head_format: HeadFormat,
     pub head_shift: Option<u32>,
+    #[serde(default)]
+    pub head_round: bool,
 }
 
 /// A factor of starting weights, or one for each of several feature sets.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::architecture::{Architecture, ArrayKind, ImpossibleNet};
 use crate::floats::Float;
 use crate::net::{
-    Hints, Net, NetError, Padding, StoredArray, holds_floats_by_name, is_safetensors, raw_hidden,
-    stored, transposed,
+    Hints, Net, NetError, Padding, holds_floats_by_name, is_safetensors, raw_hidden, stored,
+    transposed,
 };
 use crate::scales::{HeadFormat, Scales};
 use crate::weights::{Weights, WeightsError, WeightsFile};
@@ -59,7 +59,7 @@ pub enum ImportError {
 
 /// Facts in the header of a checkpoint.
 pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, String> {
-    let Scales { qa, qb, scale, head_format, head_shift } = scales;
+    let Scales { qa, qb, scale, head_format, head_shift, head_round } = scales;
     let usual = Scales::default();
     let architecture = serde_json::to_string(architecture).expect("it has a JSON form");
     let facts = [
@@ -70,6 +70,7 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
         ("qb", (qb != usual.qb).then(|| qb.to_string())),
         ("head_format", (head_format != usual.head_format).then(|| head_format.name().into())),
         ("head_shift", head_shift.map(|shift| shift.to_string())),
+        ("head_round", head_round.then(|| "true".into())),
     ];
     facts.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?))).collect()
 }
@@ -121,12 +122,11 @@ pub fn to_raw(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsE
 /// Weights of a net, which quantise to the same net again.
 pub fn dequantise(net: &Net) -> Weights {
     let mut weights = Weights::default();
-    let arrays = stored(net.architecture(), net.scales().head_format);
+    let arrays = stored(net.architecture(), net.scales());
     for (stored, numbers) in arrays.into_iter().zip(net.numbers()) {
-        let scale = f64::from(stored.factor(net.scales()).unwrap_or(1));
-        let values = (0..numbers.len()).map(|i| (numbers.get(i) / scale) as f32).collect();
-        let StoredArray { array, .. } = stored;
-        weights.insert(&array.name, &array.shape, values);
+        let value = |place: usize| (numbers.get(place) / stored.factor(place)) as f32;
+        let values = (0..numbers.len()).map(value).collect();
+        weights.insert(&stored.array.name, &stored.array.shape, values);
     }
     weights
 }
@@ -168,7 +168,8 @@ fn of_facts(
     };
     let found = facts.get("head_shift").map(shift).transpose()?;
     let head_shift = found.or(hints.scales.head_shift);
-    Ok((architecture, Scales { qa, qb, scale, head_format, head_shift }))
+    let head_round = facts.contains_key("head_round") || hints.scales.head_round;
+    Ok((architecture, Scales { qa, qb, scale, head_format, head_shift, head_round }))
 }
 
 fn possible(net: Architecture) -> Result<Architecture, ImpossibleNet> {

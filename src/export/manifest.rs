@@ -292,7 +292,7 @@ pub fn described(text: &str) -> Result<(Hints, Option<usize>), String> {
     };
     let mut table: toml::Table = toml::from_str(text).map_err(one_line)?;
     let mut scales = toml::Table::try_from(Scales::default()).expect("scales have a TOML form");
-    for key in ["qa", "qb", "scale", "head_format", "head_shift"] {
+    for key in ["qa", "qb", "scale", "head_format", "head_shift", "head_round"] {
         if let Some(value) = table.remove(key) {
             scales.insert(key.into(), value.clone());
             // One by one, so that an error names its key.

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::architecture::{Architecture, ArrayKind};
 use crate::digits::grouped;
-use crate::net::{Net, PositionEvaluator};
+use crate::net::{Net, PositionEvaluator, has_bytes};
 use crate::sample::Position;
-use crate::scales::HeadFormat;
 use crate::weights::{Weights, WeightsError};
 
 /// Inputs of the first layer that engines skip together.
@@ -66,9 +65,10 @@ struct Activity(Vec<Vec<u64>>);
 impl Activity {
     fn measure(net: &Net, positions: &[Position]) -> Self {
         let width = net.architecture().outputs_of_view();
-        let shift = match net.scales().head_format {
-            HeadFormat::Int8 => net.unit().0,
-            HeadFormat::Float => 0,
+        let bytes = has_bytes(net.architecture(), net.scales());
+        let is_active = |value: i32| match bytes {
+            true => net.first_input(value.into()) != 0,
+            false => value != 0,
         };
         // The positions of a block of bits, whose perspectives are 64.
         let positions_of_word = 64 / net.architecture().views();
@@ -78,7 +78,7 @@ impl Activity {
             for position in positions {
                 for values in evaluator.first_inputs(position).chunks_exact(width) {
                     for (word, value) in words.iter_mut().zip(values) {
-                        *word |= u64::from(value >> shift != 0) << bit;
+                        *word |= u64::from(is_active(*value)) << bit;
                     }
                     bit += 1;
                 }

@@ -11,7 +11,8 @@
 //!
 //! **Sums behind it (i32).** All positive terms sum to at most P, all negative ones to at least M:
 //! each partial sum, in any order, lies in `[M, P]`. With an `int8` head that holds for each neuron
-//! of the first map; what is behind it, and all of a `float` head, has no integers.
+//! of the first map; what is behind it, and all of a `float` head, has no integers. In fixed point
+//! it holds for each neuron of each map in integers, with the bias before its shift or behind it.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -19,9 +20,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::architecture::{self, Architecture, Arithmetic, Combination, Curve, Set};
-use crate::net::{Net, Numbers};
-use crate::scales::{HeadFormat, Scales};
+use crate::architecture::{
+    self, Architecture, Arithmetic, Combination, Curve, FixedMap, FixedValue, Set, convert,
+};
+use crate::net::{Net, Numbers, has_bytes};
+use crate::scales::Scales;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
@@ -113,7 +116,7 @@ pub enum Overflow {
 
 /// Proves that no legal position overflows i16 accumulators or an i32 output sum.
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
-    let (architecture, Scales { scale, head_format, .. }) = (net.architecture(), net.scales());
+    let (architecture, Scales { scale, .. }) = (net.architecture(), net.scales());
     let bounds: Vec<_> =
         (0..architecture.hidden).into_par_iter().map(|it| bound(net, it)).collect();
     let (legal, intermediate): (Vec<_>, Vec<_>) = bounds.into_iter().map(<(_, _)>::from).unzip();
@@ -124,8 +127,9 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let hull = |bounds: &[Bounds]| bounds.iter().copied().reduce(Bounds::hull).expect("neurons");
     let (accumulator, intermediate) = (hull(&legal), hull(&intermediate));
 
-    let is_float = architecture.is_deep() && head_format == HeadFormat::Float;
+    let is_float = architecture.is_deep() && !has_bytes(architecture, net.scales());
     let accumulators = (!is_float).then(|| legal.repeat(architecture.views()));
+    let accumulators = accumulators.map(|bounds| IntervalsOf { bounds, fixed: None });
     // The union of all buckets' bounds; a position uses one bucket.
     let (mut output, mut sum) = (Bounds::NONE, Bounds::NONE);
     for bucket in 0..architecture.buckets {
@@ -133,12 +137,12 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
         let (graph, see) = (architecture.graph(), |_: &_, _: &_| ());
         let last = graph.evaluate(architecture, &intervals, accumulators.clone(), see);
         output = output.hull(intervals.sums.get());
-        sum = sum.hull(last.map_or(Bounds::NONE, |last| last[0]));
+        sum = sum.hull(last.map_or(Bounds::NONE, |last| last.bounds[0]));
     }
     if !output.hull(sum).within(i32::MIN.into(), i32::MAX.into()) {
         return Err(Overflow::Output(output.hull(sum)));
     }
-    if architecture.is_deep() {
+    if architecture.is_deep() && net.fixed_output().is_none() {
         let (product, product_fits_i32, i16_trick) = (Bounds::NONE, true, false);
         let proof =
             Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick };
@@ -146,6 +150,12 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     }
     let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
     let product_fits_i32 = product.within(i32::MIN.into(), i32::MAX.into());
+    if architecture.is_deep() {
+        let i16_trick = false;
+        let proof =
+            Proof { accumulator, intermediate, output, product, product_fits_i32, i16_trick };
+        return Ok(proof);
+    }
     let ceiling = architecture.activation.curve().ceiling(net.scales().qa);
     let trick = |&o: &i16| {
         let product = i64::from(o) * i64::from(ceiling);
@@ -168,29 +178,65 @@ impl Intervals<'_> {
     }
 }
 
+#[derive(Clone)]
+struct IntervalsOf {
+    bounds: Vec<Bounds>,
+    /// What they are in a head in fixed point.
+    fixed: Option<FixedValue>,
+}
+
+impl IntervalsOf {
+    fn map(self, bounds: impl FnOnce(Vec<Bounds>) -> Vec<Bounds>) -> Self {
+        Self { bounds: bounds(self.bounds), ..self }
+    }
+}
+
+impl Bounds {
+    /// The bounds of a function that is monotone, or that is so below and above its least value at 0.
+    fn through(self, function: impl Fn(i64) -> i64) -> Bounds {
+        let [one, other] = [self.least, self.most].map(&function);
+        let at_zero = if self.least <= 0 && self.most >= 0 { function(0) } else { one };
+        Bounds { least: one.min(other).min(at_zero), most: one.max(other) }
+    }
+
+    /// Bounds of a sum in any order of these terms.
+    fn of_terms(terms: impl Iterator<Item = Bounds>) -> Bounds {
+        terms.map(|term| term.hull(Bounds::NONE)).fold(Bounds::NONE, Bounds::plus)
+    }
+}
+
 impl Arithmetic for Intervals<'_> {
     /// None for floats, which have no bounds.
-    type Values = Option<Vec<Bounds>>;
+    type Values = Option<IntervalsOf>;
 
     fn activate(&self, x: Self::Values, curves: &[Curve]) -> Self::Values {
-        let qa = self.net.scales().qa;
-        let of = |curve: &Curve, x: &Bounds| {
-            // Accumulators fit an i16.
-            let (ends, mut values) = ([x.least, x.most].map(|end| end as i32), Vec::new());
-            curve.integers(&ends, qa, &mut values);
-            let [one, other] = [values[0], values[1]].map(i64::from);
-            let around_zero = x.least <= 0 && x.most >= 0;
-            Bounds { least: if around_zero { 0 } else { one.min(other) }, most: one.max(other) }
+        let IntervalsOf { bounds, fixed } = x?;
+        let each = |of: &dyn Fn(Curve, i64) -> i64| {
+            let of_curve = |curve: &Curve| -> Vec<Bounds> {
+                bounds.iter().map(|bounds| bounds.through(|x| of(*curve, x))).collect()
+            };
+            curves.iter().flat_map(of_curve).collect()
         };
-        x.map(|x| curves.iter().flat_map(|curve| x.iter().map(move |x| of(curve, x))).collect())
+        if let Some(FixedValue { map, .. }) = fixed {
+            let it = self.fixed_map(map).expect("its outputs are integers");
+            let fixed = Some(FixedValue { map, unit: it.values });
+            return Some(IntervalsOf { bounds: each(&|curve, y| it.value(curve, y)), fixed });
+        }
+        let of = |curve: Curve, x: i64| {
+            let mut values = Vec::new();
+            // Accumulators fit an i16.
+            curve.integers(&[x as i32], self.net.scales().qa, &mut values);
+            values[0].into()
+        };
+        Some(IntervalsOf { bounds: each(&of), fixed })
     }
 
     fn columns(&self, x: &Self::Values, parts: usize, columns: Range<usize>) -> Self::Values {
-        x.as_ref().map(|x| architecture::columns(x, parts, columns))
+        Some(x.clone()?.map(|x| architecture::columns(&x, parts, columns)))
     }
 
     fn multiply(&self, x: Self::Values, parts: usize, factors: [Range<usize>; 2]) -> Self::Values {
-        x.map(|x| architecture::multiply(&x, parts, factors, Bounds::times))
+        Some(x?.map(|x| architecture::multiply(&x, parts, factors, Bounds::times)))
     }
 
     fn combine(&self, x: Self::Values, y: Self::Values, how: Combination) -> Self::Values {
@@ -199,11 +245,23 @@ impl Arithmetic for Intervals<'_> {
             Combination::Difference => x.plus(y.times(Bounds::exactly(-1))),
             Combination::Product => x.times(y),
         };
-        Some(x?.into_iter().zip(y?).map(combine).collect())
+        let (x, mut y) = (x?, y?);
+        if let (Some(to), Some(from)) = (x.fixed, y.fixed) {
+            y = y.map(|y| {
+                y.iter().map(|it| it.through(|y| convert(y, from.unit, to.unit))).collect()
+            });
+        }
+        let sums = x.map(|x| x.into_iter().zip(y.bounds).map(combine).collect());
+        if sums.fixed.is_some() {
+            self.see(sums.bounds.iter().copied().fold(Bounds::NONE, Bounds::hull));
+        }
+        Some(sums)
     }
 
     fn concatenate(&self, parts: Vec<Self::Values>) -> Self::Values {
-        parts.into_iter().collect::<Option<Vec<_>>>().map(|parts| parts.concat())
+        let parts = parts.into_iter().collect::<Option<Vec<_>>>()?;
+        let fixed = parts[0].fixed;
+        Some(IntervalsOf { bounds: parts.into_iter().flat_map(|it| it.bounds).collect(), fixed })
     }
 
     fn neurons(&self, accumulators: Self::Values) -> Self::Values {
@@ -220,39 +278,55 @@ impl Arithmetic for Intervals<'_> {
         let difference = own.plus(own.times(Bounds::exactly(-1)));
         self.see(own.hull(difference));
         let half = Bounds { least: difference.least / 2, most: difference.most / 2 };
-        accumulators.map(|_| vec![half])
+        accumulators.map(|_| IntervalsOf { bounds: vec![half], fixed: self.net.fixed_output() })
     }
 
     fn affine(&self, map: usize, x: Self::Values) -> Self::Values {
-        let (x, net) = (x?, self.net);
-        let partial = |weights: &mut dyn Iterator<Item = i64>, shift: u32| {
-            let terms = x.iter().zip(weights).map(|(x, weight)| {
-                let input = Bounds { least: x.least >> shift, most: x.most >> shift };
-                input.times(Bounds::exactly(weight)).hull(Bounds::NONE)
-            });
-            terms.fold(Bounds::NONE, Bounds::plus)
+        let (IntervalsOf { bounds: x, fixed }, net) = (x?, self.net);
+        let are_first = fixed.is_none() && net.architecture().is_deep();
+        let of_map = self.fixed_map(map);
+        let input = |x: i64| match (are_first, of_map) {
+            (true, _) => net.first_input(x),
+            (_, Some(map)) => map.input(x),
+            _ => x,
         };
+        let x: Vec<Bounds> = x.iter().map(|x| x.through(input)).collect();
         let [weights, biases] = net.map_numbers(map);
-        match weights {
-            Numbers::I8(weights) => {
-                let shift = net.unit().0;
-                let outputs = weights.len() / x.len() / net.architecture().buckets;
-                let rows = weights.chunks_exact(x.len()).skip(self.bucket * outputs).take(outputs);
-                let sums = rows.map(|row| partial(&mut row.iter().map(|&it| it.into()), shift));
-                self.see(sums.fold(Bounds::NONE, Bounds::hull));
-                None
-            }
-            weights => {
-                let weights = &weights.i16s()[self.bucket * x.len()..];
-                let sum = partial(&mut weights.iter().map(|&it| it.into()), 0);
-                self.see(sum);
-                // The bias is added to the sum itself and must not overflow it either.
-                let bias = Bounds::exactly(biases.i16s()[self.bucket].into()).hull(Bounds::NONE);
-                let unit = net.top() / i64::from(net.scales().qa);
-                let divided = Bounds { least: sum.least / unit, most: sum.most / unit };
-                Some(vec![divided.plus(bias)])
-            }
+        let outputs = biases.len() / net.architecture().buckets;
+        let sum = |output: usize| {
+            let weight = |input: usize| weights.get(output * x.len() + input) as i64;
+            Bounds::of_terms((0..x.len()).map(|it| x[it].times(Bounds::exactly(weight(it)))))
+        };
+        let outputs = self.bucket * outputs..(self.bucket + 1) * outputs;
+        if !net.architecture().is_deep() {
+            let sum = sum(self.bucket);
+            self.see(sum);
+            // The bias is added to the sum itself and must not overflow it either.
+            let bias = Bounds::exactly(biases.get(self.bucket) as i64).hull(Bounds::NONE);
+            let unit = net.top() / i64::from(net.scales().qa);
+            let divided = sum.through(|sum| sum / unit);
+            return Some(IntervalsOf { bounds: vec![divided.plus(bias)], fixed });
         }
+        let Some(of_map) = of_map else {
+            self.see(outputs.map(sum).fold(Bounds::NONE, Bounds::hull));
+            return None;
+        };
+        let output = |output: usize| {
+            let (sum, bias) = (sum(output), biases.get(output) as i64);
+            let ends = sum.hull(sum.plus(Bounds::exactly(bias))).hull(Bounds::exactly(bias));
+            let found = sum.through(|sum| of_map.output(sum, bias));
+            self.see(if of_map.biases_first() { ends } else { sum.hull(found) });
+            found
+        };
+        let bounds = outputs.map(output).collect();
+        let fixed = FixedValue { map, unit: of_map.unit };
+        (!of_map.floats).then_some(IntervalsOf { bounds, fixed: Some(fixed) })
+    }
+}
+
+impl Intervals<'_> {
+    fn fixed_map(&self, map: usize) -> Option<&FixedMap> {
+        self.net.fixed_point().maps[map].as_ref()
     }
 }
 

@@ -26,7 +26,7 @@ pub enum QuantiseError {
         "{weight} is {value}, which times {factor} exceeds {number}; export with \
          --largest-scales, or train again with a smaller clip"
     )]
-    Range { weight: String, value: f32, factor: i32, number: &'static str },
+    Range { weight: String, value: f32, factor: f64, number: &'static str },
 }
 
 /// The arrays of a net with or without factoriser: a missing one becomes zero, or it is merged.
@@ -114,8 +114,8 @@ pub fn quantise(
 ) -> Result<Net, QuantiseError> {
     let floats = Float::new(weights, net)?;
     Net::check(&floats.net, scales)?;
-    let stored = stored(&floats.net, scales.head_format);
-    let numbers = stored.iter().map(|it| numbers(&floats, scales, it)).collect::<Result<_, _>>()?;
+    let stored = stored(&floats.net, scales);
+    let numbers = stored.iter().map(|it| numbers(&floats, it)).collect::<Result<_, _>>()?;
     Ok(Net::of(&floats.net, scales, numbers)?)
 }
 
@@ -223,26 +223,28 @@ fn moments(
     moments
 }
 
-fn numbers(floats: &Float, scales: Scales, it: &StoredArray) -> Result<Numbers, QuantiseError> {
-    let StoredArray { array, number } = it;
-    let (values, number, factor) =
-        (floats.get(array.part), *number, it.factor(scales).unwrap_or(1));
-    if let Some(place) = values.iter().position(|&value| integer(value, factor, number).is_none()) {
-        let (weight, value) = (format!("{}[{place}]", array.name), values[place]);
+fn numbers(floats: &Float, it: &StoredArray) -> Result<Numbers, QuantiseError> {
+    let (values, number) = (floats.get(it.array.part), it.number);
+    let whole = |(place, &value): (usize, &f32)| integer(value, it.factor(place), number);
+    if let Some(place) = values.iter().enumerate().position(|it| whole(it).is_none()) {
+        let (weight, value) = (format!("{}[{place}]", it.array.name), values[place]);
         return Err(match value.is_finite() {
-            true => QuantiseError::Range { weight, value, factor, number: number.name() },
+            true => {
+                let factor = it.factor(place);
+                QuantiseError::Range { weight, value, factor, number: number.name() }
+            }
             false => QuantiseError::NotFinite { weight, value },
         });
     }
-    Ok(number.exactly(values.iter().filter_map(|&value| integer(value, factor, number))))
+    Ok(number.exactly(values.iter().enumerate().filter_map(whole)))
 }
 
 /// Rounds half away from zero; None if not finite or out of range. Floats are unchanged.
-fn integer(value: f32, factor: i32, number: Number) -> Option<f64> {
+fn integer(value: f32, factor: f64, number: Number) -> Option<f64> {
     let Some([least, most]) = number.range() else {
         return value.is_finite().then_some(value.into());
     };
-    let rounded = (f64::from(value) * f64::from(factor)).round();
+    let rounded = (f64::from(value) * factor).round();
     (rounded >= least && rounded <= most).then_some(rounded)
 }
 

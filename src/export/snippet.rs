@@ -6,12 +6,13 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
 
 use super::{Golden, Overflow, Proof, prove};
 use crate::architecture::{
-    Architecture, BucketChoice, CodeContext, CodeValue, Curve, Integer, Node, Operation, Views,
+    Architecture, BucketChoice, CodeContext, CodeValue, Curve, FixedPoint, Integer, Node,
+    Operation, Views,
 };
 use crate::digest::digest;
 pub use crate::features::Language;
-use crate::net::Net;
-use crate::scales::{HeadFormat, Scales};
+use crate::net::{Net, has_bytes};
+use crate::scales::Scales;
 
 words!(Language: Rust = "rust", C = "c");
 
@@ -88,7 +89,7 @@ pub fn snippet(
     }
     let proof = prove(net)?;
     let Scales { qa, qb, .. } = net.scales();
-    let unit = i64::from(qa) * i64::from(qb);
+    let unit = net.fixed_output().map_or(i64::from(qa) * i64::from(qb), |output| output.unit);
     let most = (proof.product.most / unit).max(-(proof.product.least / unit));
     if most > i32::MAX.into() {
         return Err(SnippetError::Centipawns(most));
@@ -98,7 +99,8 @@ pub fn snippet(
     let plain = code_file.bytes().all(letter) && !code_file.is_empty();
     let plain = plain && !code_file.starts_with('-');
     let code_file = if plain { code_file } else { language.file_name() };
-    let compile = language.compile(code_file, net.architecture().is_deep());
+    let is_deep = net.architecture().is_deep();
+    let compile = language.compile(code_file, is_deep && net.fixed_output().is_none());
     let compile = Value::from_safe_string(compile);
     let sets = sets(language, net.architecture())?;
     Ok(render(
@@ -134,10 +136,12 @@ fn render(language: Language, facts: &Value) -> String {
 fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &[Golden]) -> Value {
     let architecture = net.architecture();
     let Architecture { inputs, hidden, activation, pairwise, buckets, .. } = architecture;
-    let Scales { qa, qb, scale, head_format, .. } = net.scales();
+    let Scales { qa, qb, scale, .. } = net.scales();
     let Curve { inner, bounded, outer, .. } = activation.curve();
     let floats = architecture.is_deep();
-    let bytes_in = floats && head_format == HeadFormat::Int8;
+    let bytes_in = floats && has_bytes(architecture, net.scales());
+    let fixed = net.fixed_point();
+    let rounds = floats && net.fixed_output().is_none();
     let file = net.to_bytes();
     let kings: Vec<String> = (0..64).map(|king| inputs.kings().seen(king).1.to_string()).collect();
     let (shift, _) = net.unit();
@@ -175,13 +179,22 @@ fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &
             }
             _ => Vec::new(),
         },
-        maps => maps(architecture, bytes_in),
+        maps => maps(architecture, fixed, bytes_in),
+        fixed => fixed.maps.iter().any(Option::is_some),
+        // Whether maps are of integers, other than bytes, and of floats.
+        fixed_maps => fixed.maps.iter().skip(1).any(Option::is_some),
+        float_maps => floats && fixed.maps.iter().skip(usize::from(bytes_in)).any(Option::is_none),
+        rounds,
+        // What stands for 1.0 in the output, where it is an integer behind layers.
+        output_unit => net.fixed_output().map(|output| output.unit),
         head => Value::from_safe_string(head),
         output,
         psqt => architecture.psqt,
         bytes_in,
         shift,
         shifted => 1_i64 << shift,
+        // What rounds the shift.
+        half => net.first_half(),
         top => net.top(),
         qa,
         qb,
@@ -235,9 +248,15 @@ fn sets(
 }
 
 /// The affine maps behind the accumulators.
-fn maps(net: &Architecture, bytes_in: bool) -> Vec<Value> {
+fn maps(net: &Architecture, fixed: &FixedPoint, bytes_in: bool) -> Vec<Value> {
     let map = |(map, [inputs, outputs]): (usize, [usize; 2])| {
-        context! { inputs, outputs, bytes => bytes_in && map == 0 }
+        let fixed = fixed.maps[map].as_ref();
+        let bits = fixed.map(|it| match it.weights {
+            Integer::I8 => 8,
+            Integer::I16 => 16,
+            Integer::I32 => 32,
+        });
+        context! { inputs, outputs, bytes => bytes_in && map == 0, bits }
     };
     net.maps().into_iter().enumerate().map(map).collect()
 }
@@ -245,23 +264,28 @@ fn maps(net: &Architecture, bytes_in: bool) -> Vec<Value> {
 /// The code of all operations from the first map on, whose inputs are `x0`, and the name of the
 /// output.
 fn head(language: Language, net: &Net) -> (String, String) {
-    let Scales { qa, qb, head_format, .. } = net.scales();
-    let bytes_in = head_format == HeadFormat::Int8;
-    let context = CodeContext { language, bytes_in, factors: [qa, qb] };
+    let (Scales { qa, qb, .. }, fixed) = (net.scales(), net.fixed_point());
+    let bytes_in = has_bytes(net.architecture(), net.scales());
+    let context = CodeContext { language, bytes_in, factors: [qa, qb], maps: &fixed.maps };
     let (graph, name) = (net.architecture().graph(), |value: usize| format!("v{value}"));
     let is_first = |node: &Node| node.operation == Operation::Affine(0);
     let first = graph.nodes().iter().position(is_first).expect("a net has an output");
     let mut lines = String::new();
     for (value, node) in graph.nodes().iter().enumerate() {
-        let inputs: Vec<(String, usize)> = match node.operation {
+        let named = |input: usize| (name(input), graph.nodes()[input].width, fixed.values[input]);
+        let inputs: Vec<_> = match node.operation {
             Operation::PieceSquares => Vec::new(),
-            Operation::Affine(0) => vec![("x0".into(), net.architecture().features())],
+            Operation::Affine(0) => vec![("x0".into(), net.architecture().features(), None)],
             _ if value < first => continue,
-            _ => node.inputs().map(|input| (name(input), graph.nodes()[input].width)).collect(),
+            _ => node.inputs().map(named).collect(),
         };
-        let inputs = inputs.iter().map(|(name, width)| CodeValue { name, width: *width });
+        let inputs = inputs.iter().map(|(name, width, fixed)| CodeValue {
+            name,
+            width: *width,
+            fixed: *fixed,
+        });
         let inputs: Vec<CodeValue> = inputs.collect();
-        let to = CodeValue { name: &name(value), width: node.width };
+        let to = CodeValue { name: &name(value), width: node.width, fixed: fixed.values[value] };
         lines += &node.operation.code(&context, &inputs, to);
     }
     let indent = language.choose("        ", "    ");

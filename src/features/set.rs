@@ -121,13 +121,14 @@ impl Language {
     }
 }
 
-/// Integer type of a set's weights in a net's file.
+/// Integer type of weights in a net's file; those of sets have 8 or 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "their names describe them")]
 pub enum Integer {
     I8,
     I16,
+    I32,
 }
 
 /// A feature set of a net. Sets are equal if their names, king buckets, planes and integers are.

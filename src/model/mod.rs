@@ -46,8 +46,9 @@ pub type Arrays = BTreeMap<u64, (String, Vec<usize>)>;
 /// gradients have only these rows, `[touched, N]`; all others are 0.
 pub type TouchedRows = BTreeMap<u64, Arc<[u32]>>;
 
-/// The units of arrays that are integers in a net's file.
-pub type ArrayUnits = Vec<(ArrayKind, f32)>;
+/// What the integers of arrays in a net's file are of their floats: one factor for all, or one for
+/// each column.
+pub type ArrayUnits = Vec<(ArrayKind, Vec<f32>)>;
 
 impl LossGradients {
     /// Expands to the gradients of all rows.
@@ -122,18 +123,28 @@ impl Model {
 
     /// A copy whose numbers are rounded, half away from 0, as a net's file has them: `units` of the
     /// arrays that are integers there. Rows are rounded with their factor.
-    pub fn rounded(&self, units: &[(ArrayKind, f32)]) -> Self {
+    pub fn rounded(&self, units: &[(ArrayKind, Vec<f32>)]) -> Self {
         let factors = self.factors_of_rows();
         self.clone().map_arrays(|id, values| {
-            let Some((_, unit)) = units.iter().find(|(part, _)| net::id(*part) == id) else {
+            let Some((_, units)) = units.iter().find(|(part, _)| net::id(*part) == id) else {
                 return values;
             };
             let factor = factors.get(&id).cloned();
             let whole = match &factor {
                 Some(factor) => values + factor.clone(),
                 None => values,
-            } * *unit;
-            let rounded = (whole.clone().abs() + 0.5).floor() * whole.sign() / *unit;
+            };
+            let round = |whole: Tensor<1>| (whole.clone().abs() + 0.5).floor() * whole.sign();
+            let rounded = match units[..] {
+                [unit] => round(whole * unit) / unit,
+                _ => {
+                    let [length] = whole.dims();
+                    let units = units.iter().copied().cycle().take(length).collect::<Vec<_>>();
+                    let units = TensorData::new(units, [length]);
+                    let units = Tensor::from_data(units, &whole.device());
+                    round(whole * units.clone()) / units
+                }
+            };
             match factor {
                 Some(factor) => rounded - factor,
                 None => rounded,

@@ -14,7 +14,7 @@
 //! ```text
 //! float  : x = activation(acc / QA)                       z = bias + w_0 * x_0 + w_1 * x_1 ...
 //!          pairwise: x = crelu(acc_i / QA) * crelu(acc_(i + N/2) / QA)
-//! int8   : u = v >> shift, v = clamp(acc, 0, QA) (CReLU), its square (SCReLU), or
+//! int8   : u = (v + half) >> shift, v = clamp(acc, 0, QA) (CReLU), its square (SCReLU), or
 //!          clamp(acc_i, 0, QA) * clamp(acc_(i + N/2), 0, QA) (pairwise)
 //!          z = (sum of w * u, exact) * unit + bias
 //! layers : x = activation(z)                              z = bias + w_0 * x_0 + w_1 * x_1 ...
@@ -24,11 +24,15 @@
 //! the position's output bucket, the first output is `sum (/ QA) + c + p / 2`, and the second
 //! `z + (p / (2 * QA * QB) + skip neuron)`, `1 / (2 * QA * QB)` rounded to f32 before it is multiplied.
 //!
+//! Heads in fixed point begin with u as well, and go on in the integers of
+//! [`FixedMap`](crate::architecture::FixedMap), those of the output being
+//! `eval = truncate(output * SCALE / unit)`.
+//!
 //! Numbers beyond an i32 become its end, and NaN becomes 0.
 //!
 //! All of it in f32, rounded after each operation (no fused products), a sum from the bias on and
 //! from the first input to the last. `shift` is that of the net's scales, or the smallest with which u
-//! is at most 127; `unit` is `2^shift / (top * QB)` rounded to f32, where top is QA, or QA^2 for
+//! is at most 127, and `half` is `2^shift / 2` where it rounds, else 0; `unit` is `2^shift / (top * QB)` rounded to f32, where top is QA, or QA^2 for
 //! squares and products: with QA = 255 that is a shift of 9 and `512 / (255 * 255 * QB)`, or a shift
 //! of 1 and `2 / (255 * QB)` for CReLU.
 //!
@@ -40,7 +44,8 @@ use std::ops::Range;
 
 use super::{MOST_INPUT, Net};
 use crate::architecture::{
-    self, Architecture, Arithmetic, Array, ArrayKind, Combination, Curve, Factor,
+    self, Architecture, Arithmetic, Array, ArrayKind, Combination, Curve, Factor, FixedMap,
+    FixedPoint, FixedValue, convert,
 };
 use crate::features::Integer;
 use crate::sample::Position;
@@ -81,7 +86,7 @@ impl Net {
     pub(super) fn value(&self, views: &[&[i32]], position: &Position) -> i32 {
         let Architecture { hidden, activation, .. } = self.architecture;
         let curve = activation.curve();
-        if self.architecture.is_deep() || curve.inner > 1 {
+        if self.architecture.is_deep() {
             return self.seen_by_mover(self.run::<false>(views, position), position);
         }
         let bucket = self.architecture.bucket_of(position);
@@ -106,6 +111,9 @@ impl Net {
         let accumulators = Values::Accumulators(views);
         match self.graph.evaluate(&self.architecture, &arithmetic, accumulators, |_, _| ()) {
             Values::Sum(sum) => self.centipawns(sum),
+            Values::Fixed(values, FixedValue { unit, .. }) => {
+                convert(values[0], unit, self.scales.scale.into())
+            }
             values => (values.floats()[0] * self.scales.scale as f32) as i64,
         }
     }
@@ -193,6 +201,8 @@ enum Values<'a> {
     Integers(Vec<i32>),
     /// The output of a net of integers, times QA * QB.
     Sum(i64),
+    /// Values of a head in fixed point.
+    Fixed(Vec<i64>, FixedValue),
     Floats(Vec<f32>),
 }
 
@@ -208,11 +218,21 @@ impl<'a> Arithmetic for Integers<'a> {
 
     #[inline(always)]
     fn activate(&self, x: Values<'a>, curves: &[Curve]) -> Values<'a> {
-        let Scales { qa, head_format, .. } = self.net.scales;
-        let Values::Accumulators(views) = x else {
-            return Values::Floats(side_by_side(curves, &[x.floats()], |it, x| it.value_f32(x)));
+        let qa = self.net.scales.qa;
+        let views = match x {
+            Values::Accumulators(views) => views,
+            Values::Fixed(x, FixedValue { map, .. }) => {
+                let fixed = self.net.fixed_map(map);
+                let values = side_by_side(curves, &[&x], |curve, y| fixed.value(curve, y));
+                return Values::Fixed(values, FixedValue { map, unit: fixed.values });
+            }
+            x => {
+                return Values::Floats(side_by_side(curves, &[x.floats()], |it, x| {
+                    it.value_f32(x)
+                }));
+            }
         };
-        if self.net.architecture.is_deep() && head_format == HeadFormat::Float {
+        if self.net.architecture.is_deep() && !has_bytes(&self.net.architecture, self.net.scales) {
             let one = qa as f32;
             return Values::Floats(side_by_side(curves, views, |it, a| {
                 it.value_f32(a as f32 / one)
@@ -227,7 +247,10 @@ impl<'a> Arithmetic for Integers<'a> {
 
     #[inline(always)]
     fn columns(&self, x: &Values<'a>, parts: usize, columns: Range<usize>) -> Values<'a> {
-        Values::Floats(architecture::columns(x.floats(), parts, columns))
+        match x {
+            Values::Fixed(x, of) => Values::Fixed(architecture::columns(x, parts, columns), *of),
+            x => Values::Floats(architecture::columns(x.floats(), parts, columns)),
+        }
     }
 
     #[inline(always)]
@@ -244,6 +267,11 @@ impl<'a> Arithmetic for Integers<'a> {
     fn combine(&self, x: Values<'a>, y: Values<'a>, how: Combination) -> Values<'a> {
         match (x, y) {
             (Values::Sum(x), Values::Sum(y)) => Values::Sum(how.apply(x, y)),
+            (Values::Fixed(x, to), Values::Fixed(y, from)) => {
+                let pairs = x.iter().zip(y);
+                let apply = |(x, y): (&i64, i64)| how.apply(*x, convert(y, from.unit, to.unit));
+                Values::Fixed(pairs.map(apply).collect(), to)
+            }
             (x, y) => {
                 let pairs = x.floats().iter().zip(y.floats());
                 Values::Floats(pairs.map(|(x, y)| how.apply(*x, *y)).collect())
@@ -253,7 +281,17 @@ impl<'a> Arithmetic for Integers<'a> {
 
     #[inline(always)]
     fn concatenate(&self, parts: Vec<Values<'a>>) -> Values<'a> {
-        Values::Floats(parts.iter().flat_map(|part| part.floats()).copied().collect())
+        let fixed = |part: &Values<'a>| match part {
+            Values::Fixed(values, of) => Some((values.clone(), *of)),
+            _ => None,
+        };
+        match parts.iter().map(fixed).collect::<Option<Vec<_>>>() {
+            Some(parts) => {
+                let of = parts[0].1;
+                Values::Fixed(parts.into_iter().flat_map(|(values, _)| values).collect(), of)
+            }
+            None => Values::Floats(parts.iter().flat_map(|part| part.floats()).copied().collect()),
+        }
     }
 
     #[inline(always)]
@@ -263,6 +301,9 @@ impl<'a> Arithmetic for Integers<'a> {
 
     #[inline(always)]
     fn piece_squares(&self, _: Values<'a>) -> Values<'a> {
+        if let Some(of) = self.net.fixed_output() {
+            return Values::Fixed(vec![self.piece_squares / 2], of);
+        }
         let Scales { qa, qb, .. } = self.net.scales;
         let unit = (0.5 / (f64::from(qa) * f64::from(qb))) as f32;
         match self.net.architecture.is_deep() {
@@ -274,7 +315,15 @@ impl<'a> Arithmetic for Integers<'a> {
     #[inline(always)]
     fn affine(&self, map: usize, x: Values<'a>) -> Values<'a> {
         let Self { net, bucket, .. } = *self;
-        let Values::Integers(x) = x else { return Values::Floats(self.floats(map, x.floats())) };
+        let x = match x {
+            Values::Integers(x) => x,
+            Values::Fixed(x, _) => return self.fixed(map, &x),
+            x => return Values::Floats(self.floats(map, x.floats())),
+        };
+        if net.architecture.is_fixed_point() {
+            let x: Vec<i64> = x.iter().map(|v| net.first_input((*v).into())).collect();
+            return self.fixed(map, &x);
+        }
         if net.architecture.is_deep() {
             return Values::Floats(net.affine_of_bytes(bucket, &x));
         }
@@ -301,7 +350,28 @@ fn side_by_side<T: Copy, U>(
     values
 }
 
-impl Integers<'_> {
+impl<'a> Integers<'a> {
+    /// An affine map in fixed point.
+    #[inline(always)]
+    fn fixed(&self, map: usize, x: &[i64]) -> Values<'a> {
+        let (weights, biases, first) = self.net.map(map, self.bucket);
+        let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
+        let x: Vec<i64> = x.iter().map(|x| fixed.input(*x)).collect();
+        let rows = first * x.len()..(first + outputs) * x.len();
+        let sums: Vec<i64> = match weights {
+            Numbers::I8(weights) => products(&weights[rows], &x),
+            Numbers::I16(weights) => products(&weights[rows], &x),
+            weights => products(&weights.i32s()[rows], &x),
+        };
+        let biases = &biases.i32s()[first..][..outputs];
+        let outputs = sums.iter().zip(biases).map(|(sum, bias)| fixed.output(*sum, (*bias).into()));
+        if fixed.floats {
+            let unit = (1.0 / fixed.unit as f64) as f32;
+            return Values::Floats(outputs.map(|y| y as f32 * unit).collect());
+        }
+        Values::Fixed(outputs.collect(), FixedValue { map, unit: fixed.unit })
+    }
+
     /// An affine map in f32: inputs are added in order.
     #[inline(always)]
     fn floats(&self, map: usize, x: &[f32]) -> Vec<f32> {
@@ -326,12 +396,40 @@ impl Integers<'_> {
     }
 }
 
+/// The product of each row with the inputs.
+#[inline(always)]
+fn products<W: Copy + Into<i64>>(weights: &[W], x: &[i64]) -> Vec<i64> {
+    let product = |row: &[W]| row.iter().zip(x).map(|(&w, x)| w.into() * x).sum();
+    weights.chunks_exact(x.len()).map(product).collect()
+}
+
 impl Net {
+    /// What is added to these values before they are shifted.
+    pub fn first_half(&self) -> i64 {
+        half(self.unit.0, self.scales)
+    }
+
+    /// The byte of a product, square or value of accumulators.
+    #[inline(always)]
+    pub fn first_input(&self, value: i64) -> i64 {
+        (value + self.first_half()) >> self.unit.0
+    }
+
+    /// A map in fixed point. Panics if it is none.
+    fn fixed_map(&self, map: usize) -> &FixedMap {
+        self.fixed.maps[map].as_ref().expect("it has integers")
+    }
+
+    /// What the output is in a net whose head is in fixed point to the end.
+    pub(crate) fn fixed_output(&self) -> Option<FixedValue> {
+        self.fixed.values.last().copied().flatten()
+    }
+
     /// The first map of an `int8` head. Sums fit an i32: no net has more than 131,072 features.
     #[inline(always)]
     fn affine_of_bytes(&self, bucket: usize, x: &[i32]) -> Vec<f32> {
-        let (shift, unit) = self.unit();
-        let u: Vec<u8> = x.iter().map(|v| (v >> shift) as u8).collect();
+        let (_, unit) = self.unit();
+        let u: Vec<u8> = x.iter().map(|v| self.first_input((*v).into()) as u8).collect();
         let (weights, biases, first) = self.map(0, bucket);
         let of = |(row, bias): (&[i8], &f32)| {
             let sum: i32 = row.iter().zip(&u).map(|(&w, &u)| i32::from(w) * i32::from(u)).sum();
@@ -340,6 +438,22 @@ impl Net {
         let rows = weights.i8s().chunks_exact(u.len()).skip(first);
         rows.zip(&biases.f32s()[first..][..self.maps[0][1]]).map(of).collect()
     }
+}
+
+/// Whether the inputs of the first map are bytes.
+pub fn has_bytes(net: &Architecture, scales: Scales) -> bool {
+    scales.head_format == HeadFormat::Int8 || net.is_fixed_point()
+}
+
+/// What is added before the inputs of the first map are shifted.
+pub(super) fn half(shift: u32, scales: Scales) -> i64 {
+    if scales.head_round { (1 << shift) >> 1 } else { 0 }
+}
+
+/// The integers of a head in fixed point, or why there are none.
+pub fn fixed_point(net: &Architecture, scales: Scales) -> Result<FixedPoint, String> {
+    let (shift, _) = unit(net, scales);
+    net.fixed_point(top(net, scales.qa) as f64 / f64::from(shift).exp2())
 }
 
 pub(super) fn top(net: &Architecture, qa: i32) -> i64 {
@@ -467,44 +581,69 @@ fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StoredArray {
     pub array: Array,
     pub number: Number,
+    /// What its integers are of its floats: one factor, or one for each of its columns, over and
+    /// over. None for floats.
+    pub factors: Vec<f64>,
 }
 
-/// The arrays of a net's file, in their order; its factoriser is merged.
-pub fn stored(net: &Architecture, head: HeadFormat) -> Vec<StoredArray> {
-    let first = if net.has_layers() { ArrayKind::Layer(0) } else { ArrayKind::Output };
-    let number = |part| match part {
-        ArrayKind::Rows(set) => match net.inputs.sets()[set].integer() {
-            Integer::I8 => Number::I8,
-            Integer::I16 => Number::I16,
-        },
-        ArrayKind::Factor(_) | ArrayKind::AccumulatorBias => Number::I16,
-        ArrayKind::Psqt(_) => Number::I32,
-        _ if !net.is_deep() => Number::I16,
-        part if part == first && head == HeadFormat::Int8 => Number::I8,
-        _ => Number::F32,
+/// The arrays of a net's file, in their order; its factoriser is merged. Panics if the head has no
+/// integers as its layers say.
+pub fn stored(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
+    let fixed = fixed_point(net, scales).expect("the net is checked");
+    let fixed_output = fixed.values.last().copied().flatten().filter(|_| net.is_deep());
+    let number_of = |integer| match integer {
+        Integer::I8 => Number::I8,
+        Integer::I16 => Number::I16,
+        Integer::I32 => Number::I32,
     };
-    let arrays = net.merged().arrays().into_iter();
-    arrays.map(|array| StoredArray { number: number(array.part), array }).collect()
+    let maps = net.maps().len();
+    let of_array = |array: Array| {
+        let fixed_map = |map: usize| fixed.maps[map].as_ref();
+        let (number, factors) = match (array.part, array.part.map(maps).and_then(fixed_map)) {
+            (ArrayKind::Layer(_) | ArrayKind::Output, Some(map)) => {
+                (number_of(map.weights), Some(map.factors.clone()))
+            }
+            (_, Some(map)) => (Number::I32, Some(vec![map.biases as f64])),
+            (ArrayKind::Rows(set), _) => (number_of(net.inputs.sets()[set].integer()), None),
+            (ArrayKind::Factor(_) | ArrayKind::AccumulatorBias, _) => (Number::I16, None),
+            (ArrayKind::Psqt(_), _) => {
+                (Number::I32, fixed_output.map(|output| vec![output.unit as f64]))
+            }
+            _ if !net.is_deep() => (Number::I16, None),
+            (part, _) if part == net.parts_of_map(0)[0] && has_bytes(net, scales) => {
+                (Number::I8, None)
+            }
+            _ => (Number::F32, Some(Vec::new())),
+        };
+        let Scales { qa, qb, .. } = scales;
+        let usual = || {
+            vec![f64::from(match array.factor {
+                Factor::Qa => qa,
+                Factor::Qb => qb,
+                Factor::QaQb => qa * qb,
+            })]
+        };
+        StoredArray { number, factors: factors.unwrap_or_else(usual), array }
+    };
+    net.merged().arrays().into_iter().map(of_array).collect()
 }
 
 /// Bytes of a net's file before the padding.
-pub(super) fn payload(net: &Architecture, head: HeadFormat) -> usize {
-    stored(net, head).iter().map(|it| it.array.len() * it.number.bytes()).sum()
+pub(super) fn payload(net: &Architecture, scales: Scales) -> usize {
+    stored(net, scales).iter().map(|it| it.array.len() * it.number.bytes()).sum()
 }
 
 impl StoredArray {
-    /// The unit of its integers; none for floats.
-    pub fn factor(&self, scales: Scales) -> Option<i32> {
-        let Scales { qa, qb, .. } = scales;
-        (self.number != Number::F32).then_some(match self.array.factor {
-            Factor::Qa => qa,
-            Factor::Qb => qb,
-            Factor::QaQb => qa * qb,
-        })
+    /// The factor of one of its numbers; 1 for floats.
+    pub fn factor(&self, place: usize) -> f64 {
+        match self.factors.len() {
+            0 => 1.0,
+            columns => self.factors[place % columns],
+        }
     }
 }
 

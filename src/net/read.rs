@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::definition::payload;
 use super::{ALIGNMENT, Hints, Net, PADDING, Padding, StoredArray, stored};
 use crate::architecture::{Architecture, ImpossibleNet, MOST_HIDDEN};
-use crate::scales::HeadFormat;
+use crate::scales::Scales;
 
 /// Reason why a file, or numbers, are no net.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +29,15 @@ pub enum NetError {
          lacks; remove the head's format"
     )]
     NoHead,
+    #[error(
+        "`head_format` is for heads of f32, and layers of this net have `integers`; remove one of \
+         both"
+    )]
+    TwoFormats,
     #[error("`head_shift` is for int8 heads; add `head_format = \"int8\"`, or remove the key")]
     ShiftOfFloats,
+    #[error("`head_round` is for int8 heads; add `head_format = \"int8\"`, or remove the key")]
+    RoundOfFloats,
     #[error(
         "with a shift of {shift} the inputs of the first map are 0 to {most_input}, expected at \
          most 255; use a `head_shift` of {least} to {most}"
@@ -59,7 +66,7 @@ impl Net {
     /// Reads a net from bytes; their number determines the hidden size, with or without padding.
     pub fn read(bytes: &[u8], hints: &Hints) -> Result<Self, NetError> {
         let Hints { net, scales } = hints;
-        let (net, head) = (net.merged(), scales.head_format);
+        let net = net.merged();
         Self::check(&net, *scales)?;
         if let Some(other) = looks_like(bytes) {
             return Err(NetError::Other(other));
@@ -68,12 +75,12 @@ impl Net {
             return Err(NetError::Stockfish(version));
         }
         let size = bytes.len();
-        let hidden = hidden(size, &net, head).ok_or_else(|| match raw_hidden(size, &net) {
+        let hidden = hidden(size, &net, *scales).ok_or_else(|| match raw_hidden(size, &net) {
             Some(_) => NetError::Other("it is bullet's raw.bin; convert it with `nnuance export`"),
-            None => NetError::Size { size, nearest: nearest(size, &net, head) },
+            None => NetError::Size { size, nearest: nearest(size, &net, *scales) },
         })?;
         let net = net.with_hidden(hidden);
-        let (mut rest, padding) = bytes.split_at(payload(&net, head));
+        let (mut rest, padding) = bytes.split_at(payload(&net, *scales));
         let filled = if padding.iter().eq(PADDING.iter().cycle().take(padding.len())) {
             Padding::Text
         } else if padding.iter().all(|&byte| byte == 0) {
@@ -82,7 +89,7 @@ impl Net {
             return Err(NetError::Padding(padding.len()));
         };
         let mut numbers = Vec::new();
-        for StoredArray { array, number } in stored(&net, head) {
+        for StoredArray { array, number, .. } in stored(&net, *scales) {
             let (these, behind) = rest.split_at(array.len() * number.bytes());
             numbers.push(number.read(these));
             rest = behind;
@@ -91,8 +98,8 @@ impl Net {
     }
 }
 
-fn hidden(size: usize, net: &Architecture, head: HeadFormat) -> Option<usize> {
-    let payload = |hidden| payload(&net.with_hidden(hidden), head);
+fn hidden(size: usize, net: &Architecture, scales: Scales) -> Option<usize> {
+    let payload = |hidden| payload(&net.with_hidden(hidden), scales);
     hidden_of(net, |hidden| {
         let (least, most) = (payload(hidden), payload(hidden).next_multiple_of(ALIGNMENT));
         if size == least || size == most { Ordering::Equal } else { least.cmp(&size) }
@@ -114,9 +121,9 @@ fn hidden_of(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usi
 }
 
 /// The largest smaller size of a file, and the next larger one, with their nets.
-fn nearest(size: usize, net: &Architecture, head: HeadFormat) -> String {
+fn nearest(size: usize, net: &Architecture, scales: Scales) -> String {
     let step = 1 + usize::from(net.pairwise);
-    let payload = |hidden| payload(&net.with_hidden(hidden), head);
+    let payload = |hidden| payload(&net.with_hidden(hidden), scales);
     let below = size.saturating_sub(payload(0)) / (payload(step) - payload(0)) * step;
     let below = below.max(step);
     let of = |hidden: usize| {

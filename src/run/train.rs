@@ -154,10 +154,13 @@ fn settings(config: &Config, positions: u64) -> Result<Settings> {
 /// The rounding of a run's weights, in the integers of its net.
 fn rounding(config: &Config, steps: u64) -> Option<Rounding> {
     let (net, share) = config.architecture().zip(config.file.net.as_ref()?.qat)?;
-    let arrays = stored(&net.merged(), config.scales.head_format).into_iter();
-    let unit = |array: StoredArray| Some((array.array.part, array.factor(config.scales)? as f32));
+    let arrays = stored(&net.merged(), config.scales).into_iter();
+    let arrays = arrays.filter(|array| !array.factors.is_empty());
+    let units = |array: StoredArray| {
+        (array.array.part, array.factors.iter().map(|factor| *factor as f32).collect())
+    };
     let from = (share * steps as f64).floor() as u64 + 1;
-    Some(Rounding { from, units: arrays.filter_map(unit).collect() })
+    Some(Rounding { from, units: arrays.map(units).collect() })
 }
 
 struct Run<'a> {

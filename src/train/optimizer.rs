@@ -112,7 +112,8 @@ impl Settings {
         match self.name {
             OptimizerName::Ranger => 3,
             OptimizerName::Sgd | OptimizerName::AdaGrad => 1,
-            _ => 2,
+            OptimizerName::AdamW | OptimizerName::Adam | OptimizerName::RAdam => 2,
+            OptimizerName::GaussNewton | OptimizerName::LocalSearch => 0,
         }
     }
 
@@ -125,7 +126,13 @@ impl Settings {
         match name {
             OptimizerName::AdaGrad => AdaGrad::at(rate, epsilon, weight_decay, clip),
             OptimizerName::Sgd => Sgd::at(rate, beta1, weight_decay, clip),
-            _ => {
+            OptimizerName::GaussNewton | OptimizerName::LocalSearch => {
+                unreachable!("direct methods follow no gradient")
+            }
+            OptimizerName::AdamW
+            | OptimizerName::Adam
+            | OptimizerName::RAdam
+            | OptimizerName::Ranger => {
                 let (decay, coupled_decay) = match name.has_decoupled_decay() {
                     true => (weight_decay, 0.0),
                     false => (0.0, weight_decay),

@@ -34,6 +34,7 @@ mod features_sets;
 mod fen;
 mod few_games;
 mod first_views;
+mod fixed_point;
 mod forged;
 mod formats;
 mod fuzz;

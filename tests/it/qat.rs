@@ -2,7 +2,7 @@
 
 use nnuance::architecture::ArrayKind;
 use nnuance::export::dequantise;
-use nnuance::net::stored;
+use nnuance::net::{StoredArray, stored};
 use nnuance::progress::SilentProgress;
 use nnuance::train::optimizer::{self, OptimizerName};
 use nnuance::train::schedule::Schedule;
@@ -12,11 +12,11 @@ use crate::drawn::TWENTY;
 use crate::golden;
 use crate::kit::*;
 
-fn units(net: &Net) -> Vec<(ArrayKind, f32)> {
-    let arrays = stored(net.architecture(), net.scales().head_format);
-    let unit =
-        |it: &nnuance::net::StoredArray| Some((it.array.part, it.factor(net.scales())? as f32));
-    arrays.iter().filter_map(unit).collect()
+fn units(net: &Net) -> Vec<(ArrayKind, Vec<f32>)> {
+    let arrays = stored(net.architecture(), net.scales()).into_iter();
+    let arrays = arrays.filter(|it| !it.factors.is_empty());
+    let units = |it: StoredArray| it.factors.iter().map(|factor| *factor as f32).collect();
+    arrays.map(|it| (it.array.part, units(it))).collect()
 }
 
 #[test]
@@ -29,14 +29,12 @@ fn rounded_weights_are_those_of_the_file() {
             let rounded = model.rounded(&units(net)).weights();
             let [merged, before] = [&rounded, &weights]
                 .map(|weights| Float::new(weights, &trained).unwrap().into_weights());
-            let units: Vec<(String, f32)> = units(net)
-                .iter()
-                .map(|it| (net.architecture().array(it.0).unwrap().name, it.1))
-                .collect();
+            let stored = stored(net.architecture(), net.scales());
             for (name, right) in dequantise(net).0 {
-                let unit = units.iter().find(|it| it.0 == name).map_or(1.0, |it| f64::from(it.1));
+                let array = stored.iter().find(|it| it.array.name == name).unwrap();
                 let values = merged.0[&name].values.iter().zip(&before.0[&name].values);
-                for ((found, before), right) in values.zip(right.values) {
+                for (place, ((found, before), right)) in values.zip(right.values).enumerate() {
+                    let unit = array.factor(place);
                     // Products in 32 bits may fall on the other side of a half.
                     let is_half = ((f64::from(*before) * unit).abs().fract() - 0.5).abs() < 1e-3;
                     let apart = (found - right).abs();

@@ -10,6 +10,7 @@ use nnuance::net::{Number, Numbers, stored};
 use nnuance::sample::Piece;
 
 use crate::drawn::{Drawn, TWENTY};
+use crate::fixed_point;
 use crate::kit::*;
 use crate::net::integers;
 use crate::nets::follow;
@@ -318,7 +319,7 @@ fn check(language: Language) {
             }
         }
     }
-    for (i, case) in SETS.iter().chain(&*ENGINES).enumerate() {
+    for (i, case) in SETS.iter().chain(&*ENGINES).chain(&*FIXED).enumerate() {
         let case = std::slice::from_ref(case);
         Program::harnessed(language, case, Speed::ALL[i % 3]).agrees(0, &case[0].walk);
     }
@@ -380,7 +381,6 @@ fn c() {
     }
 }
 
-/// Prints the times of both, too: `cargo test --profile bench -- --nocapture snippets::trees`.
 #[test]
 fn nets_of_engines_agree_with_the_definition() {
     for Case { net, walk } in &*ENGINES {
@@ -391,6 +391,7 @@ fn nets_of_engines_agree_with_the_definition() {
     }
 }
 
+/// Prints the times of both, too: `cargo test --profile bench -- --nocapture snippets::trees`.
 #[test]
 fn trees_have_the_same_sum_by_plain_code() {
     if !need::tool("gcc", "--version") {
@@ -461,7 +462,7 @@ fn every_net_has_neat_code() {
             move |head_format| random(&net, Scales { head_format, ..Scales::default() }, most, 5),
         )
     });
-    for net in drawn.chain(SETS.iter().map(|case| case.net.clone())) {
+    for net in drawn.chain(SETS.iter().chain(&*FIXED).map(|case| case.net.clone())) {
         for language in Language::ALL {
             let golden = golden_evaluations(&net);
             let source = snippet(language, &net, ["net.bin", language.file_name()], &golden);
@@ -573,6 +574,15 @@ static ENGINES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         random(&config.architecture().unwrap().merged(), config.scales, 100, 9)
     });
     cases(nets.collect(), (300, 6), 10)
+});
+
+/// Heads in fixed point.
+static FIXED: LazyLock<Vec<Case>> = LazyLock::new(|| {
+    let behind = fixed_point::config(fixed_point::FLOATS_BEHIND, "").unwrap();
+    let behind = (behind.architecture().unwrap().clone(), behind.scales);
+    let heads = fixed_point::HEADS.map(|head| head.architecture()).into_iter().chain([behind]);
+    let nets = heads.map(|(net, scales)| fixed_point::random(&net, scales, 2)).collect();
+    cases(nets, (300, 8), 20)
 });
 
 static QUICKSTART: LazyLock<Case> = LazyLock::new(|| {
@@ -702,7 +712,7 @@ fn extreme(powers: [i32; 3]) -> Net {
 fn random(net: &Architecture, scales: Scales, most: i16, seed: u64) -> Net {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let rows = if net.inputs.is_pieces() { 120 } else { 12 };
-    let numbers = stored(net, scales.head_format).into_iter().map(|stored| {
+    let numbers = stored(net, scales).into_iter().map(|stored| {
         let each = 0..stored.array.len();
         let most = match stored.array.part {
             ArrayKind::Rows(_) => rows,

@@ -1,9 +1,8 @@
 //! Activation functions, one after the other over all values: as many times the width as there are
 //! curves.
 
-use super::{CodeValue, ValueRows, ValueRowsMut};
+use super::{CodeContext, CodeValue, ValueRows, ValueRowsMut};
 use crate::architecture::Activation;
-use crate::features::Language;
 
 #[inline(always)]
 pub(super) fn forward(activation: Activation, x: ValueRows, mut to: ValueRowsMut) {
@@ -34,24 +33,31 @@ pub(super) fn backward(
 
 pub(super) fn code(
     activation: Activation,
-    language: Language,
+    context: &CodeContext,
     x: CodeValue,
     to: CodeValue,
 ) -> String {
-    let (CodeValue { name: x, width }, CodeValue { name: to, width: size }) = (x, to);
+    let language = context.language;
+    let map = x.fixed.and_then(|of| context.maps[of.map].as_ref());
+    let number = to.number(language);
+    let (CodeValue { name: x, width, .. }, CodeValue { name: to, width: size, .. }) = (x, to);
     let values = activation.curves().iter().enumerate().map(|(number, curve)| {
         let index = if number == 0 { "i".into() } else { format!("{} + i", number * width) };
-        format!("    {to}[{index}] = {};\n", curve.code(language, "z"))
+        let value = match map {
+            None => curve.code(language, "z"),
+            Some(map) => map.code(*curve, language, "z"),
+        };
+        format!("    {to}[{index}] = {value};\n")
     });
     let values = values.collect::<String>();
     language.choose(
         format!(
-            "let mut {to} = [0_f32; {size}];\n\
+            "let mut {to} = [0_{number}; {size}];\n\
              for (i, &z) in {x}.iter().enumerate() {{\n{values}}}\n"
         ),
         format!(
-            "float {to}[{size}];\n\
-             for (int i = 0; i < {width}; i++) {{\n    float z = {x}[i];\n{values}}}\n"
+            "{number} {to}[{size}];\n\
+             for (int i = 0; i < {width}; i++) {{\n    {number} z = {x}[i];\n{values}}}\n"
         ),
     )
 }

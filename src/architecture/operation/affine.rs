@@ -1,21 +1,87 @@
 //! Affine maps, with weights by output bucket. The kernels of `model/ops` multiply batches by them.
 
-use super::{CodeContext, CodeValue};
+use super::{CodeContext, CodeValue, code_of_each};
+use crate::architecture::FixedMap;
 
-/// Calls the function of the templates, which has one for inputs in bytes.
+/// Calls the functions of the templates, which have one each for maps of floats, of bytes, and of
+/// other integers; the last two give sums without biases.
 pub(super) fn code(map: usize, context: &CodeContext, x: CodeValue, to: CodeValue) -> String {
-    let number = map + 1;
-    let CodeValue { name: x, width: inputs } = x;
-    let CodeValue { name: to, width: outputs } = to;
-    let call = match map == 0 && context.bytes_in {
-        true => format!("nnue_affine_bytes({x}, bucket, {to});\n"),
+    let (language, number) = (context.language, map + 1);
+    let CodeValue { name: x, width: inputs, .. } = x;
+    let (to_value, CodeValue { name: to, width: outputs, .. }) = (to, to);
+    let fixed = context.maps[map].as_ref();
+    let is_bytes = map == 0 && context.bytes_in;
+    if fixed.is_none() && !is_bytes {
+        return language.choose(
+            format!("let {to} = net.map{number}[bucket].apply(&{x});\n"),
+            format!(
+                "float {to}[{outputs}];\n\
+                 nnue_affine({x}, {inputs}, nnue.weights{number}[bucket][0], \
+                 nnue.bias{number}[bucket], {outputs}, {to});\n"
+            ),
+        );
+    }
+    let (mut lines, mut x) = (String::new(), x.to_string());
+    if let Some(shift) = fixed.map(|map| map.input_shift).filter(|shift| *shift > 0) {
+        lines += &language.choose(
+            format!("let {to}_inputs = {x}.map(|x| x >> {shift});\n"),
+            format!(
+                "int32_t {to}_inputs[{inputs}];\n\
+                 for (int i = 0; i < {inputs}; i++) {to}_inputs[i] = {x}[i] >> {shift};\n"
+            ),
+        );
+        x = format!("{to}_inputs");
+    }
+    let lanes = if is_bytes { "NNUE_LANES".into() } else { outputs.to_string() };
+    let call = match is_bytes {
+        true => format!("nnue_affine_bytes({x}, bucket, {to}_sums);\n"),
         false => format!(
-            "nnue_affine({x}, {inputs}, nnue.weights{number}[bucket][0], nnue.bias{number}[bucket], \
-             {outputs}, {to});\n"
+            "nnue_affine_integers({x}, {inputs}, nnue.weights{number}[bucket][0], {outputs}, \
+             {to}_sums);\n"
         ),
     };
-    context.language.choose(
-        format!("let {to} = net.map{number}[bucket].apply(&{x});\n"),
-        format!("float {to}[{outputs}];\n{call}"),
-    )
+    lines += &language.choose(
+        format!("let map = &net.map{number}[bucket];\nlet {to}_sums = map.sum(&{x});\n"),
+        format!("int32_t {to}_sums[{lanes}];\n{call}"),
+    );
+    let (sum, bias) = (
+        format!("{to}_sums[i]"),
+        language.choose("map.bias[i]".into(), format!("nnue.bias{number}[bucket][i]")),
+    );
+    let value = match fixed {
+        None => language.choose(
+            format!("{sum} as f32 * UNIT + {bias}"),
+            format!("(float){sum} * unit + {bias}"),
+        ),
+        Some(map) => map.output_code(context, &sum, &bias),
+    };
+    lines + &code_of_each(language, to_value, &value)
+}
+
+impl FixedMap {
+    /// Engine code of an output from a sum and a bias.
+    fn output_code(&self, context: &CodeContext, sum: &str, bias: &str) -> String {
+        let (language, from, to) = (context.language, self.sums, self.unit);
+        let reduce = |sum: &str| match (from == to, self.divides) {
+            (true, _) => sum.to_string(),
+            (_, true) => language.choose(
+                format!("(i64::from({sum}) * {to} / {from}) as i32"),
+                format!("(int32_t)((int64_t)({sum}) * {to} / {from})"),
+            ),
+            _ if sum.contains(' ') => format!("({sum}) >> {}", self.shift()),
+            _ => format!("{sum} >> {}", self.shift()),
+        };
+        let output = match self.biases_first() {
+            true => reduce(&format!("{sum} + {bias}")),
+            false if from != to && !self.divides => format!("({}) + {bias}", reduce(sum)),
+            false => format!("{} + {bias}", reduce(sum)),
+        };
+        if !self.floats {
+            return output;
+        }
+        language.choose(
+            format!("({output}) as f32 * (1.0_f64 / {to}.0) as f32"),
+            format!("(float)({output}) * (float)(1.0 / {to}.0)"),
+        )
+    }
 }

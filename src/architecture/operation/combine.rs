@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Sub};
 
-use super::{CodeValue, ValueRows, ValueRowsMut};
+use super::{CodeValue, ValueRows, ValueRowsMut, code_of_each};
 use crate::features::Language;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,12 +79,14 @@ pub(super) fn code(
         Combination::Difference => "-",
         Combination::Product => "*",
     };
-    let (x, y, CodeValue { name: to, width }) = (x.name, y.name, to);
-    language.choose(
-        format!("let {to}: [f32; {width}] = std::array::from_fn(|i| {x}[i] {sign} {y}[i]);\n"),
-        format!(
-            "float {to}[{width}];\n\
-             for (int i = 0; i < {width}; i++) {to}[i] = {x}[i] {sign} {y}[i];\n"
+    // In fixed point the second input is converted to the unit of the first.
+    let units = x.fixed.zip(y.fixed).map(|(x, y)| [y.unit, x.unit]).filter(|[y, x]| x != y);
+    let y_i = |language: Language| match units {
+        None => format!("{}[i]", y.name),
+        Some([from, to]) => language.choose(
+            format!("(i64::from({}[i]) * {to} / {from}) as i32", y.name),
+            format!("(int32_t)((int64_t){}[i] * {to} / {from})", y.name),
         ),
-    )
+    };
+    code_of_each(language, to, &format!("{}[i] {sign} {}", x.name, y_i(language)))
 }

@@ -22,11 +22,13 @@ pub(super) fn backward(start: usize, gradients: ValueRows, mut to: ValueRowsMut)
 }
 
 pub(super) fn code(language: Language, inputs: &[CodeValue], to: CodeValue) -> String {
-    let CodeValue { name: to, width: size } = to;
-    let mut lines = language
-        .choose(format!("let mut {to} = [0_f32; {size}];\n"), format!("float {to}[{size}];\n"));
+    let (number, CodeValue { name: to, width: size, .. }) = (to.number(language), to);
+    let mut lines = language.choose(
+        format!("let mut {to} = [0_{number}; {size}];\n"),
+        format!("{number} {to}[{size}];\n"),
+    );
     let mut start = 0;
-    for CodeValue { name: x, width } in inputs {
+    for CodeValue { name: x, width, .. } in inputs {
         let end = start + width;
         lines += &language.choose(
             format!("{to}[{start}..{end}].copy_from_slice(&{x});\n"),

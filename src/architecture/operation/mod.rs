@@ -16,7 +16,7 @@ use std::ops::Range;
 
 pub use combine::Combination;
 
-use super::{Activation, Architecture, Curve};
+use super::{Activation, Architecture, Curve, FixedMap, FixedValue};
 use crate::features::Language;
 
 /// An operation on values of a position, at first the accumulators, the side to move's first.
@@ -63,20 +63,50 @@ pub trait Arithmetic {
 
 /// What engine code depends on besides the values.
 #[derive(Clone, Copy)]
-pub struct CodeContext {
+pub struct CodeContext<'a> {
     pub language: Language,
     /// Whether the inputs of the first map are bytes.
     pub bytes_in: bool,
     /// QA and QB.
     pub factors: [i32; 2],
+    /// By affine map; none: in f32.
+    pub maps: &'a [Option<FixedMap>],
 }
 
-/// An array of f32 in engine code.
+/// An array in engine code, of f32, or of i32 where a head is in fixed point.
 #[derive(Clone, Copy)]
 pub struct CodeValue<'a> {
     pub name: &'a str,
     pub width: usize,
+    pub fixed: Option<FixedValue>,
 }
+
+impl CodeValue<'_> {
+    /// The type of its numbers.
+    fn number(&self, language: Language) -> &'static str {
+        match self.fixed {
+            None => language.choose("f32", "float"),
+            Some(_) => language.choose("i32", "int32_t"),
+        }
+    }
+}
+
+/// Engine code that declares values and computes each by `value`, the one at `i`.
+fn code_of_each(language: Language, to: CodeValue, value: &str) -> String {
+    let (number, CodeValue { name, width, .. }) = (to.number(language), to);
+    let rust = format!("let {name}: [{number}; {width}] = std::array::from_fn(|i| {value});\n");
+    let rust = match rust.len() <= MOST_COLUMNS {
+        true => rust,
+        false => rust.replace("|i| ", "|i| {\n    ").replace(");\n", "\n});\n"),
+    };
+    let c = format!(
+        "{number} {name}[{width}];\nfor (int i = 0; i < {width}; i++) {name}[i] = {value};\n"
+    );
+    language.choose(rust, c)
+}
+
+/// Columns of a line of code, with its end, in a method.
+const MOST_COLUMNS: usize = 93;
 
 /// Rows of f32 values, one a position, the first `width` columns of each `stride`.
 #[derive(Clone, Copy)]
@@ -165,7 +195,10 @@ impl Operation {
             Operation::Slice(columns) => slice::forward(columns, inputs[0], to),
             Operation::Concatenate => concatenate::forward(inputs, to),
             Operation::Combine(how) => combine::forward(*how, [inputs[0], inputs[1]], to),
-            _ => unreachable!("{self:?} has kernels"),
+            Operation::Neurons
+            | Operation::PieceSquares
+            | Operation::Product
+            | Operation::Affine(_) => unreachable!("{self:?} has kernels"),
         }
     }
 
@@ -190,7 +223,10 @@ impl Operation {
             Operation::Combine(how) => {
                 combine::backward(*how, input, inputs[1 - input], gradients, to);
             }
-            _ => unreachable!("{self:?} has kernels"),
+            Operation::Neurons
+            | Operation::PieceSquares
+            | Operation::Product
+            | Operation::Affine(_) => unreachable!("{self:?} has kernels"),
         }
     }
 
@@ -200,7 +236,7 @@ impl Operation {
         match self {
             Operation::PieceSquares => piece_squares::code(context, to),
             Operation::Affine(map) => affine::code(*map, context, inputs[0], to),
-            Operation::Activate(activation) => activate::code(*activation, language, inputs[0], to),
+            Operation::Activate(activation) => activate::code(*activation, context, inputs[0], to),
             Operation::Slice(columns) => slice::code(columns, language, inputs[0], to),
             Operation::Concatenate => concatenate::code(language, inputs, to),
             Operation::Combine(how) => combine::code(*how, language, [inputs[0], inputs[1]], to),
@@ -213,8 +249,8 @@ impl Architecture {
     /// Whether the fused kernels of the CPU support the net; others are trained by Burn's operations.
     pub fn has_kernels(&self) -> bool {
         // Derivatives without a bound do not fit the kernels' fixed point. Layers take any curve.
-        let Curve { inner, bounded, outer, .. } = self.activation.curve();
-        inner == 1 && (bounded || outer == 1) && !self.psqt
+        let Curve { bounded, outer, .. } = self.activation.curve();
+        (bounded || outer == 1) && !self.psqt
     }
 }
 

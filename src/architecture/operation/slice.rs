@@ -23,10 +23,10 @@ pub(super) fn code(
     x: CodeValue,
     to: CodeValue,
 ) -> String {
-    let (x, CodeValue { name: to, width }) = (x.name, to);
+    let (x, number, CodeValue { name: to, width, .. }) = (x.name, to.number(language), to);
     let start = columns.start;
     language.choose(
-        format!("let {to}: [f32; {width}] = std::array::from_fn(|i| {x}[{start} + i]);\n"),
-        format!("const float *{to} = {x} + {start};\n"),
+        format!("let {to}: [{number}; {width}] = std::array::from_fn(|i| {x}[{start} + i]);\n"),
+        format!("const {number} *{to} = {x} + {start};\n"),
     )
 }

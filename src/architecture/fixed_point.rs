@@ -1,0 +1,407 @@
+//! Heads in fixed point: what stands for 1.0 in each value (its unit), the shifts from one unit to
+//! the next, and the factors of weights and biases. All follow from the [`LayerIntegers`] of a net.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Architecture, Combination, Curve, Integer, Operation};
+use crate::features::Language;
+
+/// The integers of a layer. Each number but `most` is a unit: what stands for 1.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayerIntegers {
+    /// Type of the weights in a file; biases are i32.
+    #[serde(default = "bytes")]
+    pub weights: Integer,
+    /// Of the inputs, which are shifted to it; none: as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<i64>,
+    /// Of the sums of products.
+    pub sums: i64,
+    /// Of the biases: that of the sums before or behind the shift; none: before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub biases: Option<i64>,
+    /// Of the sums behind the shift; none: that of the biases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shifted: Option<i64>,
+    /// Of the activations; none: these are f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<i64>,
+    /// Largest activation; none: 1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<i64>,
+}
+
+fn bytes() -> Integer {
+    Integer::I8
+}
+
+impl LayerIntegers {
+    fn biases(&self) -> i64 {
+        self.biases.unwrap_or(self.sums)
+    }
+
+    fn shifted(&self) -> i64 {
+        self.shifted.unwrap_or_else(|| self.biases())
+    }
+
+    fn units(&self) -> impl Iterator<Item = i64> {
+        let Self { inputs, sums, biases, shifted, values, most, .. } = *self;
+        [inputs, Some(sums), biases, shifted, values, most].into_iter().flatten()
+    }
+}
+
+/// Largest unit: products of values with numbers of 31 bits then fit an i64.
+const MOST_UNIT: i64 = 1 << 30;
+/// The largest square in an i32.
+const MOST_SQUARE: i64 = 46_340 * 46_340;
+
+/// What is computed in integers behind the first layer's inputs.
+#[derive(Clone, Debug, Default)]
+pub struct FixedPoint {
+    /// By affine map; none: in f32.
+    pub maps: Vec<Option<FixedMap>>,
+    /// By node of the graph; none: f32.
+    pub values: Vec<Option<FixedValue>>,
+}
+
+/// Integers of one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedValue {
+    /// The affine map whose outputs they are, or activations of these.
+    pub map: usize,
+    pub unit: i64,
+}
+
+/// An affine map of integers, and the activation of its outputs.
+#[derive(Clone, Debug)]
+pub struct FixedMap {
+    pub weights: Integer,
+    /// Of each input's weight.
+    pub factors: Vec<f64>,
+    /// Unit of the biases.
+    pub biases: i64,
+    pub input_shift: u32,
+    /// Unit of the sums before they are reduced, and behind it.
+    pub sums: i64,
+    pub unit: i64,
+    /// Whether sums are divided, toward zero, and not shifted.
+    pub divides: bool,
+    /// Whether the outputs are f32.
+    pub floats: bool,
+    /// Unit and largest number of activations.
+    pub values: i64,
+    pub most: i64,
+    /// Bits by which these are shifted to the right, by degree of the curve; negative: to the left.
+    shifts: [i32; 2],
+}
+
+impl FixedMap {
+    /// Bits by which sums are shifted to the right.
+    pub fn shift(&self) -> u32 {
+        (self.sums / self.unit).ilog2()
+    }
+
+    /// Whether biases are added before the sums are reduced.
+    pub fn biases_first(&self) -> bool {
+        self.biases == self.sums
+    }
+
+    /// An input of the sums.
+    #[inline(always)]
+    pub fn input(&self, x: i64) -> i64 {
+        x >> self.input_shift
+    }
+
+    /// An output from a sum of products.
+    #[inline(always)]
+    pub fn output(&self, sum: i64, bias: i64) -> i64 {
+        let reduce = |sum: i64| match self.divides {
+            true => convert(sum, self.sums, self.unit),
+            false => sum >> self.shift(),
+        };
+        match self.biases_first() {
+            true => reduce(sum + bias),
+            false => reduce(sum) + bias,
+        }
+    }
+
+    /// Bits by which the values of a curve are shifted to the right; negative: to the left.
+    pub fn shift_of(&self, curve: Curve) -> i32 {
+        self.shifts[curve.degree() as usize - 1]
+    }
+
+    /// The least and the largest output that its curve tells from others.
+    pub fn ends_of(&self, curve: Curve) -> [i64; 2] {
+        let shift = self.shift_of(curve);
+        match curve.degree() {
+            1 if shift <= 0 => [0, self.most >> -shift],
+            1 => [0, ((self.most + 1) << shift) - 1],
+            _ => {
+                let square = self.most << shift;
+                let root = square.isqrt();
+                let root = root + i64::from(root * root < square);
+                [if curve.inner == 2 { -root } else { 0 }, root]
+            }
+        }
+    }
+
+    /// Engine code of the activation of a variable.
+    pub fn code(&self, curve: Curve, language: Language, z: &str) -> String {
+        let ([least, most], shift) = (self.ends_of(curve), self.shift_of(curve));
+        let clamp = |x: &str, least: i64, most: i64| {
+            language.choose(
+                format!("{x}.clamp({least}, {most})"),
+                format!("nnue_between({x}, {least}, {most})"),
+            )
+        };
+        let y = clamp(z, least, most);
+        let raised = match curve.degree() {
+            2 => language.choose(format!("{y}.pow(2)"), format!("nnue_squared({y})")),
+            _ => y,
+        };
+        let shifted = match shift {
+            0 => raised,
+            1.. => format!("{raised} >> {shift}"),
+            _ => format!("{raised} << {}", -shift),
+        };
+        // The root was rounded up.
+        let goes_beyond = curve.degree() == 2 && (most * most) >> shift > self.most;
+        if goes_beyond { clamp(&format!("({shifted})"), 0, self.most) } else { shifted }
+    }
+
+    /// The activation of an output.
+    #[inline(always)]
+    pub fn value(&self, curve: Curve, y: i64) -> i64 {
+        let ([least, most], shift) = (self.ends_of(curve), self.shift_of(curve));
+        let y = y.clamp(least, most);
+        let raised = if curve.degree() == 2 { y * y } else { y };
+        if shift < 0 { raised << -shift } else { (raised >> shift).min(self.most) }
+    }
+}
+
+/// Converts a number from one unit to another, toward zero; saturates.
+#[inline(always)]
+pub fn convert(x: i64, from: i64, to: i64) -> i64 {
+    if from == to { x } else { x.saturating_mul(to) / from }
+}
+
+/// The values of a node as they are planned.
+#[derive(Clone)]
+struct Planned {
+    value: FixedValue,
+    /// What stands for 1.0 in each column, exactly.
+    units: Vec<f64>,
+    is_sum: bool,
+}
+
+impl Architecture {
+    /// Whether the head is in fixed point from the first layer on.
+    pub fn is_fixed_point(&self) -> bool {
+        self.layers().find(|layer| layer.size.is_some()).is_some_and(|it| it.integers.is_some())
+    }
+
+    /// The integers of the head where 1.0 is `first_unit` in the inputs of the first layer, or why
+    /// there are none.
+    pub fn fixed_point(&self, first_unit: f64) -> Result<FixedPoint, String> {
+        let graph = self.graph();
+        let layers = self.layers().enumerate().filter(|(_, layer)| layer.size.is_some());
+        let layers: Vec<_> = layers.map(|(number, layer)| (number, layer.integers)).collect();
+        let mut found = FixedPoint::default();
+        let mut planned: Vec<Option<Planned>> = Vec::new();
+        for node in graph.nodes() {
+            let of = |input: usize| planned[input].as_ref();
+            let first = || node.inputs().next().and_then(of);
+            let next = match &node.operation {
+                Operation::Affine(map) => {
+                    let (number, integers) = layers[*map];
+                    let name = self.name_of_layer(number);
+                    let inputs = match map {
+                        0 => integers.map(|_| vec![first_unit; self.features()]),
+                        _ => first().map(|it| it.units.clone()),
+                    };
+                    let unit = if *map == 0 { None } else { first().map(|it| it.value.unit) };
+                    let Some(integers) = integers else {
+                        found.maps.push(None);
+                        if inputs.is_some() {
+                            return Err(format!(
+                                "{name} takes integers; give it `integers`, or remove their `values`"
+                            ));
+                        }
+                        planned.push(None);
+                        continue;
+                    };
+                    let Some(inputs) = inputs else {
+                        return Err(format!(
+                            "{name} has `integers`, but takes f32; give the layers before it \
+                             `integers` with `values`"
+                        ));
+                    };
+                    if *map > 0 && first().is_some_and(|it| it.is_sum) {
+                        return Err(format!("{name} takes integers without an activation"));
+                    }
+                    let is_last = map + 1 == layers.len();
+                    let plan = plan(integers, unit, &inputs, is_last);
+                    let plan = plan.map_err(|reason| format!("`integers` of {name}: {reason}"))?;
+                    if *map == 0 && plan.weights != Integer::I8 {
+                        return Err(format!("{name} is the first, whose weights are i8"));
+                    }
+                    let value = FixedValue { map: *map, unit: plan.unit };
+                    let planned = (!plan.floats).then(|| Planned {
+                        value,
+                        units: vec![plan.unit as f64; node.width],
+                        is_sum: true,
+                    });
+                    found.maps.push(Some(plan));
+                    planned
+                }
+                Operation::PieceSquares => layers.last().and_then(|(_, integers)| {
+                    let (map, unit) = (layers.len() - 1, (*integers)?.shifted());
+                    let value = FixedValue { map, unit };
+                    Some(Planned { value, units: vec![unit as f64], is_sum: true })
+                }),
+                Operation::Activate(activation) if !found.maps.is_empty() => match first() {
+                    None => None,
+                    Some(it) if !it.is_sum => {
+                        return Err(format!("`{}` of activations in integers", activation.name()));
+                    }
+                    Some(Planned { value: FixedValue { map, unit }, units, .. }) => {
+                        let fixed = found.maps[*map].as_ref().expect("its outputs are integers");
+                        if let Some(reason) = fixed.without_integers(activation.curves()) {
+                            return Err(format!("`{}` {reason}", activation.name()));
+                        }
+                        let unit_of = |curve: &Curve| {
+                            let raised = (*unit as f64).powi(curve.degree() as i32);
+                            raised / f64::from(fixed.shift_of(*curve)).exp2()
+                        };
+                        let units = activation
+                            .curves()
+                            .iter()
+                            .flat_map(|curve| vec![unit_of(curve); units.len()]);
+                        let value = FixedValue { map: *map, unit: fixed.values };
+                        Some(Planned { value, units: units.collect(), is_sum: false })
+                    }
+                },
+                Operation::Slice(columns) => first()
+                    .map(|it| Planned { units: it.units[columns.clone()].to_vec(), ..it.clone() }),
+                Operation::Concatenate => {
+                    let inputs: Vec<_> = node.inputs().map(of).collect();
+                    match inputs.iter().copied().collect::<Option<Vec<_>>>() {
+                        None if inputs.iter().all(Option::is_none) => None,
+                        Some(all) if all.iter().all(|it| it.is_same_kind(all[0])) => {
+                            let units = all.iter().flat_map(|it| it.units.clone()).collect();
+                            Some(Planned { units, ..all[0].clone() })
+                        }
+                        _ => return Err("values side by side need the same unit".into()),
+                    }
+                }
+                Operation::Combine(how) => {
+                    let [x, y] = [0, 1].map(|input| node.inputs().nth(input).and_then(of));
+                    match (x, y) {
+                        (None, None) => None,
+                        (Some(x), Some(y)) if *how != Combination::Product => {
+                            if !x.is_exact() || !y.is_exact() {
+                                return Err(format!(
+                                    "squares in units of {} are no whole multiple of it, and \
+                                     cannot be added",
+                                    x.value.unit
+                                ));
+                            }
+                            Some(Planned { is_sum: x.is_sum && y.is_sum, ..x.clone() })
+                        }
+                        (Some(_), Some(_)) => return Err("`multiply` is for layers of f32".into()),
+                        _ => return Err("integers and f32 cannot be combined".into()),
+                    }
+                }
+                Operation::Neurons | Operation::Product | Operation::Activate(_) => None,
+            };
+            planned.push(next);
+        }
+        found.values = planned.into_iter().map(|it| it.map(|it| it.value)).collect();
+        Ok(found)
+    }
+}
+
+impl Planned {
+    /// Whether what stands for 1.0 is the unit itself in all columns.
+    fn is_exact(&self) -> bool {
+        self.units.iter().all(|unit| *unit == self.value.unit as f64)
+    }
+
+    fn is_same_kind(&self, other: &Planned) -> bool {
+        self.value.unit == other.value.unit && self.is_sum == other.is_sum
+    }
+}
+
+impl FixedMap {
+    /// Why there are no integers of these curves.
+    fn without_integers(&self, curves: &[Curve]) -> Option<String> {
+        let of = |curve: &Curve| {
+            let shift = self.shift_of(*curve);
+            if !curve.bounded || curve.gated {
+                return Some("has no upper end, which `values` need".to_string());
+            }
+            let fits = match curve.degree() {
+                1 if shift < 0 => self.most % (1 << -shift) == 0,
+                1 => true,
+                _ => shift >= 0 && self.most << shift <= MOST_SQUARE,
+            };
+            let (unit, values) = (self.unit, self.values);
+            (!fits).then(|| format!("of sums in units of {unit} cannot have `values` of {values}"))
+        };
+        curves.iter().find_map(of)
+    }
+}
+
+/// The bits between two units, the first a multiple of the second by a power of two.
+fn bits(from: i64, to: i64) -> Option<u32> {
+    let factor = (from % to == 0).then(|| from / to)?;
+    (factor.count_ones() == 1).then(|| factor.ilog2())
+}
+
+fn plan(
+    it: LayerIntegers,
+    unit: Option<i64>,
+    inputs: &[f64],
+    is_last: bool,
+) -> Result<FixedMap, String> {
+    if let Some(unit) = it.units().find(|unit| !(1..=MOST_UNIT).contains(unit)) {
+        return Err(format!("{unit} is not from 1 to {MOST_UNIT}"));
+    }
+    let (biases, shifted) = (it.biases(), it.shifted());
+    let floats = it.values.is_none() && !is_last;
+    let input_shift = match (it.inputs, unit) {
+        (None, _) => 0,
+        (Some(_), None) => return Err("the inputs of the first layer have no `inputs`".into()),
+        (Some(to), Some(from)) => bits(from, to).ok_or_else(|| {
+            format!("inputs in units of {from} cannot be shifted to the right to {to}")
+        })?,
+    };
+    if biases != it.sums && biases != shifted {
+        return Err(format!(
+            "biases in units of {biases} are those of no sum; expected {} or {shifted}",
+            it.sums
+        ));
+    }
+    if !is_last && bits(it.sums, shifted).is_none() {
+        return Err(format!(
+            "sums in units of {} cannot be shifted to the right to {shifted}",
+            it.sums
+        ));
+    }
+    let (scale, values) = (f64::from(input_shift).exp2(), it.values.unwrap_or(shifted));
+    let shift = |degree| ((shifted as f64).powi(degree) / values as f64).log2().round() as i32;
+    Ok(FixedMap {
+        weights: it.weights,
+        factors: inputs.iter().map(|unit| it.sums as f64 * scale / unit).collect(),
+        biases,
+        input_shift,
+        sums: it.sums,
+        unit: shifted,
+        divides: is_last,
+        floats,
+        values,
+        most: it.most.unwrap_or(values),
+        shifts: [1, 2].map(shift),
+    })
+}
