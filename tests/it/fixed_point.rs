@@ -133,7 +133,7 @@ const STOCKFISH_15: FixedHead = FixedHead {
     output: |sums, maps, piece_squares| {
         let y = added(sums, maps.bias(0));
         let clipped = each(&y[..5], |y| (y >> 6).clamp(0, 127));
-        let x = [clipped, each(&y[..5], |y| (y * y >> 19).min(127))].concat();
+        let x = [clipped, each(&y[..5], |y| ((y * y) >> 19).min(127))].concat();
         let x = each(&maps.affine(1, &x), |z| (z >> 6).clamp(0, 127));
         let positional = maps.affine(2, &x)[0] + y[5] * 9600 / 8128;
         (piece_squares + positional) * 400 / 9600
@@ -156,10 +156,10 @@ const STOCKFISH_19: FixedHead = FixedHead {
     output: |sums, maps, _| {
         let y = added(sums, maps.bias(0));
         let clipped = each(&y, |y| (y >> 7).clamp(0, 127));
-        let f = [clipped, each(&y, |y| (y * y >> 21).min(127))].concat();
+        let f = [clipped, each(&y, |y| ((y * y) >> 21).min(127))].concat();
         let z = maps.affine(1, &f);
         let clipped = each(&z, |z| (z >> 6).clamp(0, 127));
-        let g = [clipped, each(&z, |z| (z * z >> 19).min(127))].concat();
+        let g = [clipped, each(&z, |z| ((z * z) >> 19).min(127))].concat();
         (maps.affine(2, &[f, g].concat())[0] + y[3] - y[4]) * 400 / 16_384
     },
 };
@@ -389,7 +389,7 @@ fn clips_follow_from_factors() {
     let fixed = fixed_point(&net, scales).unwrap();
     for (map, name) in ["head.0.weight", "head.1.weight", "output.weight"].iter().enumerate() {
         let factors = &fixed.maps[map].as_ref().unwrap().factors;
-        let most = factors.iter().copied().fold(0.0, f64::max);
+        let most = largest(factors.iter().copied());
         assert_eq!(clip(name).unwrap_or(config.optimizer.clip).min(127.0 / most), {
             config.optimizer.clip.min(127.0 / most)
         });

@@ -726,6 +726,9 @@ fn random(net: &Architecture, scales: Scales, most: i16, seed: u64) -> Net {
             }
             Number::I8 => Numbers::I8(each.map(|_| random.random_range(-127..=127)).collect()),
             Number::I16 => Numbers::I16(each.map(|_| random.random_range(-most..=most)).collect()),
+            Number::I32 if matches!(stored.array.part, ArrayKind::Layer(_) | ArrayKind::Output) => {
+                Numbers::I32(each.map(|_| random.random_range(-40..=40)).collect())
+            }
             Number::I32 => {
                 Numbers::I32(each.map(|_| random.random_range(-20_000..=20_000)).collect())
             }
