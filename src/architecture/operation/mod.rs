@@ -99,10 +99,12 @@ fn code_of_each(language: Language, to: CodeValue, value: &str) -> String {
         true => rust,
         false => rust.replace("|i| ", "|i| {\n    ").replace(");\n", "\n});\n"),
     };
-    let c = format!(
-        "{number} {name}[{width}];\nfor (int i = 0; i < {width}; i++) {name}[i] = {value};\n"
-    );
-    language.choose(rust, c)
+    let each = format!("for (int i = 0; i < {width}; i++) {name}[i] = {value};\n");
+    let each = match each.len() <= MOST_COLUMNS {
+        true => each,
+        false => each.replace("++) ", "++)\n    "),
+    };
+    language.choose(rust, format!("{number} {name}[{width}];\n{each}"))
 }
 
 /// Columns of a line of code, with its end, in a method.
