@@ -11,13 +11,14 @@
 mod accumulator;
 #[doc(hidden)]
 mod definition;
+#[doc(hidden)]
+pub mod format;
 mod many;
-mod read;
 
 pub use accumulator::{Accumulator, Evaluate};
 pub use definition::{Number, Numbers, StoredArray, fixed_point, has_bytes, stored, transposed};
+pub use format::NetError;
 pub use many::PositionEvaluator;
-pub use read::{NetError, holds_floats_by_name, is_safetensors, raw_hidden};
 
 use crate::architecture::{Activation, Architecture, FixedPoint, Graph, ImpossibleNet, Views};
 use crate::scales::{HeadFormat, Scales};
@@ -50,22 +51,15 @@ impl Default for Hints {
     }
 }
 
-/// Bytes behind the numbers of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Padding {
-    /// [`PADDING`]
-    #[default]
-    Text,
-    /// Zeros, as some engines write.
-    Zeros,
-}
+/// Writes the file of a net, in its format and with its padding.
+pub type WriteNet = fn(&Net) -> Vec<u8>;
 
 /// A quantised net. Its architecture is merged: no net has a factoriser.
 #[derive(Clone, Debug)]
 pub struct Net {
     architecture: Architecture,
     scales: Scales,
-    padding: Padding,
+    write: WriteNet,
     /// Arrays in file order: rows of each set, accumulator biases, weights and biases of each map.
     numbers: Vec<Numbers>,
     maps: Vec<[usize; 2]>,
@@ -105,15 +99,16 @@ impl Net {
         let behind = architecture.inputs.sets().len() + 1;
         let columns = maps.iter().zip(numbers[behind..].iter().step_by(2));
         let columns = columns.map(|(map, weights)| definition::columns(*map, weights)).collect();
-        let (padding, unit) = (Padding::default(), definition::unit(&architecture, scales));
-        let (graph, fixed) = (architecture.graph(), fixed_point(&architecture, scales));
+        let (graph, unit) = (architecture.graph(), definition::unit(&architecture, scales));
+        let fixed = fixed_point(&architecture, scales);
         let fixed = fixed.map_err(|reason| ImpossibleNet { key: "head", reason })?;
-        Ok(Self { architecture, scales, padding, numbers, maps, graph, fixed, columns, unit })
+        let write = format::write;
+        Ok(Self { architecture, scales, write, numbers, maps, graph, fixed, columns, unit })
     }
 
-    /// The net with other padding in its file.
-    pub fn padded_with(self, padding: Padding) -> Self {
-        Self { padding, ..self }
+    /// The net with another writer of its file.
+    pub fn written_by(self, write: WriteNet) -> Self {
+        Self { write, ..self }
     }
 
     /// The architecture of the net.
@@ -124,11 +119,6 @@ impl Net {
     /// Factors of quantisation.
     pub fn scales(&self) -> Scales {
         self.scales
-    }
-
-    /// The padding that its file had.
-    pub fn padding(&self) -> Padding {
-        self.padding
     }
 
     /// All numbers, in the order of [`stored`].
@@ -183,17 +173,9 @@ impl Net {
         definition::payload(&self.architecture, self.scales)
     }
 
-    /// Bytes of the file with its padding.
+    /// Bytes of its file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.payload() + ALIGNMENT);
-        self.numbers.iter().for_each(|numbers| numbers.write(&mut bytes));
-        let padded = bytes.len().next_multiple_of(ALIGNMENT);
-        let missing = padded - bytes.len();
-        match self.padding {
-            Padding::Text => bytes.extend(PADDING.iter().copied().cycle().take(missing)),
-            Padding::Zeros => bytes.resize(padded, 0),
-        }
-        bytes
+        (self.write)(self)
     }
 
     /// Checks an architecture and its scales together.

@@ -11,7 +11,8 @@ use crate::digits::{counted, grouped};
 use crate::export::snippet::{Language, has_code, snippet};
 use crate::export::tables::{Tapering, TunedTerms, source};
 use crate::export::{
-    self, ImportedWeights, LEAST_GAMES, LEAST_POSITIONS, largest_scales, with_kings,
+    self, Contents, ImportedWeights, LEAST_GAMES, LEAST_POSITIONS, RAW_BIN, largest_scales,
+    with_kings,
 };
 use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
@@ -269,7 +270,10 @@ fn write_raw(args: &Args, path: &Path, output: &Path) -> Result<()> {
         source.weights = weights;
         table.row(["zero blocks", &zero_blocks.to_string()]);
     }
-    let bytes = export::to_raw(&source.weights, &source.architecture)?;
+    let Contents::Floats { write: Some(write), .. } = RAW_BIN.contents else {
+        bail!("{} is not written", RAW_BIN.name)
+    };
+    let bytes = write(&source.weights, &source.architecture)?;
     output::write(output, &bytes)?;
     let size = format!("{}, {} bytes", output.display(), grouped(bytes.len() as u64));
     table.row(["net", &source.architecture.merged().to_string()]);

@@ -1,8 +1,6 @@
 //! Weights to a net that engines load: quantise, prove, measure, write, verify. Floats
 //! (`.safetensors`), net (`.bin`) and manifest (`.json`) are complete before the first is renamed.
 
-#[doc(hidden)]
-mod import;
 mod manifest;
 mod permute;
 #[doc(hidden)]
@@ -20,7 +18,9 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-pub use import::{ImportError, ImportedWeights, dequantise, facts, import, to_raw};
+pub use crate::net::format::{
+    Contents, ImportError, ImportedWeights, RAW_BIN, dequantise, facts, import,
+};
 pub use manifest::{EmbeddedNet, StoredBase, StoredEvaluation, described};
 pub use manifest::{
     LoadError, LoadedNet, Losses, Manifest, Provenance, Sidecar, StartNet, agrees,

@@ -192,7 +192,7 @@ pub fn write(
     ExportOptions { permutes, force }: ExportOptions,
     path: &Path,
 ) -> Result<WrittenNet> {
-    let ImportedWeights { weights, architecture, scales, padding, facts, kind, .. } = source;
+    let ImportedWeights { weights, architecture, scales, write, facts, format, .. } = source;
     if let Some(export::StoredBase { name, scale, .. }) = &provenance.base {
         ensure!(
             *scale == f64::from(scales.scale),
@@ -210,7 +210,7 @@ pub fn write(
     if !source.is_quantised() {
         export::clear_unreachable(&mut rounded, architecture);
     }
-    let quantised = export::quantise(&rounded, architecture, *scales)?.padded_with(*padding);
+    let quantised = export::quantise(&rounded, architecture, *scales)?.written_by(*write);
     let data = provenance.recipe.is_some().then(|| provenance.data.clone());
     let mut exported = ExportedNet::of(quantised, weights, architecture, provenance, &positions)?;
     let evaluation = Evaluation::from_net(exported.net.clone(), base);
@@ -227,7 +227,7 @@ pub fn write(
         None => ZeroBlocks::measure(&exported.net, &positions),
     };
     let paths = exported.write(path, &rounded, facts)?;
-    Ok(WrittenNet { exported, kind, paths, unlearnt })
+    Ok(WrittenNet { exported, kind: format.name, paths, unlearnt })
 }
 
 /// Sets SCALE so that centipawns mean the same as in an old evaluation; returns its name, too.

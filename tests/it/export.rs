@@ -158,8 +158,11 @@ fn checkpoints_of_bullet_are_imported() {
             let raw: Vec<u8> = numbers.flat_map(|value| value.to_le_bytes()).collect();
             let map = stored_by_bullet(&architecture, &weights);
             let hints = Hints { net: architecture, ..Hints::default() };
-            for bytes in [&raw, &map] {
+            for (bytes, file) in [(&raw, "raw.bin"), (&map, "weights.bin")] {
                 let source = import(bytes, &hints).unwrap();
+                assert!(source.format.name.ends_with(file));
+                let refusal = Net::read(bytes, &hints).unwrap_err().to_string();
+                assert!(refusal.contains(file) && refusal.contains("convert it"), "{refusal}");
                 assert_eq!(source.weights, weights);
                 assert_eq!(source.architecture.hidden, hidden);
             }

@@ -19,7 +19,7 @@ model: architecture batch loss prefetch sums weights
 terms: input
 format: digits input output point_of_view registry sample score sums terms
 hce: batch sample scales sums terms weights
-net: architecture features sample scales
+net: architecture features floats sample scales weights
 evaluation: hce net point_of_view sample
 report: digits draw linear log loss terms
 search: evaluation features hce net prefetch sample score

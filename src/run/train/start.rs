@@ -122,7 +122,7 @@ fn open(
         let (end, recipe) = open_end(&path, config)?;
         (start, origin) = (end, Some(recipe));
     }
-    listener.remark(&format!("starts from {name}: {found}, {}", source.kind));
+    listener.remark(&format!("starts from {name}: {found}, {}", source.format.name));
     let doubt = doubt(&path, origin.as_ref(), config, listener);
     let from = StartNet {
         file: name.to_string(),

@@ -1,0 +1,138 @@
+//! bullet's checkpoints: `weights.bin`, floats by name, and `raw.bin`, the floats alone, 32 bits each.
+
+use std::collections::BTreeMap;
+
+use super::{Contents, ImportError, ImportedWeights, NetFormat, checkpoint, find_hidden};
+use crate::architecture::{Architecture, ArrayKind};
+use crate::floats::Float;
+use crate::net::{Hints, transposed};
+use crate::weights::{Weights, WeightsError};
+
+pub static WEIGHTS_BIN: NetFormat = NetFormat {
+    name: "bullet checkpoint, weights.bin",
+    recognises: |bytes, _| holds_floats_by_name(bytes),
+    contents: Contents::Floats { read: read_weights_bin, write: None, cure: checkpoint::CURE },
+};
+
+pub static RAW_BIN: NetFormat = NetFormat {
+    name: "bullet checkpoint, raw.bin",
+    recognises: |bytes, hints| hidden_of_size(bytes.len(), &hints.net).is_some(),
+    contents: Contents::Floats {
+        read: read_raw_bin,
+        write: Some(write_raw_bin),
+        cure: "it is bullet's raw.bin; convert it with `nnuance export`",
+    },
+};
+
+/// Whether a file begins as bullet's checkpoints: an id, a newline, a number of floats.
+fn holds_floats_by_name(bytes: &[u8]) -> bool {
+    let is_id = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-/".contains(byte);
+    let Some(end) = bytes.iter().take(32).position(|&byte| byte == b'\n') else { return false };
+    let count = bytes[end + 1..].first_chunk().map_or(u64::MAX, |it| u64::from_le_bytes(*it));
+    end > 0 && bytes[..end].iter().all(is_id) && count < bytes.len() as u64
+}
+
+/// Reads weights in our shapes; arrays tell the hidden size, and whether there is a factoriser.
+fn read_weights_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
+    let mut arrays = split_arrays(bytes)?;
+    let held = arrays.keys().cloned().collect::<Vec<_>>().join(", ");
+    let missing = |id: &str| ImportError::Missing { id: id.into(), held: held.clone() };
+    let biases = arrays.get("l0b").ok_or_else(|| missing("l0b"))?;
+    let mut net = hints.net.with_hidden(biases.len());
+    net.inputs.factorised = arrays.contains_key("l0f");
+    let shape = net.to_string();
+    let more = |ids| ImportError::More { ids, shape: shape.clone() };
+    net.check().map_err(|error| match net.inputs.factorised {
+        true => more("l0f".to_string()),
+        false => error.into(),
+    })?;
+    let mut weights = Weights::default();
+    for array in net.arrays() {
+        let id = id(&net, array.part);
+        let values = arrays.remove(&id).ok_or_else(|| missing(&id))?;
+        let (found, expected) = (values.len(), array.len());
+        if found != expected {
+            return Err(ImportError::Count { id, found, expected, shape });
+        }
+        let values = match array.part {
+            // They have it by input.
+            ArrayKind::Layer(_) | ArrayKind::Output => transposed(&values, array.fan_in),
+            _ => values,
+        };
+        weights.insert(&array.name, &array.shape, values);
+    }
+    if !arrays.is_empty() {
+        return Err(more(arrays.into_keys().collect::<Vec<_>>().join(", ")));
+    }
+    weights.check_finite()?;
+    Ok(ImportedWeights::new(&WEIGHTS_BIN, weights, net, hints.scales))
+}
+
+/// The trainer's name of an array.
+fn id(net: &Architecture, part: ArrayKind) -> String {
+    let (map, letter) = match part {
+        ArrayKind::Rows(0) => (0, 'w'),
+        ArrayKind::Factor(0) => (0, 'f'),
+        ArrayKind::AccumulatorBias => (0, 'b'),
+        ArrayKind::Layer(layer) => (layer + 1, 'w'),
+        ArrayKind::LayerBias(layer) => (layer + 1, 'b'),
+        ArrayKind::Output => (net.maps().len(), 'w'),
+        ArrayKind::OutputBias => (net.maps().len(), 'b'),
+        part => return part.name(net.inputs.sets()),
+    };
+    format!("l{map}{letter}")
+}
+
+fn split_arrays(bytes: &[u8]) -> Result<BTreeMap<String, Vec<f32>>, ImportError> {
+    let (mut arrays, mut rest) = (BTreeMap::new(), bytes);
+    while !rest.is_empty() {
+        let truncated =
+            || ImportError::Truncated { at: format!("tensor number {}", arrays.len() + 1) };
+        let end = rest.iter().position(|&byte| byte == b'\n').ok_or_else(truncated)?;
+        let id = String::from_utf8_lossy(&rest[..end]).into_owned();
+        let (count, values) = rest[end + 1..].split_first_chunk().ok_or_else(truncated)?;
+        let size = usize::try_from(u64::from_le_bytes(*count)).unwrap_or(usize::MAX);
+        let parts = values.split_at_checked(size.saturating_mul(4));
+        let (values, behind) = parts.ok_or_else(|| ImportError::Truncated { at: id.clone() })?;
+        arrays.insert(id, floats(values));
+        rest = behind;
+    }
+    Ok(arrays)
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
+/// The hidden size of a file of this size, for nets of one output.
+fn hidden_of_size(size: usize, net: &Architecture) -> Option<usize> {
+    let numbers = |hidden| -> usize {
+        net.merged().with_hidden(hidden).arrays().iter().map(|array| array.len()).sum()
+    };
+    let hidden = find_hidden(net, |hidden| (4 * numbers(hidden)).cmp(&size))?;
+    (!net.is_deep() && net.buckets == 1).then_some(hidden)
+}
+
+/// Reads nets of one output, without layers.
+fn read_raw_bin(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
+    let net = hints.net.merged();
+    let hidden = hidden_of_size(bytes.len(), &net).unwrap_or(net.hidden);
+    let net = net.with_hidden(hidden);
+    net.check()?;
+    let mut values = floats(bytes).into_iter();
+    let mut weights = Weights::default();
+    for array in net.arrays() {
+        let values = values.by_ref().take(array.len()).collect();
+        weights.insert(&array.name, &array.shape, values);
+    }
+    weights.check_finite()?;
+    Ok(ImportedWeights::new(&RAW_BIN, weights, net, hints.scales))
+}
+
+/// Writes array after array, the factoriser merged; maps behind the accumulators are
+/// `[bucket][output][input]`.
+fn write_raw_bin(weights: &Weights, net: &Architecture) -> Result<Vec<u8>, WeightsError> {
+    let float = Float::new(weights, net)?;
+    let numbers = float.net.arrays().into_iter().flat_map(|array| float.get(array.part));
+    Ok(numbers.flat_map(|number| number.to_le_bytes()).collect())
+}

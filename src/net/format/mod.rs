@@ -1,0 +1,233 @@
+//! Files of nets. A [`NetFormat`] is one row of [`ALL`]: how to recognise it, and what it holds.
+//! Files without a header are recognised by their size.
+
+mod bullet;
+mod checkpoint;
+mod quantised;
+mod stockfish;
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+pub use bullet::RAW_BIN;
+pub use checkpoint::facts;
+pub(super) use quantised::write;
+
+use super::{Hints, Net, WriteNet, stored};
+use crate::architecture::{Architecture, ImpossibleNet, MOST_HIDDEN};
+use crate::scales::Scales;
+use crate::weights::{Weights, WeightsError};
+
+/// A file format of nets. `src/net/format/stockfish.rs` is a short example.
+#[derive(Debug)]
+pub struct NetFormat {
+    /// Kind of file, in words.
+    pub name: &'static str,
+    /// Whether a file looks like this format, if it is of a net as the hints describe it.
+    pub recognises: fn(&[u8], &Hints) -> bool,
+    pub contents: Contents,
+}
+
+/// Contents of a file.
+#[derive(Debug)]
+pub enum Contents {
+    /// Floats; `cure` says what to do with the file where integers are needed.
+    Floats { read: ReadFloats, write: Option<WriteFloats>, cure: &'static str },
+    /// Integers; the net knows how it is written.
+    Integers(fn(&[u8], &Hints) -> Result<Net, NetError>),
+}
+
+type ReadFloats = fn(&[u8], &Hints) -> Result<ImportedWeights, ImportError>;
+type WriteFloats = fn(&Weights, &Architecture) -> Result<Vec<u8>, WeightsError>;
+
+/// All formats; the first that recognises a file reads it.
+pub static ALL: [&NetFormat; 5] = [
+    &checkpoint::FORMAT,
+    &bullet::WEIGHTS_BIN,
+    &stockfish::FORMAT,
+    &quantised::FORMAT,
+    // Some sizes fit both; a raw.bin then has floats where a net has its padding.
+    &bullet::RAW_BIN,
+];
+
+/// Finds the format of a file. Unknown files count as quantised nets, whose reader says what does
+/// not fit.
+fn recognise(bytes: &[u8], hints: &Hints) -> &'static NetFormat {
+    let found = ALL.into_iter().find(|format| (format.recognises)(bytes, hints));
+    found.unwrap_or(&quantised::FORMAT)
+}
+
+impl Net {
+    /// Reads the integers of a file.
+    pub fn read(bytes: &[u8], hints: &Hints) -> Result<Self, NetError> {
+        Self::check(&hints.net.merged(), hints.scales)?;
+        if let Some(other) = looks_like(bytes) {
+            return Err(NetError::Other(other));
+        }
+        match recognise(bytes, hints).contents {
+            Contents::Floats { cure, .. } => Err(NetError::Other(cure)),
+            Contents::Integers(read) => read(bytes, hints),
+        }
+    }
+}
+
+/// Imports a checkpoint of ours or of bullet, or a quantised net described by `hints`.
+pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportError> {
+    let format = recognise(bytes, hints);
+    if let Contents::Floats { read, .. } = format.contents {
+        return read(bytes, hints);
+    }
+    let net = Net::read(bytes, hints)?;
+    let architecture = net.architecture().clone();
+    let source = ImportedWeights::new(format, dequantise(&net), architecture, net.scales());
+    Ok(ImportedWeights { write: net.write, ..source })
+}
+
+/// Weights of a net, which quantise to the same net again.
+pub fn dequantise(net: &Net) -> Weights {
+    let mut weights = Weights::default();
+    let arrays = stored(net.architecture(), net.scales());
+    for (stored, numbers) in arrays.into_iter().zip(net.numbers()) {
+        let value = |place: usize| (numbers.get(place) / stored.factor(place)) as f32;
+        let values = (0..numbers.len()).map(value).collect();
+        weights.insert(&stored.array.name, &stored.array.shape, values);
+    }
+    weights
+}
+
+#[derive(Debug)]
+pub struct ImportedWeights {
+    pub weights: Weights,
+    pub architecture: Architecture,
+    pub scales: Scales,
+    /// Writes their net: integers as they were read.
+    pub write: WriteNet,
+    /// Header of a checkpoint; empty for other files.
+    pub facts: BTreeMap<String, String>,
+    /// Format of the file.
+    pub format: &'static NetFormat,
+}
+
+impl ImportedWeights {
+    fn new(
+        format: &'static NetFormat,
+        weights: Weights,
+        net: Architecture,
+        scales: Scales,
+    ) -> Self {
+        let (write, facts) = (write as WriteNet, BTreeMap::new());
+        Self { weights, architecture: net, scales, write, facts, format }
+    }
+
+    /// Whether they come from integers, whose bytes an export leaves as they are.
+    pub fn is_quantised(&self) -> bool {
+        matches!(self.format.contents, Contents::Integers(_))
+    }
+}
+
+/// The hidden size of a net that makes a file neither too small (`Less`) nor too large.
+fn find_hidden(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usize> {
+    let step = 1 + usize::from(net.pairwise);
+    let (mut below, mut above) = (0, MOST_HIDDEN / step + 1);
+    while above - below > 1 {
+        let middle = below + (above - below) / 2;
+        match size(middle * step) {
+            Ordering::Equal => return Some(middle * step),
+            Ordering::Less => below = middle,
+            Ordering::Greater => above = middle,
+        }
+    }
+    None
+}
+
+/// Kind of a file whose first bytes are not a net's.
+fn looks_like(bytes: &[u8]) -> Option<&'static str> {
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    if bytes.is_empty() {
+        Some("the file is empty; export it again")
+    } else if bytes.iter().take(1024).all(is_text) {
+        Some("it is a text file")
+    } else if [&b"\x7fELF"[..], b"MZ", b"\xcf\xfa\xed\xfe"].iter().any(|it| bytes.starts_with(it)) {
+        Some("it is a program, which `nnuance match` takes with --engine")
+    } else {
+        None
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    #[error(transparent)]
+    Net(#[from] NetError),
+    #[error("the checkpoint says {key} = {value:?}, expected {expected}")]
+    Fact { key: &'static str, value: String, expected: String },
+    #[error(transparent)]
+    ImpossibleNet(#[from] ImpossibleNet),
+    #[error("the checkpoint ends within {at}; is the file complete?")]
+    Truncated { at: String },
+    #[error("the checkpoint has no {id}, only {held}")]
+    Missing { id: String, held: String },
+    #[error("{id} has {found} values, expected {expected} for a net of {shape}; check the shape")]
+    Count { id: String, found: usize, expected: usize, shape: String },
+    #[error(
+        "the checkpoint also has {ids}, which {shape} lacks; describe the net in a file beside it \
+         with the ending .toml"
+    )]
+    More { ids: String, shape: String },
+}
+
+/// Reason why a file, or numbers, are no net.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "its messages describe them")]
+pub enum NetError {
+    #[error(transparent)]
+    ImpossibleNet(#[from] ImpossibleNet),
+    #[error("{name} is {value}, expected 1 to {max}", max = super::MAX_SCALE)]
+    Scale { name: &'static str, value: i32 },
+    #[error("{name} has {found}, expected {expected}")]
+    Parts { name: String, found: String, expected: String },
+    #[error("{name}[{place}] is not finite: the net has another shape, or the file is damaged")]
+    NotFinite { name: String, place: usize },
+    #[error(
+        "an int8 head needs an activation with an upper end; use the float head, or train with \
+         crelu or screlu"
+    )]
+    Unbounded,
+    #[error(
+        "an int8 head needs layers behind the accumulators or pairwise products, which this net \
+         lacks; remove the head's format"
+    )]
+    NoHead,
+    #[error(
+        "`head_format` is for heads of f32, and layers of this net have `integers`; remove one of \
+         both"
+    )]
+    TwoFormats,
+    #[error("`head_round` is for int8 heads; add `head_format = \"int8\"`, or remove the key")]
+    RoundOfFloats,
+    #[error("`head_shift` is for int8 heads; add `head_format = \"int8\"`, or remove the key")]
+    ShiftOfFloats,
+    #[error(
+        "with a shift of {shift} the inputs of the first map are 0 to {most_input}, expected at \
+         most 255; use a `head_shift` of {least} to {most}"
+    )]
+    Shift { shift: u32, most_input: i64, least: u32, most: u32 },
+    #[error("not a net: {0}")]
+    Other(&'static str),
+    #[error(
+        "it is a net of Stockfish ({0}), which cannot be read yet; `nnuance match --engine` takes \
+         Stockfish itself"
+    )]
+    Stockfish(&'static str),
+    #[error(
+        "no net of this shape has {size} bytes; the nearest sizes are {nearest}. Check that the \
+         file is complete, or describe another shape in a file beside it with the ending .toml"
+    )]
+    Size { size: usize, nearest: String },
+    #[error(
+        "the last {0} bytes are not padding (`bullet` or zeros); describe the shape of the net in \
+         a file beside it with the ending .toml, or cut them off"
+    )]
+    Padding(usize),
+}
