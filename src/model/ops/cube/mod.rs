@@ -11,6 +11,7 @@ mod chunks;
 mod deep;
 mod form;
 mod gpu;
+mod head;
 mod index;
 mod net;
 mod pairs;

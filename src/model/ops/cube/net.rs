@@ -13,9 +13,10 @@ use burn_cubecl::tensor::CubeTensor;
 use super::super::strips::Strips;
 use super::super::{Arrays, FusedGradients, Job, Stage};
 use super::chunks;
-use super::deep;
+use super::deep::{self, Head};
 use super::form::{Form, Positions, TILE, Tiles, UnitLayout, grid};
 use super::gpu::{Buffer, Gpu, contiguous};
+use super::head::{HeadShape, HeadTable};
 use super::index::{Index, ListRange};
 use super::pairs::{self, Tables};
 use super::slope::{self, LossForm, Written};
@@ -33,8 +34,9 @@ pub(super) struct Pass<'a> {
     arrays: BTreeMap<ArrayKind, CubeTensor>,
     /// `[rows, N]` with the factoriser; those of pairs are behind those of inputs.
     weight: CubeTensor,
+    pub head: Option<Head>,
     /// Targets or forces with bases and weights, the tables of tiles, strips and pairs, and lists.
-    batch: Buffer,
+    pub batch: Buffer,
     lists: usize,
     /// The strips of each part, and their place in the batch; none without gradients.
     strips: Vec<(Strips, ListRange)>,
@@ -45,13 +47,17 @@ pub(super) struct Pass<'a> {
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> FusedGradients<Cube> {
     let part = part(&arrays, &job);
     let pass = Pass::new(arrays, job, part, true);
-    if pass.job.kernel.net.is_deep() { deep::gradients(&pass) } else { pass.gradients() }
+    match &pass.head {
+        Some(head) => deep::gradients(&pass, head),
+        None => pass.gradients(),
+    }
 }
 
 pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
     if job.kernel.net.is_deep() {
         let part = part(&arrays, &job);
-        return deep::logits(&Pass::new(arrays, job, part, false));
+        let pass = Pass::new(arrays, job, part, false);
+        return deep::logits(&pass, pass.head.as_ref().expect("a deep net has a head"));
     }
     let pass = Pass::new(arrays, job, usize::MAX, false);
     let batch = pass.listed.positions;
@@ -70,15 +76,16 @@ fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
     (room / position / TILE).max(1) * TILE
 }
 
-/// Floats of each position on the GPU at a time: gradients of the accumulators, or in deep nets all
-/// tensors that Burn keeps for the backward pass, counted from `head::logits`.
+/// Floats of each position on the GPU at a time: gradients of the accumulators; in deep nets also
+/// accumulators, features, sums of the first map, and what the kernel of the head writes, and the
+/// gradients of all these.
 fn floats_of_position(net: &Architecture) -> usize {
     let accumulators = net.views() * net.hidden;
     if !net.is_deep() {
         return accumulators;
     }
-    let of_map = |[inputs, outputs]: [usize; 2]| 4 * inputs + 6 * net.buckets * outputs;
-    7 * accumulators + net.maps().into_iter().map(of_map).sum::<usize>()
+    let HeadShape { buckets, outputs, written, .. } = HeadTable::new(net).shape;
+    2 * (accumulators + net.features() + buckets * outputs) + written
 }
 
 impl<'a> Pass<'a> {
@@ -144,6 +151,10 @@ impl<'a> Pass<'a> {
             (strips, place)
         });
         let strips = strips.collect();
+        let labels = job.aim.arrays().iter().map(|array| array.len()).sum();
+        let head = net
+            .is_deep()
+            .then(|| Head::new(net, buckets, [positions, part], labels, &mut words));
         let send = |words: Vec<u32>| {
             let lists = words.len();
             let batch = gpu.empty(lists + (positions * views * places).div_ceil(2));
@@ -169,7 +180,7 @@ impl<'a> Pass<'a> {
             }
         };
         let mut pass =
-            Self { gpu, job, listed, form, tiles, arrays, weight, batch, lists, strips, pairs };
+            Self { gpu, job, listed, form, tiles, arrays, weight, head, batch, lists, strips, pairs };
         pass.done(Stage::Upload);
         if let Some(tables) = &pass.pairs {
             let weights = pass.weight.clone().into_buffer_arg();
