@@ -15,6 +15,7 @@ mod head;
 mod index;
 mod net;
 mod pairs;
+mod sets;
 mod slope;
 mod steps;
 mod sums;

@@ -74,7 +74,7 @@ pub(super) fn positions(
     #[comptime] form: Form,
     #[comptime] written: Written,
 ) {
-    let Form { rows, views, places, curve, buckets, spread } = comptime!(form);
+    let Form { rows, views, places, wide, curve, buckets, spread } = comptime!(form);
     let UnitLayout { hidden, units, columns } = comptime!(spread);
     let padded = comptime!(form.padded());
     let unrolled = comptime!(spread.unrolled());
@@ -143,8 +143,12 @@ pub(super) fn positions(
             let mut input = none.runtime();
             if here && place < places {
                 let entry = ((first + position) * views + view) * places + place;
-                let word = batch[lists as usize + entry / 2];
-                input = (word >> ((entry % 2) as u32 * 16u32)) & 65535u32;
+                if comptime!(wide) {
+                    input = batch[lists as usize + entry];
+                } else {
+                    let word = batch[lists as usize + entry / 2];
+                    input = (word >> ((entry % 2) as u32 * 16u32)) & 65535u32;
+                }
             }
             active[i] = input;
             i += units;
