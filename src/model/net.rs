@@ -50,8 +50,6 @@ impl NetOperations {
     pub fn choose(net: &Architecture, compute: Compute) -> Self {
         match compute {
             Compute::Plain => Self::Plain,
-            // The operations of GPUs need a bit for each input of a list.
-            Compute::Gpu { .. } if !net.inputs.is_pieces() => Self::Lists,
             _ if !net.has_kernels() => Self::Lists,
             Compute::Fused { .. } | Compute::Gpu { .. } => Self::Fused,
         }
@@ -104,6 +102,8 @@ impl Route {
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
         let kernel = Kernel::new(net, precision, level);
+        // GPUs sum gradients of all rows.
+        let kernel = if matches!(compute, Compute::Gpu { .. }) { kernel.dense() } else { kernel };
         let (scratch, kept) = Default::default();
         Route::Fused(Fused { kernel, scratch, kept, room })
     }

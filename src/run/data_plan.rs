@@ -73,9 +73,11 @@ pub fn choose_layout(
         return InputLayout::Lists;
     }
     let has_single_bucket = net.inputs.kings().count() == 1;
-    if order.has_fixed_chunks(facts)
-        && (has_single_bucket || !matches!(compute, Compute::Gpu { .. }))
-    {
+    let takes_plans = match compute {
+        Compute::Gpu { .. } => has_single_bucket && net.inputs.is_pieces(),
+        _ => true,
+    };
+    if order.has_fixed_chunks(facts) && takes_plans {
         let max_pairs = config.pairs(facts.positions.unwrap_or(1));
         return InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs };
     }

@@ -1,14 +1,16 @@
 //! Nets of every kind on a GPU against plain modules on the CPU: gradients, losses, bits.
 
 use nnuance::architecture::Inputs;
+use nnuance::features;
 use nnuance::model::LossGradients;
 use nnuance::train::optimizer::{OptimizerName, Settings};
 
 use crate::gpu::{GPU, check_within, gpu, room, with_room};
 use crate::kit::*;
-use crate::{layers, optimizers};
+use crate::{graphs, layers, optimizers};
 
-/// A net with the number of its draw: with and without buckets, a factoriser, and a head.
+/// A net with the number of its draw: with and without buckets, a factoriser, and a head; and heads
+/// whose layers do not just follow one another.
 fn nets() -> Vec<(Architecture, u64)> {
     let mut kinds = BTreeSet::new();
     let drawn = (0..200).map(|seed| (drawn::net(seed, 40), seed));
@@ -16,6 +18,7 @@ fn nets() -> Vec<(Architecture, u64)> {
         .filter(|(net, _)| kinds.insert((net.buckets > 1, net.inputs.factorised, net.is_deep())))
         .collect();
     assert_eq!(kinds.len(), 8);
+    nets.extend(graphs::HEADS.map(|head| (graphs::net(head, "skip = true"), 3)));
     // The largest possible number of rows.
     let each = std::array::from_fn::<u8, 64, _>(|square| square as u8);
     let kings = Kings::new(false, &each).expect("each square has its bucket");
@@ -30,6 +33,24 @@ fn nets() -> Vec<(Architecture, u64)> {
     nets
 }
 
+/// Nets of several feature sets: with factors, repeated rows, king buckets, of 16 and of 32 bits.
+fn nets_of_sets() -> Vec<(Architecture, u64)> {
+    let squares: Vec<u8> = (0..32).map(|square| square / 4).collect();
+    let kings = Kings::new(true, &squares).expect("the buckets have no gaps");
+    let net = |names: &[&str], kings, factorised, pairwise| {
+        let sets = names.iter().map(|name| features::named(name, kings).expect("a set"));
+        let inputs = Inputs::new(Views::Perspective, sets.collect(), factorised);
+        let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
+        let head = if pairwise { vec![Layer::new(3, Activation::Dual)] } else { Vec::new() };
+        Architecture { inputs, buckets: 4, pairwise, head, ..simple }
+    };
+    vec![
+        (net(&["threat-kinds", "attack-counts"], Kings::NONE, false, false), 1),
+        (net(&["pieces", "threats"], kings, true, true), 2),
+        (net(&["pieces", "threats", "pawn-pairs"], kings, true, false), 3),
+    ]
+}
+
 fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Compute) -> Model {
     model_of(&Kind::Net(net.clone()), weights, device, compute)
 }
@@ -41,7 +62,7 @@ fn batch(net: &Architecture, positions: usize, seed: u64) -> Batch {
 #[test]
 fn gradients_equal_the_plain_ones() {
     let Some(gpu) = gpu() else { return };
-    for (net, seed) in nets() {
+    for (net, seed) in nets().into_iter().chain(nets_of_sets()) {
         let (weights, batch) = (drawn::weights(&net, seed), batch(&net, 70, seed));
         let plain = model(&net, &weights, &flex(), Compute::Plain);
         let right = plain.gradients(&batch.inputs, Aim::Targets(&batch.results));

@@ -27,7 +27,7 @@ const DIFFERENCE: &str = r#"{ name = "first", size = 5 },
 const GATE: &str = r#"{ size = 3, activation = "hardswish" },
     { name = "gate", size = 4, activation = "crelu" },
     { inputs = ["head.0"], size = 4, activation = "relu", multiply = "gate" }, { size = 1 }"#;
-const HEADS: [&str; 5] = [SECOND_PATH, RESIDUAL, DETOUR, DIFFERENCE, GATE];
+pub const HEADS: [&str; 5] = [SECOND_PATH, RESIDUAL, DETOUR, DIFFERENCE, GATE];
 
 fn config(head: &str, more: &str) -> String {
     format!(
@@ -38,7 +38,7 @@ fn config(head: &str, more: &str) -> String {
     )
 }
 
-fn net(head: &str, more: &str) -> Architecture {
+pub fn net(head: &str, more: &str) -> Architecture {
     let config = Config::parse(&config(head, more), "graphs", &[]).expect("a net");
     config.architecture().expect("a net").clone()
 }

@@ -17,11 +17,11 @@ pub struct Kernel {
     pub net: Architecture,
     pub precision: Precision,
     pub level: Level,
-    pub(super) sets: Vec<SetOfKernel>,
+    pub(in crate::model::ops) sets: Vec<SetOfKernel>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct SetOfKernel {
+pub(in crate::model::ops) struct SetOfKernel {
     /// Numbers of its rows among those of all sets.
     pub rows: Range<usize>,
     /// Whether its gradients have only the rows that a batch touches.
@@ -38,7 +38,7 @@ impl SetOfKernel {
 }
 
 #[derive(Debug)]
-pub(super) struct FactorRows {
+pub(in crate::model::ops) struct FactorRows {
     /// The factor's row that is added to each row of the set, or [`NO_FACTOR`].
     pub of: Vec<u32>,
     /// The rows of the set by the factor's row that is added to them.

@@ -1,84 +1,293 @@
-//! Nets with a product or layers behind their accumulators: Burn's operations on the kernel's
-//! accumulators, and their derivatives by Burn's autodiff.
+//! Nets with a product or layers behind their accumulators: kernels from accumulators to loss and
+//! back, and products of matrices for the first map, of all output buckets at once.
 
 use burn::backend::Cube;
 use burn::tensor::{Shape, Tensor};
 use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+use burn_cubecl::cubecl;
 
 use super::super::FusedGradients;
-use super::form::Positions;
-use super::gpu::Buffer;
+use super::form::{Positions, TILE, Tiles, UNITS, grid};
+use super::gpu::{Buffer, contiguous};
+use super::head::{self, FeatureShape, HeadOutput, HeadPlacesLaunch, HeadTable};
 use super::net::Pass;
-use super::slope::Written;
+use super::slope::{LossForm, Written};
 use super::sums;
-use crate::architecture::ArrayKind;
-use crate::model::aim::HeadOutputs;
-use crate::model::head::{self, Map};
+use crate::architecture::{Architecture, ArrayKind};
+use crate::loss::Loss;
 
-pub(super) fn gradients(pass: &Pass) -> FusedGradients<Cube> {
-    let net = &pass.job.kernel.net;
-    let maps: Vec<Map> = maps(pass)
-        .into_iter()
-        .map(|map| map.map(|array| array.autodiff().require_grad()))
-        .collect();
-    // The loss, the gradients of the accumulators' bias, and those of the maps.
-    let mut sums: Option<Vec<Tensor<1>>> = None;
+/// The head of a net in a batch.
+pub(super) struct Head {
+    table: HeadTable,
+    tiles: Tiles,
+    /// Places in the words of the batch, see [`head::HeadPlaces`].
+    labels: usize,
+    table_of_tiles: usize,
+    steps: usize,
+    columns: usize,
+}
+
+impl Head {
+    /// Appends its tables to the words of a batch, whose first are `labels`.
+    pub fn new(
+        net: &Architecture,
+        buckets: &[u8],
+        [positions, part]: [usize; 2],
+        labels: usize,
+        words: &mut Vec<u32>,
+    ) -> Self {
+        let (table, tiles) = (HeadTable::new(net), Tiles::new(buckets, net.buckets, positions, part));
+        let mut place = |of_table: &[u32]| {
+            let place = words.len();
+            words.extend(of_table);
+            place
+        };
+        let (table_of_tiles, steps) = (place(&tiles.table), place(&table.steps));
+        let columns = place(&table.columns);
+        Self { table, tiles, labels, table_of_tiles, steps, columns }
+    }
+
+    fn places(&self) -> HeadPlacesLaunch {
+        let [labels, tiles, steps, columns] =
+            [self.labels, self.table_of_tiles, self.steps, self.columns].map(|it| it as u32);
+        HeadPlacesLaunch::new(labels, tiles, steps, self.table.step_count() as u32, columns)
+    }
+}
+
+/// Loss and gradients.
+pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
+    let (gpu, net) = (&pass.gpu, &pass.job.kernel.net);
+    let (count, first_map) = (head.table.sums(), first_map(pass));
+    let tile_sums = gpu.empty(head.tiles.len() * count);
+    let output = match pass.job.aim.loss_inputs() {
+        Some(judged) => HeadOutput::Gradients(LossForm::of(judged)),
+        None => HeadOutput::Pull,
+    };
+    let features_of_batch = (pass.listed.positions * net.features()) as f32;
+    let penalty = pass.job.aim.sparsity() / features_of_batch;
+    // The biases of the accumulators, the weights of the first map, the penalty.
+    let mut of_parts: Option<Vec<Tensor<1>>> = None;
+    let weights = packed(pass);
+    let mut part_number = 0;
     let rows = pass.rows(|part| {
-        let accumulators = accumulators(pass, part).autodiff().require_grad();
-        let outputs = outputs_of(pass, &maps, accumulators.clone(), part);
-        let loss = pass.job.aim.of_head(outputs, part.positions.start);
-        let gradients = loss.backward();
-        let slopes = accumulators.grad(&gradients).expect("it requires one");
-        let slopes = Buffer::of(primitive(slopes));
+        let tiles = &head.tiles.parts[part_number];
+        part_number += 1;
+        let accumulators = accumulators(pass, part);
+        let features = features(pass, part, &accumulators);
+        let by_sums = run(pass, head, tiles, &weights, &sums_of(&features, &first_map), output);
+        let [gradients, written] = by_sums;
+        add_up(pass, head, tiles, &written, &tile_sums);
+        let width = net.buckets * head.table.shape.outputs;
+        let shape = Shape::new([part.positions.len(), width]);
+        let gradients = Tensor::<2>::from_primitive::<Cube>(gpu.tensor(gradients, shape));
+        let by_features = Buffer::of(primitive(gradients.clone().matmul(first_map.clone())));
+        let of_map = gradients.transpose().matmul(features.clone());
+        let slopes = slopes(pass, part, [&accumulators, &by_features], penalty);
         let lists = part.positions.len() * net.views();
-        let run = 0..lists;
-        let bias = sums::runs(&pass.gpu, &slopes, &[run], net.hidden);
-        let bias = pass.gpu.tensor(bias, Shape::new([net.hidden]));
-        let of_maps = maps.as_flattened().iter();
-        let of_maps = of_maps.map(|array| array.grad(&gradients).expect("it requires one"));
-        let here = [loss.inner(), Tensor::from_primitive::<Cube>(bias)].into_iter().chain(of_maps);
-        sums = Some(match sums.take() {
-            None => here.collect(),
+        let bias = sums::runs(gpu, &slopes, &[0..lists], net.hidden);
+        let bias = Tensor::from_primitive::<Cube>(gpu.tensor(bias, Shape::new([net.hidden])));
+        let len = width * net.features();
+        let mut here: Vec<Tensor<1>> = vec![bias, of_map.reshape([len])];
+        if penalty != 0.0 {
+            let features = Buffer::of(primitive(features));
+            let sums =
+                sums::runs(gpu, &features, &[0..part.positions.len()], net.features());
+            let sum = sums::runs(gpu, &sums, &[0..net.features()], 1);
+            here.push(Tensor::from_primitive::<Cube>(gpu.tensor(sum, Shape::new([1]))));
+        }
+        of_parts = Some(match of_parts.take() {
+            None => here,
             Some(sums) => sums.into_iter().zip(here).map(|(sum, more)| sum + more).collect(),
         });
         slopes
     });
-    let mut sums = sums.expect("a batch has parts").into_iter().map(primitive);
-    let loss = sums.next().expect("the loss comes first");
-    let others = [ArrayKind::AccumulatorBias].into_iter().chain(parts(pass).into_iter().flatten());
-    pass.slope(loss, rows, others.zip(sums.map(Buffer::of)))
+    let parts = head.tiles.runs.len() / net.buckets;
+    let sums_of_parts = sums::runs(gpu, &tile_sums, &head.tiles.runs, count);
+    let runs: Vec<_> = (0..net.buckets).map(|i| i * parts..(i + 1) * parts).collect();
+    let by_bucket = sums::runs(gpu, &sums_of_parts, &runs, count);
+    let losses = sums::runs(gpu, &by_bucket, &[0..net.buckets], count);
+    let tensor = |buffer: Buffer, rows| {
+        Tensor::<2>::from_primitive::<Cube>(gpu.tensor(buffer, Shape::new([rows, count])))
+    };
+    let (losses, by_bucket) = (tensor(losses, 1), tensor(by_bucket, net.buckets));
+    let mut loss: Tensor<1> = losses.narrow(1, count - 1, 1).reshape([1]);
+    loss = loss / pass.listed.positions as f32;
+    let mut of_parts = of_parts.expect("a batch has parts").into_iter();
+    let mut next = || of_parts.next().expect("a bias and a map");
+    let [bias, of_map] = [next(), next()];
+    if let Some(sum) = of_parts.next() {
+        loss = loss + sum * penalty;
+    }
+    let mut others = vec![(ArrayKind::AccumulatorBias, bias)];
+    let (maps, mut start) = (net.maps(), 0);
+    for (map, [inputs, outputs]) in maps.into_iter().enumerate() {
+        let mut take = |width: usize| {
+            let of_array = by_bucket.clone().narrow(1, start, width);
+            start += width;
+            of_array.reshape([net.buckets * width])
+        };
+        let [weight, bias] = net.parts_of_map(map);
+        let gradient = if map == 0 { of_map.clone() } else { take(inputs * outputs) };
+        others.extend([(weight, gradient), (bias, take(outputs))]);
+    }
+    let others = others.into_iter().map(|(part, it)| (part, Buffer::of(primitive(it))));
+    pass.slope(contiguous(primitive(loss)), rows, others)
 }
 
-pub(super) fn logits(pass: &Pass) -> CubeTensor {
-    let maps = maps(pass);
-    let of_part = |part| outputs_of(pass, &maps, accumulators(pass, part), part).logits;
-    primitive(Tensor::cat(pass.tiles.parts.iter().map(of_part).collect(), 0))
+pub(super) fn logits(pass: &Pass, head: &Head) -> CubeTensor {
+    let (weights, first_map) = (packed(pass), first_map(pass));
+    let parts = pass.tiles.parts.iter().zip(&head.tiles.parts).map(|(part, tiles)| {
+        let features = features(pass, part, &accumulators(pass, part));
+        let sums = sums_of(&features, &first_map);
+        let [logits, _] = run(pass, head, tiles, &weights, &sums, HeadOutput::Logits);
+        let shape = Shape::new([part.positions.len()]);
+        Tensor::<1>::from_primitive::<Cube>(pass.gpu.tensor(logits, shape))
+    });
+    primitive(Tensor::cat(parts.collect(), 0))
 }
 
 /// `[positions * views, N]` of a part.
-fn accumulators(pass: &Pass, part: &Positions) -> Tensor<2> {
+fn accumulators(pass: &Pass, part: &Positions) -> Buffer {
     let net = &pass.job.kernel.net;
-    let lists = part.positions.len() * net.views();
-    let values = pass.gpu.empty(lists * net.hidden);
+    let values = pass.gpu.empty(part.positions.len() * net.views() * net.hidden);
     pass.positions(part, Written::Accumulators, &values, &pass.gpu.empty(1));
-    Tensor::from_primitive::<Cube>(pass.gpu.tensor(values, Shape::new([lists, net.hidden])))
+    values
 }
 
-fn outputs_of(pass: &Pass, maps: &[Map], accumulators: Tensor<2>, part: &Positions) -> HeadOutputs {
-    let buckets = &pass.listed.buckets[..];
-    let buckets = if buckets.is_empty() { &[] } else { &buckets[part.positions.clone()] };
-    head::outputs(&pass.job.kernel.net, maps, accumulators, buckets)
-}
-
-/// Weights and biases of each affine map behind the accumulators.
-fn parts(pass: &Pass) -> Vec<[ArrayKind; 2]> {
+/// `[positions, features]`, the inputs of the first map.
+fn features(pass: &Pass, part: &Positions, accumulators: &Buffer) -> Tensor<2> {
     let net = &pass.job.kernel.net;
-    (0..net.maps().len()).map(|map| net.parts_of_map(map)).collect()
+    let (positions, features) = (part.positions.len(), net.features());
+    let (len, to) = (positions * features, pass.gpu.empty(positions * features));
+    // SAFETY: both buffers have the numbers of these lists.
+    unsafe {
+        head::features::launch_unchecked(
+            &pass.gpu.client,
+            grid(len.div_ceil(UNITS)),
+            CubeDim::new_1d(UNITS as u32),
+            accumulators.arg(),
+            to.arg(),
+            len as u32,
+            FeatureShape::of(net),
+        );
+    }
+    Tensor::from_primitive::<Cube>(pass.gpu.tensor(to, Shape::new([positions, features])))
 }
 
-fn maps(pass: &Pass) -> Vec<Map> {
-    let tensor = |part| Tensor::from_primitive::<Cube>(pass.array(part));
-    parts(pass).into_iter().map(|map| map.map(tensor)).collect()
+/// `[positions, buckets * outputs]`, the sums of the first map, of all buckets, without biases.
+fn sums_of(features: &Tensor<2>, first_map: &Tensor<2>) -> Buffer {
+    Buffer::of(primitive(features.clone().matmul(first_map.clone().transpose())))
+}
+
+/// Walks the head; returns the gradients of the sums, or logits, and what the kernel writes.
+fn run(
+    pass: &Pass,
+    head: &Head,
+    part: &Positions,
+    weights: &Buffer,
+    sums: &Buffer,
+    output: HeadOutput,
+) -> [Buffer; 2] {
+    let (gpu, shape, positions) = (&pass.gpu, head.table.shape, part.positions.len());
+    let [width, written] = match output {
+        HeadOutput::Logits => [1, 0],
+        _ => [shape.buckets * shape.outputs, shape.written],
+    };
+    let to = [width, written].map(|width| gpu.empty(positions * width));
+    let loss = pass.job.aim.loss_inputs().map_or(Loss::SQUARED, |judged| judged.loss);
+    // SAFETY: the tables name no value, weight and number beyond the buffers, and the tiles no
+    // position beyond the part.
+    unsafe {
+        head::head::launch_unchecked(
+            &gpu.client,
+            grid((part.tiles.len() * TILE).div_ceil(UNITS)),
+            CubeDim::new_1d(UNITS as u32),
+            sums.arg(),
+            weights.arg(),
+            pass.batch.arg(),
+            to[0].arg(),
+            to[1].arg(),
+            head.places(),
+            part.positions.start as u32,
+            positions as u32,
+            part.tiles.start as u32,
+            part.tiles.len() as u32,
+            1.0 / pass.listed.positions as f32,
+            loss.power as f32,
+            1.0 + loss.asymmetry as f32,
+            shape,
+            output,
+        );
+    }
+    to
+}
+
+/// Sums what the kernel has written over the positions of each tile.
+fn add_up(pass: &Pass, head: &Head, part: &Positions, written: &Buffer, sums: &Buffer) {
+    // SAFETY: the tiles name no position beyond the part, the columns no number beyond those written.
+    unsafe {
+        head::sums_of_tiles::launch_unchecked(
+            &pass.gpu.client,
+            grid(part.tiles.len()),
+            CubeDim::new_1d(UNITS as u32),
+            written.arg(),
+            pass.batch.arg(),
+            sums.arg(),
+            head.places(),
+            part.positions.start as u32,
+            part.positions.len() as u32,
+            part.tiles.start as u32,
+            part.tiles.len() as u32,
+            head.table.sums() as u32,
+            head.table.shape,
+        );
+    }
+}
+
+/// `[positions * views, N]`, the gradients of accumulators from those of the features.
+fn slopes(
+    pass: &Pass,
+    part: &Positions,
+    [accumulators, gradients]: [&Buffer; 2],
+    penalty: f32,
+) -> Buffer {
+    let net = &pass.job.kernel.net;
+    let len = part.positions.len() * net.views() * net.hidden;
+    let to = pass.gpu.empty(len);
+    // SAFETY: the buffers have the numbers of these lists.
+    unsafe {
+        head::slopes::launch_unchecked(
+            &pass.gpu.client,
+            grid(len.div_ceil(UNITS)),
+            CubeDim::new_1d(UNITS as u32),
+            accumulators.arg(),
+            gradients.arg(),
+            to.arg(),
+            penalty,
+            len as u32,
+            FeatureShape::of(net),
+        );
+    }
+    to
+}
+
+/// `[buckets * outputs, features]`
+fn first_map(pass: &Pass) -> Tensor<2> {
+    let net = &pass.job.kernel.net;
+    let [weights, _] = net.parts_of_map(0);
+    let flat = Tensor::<1>::from_primitive::<Cube>(pass.array(weights));
+    let [features, outputs] = net.maps()[0];
+    flat.reshape([net.buckets * outputs, features])
+}
+
+/// The biases of the first map, and weights and biases of the others, one behind the other.
+fn packed(pass: &Pass) -> Buffer {
+    let net = &pass.job.kernel.net;
+    let arrays = (0..net.maps().len()).flat_map(|map| net.parts_of_map(map)).skip(1);
+    let arrays = arrays.map(|part| Tensor::<1>::from_primitive::<Cube>(pass.array(part)));
+    Buffer::of(primitive(Tensor::cat(arrays.collect(), 0)))
 }
 
 fn primitive<const D: usize>(tensor: Tensor<D>) -> CubeTensor {

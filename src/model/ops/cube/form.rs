@@ -13,6 +13,8 @@ pub(super) struct Form {
     pub rows: usize,
     pub views: usize,
     pub places: usize,
+    /// Whether lists have a word for each entry, and not for two.
+    pub wide: bool,
     pub curve: Curve,
     pub buckets: usize,
     pub spread: UnitLayout,

@@ -72,6 +72,11 @@ impl Gpu {
         Buffer { handle: self.client.create(Bytes::from_elems(words)), len }
     }
 
+    pub fn flat(&self, buffer: Buffer) -> CubeTensor {
+        let len = buffer.len;
+        self.tensor(buffer, Shape::new([len]))
+    }
+
     pub fn tensor(&self, buffer: Buffer, shape: Shape) -> CubeTensor {
         let Self { client, device } = self;
         CubeTensor::new_contiguous(client.clone(), device.clone(), shape, buffer.handle, DType::F32)

@@ -7,21 +7,23 @@ use std::collections::BTreeMap;
 
 use burn::backend::ops::FloatTensorOps;
 use burn::backend::{Backend, Cube, TensorMetadata};
-use burn::tensor::{Bytes, Shape};
+use burn::tensor::{Bytes, Shape, Tensor};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::super::strips::Strips;
 use super::super::{Arrays, FusedGradients, Job, Stage};
 use super::chunks;
-use super::deep;
+use super::deep::{self, Head};
 use super::form::{Form, Positions, TILE, Tiles, UnitLayout, grid};
 use super::gpu::{Buffer, Gpu, contiguous};
+use super::head::{HeadShape, HeadTable};
 use super::index::{Index, ListRange};
 use super::pairs::{self, Tables};
+use super::sets::{self, RowTables, SetOfRows};
 use super::slope::{self, LossForm, Written};
 use super::sums::{self, FinalSums};
 use crate::architecture::{Architecture, ArrayKind, PIECES};
-use crate::batch::{Indices, ListShape, OneHot};
+use crate::batch::{Indices, ListShape, OneHot, with_vector};
 use crate::loss::Loss;
 
 pub(super) struct Pass<'a> {
@@ -31,27 +33,42 @@ pub(super) struct Pass<'a> {
     form: Form,
     pub tiles: Tiles,
     arrays: BTreeMap<ArrayKind, CubeTensor>,
-    /// `[rows, N]` with the factoriser; those of pairs are behind those of inputs.
+    /// `[rows, N]` of all sets with their factors; those of pairs are behind those of inputs.
     weight: CubeTensor,
+    pub head: Option<Head>,
     /// Targets or forces with bases and weights, the tables of tiles, strips and pairs, and lists.
-    batch: Buffer,
+    pub batch: Buffer,
     lists: usize,
-    /// The strips of each part, and their place in the batch; none without gradients.
-    strips: Vec<(Strips, ListRange)>,
+    /// What sums gradients by rows, for each part; none without gradients.
+    inverses: Vec<Inverse>,
+    /// By set: the rows that share each row of its factor, as a table of the batch.
+    sharing: Vec<Option<[usize; 2]>>,
     /// The tables of pairs, if lists name any.
     pairs: Option<Tables>,
+}
+
+/// The lists that contain each row.
+enum Inverse {
+    /// Of pieces: strips of lists, and their place in the batch. The GPU finds the rest.
+    Strips(Strips, ListRange),
+    /// Of other sets: tables from the host.
+    Tables(RowTables),
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> FusedGradients<Cube> {
     let part = part(&arrays, &job);
     let pass = Pass::new(arrays, job, part, true);
-    if pass.job.kernel.net.is_deep() { deep::gradients(&pass) } else { pass.gradients() }
+    match &pass.head {
+        Some(head) => deep::gradients(&pass, head),
+        None => pass.gradients(),
+    }
 }
 
 pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
     if job.kernel.net.is_deep() {
         let part = part(&arrays, &job);
-        return deep::logits(&Pass::new(arrays, job, part, false));
+        let pass = Pass::new(arrays, job, part, false);
+        return deep::logits(&pass, pass.head.as_ref().expect("a deep net has a head"));
     }
     let pass = Pass::new(arrays, job, usize::MAX, false);
     let batch = pass.listed.positions;
@@ -70,15 +87,16 @@ fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
     (room / position / TILE).max(1) * TILE
 }
 
-/// Floats of each position on the GPU at a time: gradients of the accumulators, or in deep nets all
-/// tensors that Burn keeps for the backward pass, counted from `head::logits`.
+/// Floats of each position on the GPU at a time: gradients of the accumulators; in deep nets also
+/// accumulators, features, sums of the first map, and what the kernel of the head writes, and the
+/// gradients of all these.
 fn floats_of_position(net: &Architecture) -> usize {
     let accumulators = net.views() * net.hidden;
     if !net.is_deep() {
         return accumulators;
     }
-    let of_map = |[inputs, outputs]: [usize; 2]| 4 * inputs + 6 * net.buckets * outputs;
-    7 * accumulators + net.maps().into_iter().map(of_map).sum::<usize>()
+    let HeadShape { buckets, outputs, written, .. } = HeadTable::new(net).shape;
+    2 * (accumulators + net.features() + buckets * outputs) + written
 }
 
 impl<'a> Pass<'a> {
@@ -104,6 +122,7 @@ impl<'a> Pass<'a> {
             rows,
             views,
             places,
+            wide: matches!(one_hot, OneHot::Lists(lists) if matches!(lists.indices, Indices::U32(_))),
             curve: net.activation.curve(),
             buckets: if net.is_deep() { 1 } else { net.buckets },
             spread: UnitLayout::new(net.hidden),
@@ -118,17 +137,17 @@ impl<'a> Pass<'a> {
             })
             .collect();
         assert_eq!(arrays.len(), net.arrays().len(), "the arrays of a net");
-        let weight = match arrays.get(&ArrayKind::Factor(0)) {
-            None => arrays[&ArrayKind::Rows(0)].clone(),
-            Some(shared) => merged(arrays[&ArrayKind::Rows(0)].clone(), shared.clone()),
-        };
-        let gpu = Gpu::of(&weight);
+        let gpu = Gpu::of(&arrays[&ArrayKind::Rows(0)]);
         let tiles = Tiles::new(buckets, form.buckets, positions, part);
         let floats = job.aim.arrays().into_iter().flatten().map(|float| float.to_bits());
         let mut words: Vec<u32> = floats.chain(tiles.table.iter().copied()).collect();
         let parts = if learns { &tiles.parts[..] } else { &[] };
-        let strips = parts.iter().map(|Positions { positions, .. }| {
+        let inverse = |Positions { positions, .. }: &Positions| {
             let lists = positions.start * views..positions.end * views;
+            if let (false, OneHot::Lists(active)) = (net.inputs.is_pieces(), one_hot) {
+                let lists = (lists, places);
+                return Inverse::Tables(RowTables::write(&active.indices, lists, rows, &mut words));
+            }
             let place = ListRange { first: lists.start, lists: lists.len(), order: words.len() };
             let strips = match one_hot {
                 OneHot::Plans(_) => Strips::of_one_king(lists.len()),
@@ -141,12 +160,27 @@ impl<'a> Pass<'a> {
             if !strips.order.is_empty() {
                 words.extend(strips.order.iter().chain(&strips.starts));
             }
-            (strips, place)
+            Inverse::Strips(strips, place)
+        };
+        let inverses = parts.iter().map(inverse).collect();
+        let factors = job.kernel.sets.iter().map(|set| {
+            let factor = set.factor.as_ref().filter(|_| !net.inputs.is_pieces())?;
+            let (of, first) = (words.len(), set.rows.start as u32);
+            words.extend(&factor.of);
+            let numbers = factor.sharing.numbers.iter().map(|row| first + row);
+            let sharing = sets::write(&mut words, &factor.sharing.starts, numbers);
+            Some((of, [sharing, factor.sharing.starts.len() - 1]))
         });
-        let strips = strips.collect();
+        let factors: Vec<Option<(usize, [usize; 2])>> = factors.collect();
+        let labels = job.aim.arrays().iter().map(|array| array.len()).sum();
+        let head = net
+            .is_deep()
+            .then(|| Head::new(net, buckets, [positions, part], labels, &mut words));
         let send = |words: Vec<u32>| {
             let lists = words.len();
-            let batch = gpu.empty(lists + (positions * views * places).div_ceil(2));
+            let entries = positions * views * places;
+            let words_of_lists = if form.wide { entries } else { entries.div_ceil(2) };
+            let batch = gpu.empty(lists + words_of_lists);
             gpu.write(&batch, 0, Bytes::from_elems(words));
             (batch, lists)
         };
@@ -160,16 +194,49 @@ impl<'a> Pass<'a> {
                 (batch, lists, tables)
             }),
             _ => {
-                let Indices::U16(rows) = &one_hot.lists().indices else {
-                    panic!("operations of GPUs take pieces on squares")
-                };
                 let (batch, lists) = send(words);
-                gpu.write(&batch, lists, Bytes::from_elems(rows.clone()));
+                let rows = with_vector!(&one_hot.lists().indices, rows => {
+                    Bytes::from_elems(rows.clone())
+                });
+                gpu.write(&batch, lists, rows);
                 (batch, lists, None)
             }
         };
-        let mut pass =
-            Self { gpu, job, listed, form, tiles, arrays, weight, batch, lists, strips, pairs };
+        let weight = match net.inputs.is_pieces() {
+            true => match arrays.get(&ArrayKind::Factor(0)) {
+                None => arrays[&ArrayKind::Rows(0)].clone(),
+                Some(shared) => merged(arrays[&ArrayKind::Rows(0)].clone(), shared.clone()),
+            },
+            false => {
+                let all = gpu.empty(rows * net.hidden);
+                for (place, set) in job.kernel.sets.iter().enumerate() {
+                    let array = |part| arrays[&part].clone().into_buffer_arg();
+                    let factor = factors[place];
+                    let factor = factor.map(|(of, _)| (array(ArrayKind::Factor(place)), of));
+                    let of_set =
+                        SetOfRows { first: set.rows.start, rows: set.rows.len(), factor };
+                    let weight = array(ArrayKind::Rows(place));
+                    sets::merge(&gpu, &batch, weight, &all, of_set, net.hidden);
+                }
+                gpu.tensor(all, Shape::new([rows, net.hidden]))
+            }
+        };
+        let sharing = factors.into_iter().map(|factor| factor.map(|(_, sharing)| sharing)).collect();
+        let mut pass = Self {
+            gpu,
+            job,
+            listed,
+            form,
+            tiles,
+            arrays,
+            weight,
+            head,
+            batch,
+            lists,
+            inverses,
+            sharing,
+            pairs,
+        };
         pass.done(Stage::Upload);
         if let Some(tables) = &pass.pairs {
             let weights = pass.weight.clone().into_buffer_arg();
@@ -265,11 +332,20 @@ impl<'a> Pass<'a> {
     pub fn rows(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
         let Self { gpu, form, batch, .. } = self;
         let Form { rows, places, spread, .. } = *form;
-        let gradients = gpu.empty(rows * spread.hidden);
-        let parts = self.tiles.parts.iter().zip(&self.strips);
-        for (i, (part, (strips, place))) in parts.enumerate() {
+        let mut gradients = gpu.empty(rows * spread.hidden);
+        let parts = self.tiles.parts.iter().zip(&self.inverses);
+        for (i, (part, inverse)) in parts.enumerate() {
             let slopes = slopes(part);
             self.done(Stage::Forward);
+            let (strips, place) = match inverse {
+                Inverse::Strips(strips, place) => (strips, place),
+                Inverse::Tables(tables) => {
+                    let here = tables.add_up(gpu, batch, &slopes, spread);
+                    gradients = if i == 0 { here } else { added(gpu, gradients, here) };
+                    self.done(Stage::Backward);
+                    continue;
+                }
+            };
             let words = (batch, self.lists);
             let Index { shape, strips: count, bits } =
                 Index::new(gpu, words, *place, strips, [places, rows]);
@@ -332,20 +408,42 @@ impl<'a> Pass<'a> {
     ) -> FusedGradients<Cube> {
         let Self { gpu, arrays, .. } = self;
         let mut gradients: BTreeMap<ArrayKind, Buffer> = others.into_iter().collect();
-        if let Some(shared) = arrays.get(&ArrayKind::Factor(0)) {
-            // The factoriser counts in each king bucket.
-            let width = shared.shape().num_elements();
-            let buckets = 0..self.job.kernel.net.rows() / PIECES;
-            let sum = sums::runs(gpu, &rows, &[buckets], width);
-            gradients.insert(ArrayKind::Factor(0), sum);
+        let net = &self.job.kernel.net;
+        if net.inputs.is_pieces() {
+            if let Some(shared) = arrays.get(&ArrayKind::Factor(0)) {
+                // The factoriser counts in each king bucket.
+                let width = shared.shape().num_elements();
+                let sum = sums::runs(gpu, &rows, &[0..net.rows() / PIECES], width);
+                gradients.insert(ArrayKind::Factor(0), sum);
+            }
+            gradients.insert(ArrayKind::Rows(0), rows);
+        } else {
+            for (place, sharing) in self.sharing.iter().enumerate() {
+                if let Some(sharing) = sharing {
+                    let spread = self.form.spread;
+                    let sum = pairs::add_up(gpu, &self.batch, rows.arg(), *sharing, spread);
+                    gradients.insert(ArrayKind::Factor(place), sum);
+                }
+                let rows_of_set = self.job.kernel.sets[place].rows.clone();
+                let all = gpu.tensor(rows.clone(), Shape::new([net.rows(), net.hidden]));
+                let all = Tensor::<2>::from_primitive::<Cube>(all);
+                let of_set = all.narrow(0, rows_of_set.start, rows_of_set.len());
+                let of_set = of_set.try_into_primitive::<Cube>().expect("it was made here");
+                gradients.insert(ArrayKind::Rows(place), Buffer::of(of_set));
+            }
         }
-        gradients.insert(ArrayKind::Rows(0), rows);
         let in_order = self.job.kernel.net.arrays().into_iter().map(|array| {
             let gradient = gradients.remove(&array.part).expect("each array has a gradient");
             gpu.tensor(gradient, Shape::new([arrays[&array.part].shape().num_elements()]))
         });
         FusedGradients { loss, gradients: Arrays(in_order.collect()) }
     }
+}
+
+/// The sum of two buffers of the same length.
+fn added(gpu: &Gpu, one: Buffer, other: Buffer) -> Buffer {
+    let [one, other] = [one, other].map(|it| gpu.flat(it));
+    Buffer::of(Cube::float_add(one, other))
 }
 
 /// Adds `[768, N]` to each king bucket of `[rows, N]`.

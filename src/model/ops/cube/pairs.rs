@@ -8,6 +8,7 @@ use cubecl::prelude::*;
 
 use super::form::{UnitLayout, grid};
 use super::gpu::{Buffer, Gpu};
+use super::sets;
 use crate::batch::Pairs;
 use crate::model::grouped::Grouped;
 
@@ -45,13 +46,8 @@ impl PairSums {
 
     /// Writes the tables behind the words of a batch.
     pub fn write(&self, words: &mut Vec<u32>) -> Tables {
-        let [made, inverse] = [&self.made, &self.inverse].map(|sums| {
-            let first = words.len();
-            let begin = first + sums.starts.len();
-            words.extend(sums.starts.iter().map(|start| (begin + start) as u32));
-            words.extend_from_slice(&sums.numbers);
-            first
-        });
+        let [made, inverse] = [&self.made, &self.inverse]
+            .map(|sums| sets::write(words, &sums.starts, sums.numbers.iter().copied()));
         Tables { made: [made, self.pairs.rows()], inverse: [inverse, self.pairs.inputs()] }
     }
 }
@@ -99,8 +95,19 @@ fn sums(
         let begin = batch[table as usize + row] as usize;
         let end = batch[table as usize + row + 1] as usize;
         let mut sum = 0.0f32;
-        for i in begin..end {
+        // Four side by side, so that their latencies overlap.
+        let mut i = begin;
+        while i + 4 <= end {
+            let a = from[batch[i] as usize * hidden + column];
+            let b = from[batch[i + 1] as usize * hidden + column];
+            let c = from[batch[i + 2] as usize * hidden + column];
+            let d = from[batch[i + 3] as usize * hidden + column];
+            sum += (a + b) + (c + d);
+            i += 4;
+        }
+        while i < end {
             sum += from[batch[i] as usize * hidden + column];
+            i += 1;
         }
         to[row * hidden + column] = sum;
     }

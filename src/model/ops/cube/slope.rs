@@ -74,7 +74,7 @@ pub(super) fn positions(
     #[comptime] form: Form,
     #[comptime] written: Written,
 ) {
-    let Form { rows, views, places, buckets, spread, .. } = comptime!(form);
+    let Form { rows, views, places, wide, curve, buckets, spread } = comptime!(form);
     let UnitLayout { hidden, units, columns } = comptime!(spread);
     let padded = comptime!(form.padded());
     let unrolled = comptime!(spread.unrolled());
@@ -143,8 +143,12 @@ pub(super) fn positions(
             let mut input = none.runtime();
             if here && place < places {
                 let entry = ((first + position) * views + view) * places + place;
-                let word = batch[lists as usize + entry / 2];
-                input = (word >> ((entry % 2) as u32 * 16u32)) & 65535u32;
+                if comptime!(wide) {
+                    input = batch[lists as usize + entry];
+                } else {
+                    let word = batch[lists as usize + entry / 2];
+                    input = (word >> ((entry % 2) as u32 * 16u32)) & 65535u32;
+                }
             }
             active[i] = input;
             i += units;
@@ -191,7 +195,7 @@ pub(super) fn positions(
                     #[unroll]
                     for view in 0..views {
                         let k = view * columns + c;
-                        dot += activate(values[k], form) * steepness[k];
+                        dot += activate(values[k], curve) * steepness[k];
                     }
                 }
             }
@@ -212,24 +216,11 @@ pub(super) fn positions(
                     let target = f32::reinterpret(batch[first + position]);
                     let mut gradient = target;
                     if comptime!(judging.is_some()) {
-                        let LossForm { shape, added, weighted } = comptime!(judging.unwrap());
-                        let arrays = comptime!(1 + added as u32 + weighted as u32);
-                        let stride = (table / arrays) as usize;
-                        let mut at = first + position;
-                        let mut sum = logit;
-                        if added {
-                            at += stride;
-                            sum += f32::reinterpret(batch[at]);
-                        }
-                        let mut weight = 1.0f32;
-                        if weighted {
-                            at += stride;
-                            weight = f32::reinterpret(batch[at]);
-                        }
-                        let expected = 1.0f32 / (1.0f32 + (-sum).exp());
-                        weight *= select(expected > target, over_rated, 1.0f32);
-                        loss += cost(sum, expected, target, power, shape) * weight;
-                        gradient = by_logit(expected, target, power, shape) * weight * share;
+                        let (at, labels) = (first + position, table as usize);
+                        let form = comptime!(judging.unwrap());
+                        let judged = judge(batch, at, labels, logit, power, over_rated, form);
+                        loss += judged.loss;
+                        gradient = judged.gradient * share;
                     }
                     output_bias_sum += gradient;
                     #[unroll(unrolled)]
@@ -239,8 +230,8 @@ pub(super) fn positions(
                             #[unroll]
                             for view in 0..views {
                                 let k = view * columns + c;
-                                let slope = gradient * steepness[k] * derivative(values[k], form);
-                                output_sums[k] += gradient * activate(values[k], form);
+                                let slope = gradient * steepness[k] * derivative(values[k], curve);
+                                output_sums[k] += gradient * activate(values[k], curve);
                                 bias_sums[c] += slope;
                                 slopes[(position * views + view) * hidden + column] = slope;
                             }
@@ -287,8 +278,49 @@ pub(super) fn positions(
     }
 }
 
+/// The loss of a position, and its derivative by the logit.
+#[derive(CubeType, Clone, Copy)]
+pub(super) struct Judged {
+    pub loss: f32,
+    pub gradient: f32,
+}
+
+/// Judges the logit of a position by its labels, which are at `at` and, of further kinds, behind all
+/// of the first; all kinds together have `labels` numbers.
 #[cube]
-pub(super) fn cost(
+pub(super) fn judge(
+    batch: &[u32],
+    at: usize,
+    labels: usize,
+    logit: f32,
+    power: f32,
+    over_rated: f32,
+    #[comptime] form: LossForm,
+) -> Judged {
+    let LossForm { shape, added, weighted } = comptime!(form);
+    let stride = labels / comptime!(1 + added as usize + weighted as usize);
+    let target = f32::reinterpret(batch[at]);
+    let mut place = at;
+    let mut sum = logit;
+    if added {
+        place += stride;
+        sum += f32::reinterpret(batch[place]);
+    }
+    let mut weight = 1.0f32;
+    if weighted {
+        place += stride;
+        weight = f32::reinterpret(batch[place]);
+    }
+    let expected = 1.0f32 / (1.0f32 + (-sum).exp());
+    weight *= select(expected > target, over_rated, 1.0f32);
+    Judged {
+        loss: cost(sum, expected, target, power, shape) * weight,
+        gradient: by_logit(expected, target, power, shape) * weight,
+    }
+}
+
+#[cube]
+fn cost(
     logit: f32,
     expected: f32,
     target: f32,
@@ -309,7 +341,7 @@ pub(super) fn cost(
 }
 
 #[cube]
-pub(super) fn by_logit(
+fn by_logit(
     expected: f32,
     target: f32,
     power: f32,
@@ -336,8 +368,8 @@ fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32
 
 /// The activation. NaN stays NaN, so that a divergence is visible.
 #[cube]
-fn activate(a: f32, #[comptime] form: Form) -> f32 {
-    let Curve { bounded, outer, .. } = comptime!(form.curve);
+pub(super) fn activate(a: f32, #[comptime] curve: Curve) -> f32 {
+    let Curve { bounded, outer, .. } = comptime!(curve);
     let mut active = select(a <= 0.0f32, 0.0f32, a);
     if bounded {
         active = select(a >= 1.0f32, 1.0f32, active);
@@ -350,8 +382,8 @@ fn activate(a: f32, #[comptime] form: Form) -> f32 {
 
 /// Derivative of the activation; at the kinks as in the CPU's kernels.
 #[cube]
-fn derivative(a: f32, #[comptime] form: Form) -> f32 {
-    let Curve { bounded, outer, .. } = comptime!(form.curve);
+pub(super) fn derivative(a: f32, #[comptime] curve: Curve) -> f32 {
+    let Curve { bounded, outer, .. } = comptime!(curve);
     let mut steep = 1.0f32;
     if comptime!(outer == 2) {
         steep = a + a;

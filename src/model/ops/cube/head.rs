@@ -1,0 +1,540 @@
+//! Kernels behind the accumulators of deep nets: the inputs of the first map and their gradients,
+//! and all operations from the sums of the first map to the loss and back.
+//!
+//! The graph of a net is a table that the kernel of positions walks, one position a unit: its maps
+//! are a few dozen numbers wide, and the units of a tile read the same weights. Gradients of the
+//! maps are sums of a product of two of a position's numbers, tile by tile; those of the first map's
+//! weights are a product of matrices, see [`deep`](super::deep).
+
+use burn_cubecl::cubecl;
+use cubecl::prelude::*;
+
+use super::form::{NONE, TILE, UNITS};
+use super::slope::{LossForm, activate, derivative, judge};
+use crate::architecture::{Architecture, Combination, Curve, Node, Operation};
+
+/// Words of a step of the table: its kind, and seven numbers.
+const STEP: usize = 8;
+
+/// Sums of the first map, with their bias: place and number of the values, place of the biases, and
+/// place of the gradients among the numbers that are written.
+const FIRST: u32 = 0;
+/// An affine map: places of inputs and outputs, their numbers, places of weights and biases, and
+/// place of the inputs among the numbers that are written, where the gradients are behind them.
+const AFFINE: u32 = 1;
+/// A curve, by its bits: places of inputs and outputs, and their number.
+const CURVE: u32 = 2;
+/// Values as they are: places of inputs and outputs, and their number.
+const COPY: u32 = 3;
+/// Two inputs, value by value: places of the first, of the outputs, their number, place of the
+/// second.
+const SUM: u32 = 4;
+const DIFFERENCE: u32 = 5;
+const PRODUCT: u32 = 6;
+
+/// The operations from the sums of the first map on, as tables of words.
+pub(super) struct HeadTable {
+    /// `[steps, STEP]`
+    pub steps: Vec<u32>,
+    /// `[columns, 2]`: two numbers of a position, of those that are written, whose products are
+    /// summed; the first alone where the second is [`NONE`]. Those of the biases of the first map
+    /// come first, then weights and biases of the others, and the loss.
+    pub columns: Vec<u32>,
+    pub shape: HeadShape,
+}
+
+/// Constants of the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct HeadShape {
+    pub buckets: usize,
+    /// Outputs of the first map.
+    pub outputs: usize,
+    /// Values of a position in its unit.
+    pub values: usize,
+    /// Numbers that are written of a position: its loss, and inputs and gradients of the maps.
+    pub written: usize,
+}
+
+impl HeadTable {
+    pub fn new(net: &Architecture) -> Self {
+        let graph = net.graph();
+        let is_first = |node: &Node| node.operation == Operation::Affine(0);
+        let first = graph.nodes().iter().position(is_first).expect("a net has an output");
+        let (nodes, maps) = (&graph.nodes()[first..], net.maps());
+        let shape =
+            HeadShape { buckets: net.buckets, outputs: maps[0][1], values: 0, written: 1 };
+        let mut table = Self { steps: Vec::new(), columns: Vec::new(), shape };
+        // The place of each node's values, and of the next map's weights.
+        let (mut places, mut packed) = (Vec::new(), 0);
+        for node in nodes {
+            let (to, width) = (table.shape.values, node.width);
+            let inputs: Vec<(usize, usize)> = match node.operation {
+                Operation::Affine(0) => Vec::new(),
+                _ => {
+                    let of = |input: usize| (places[input - first], graph.nodes()[input].width);
+                    node.inputs().map(of).collect()
+                }
+            };
+            match &node.operation {
+                Operation::Affine(0) => {
+                    table.step([FIRST as usize, 0, to, width, packed, table.shape.written, 0, 0]);
+                    packed += net.buckets * width;
+                    table.map_columns(0, width);
+                }
+                Operation::Affine(map) => {
+                    let [depth, _] = maps[*map];
+                    let biases = packed + net.buckets * depth * width;
+                    let written = table.shape.written;
+                    let x = inputs[0].0;
+                    table.step([AFFINE as usize, x, to, width, packed, biases, written, depth]);
+                    packed = biases + net.buckets * width;
+                    table.map_columns(depth, width);
+                }
+                Operation::Activate(activation) => {
+                    let (x, width) = inputs[0];
+                    for (number, curve) in activation.curves().iter().enumerate() {
+                        let to = to + number * width;
+                        table.step([CURVE as usize, x, to, width, bits(*curve), 0, 0, 0]);
+                    }
+                }
+                Operation::Slice(columns) => {
+                    let x = inputs[0].0 + columns.start;
+                    table.step([COPY as usize, x, to, width, 0, 0, 0, 0]);
+                }
+                Operation::Concatenate => {
+                    let mut to = to;
+                    for (x, width) in inputs {
+                        table.step([COPY as usize, x, to, width, 0, 0, 0, 0]);
+                        to += width;
+                    }
+                }
+                Operation::Combine(how) => {
+                    let kind = match how {
+                        Combination::Sum => SUM,
+                        Combination::Difference => DIFFERENCE,
+                        Combination::Product => PRODUCT,
+                    };
+                    let [x, y] = [0, 1].map(|input| inputs[input].0);
+                    table.step([kind as usize, x, to, width, y, 0, 0, 0]);
+                }
+                Operation::Neurons | Operation::PieceSquares | Operation::Product => {
+                    unreachable!("{:?} comes before the first map", node.operation)
+                }
+            }
+            places.push(to);
+            table.shape.values = to + width;
+        }
+        table.columns.extend([0, NONE]);
+        table
+    }
+
+    fn step(&mut self, words: [usize; STEP]) {
+        self.steps.extend(words.map(|word| word as u32));
+    }
+
+    /// Appends the columns of a map of `depth` inputs, none for the first, whose numbers are next.
+    fn map_columns(&mut self, depth: usize, outputs: usize) {
+        let inputs = self.shape.written as u32;
+        let gradients = inputs + depth as u32;
+        for output in 0..outputs as u32 {
+            let weight = |input: u32| [gradients + output, inputs + input];
+            self.columns.extend((0..depth as u32).flat_map(weight));
+        }
+        self.columns.extend((0..outputs as u32).flat_map(|output| [gradients + output, NONE]));
+        self.shape.written += depth + outputs;
+    }
+
+    pub fn step_count(&self) -> usize {
+        self.steps.len() / STEP
+    }
+
+    /// Numbers that are summed over positions.
+    pub fn sums(&self) -> usize {
+        self.columns.len() / 2
+    }
+}
+
+const INNER: u32 = 1;
+const BOUNDED: u32 = 2;
+const OUTER: u32 = 4;
+const GATED: u32 = 8;
+
+/// A curve as bits: whether the square is inside, whether it is bounded, whether the square is
+/// outside, whether it is gated.
+fn bits(curve: Curve) -> usize {
+    let Curve { inner, bounded, outer, gated } = curve;
+    let flags = [(inner == 2, INNER), (bounded, BOUNDED), (outer == 2, OUTER), (gated, GATED)];
+    flags.into_iter().filter(|(is, _)| *is).map(|(_, flag)| flag as usize).sum()
+}
+
+/// What a unit writes of its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum HeadOutput {
+    /// Logits into `gradients`, `[positions]`.
+    Logits,
+    /// All gradients, of losses.
+    Gradients(LossForm),
+    /// The same for targets that are forces on the logits.
+    Pull,
+}
+
+/// Places of tables in the words of a batch.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(super) struct HeadPlaces {
+    /// Numbers of labels, which come first.
+    labels: u32,
+    /// The tiles of all parts, if there are several buckets.
+    tiles: u32,
+    steps: u32,
+    step_count: u32,
+    columns: u32,
+}
+
+/// Computes a position in a unit, those of a tile side by side.
+///
+/// # Buffers
+/// - `sums`: `[positions, buckets * outputs]`, of the first map without its biases
+/// - `weights`: biases of the first map, then weights and biases of the others, `[buckets, ...]`
+/// - `batch`: labels, and the tables at `places`
+/// - `gradients`: by the sums, `[positions, buckets * outputs]`; those of other buckets are 0
+/// - `written`: `[positions, written]`
+///
+/// `first` is the first position, `positions` their number; `first_tile` and `tiles` are those of the
+/// tiles. For `share`, `power` and `over_rated` see [`slope`](super::slope).
+#[cube(launch_unchecked)]
+pub(super) fn head(
+    sums: &[f32],
+    weights: &[f32],
+    batch: &[u32],
+    gradients: &mut [f32],
+    written: &mut [f32],
+    places: HeadPlaces,
+    first: u32,
+    positions: u32,
+    first_tile: u32,
+    tiles: u32,
+    share: f32,
+    power: f32,
+    over_rated: f32,
+    #[comptime] shape: HeadShape,
+    #[comptime] output: HeadOutput,
+) {
+    let HeadShape { buckets, outputs, values, written: width } = comptime!(shape);
+    let unit = CUBE_POS * UNITS + UNIT_POS_X as usize;
+    let tile = unit / TILE;
+    let mut position = unit;
+    let mut bucket = 0usize;
+    let mut here = position < positions as usize;
+    if comptime!(buckets > 1) {
+        here = false;
+        if tile < tiles as usize {
+            let entry = places.tiles as usize + (first_tile as usize + tile) * comptime!(TILE + 1);
+            bucket = batch[entry] as usize;
+            let found = batch[entry + 1 + unit % TILE];
+            here = found != NONE;
+            position = found as usize - first as usize;
+        }
+    }
+    if here {
+        let mut x = Array::<f32>::new(values);
+        let mut step = 0usize;
+        let steps = places.step_count as usize;
+        let first_step = places.steps as usize;
+        while step < steps {
+            let at = first_step + step * STEP;
+            forward(sums, weights, batch, &mut x, at, position, bucket, shape);
+            step += 1;
+        }
+        let logit = x[comptime!(values - 1)];
+        if comptime!(output == HeadOutput::Logits) {
+            gradients[position] = logit;
+        } else {
+            let at = first as usize + position;
+            let mut gradient = f32::reinterpret(batch[at]);
+            let mut loss = 0.0f32;
+            if comptime!(output != HeadOutput::Pull) {
+                let form = comptime!(match output {
+                    HeadOutput::Gradients(form) => form,
+                    _ => unreachable!(),
+                });
+                let labels = places.labels as usize;
+                let judged = judge(batch, at, labels, logit, power, over_rated, form);
+                loss = judged.loss;
+                gradient = judged.gradient * share;
+            }
+            let row = position * width;
+            written[row] = loss;
+            let mut slopes = Array::<f32>::new(values);
+            for i in 0..values {
+                slopes[i] = 0.0f32;
+            }
+            slopes[comptime!(values - 1)] = gradient;
+            let sum_row = position * comptime!(buckets * outputs);
+            for i in 0..comptime!(buckets * outputs) {
+                gradients[sum_row + i] = 0.0f32;
+            }
+            while step > 0 {
+                step -= 1;
+                let at = first_step + step * STEP;
+                backward(weights, batch, &x, &mut slopes, written, at, row, bucket);
+            }
+            // The values of the first map come first.
+            for i in 0..outputs {
+                gradients[sum_row + bucket * outputs + i] = slopes[i];
+            }
+        }
+    }
+}
+
+/// Computes the values of the step whose words are at `at`.
+#[cube]
+fn forward(
+    sums: &[f32],
+    weights: &[f32],
+    batch: &[u32],
+    x: &mut Array<f32>,
+    at: usize,
+    position: usize,
+    bucket: usize,
+    #[comptime] shape: HeadShape,
+) {
+    let HeadShape { buckets, outputs, .. } = comptime!(shape);
+    let kind = batch[at];
+    let from = batch[at + 1] as usize;
+    let to = batch[at + 2] as usize;
+    let width = batch[at + 3] as usize;
+    let a = batch[at + 4];
+    if kind == FIRST {
+        let row = position * comptime!(buckets * outputs) + bucket * outputs;
+        for i in 0..width {
+            x[to + i] = sums[row + i] + weights[a as usize + bucket * outputs + i];
+        }
+    } else if kind == AFFINE {
+        let biases = batch[at + 5] as usize + bucket * width;
+        let depth = batch[at + 7] as usize;
+        let first = a as usize + bucket * width * depth;
+        for output in 0..width {
+            let mut sum = weights[biases + output];
+            for i in 0..depth {
+                sum += weights[first + output * depth + i] * x[from + i];
+            }
+            x[to + output] = sum;
+        }
+    } else if kind == CURVE {
+        for i in 0..width {
+            x[to + i] = value_of(x[from + i], a);
+        }
+    } else if kind == COPY {
+        for i in 0..width {
+            x[to + i] = x[from + i];
+        }
+    } else {
+        for i in 0..width {
+            let one = x[from + i];
+            let other = x[a as usize + i];
+            let sum = select(kind == DIFFERENCE, one - other, one + other);
+            x[to + i] = select(kind == PRODUCT, one * other, sum);
+        }
+    }
+}
+
+/// Adds the gradients of a step's inputs from those of its values, and writes what the gradients of
+/// its weights are made of.
+#[cube]
+fn backward(
+    weights: &[f32],
+    batch: &[u32],
+    x: &Array<f32>,
+    slopes: &mut Array<f32>,
+    written: &mut [f32],
+    at: usize,
+    row: usize,
+    bucket: usize,
+) {
+    let kind = batch[at];
+    let from = batch[at + 1] as usize;
+    let to = batch[at + 2] as usize;
+    let width = batch[at + 3] as usize;
+    let a = batch[at + 4];
+    if kind == FIRST {
+        for i in 0..width {
+            written[row + batch[at + 5] as usize + i] = slopes[to + i];
+        }
+    } else if kind == AFFINE {
+        let depth = batch[at + 7] as usize;
+        let first = a as usize + bucket * width * depth;
+        let place = row + batch[at + 6] as usize;
+        for i in 0..depth {
+            written[place + i] = x[from + i];
+        }
+        for output in 0..width {
+            let slope = slopes[to + output];
+            written[place + depth + output] = slope;
+            for i in 0..depth {
+                slopes[from + i] += weights[first + output * depth + i] * slope;
+            }
+        }
+    } else if kind == CURVE {
+        for i in 0..width {
+            slopes[from + i] += slopes[to + i] * derivative_of(x[from + i], a);
+        }
+    } else if kind == COPY {
+        for i in 0..width {
+            slopes[from + i] += slopes[to + i];
+        }
+    } else {
+        for i in 0..width {
+            let slope = slopes[to + i];
+            let one = x[from + i];
+            let other = x[a as usize + i];
+            slopes[from + i] += select(kind == PRODUCT, slope * other, slope);
+            let signed = select(kind == DIFFERENCE, -slope, slope);
+            slopes[a as usize + i] += select(kind == PRODUCT, slope * one, signed);
+        }
+    }
+}
+
+/// The value of a curve by its bits. NaN stays NaN.
+#[cube]
+fn value_of(x: f32, bits: u32) -> f32 {
+    let raised = select(bits & INNER != 0u32, x * x, x);
+    let above = select(raised <= 0.0f32, 0.0f32, raised);
+    let is_above = bits & BOUNDED != 0u32 && above >= 1.0f32;
+    let clamped = select(is_above, 1.0f32, above);
+    let value = select(bits & OUTER != 0u32, clamped * clamped, clamped);
+    select(bits & GATED != 0u32, x * gate(x), value)
+}
+
+/// The derivative of a curve by its bits; at the ends as in the CPU's kernels.
+#[cube]
+fn derivative_of(x: f32, bits: u32) -> f32 {
+    let raised = select(bits & INNER != 0u32, x * x, x);
+    let between = raised >= 0.0f32 && raised <= 1.0f32;
+    let is_inside = select(bits & BOUNDED != 0u32, between, raised > 0.0f32);
+    let outer = select(bits & OUTER != 0u32, raised + raised, 1.0f32);
+    let inner = select(bits & INNER != 0u32, x + x, 1.0f32);
+    let value = select(is_inside, outer * inner, 0.0f32);
+    let slanted = x / 6.0f32 + 0.5f32;
+    let inside = select(slanted >= 0.0f32 && slanted <= 1.0f32, x / 6.0f32, 0.0f32);
+    select(bits & GATED != 0u32, gate(x) + inside, value)
+}
+
+/// `clamp(x / 6 + 1/2, 0, 1)`
+#[cube]
+fn gate(x: f32) -> f32 {
+    let slanted = x / 6.0f32 + 0.5f32;
+    let above = select(slanted <= 0.0f32, 0.0f32, slanted);
+    select(above >= 1.0f32, 1.0f32, above)
+}
+
+/// Sums the columns of the table over the positions of each tile, into `[tiles, columns]`. A cube
+/// takes a tile, a unit some columns.
+#[cube(launch_unchecked)]
+pub(super) fn sums_of_tiles(
+    written: &[f32],
+    batch: &[u32],
+    sums: &mut [f32],
+    places: HeadPlaces,
+    first: u32,
+    positions: u32,
+    first_tile: u32,
+    tiles: u32,
+    columns: u32,
+    #[comptime] shape: HeadShape,
+) {
+    let HeadShape { buckets, written: width, .. } = comptime!(shape);
+    let tile = CUBE_POS;
+    let columns = columns as usize;
+    if tile < tiles as usize {
+        let number = first_tile as usize + tile;
+        let entry = places.tiles as usize + number * comptime!(TILE + 1) + 1;
+        let mut column = UNIT_POS_X as usize;
+        while column < columns {
+            let pair = places.columns as usize + 2 * column;
+            let one = batch[pair] as usize;
+            let other = batch[pair + 1];
+            let alone = other == NONE;
+            let read = select(alone, 0u32, other) as usize;
+            let mut sum = 0.0f32;
+            for step in 0..TILE {
+                let mut position = tile * TILE + step;
+                let mut here = position < positions as usize;
+                if comptime!(buckets > 1) {
+                    let found = batch[entry + step];
+                    here = found != NONE;
+                    position = found as usize - first as usize;
+                }
+                if here {
+                    let row = position * width;
+                    let factor = select(alone, 1.0f32, written[row + read]);
+                    sum += written[row + one] * factor;
+                }
+            }
+            sums[number * columns + column] = sum;
+            column += UNITS;
+        }
+    }
+}
+
+/// Constants of the kernels before the first map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FeatureShape {
+    pub hidden: usize,
+    /// Inputs of the first map that a perspective gives.
+    pub outputs: usize,
+    pub curve: Curve,
+    /// Whether the first half of the neurons is multiplied by the second.
+    pub pairwise: bool,
+}
+
+impl FeatureShape {
+    pub fn of(net: &Architecture) -> Self {
+        let (outputs, curve) = (net.outputs_of_view(), net.activation.curve());
+        Self { hidden: net.hidden, outputs, curve, pairwise: net.pairwise }
+    }
+}
+
+/// The inputs of the first map, `[lists, outputs]`, from accumulators, `[lists, hidden]`; one a unit.
+#[cube(launch_unchecked)]
+pub(super) fn features(
+    accumulators: &[f32],
+    to: &mut [f32],
+    len: u32,
+    #[comptime] shape: FeatureShape,
+) {
+    let FeatureShape { hidden, outputs, curve, pairwise } = comptime!(shape);
+    let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
+    if i < len as usize {
+        let at = i / outputs * hidden + i % outputs;
+        let mut value = activate(accumulators[at], curve);
+        if pairwise {
+            value *= activate(accumulators[at + outputs], curve);
+        }
+        to[i] = value;
+    }
+}
+
+/// Gradients of the accumulators, `[lists, hidden]`, from those of the inputs of the first map, each
+/// of which gets `penalty` besides; one neuron a unit.
+#[cube(launch_unchecked)]
+pub(super) fn slopes(
+    accumulators: &[f32],
+    gradients: &[f32],
+    to: &mut [f32],
+    penalty: f32,
+    len: u32,
+    #[comptime] shape: FeatureShape,
+) {
+    let FeatureShape { hidden, outputs, curve, pairwise } = comptime!(shape);
+    let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
+    if i < len as usize {
+        let list = i / hidden;
+        let neuron = i % hidden;
+        let mut gradient = gradients[list * outputs + neuron % outputs] + penalty;
+        if pairwise {
+            let other = (neuron + outputs) % hidden;
+            gradient *= activate(accumulators[list * hidden + other], curve);
+        }
+        to[i] = gradient * derivative(accumulators[i], curve);
+    }
+}
