@@ -1,4 +1,4 @@
-//! Contents of a net: neurons, piece values, squares, and the handcrafted terms that it represents.
+//! Contents of a net: neurons, piece values, squares and rows.
 //! [`inspect`] measures the floats of a net over many positions and changes nothing. The result has
 //! the same bits for any number of threads, on one set of instructions.
 
@@ -6,7 +6,6 @@ mod handcrafted;
 mod neurons;
 mod pieces;
 mod rows;
-mod terms;
 mod text;
 
 use rayon::prelude::*;
@@ -14,7 +13,6 @@ use serde::Serialize;
 
 use crate::architecture::Architecture;
 use crate::floats::Float;
-use crate::hce::HceWeights;
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
@@ -22,7 +20,6 @@ pub use handcrafted::{InspectedTerms, inspect_terms};
 pub use neurons::{Map, Neuron, NeuronLayer};
 pub use pieces::{BANDS, ROLES, Squares, Value, Values, listed, ordinary, unsound};
 pub use rows::RowValue;
-pub use terms::ExplainedTerms;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inspection {
@@ -41,14 +38,12 @@ pub struct Inspection {
     pub squares: Vec<Squares>,
     /// Rows of small feature sets, by their effect.
     pub rows: Vec<RowValue>,
-    /// `None` if there are too few positions.
-    pub terms: Option<ExplainedTerms>,
 }
 
 /// Positions that one thread adds up, in order.
 const CHUNK: usize = 1024;
 
-/// Inspects a net over positions; `most` of them, evenly spaced, for pieces and terms of `hce`.
+/// Inspects a net over positions; `most` of them, evenly spaced, for pieces and rows.
 /// Panics if there are no positions.
 pub fn inspect(
     weights: &Weights,
@@ -56,7 +51,6 @@ pub fn inspect(
     scales: Scales,
     samples: &[Sample],
     most: usize,
-    hce: &HceWeights,
 ) -> Result<Inspection, WeightsError> {
     weights.check_finite()?;
     let float = Float::new(weights, architecture)?;
@@ -65,7 +59,6 @@ pub fn inspect(
     let step = samples.len().div_ceil(most.max(1)).max(1);
     let some: Vec<&Sample> = samples.iter().step_by(step).collect();
     let removed_pieces = pieces::removed_pieces(&float, scale, &some);
-    let terms = terms::terms(&float, &layers[0], &some, hce);
     Ok(Inspection {
         net: architecture.to_string(),
         architecture: architecture.clone(),
@@ -77,7 +70,6 @@ pub fn inspect(
         values: pieces::values(&removed_pieces),
         squares: pieces::squares(&removed_pieces),
         rows: rows::rows(&float, scale, &some),
-        terms,
     })
 }
 

@@ -35,7 +35,6 @@ impl Inspection {
     pub(super) fn parts(&self) -> Vec<TextSection> {
         let mut parts = vec![self.layer_table(), self.neuron_table(), self.piece_table()];
         parts.extend(self.row_table());
-        parts.extend(self.term_table());
         parts
     }
 
@@ -99,23 +98,6 @@ impl Inspection {
         let from = grouped(self.removed_from);
         let about = format!("evaluation with a piece minus that without it, {from} positions");
         TextSection { title: "Pieces", about, table }
-    }
-
-    fn term_table(&self) -> Option<TextSection> {
-        let terms = self.terms.as_ref()?;
-        let mut table = Table::titled(&["<group", "neurons", "inputs"]);
-        for group in &terms.groups {
-            let share = |it: f64| format!("{it:.2}");
-            table.row([group.name.clone(), share(group.hidden), share(group.inputs)]);
-        }
-        let about = format!(
-            "R² of handcrafted terms from {} neurons and from the inputs,\nfitted on {} positions, \
-             measured on {} of other games",
-            terms.neurons,
-            grouped(terms.fitted_on as u64),
-            grouped(terms.measured_on as u64),
-        );
-        Some(TextSection { title: "Terms", about, table })
     }
 }
 

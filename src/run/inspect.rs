@@ -15,7 +15,6 @@ use super::recipe::Recipe;
 use super::{Host, export};
 use crate::draw::Section;
 use crate::export::ImportedWeights;
-use crate::hce::{self, HceWeights};
 use crate::inspect::{InspectedTerms, Inspection, inspect, inspect_terms};
 use crate::loader::{ReadPlan, Subset};
 use crate::progress::{Progress, SilentProgress};
@@ -27,12 +26,12 @@ pub fn sections(
     net: &str,
     name: Option<&str>,
     samples: &[Sample],
-    explained: usize,
+    removed: usize,
     listener: &dyn Progress,
 ) -> Result<Vec<Section>> {
     let (source, _) = export::read(Path::new(net))?;
     let counter = listener.count(None, "inspecting");
-    let inspection = inspect_net(&source, samples, explained, &SilentProgress)
+    let inspection = inspect_net(&source, samples, removed, &SilentProgress)
         .with_context(|| net.to_string())?;
     drop(counter);
     let alone = match read_base(&source.facts)? {
@@ -97,21 +96,20 @@ impl TermsInspection {
     }
 }
 
-/// Inspects a net over these positions; `explained` of them explain it by terms.
+/// Inspects a net over these positions; from `removed` of them pieces and rows are removed.
 pub fn inspect_net(
     source: &ImportedWeights,
     samples: &[Sample],
-    explained: usize,
+    removed: usize,
     listener: &dyn Progress,
 ) -> Result<Inspection> {
     let ImportedWeights { weights, architecture, scales, facts, .. } = source;
     if let Some(base) = read_base(facts)? {
         listener.remark(&format!("the net alone is inspected, without its base {}", base.name));
     }
-    let hce = HceWeights::of_list(hce::terms::list(), scales.scale.into());
     ensure!(!samples.is_empty(), "no positions to inspect with; name a file of positions");
     let _counter = listener.count(None, "inspecting");
-    Ok(inspect(weights, architecture, *scales, samples, explained, &hce)?)
+    Ok(inspect(weights, architecture, *scales, samples, removed)?)
 }
 
 /// Positions of the files, or else the run's validation positions.

@@ -76,8 +76,8 @@ fn compare_on(
     {
         evaluators.push(Evaluator::open("score", &host.device, host.listener)?);
     }
-    // Positions that explain nets by handcrafted terms; at the end of a run for about a second.
-    let explained = if chosen_on.is_some() { 10_000 } else { 50_000 / runs.len() };
+    // Positions from which pieces are removed; at the end of a run for about a second.
+    let removed = if chosen_on.is_some() { 10_000 } else { 50_000 / runs.len() };
     let mut selection = select_positions(&evaluators, samples, false, false)?;
     if let Some(chosen_on) = chosen_on {
         // The sketch of large data may lack these games.
@@ -119,7 +119,7 @@ fn compare_on(
         let name = Some(&run.page.name[..]).filter(|_| runs.len() > 1);
         let samples = &measured.samples;
         if run.recipe.config.is_net() {
-            sections.extend(inspect::sections(&best, name, samples, explained, host.listener)?);
+            sections.extend(inspect::sections(&best, name, samples, removed, host.listener)?);
         } else if let Some(tuned) = evaluators.iter().find(|it| it.given == best) {
             let found = TermsInspection::new(tuned, Some((&measured, &files)))?;
             gains.extend(found.tuning.iter().map(|it| it.gain()));

@@ -10,8 +10,7 @@ use crate::set_nets::net_of;
 const NETS: std::ops::Range<u64> = 0..16;
 
 fn look(weights: &Weights, net: &Architecture, samples: &[Sample]) -> Inspection {
-    let hce = HceWeights::material();
-    inspect(weights, net, Scales::default(), samples, 5000, &hce).expect("an inspection")
+    inspect(weights, net, Scales::default(), samples, 5000).expect("an inspection")
 }
 
 /// A perspective net of CReLU whose arrays are given by functions.
@@ -28,15 +27,6 @@ fn by_hand(
     weights.insert("output.weight", &[2 * hidden], vec![0.5; 2 * hidden]);
     weights.insert("output.bias", &[1], vec![0.0]);
     (net, weights)
-}
-
-/// Positions in artificial games of ten.
-fn in_games(count: usize, seed: u64) -> Vec<Sample> {
-    let mut samples = games::samples(count, seed);
-    for (i, sample) in samples.iter_mut().enumerate() {
-        sample.game = std::num::NonZeroU64::new(mix(9, i as u64 / 10) | 1 << 40);
-    }
-    samples
 }
 
 fn moments(values: &[f64]) -> [f64; 2] {
@@ -200,40 +190,13 @@ fn dead_and_saturated_neurons_are_counted() {
     assert_eq!(found.maps[0].boards[4], vec![1.0; 64]);
 }
 
-/// A layer that holds a linear evaluation explains it.
-#[test]
-fn explained_variance_of_a_known_layer() {
-    let samples = in_games(3000, 11);
-    let material = HceEvaluator::new(&HceWeights::material());
-    let values = [100.0, 320.0, 330.0, 500.0, 900.0, 0.0];
-    let row = |input: usize, _| {
-        let sign = if input < 384 { 1.0 } else { -1.0 };
-        sign * values[input % 384 / 64] / 16_000.0
-    };
-    let (net, mut weights) = by_hand(1, row, |_| 0.5);
-    let share = |weights: &Weights| {
-        let terms = look(weights, &net, &samples).terms.expect("enough positions");
-        (terms.groups[0].hidden, terms.groups[0].inputs)
-    };
-    let (hidden, inputs) = share(&weights);
-    assert!(hidden > 0.999 && inputs > 0.95, "{hidden} {inputs}");
-    let evaluated: Vec<f64> = samples.iter().map(|it| material.evaluate(&it.position)).collect();
-    assert!(moments(&evaluated)[1] > 10.0);
-    // A layer with only the own pawn on a2 explains little.
-    let rows = &mut weights.0.get_mut("accumulator.weight").expect("an array").values;
-    rows.iter_mut().enumerate().for_each(|(i, it)| *it = f32::from(i == 8));
-    let (hidden, inputs) = share(&weights);
-    assert!(hidden < 0.3 && inputs > 0.95, "{hidden} {inputs}");
-}
-
 #[test]
 fn same_bits_for_any_threads() {
-    let samples = in_games(3000, 13);
+    let samples = games::samples(3000, 13);
     let net = drawn::net(3, 40);
     let weights = drawn::weights(&net, 3);
     same_for_threads(&[3], "inspect", || {
-        let hce = HceWeights::default();
-        let found = inspect(&weights, &net, Scales::default(), &samples, 2000, &hce);
+        let found = inspect(&weights, &net, Scales::default(), &samples, 2000);
         serde_json::to_string(&found.expect("an inspection")).expect("JSON")
     });
 }
@@ -243,7 +206,7 @@ fn bad_weights_are_named() {
     let (net, mut weights) = by_hand(2, |_, _| 0.1, |_| 0.0);
     let samples = games::samples(10, 18);
     weights.0.get_mut("output.weight").expect("an array").values[1] = f32::NAN;
-    let found = inspect(&weights, &net, Scales::default(), &samples, 10, &HceWeights::material());
+    let found = inspect(&weights, &net, Scales::default(), &samples, 10);
     assert!(found.expect_err("bad input").to_string().contains("output.weight[1]"));
 }
 
@@ -269,6 +232,4 @@ fn quickstart_net_values_pieces_in_order() {
         assert!(values[0] > 0.0 && values[1] > values[0] && values[2] > values[0], "{values:?}");
         assert!(values[3] > values[1].max(values[2]) && values[4] > values[3], "{values:?}");
     }
-    let whole = found["terms"]["groups"][1]["hidden"].as_f64().expect("a share");
-    assert!(whole > 0.7, "{whole}");
 }
