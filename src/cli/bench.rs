@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Serialize;
 
 use super::options::{DeviceArgs, parse_choice};
@@ -14,11 +14,11 @@ use super::out;
 use super::terminal::{bar, interrupts};
 use crate::architecture::Architecture;
 use crate::batch::Batch;
-use crate::config::{BatchSize, Config, Net};
+use crate::config::{BatchSize, Config, Net, Schedule};
 use crate::digits::{grouped, short};
 use crate::input;
 use crate::loader::{
-    Encoder, Filter, LoadError, PassOrder, Passes, Scan, ScanFacts, Stream, StreamPlan, scan,
+    Encoder, Filter, LoadError, PassOrder, Passes, Scan, Stream, StreamPlan, scan,
 };
 use crate::log::{Row, TrainStep};
 use crate::model::{
@@ -27,12 +27,11 @@ use crate::model::{
 use crate::place::ResumePoint;
 use crate::progress::Progress;
 use crate::report::Table;
-use crate::run::data_plan;
-use crate::sample::Sample;
-use crate::train::checkpoint::Checkpoint;
+use crate::run::folder::RunFolder;
+use crate::run::train::{RunContext, begin};
+use crate::run::{DeviceOptions, data_plan};
 use crate::train::ranks::SingleRank;
-use crate::train::schedule::{Span, Stages};
-use crate::train::{self, Settings, Training};
+use crate::train::schedule::Stages;
 
 /// Measure the speed of reading, encoding, steps and runs
 #[derive(clap::Args)]
@@ -106,46 +105,46 @@ pub fn run(args: Args) -> Result<()> {
         file.net = net.or(file.net.take());
     })?;
 
-    let (device, fused) = args.device.options().open(Precision::F32)?;
+    let options = args.device.options();
+    let (device, fused) = options.open(Precision::F32)?;
+    let has_mixed = matches!(fused, Compute::Fused { .. }) && architecture(&config)?.has_kernels();
     let precisions = match &args.precision[..] {
-        [] if matches!(fused, Compute::Fused { .. }) => vec![Precision::F32, Precision::Mixed],
+        [] if has_mixed => vec![Precision::F32, Precision::Mixed],
         [] => vec![Precision::F32],
         wanted => wanted.to_vec(),
     };
-    let computes =
-        precisions.into_iter().map(|precision| Ok(args.device.options().open(precision)?.1));
-    let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
     let lap = args.seconds / LAPS as f64;
-    let mut scan = Scan { kept: None, ..load(&mut config)? };
-    let some = std::mem::take(&mut scan.some);
-    let (mut stages, mut nets) = (None, Vec::new());
+    let Scan { some, counts, is_whole, .. } = load(&mut config)?;
+    let fits = is_whole && counts.train <= config.most_kept();
+    let (mut loading, mut nets) = (None, Vec::new());
     for &batch in &args.batch {
         config = config.with(|file| {
-            file.schedule.batch = Some(BatchSize::Positions(batch as usize));
-            // Each batch size has its own.
-            file.data.chunk = None;
+            // Far more steps than the laps have, so that the learning rate stays constant.
+            file.schedule = Schedule {
+                batch: Some(BatchSize::Positions(batch as usize)),
+                positions: Some(u64::from(batch) << 30),
+                validations: if is_gpu(&device) { (1 << 30) / GPU_ROWS } else { 1 },
+                learning_rate: file.schedule.learning_rate.clone(),
+                ..Schedule::default()
+            };
         })?;
-        let read = data_plan::read_plan(&config);
-        let streamed = StreamPlan::new(read, data_plan::pass_order(&config, None));
-        let fits = scan.is_whole && scan.counts.train <= config.most_kept();
-        let kept = fits.then(|| {
-            let positions = Some(scan.counts.train);
-            let order = data_plan::pass_order(&config, positions);
-            let facts = ScanFacts { positions, ..ScanFacts::default() };
-            StreamPlan { order, facts, ..streamed.clone() }
-        });
-        if stages.is_none() {
-            let plan = with_layout(&streamed, &config, computes[0], &some);
-            stages = Some(Loading::measure(&plan, encoder(&config)?, lap)?);
-        }
-        let stream = Stream::new(streamed.clone(), encoder(&config)?, 0);
+        let order = data_plan::pass_order(&config, None);
+        let mut plan = StreamPlan::new(data_plan::read_plan(&config), order);
+        let encoder = Encoder::net(architecture(&config)?);
+        let stream = Stream::new(plan.clone(), encoder.clone(), 0);
         let batches = stream.take(BATCHES).collect::<Result<Vec<Batch>, _>>()?;
-        let (some, device) = (&some, &device);
-        let mut bench = Bench { config, streamed, kept, some, device, batches, lap };
+        if loading.is_none() {
+            let (order, facts) = (&plan.order, &plan.facts);
+            plan.layout = data_plan::choose_layout(&config, fused, order, facts, &some);
+            loading = Some(Loading::measure(&plan, encoder, lap)?);
+        }
+        let (options, device) = (&options, &device);
+        let mut bench =
+            Bench { config, options, device, batches, positions: counts.train, fits, lap };
         for &hidden in &hidden {
-            for &compute in &computes {
-                nets.push(bench.net(hidden as usize, compute)?);
+            for &precision in &precisions {
+                nets.push(bench.net(hidden as usize, precision)?);
             }
         }
         config = bench.config;
@@ -160,10 +159,10 @@ pub fn run(args: Args) -> Result<()> {
         },
         gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
         files: &config.file.data.files,
-        positions: scan.counts.read,
-        kept: scan.counts.train,
+        positions: counts.read,
+        kept: counts.train,
         net: net.to_string().replace("-> 0", "-> N"),
-        loading: stages.context("no batch size is given")?,
+        loading: loading.context("no batch size is given")?,
         nets,
     };
     out::result(args.json, &figures, figures.text())
@@ -229,39 +228,31 @@ fn table_of_nets(nets: &[NetFigures]) -> String {
     if stages.is_empty() { speeds.to_string() } else { format!("{speeds}\n{stages}") }
 }
 
-/// The plan with the layout that a run of the config has.
-fn with_layout(
-    plan: &StreamPlan,
-    config: &Config,
-    compute: Compute,
-    sample: &[Sample],
-) -> StreamPlan {
-    let layout = data_plan::choose_layout(config, compute, &plan.order, &plan.facts, sample);
-    StreamPlan { layout, ..plan.clone() }
-}
-
-/// Data shared by all nets of a batch size.
+/// What all nets of a batch size share.
 struct Bench<'a> {
     config: Config,
-    streamed: StreamPlan,
-    /// None if there are too many positions.
-    kept: Option<StreamPlan>,
-    some: &'a [Sample],
+    options: &'a DeviceOptions,
     device: &'a Device,
     batches: Vec<Batch>,
+    /// Positions that the filter keeps, and whether they fit in memory.
+    positions: u64,
+    fits: bool,
     /// Seconds.
     lap: f64,
 }
 
-/// Steps between rows of the log. Validations and checkpoints, 20 of each a run, are left out.
-const ROWS: u64 = 100;
-/// The same on a GPU.
+/// Steps between rows of the log on a GPU. Each row waits for it, so that laps contain finished
+/// work only.
 const GPU_ROWS: u64 = 32;
+/// Most positions that are shuffled together where data stream by.
+const MOST_STREAMED: u64 = 1 << 22;
 
 impl Bench<'_> {
-    fn net(&mut self, hidden: usize, compute: Compute) -> Result<NetFigures> {
+    fn net(&mut self, hidden: usize, precision: Precision) -> Result<NetFigures> {
+        let (_, compute) = self.options.open(precision)?;
         self.config = self.config.with(|file| {
-            file.net.iter_mut().for_each(|net| net.hidden = hidden);
+            let nets = file.net.iter_mut();
+            nets.for_each(|net| (net.hidden, net.precision) = (hidden, Some(precision)));
         })?;
         let name = match compute {
             Compute::Plain => "plain",
@@ -270,8 +261,9 @@ impl Bench<'_> {
         };
         let batch = self.batches[0].len();
         let step = self.step(compute)?;
-        let streamed = self.whole_run(compute, &self.streamed)?;
-        let kept = self.kept.as_ref().map(|plan| self.whole_run(compute, plan)).transpose()?;
+        let window = (self.positions / 2).clamp(1, MOST_STREAMED);
+        let streamed = self.whole_run(Some(window as usize))?;
+        let kept = self.fits.then(|| self.whole_run(None)).transpose()?;
         let [steps, runs] = [&step, &streamed].map(Figure::text);
         eprintln!("N = {hidden}, {name}: step {steps}, streamed {runs} positions/s");
         let stages = match compute {
@@ -316,46 +308,15 @@ impl Bench<'_> {
         repeat(self.lap, work)
     }
 
-    fn whole_run(&self, compute: Compute, plan: &StreamPlan) -> Result<Figure> {
-        let config = &self.config;
-        let positions = plan.facts.positions.unwrap_or(1);
-        let plan = with_layout(plan, config, compute, self.some);
-        let stream = Stream::new(plan, encoder(config)?, 0);
-        // Each row waits for the GPU, so that laps contain finished work only.
+    /// A run that shuffles a window of its data, or none: all are in memory.
+    fn whole_run(&self, window: Option<usize>) -> Result<Figure> {
+        let config = self.config.with(|file| file.data.window = window)?;
         let rows = is_gpu(self.device);
-        // Far more steps than the laps have, so that the learning rate stays constant.
-        let span = Span { steps: 1 << 40, ..config.span(positions) };
-        let over = |stages: Stages| stages.over(&span).map_err(Error::msg);
-        let settings = Settings {
-            steps: span.steps,
-            learning_rate: over(config.learning_rate.clone())?,
-            wdl: over(config.file.target.wdl.clone())?,
-            source_targets: config.source_targets(),
-            loss: config.loss,
-            sparsity: config.file.target.sparsity.unwrap_or(0.0),
-            rounding: None,
-            optimizer: config.optimizer.clone(),
-            validate_every: if rows { GPU_ROWS } else { ROWS },
-            checkpoint_every: u64::MAX,
-            patience: None,
-            keep: None,
-            earlier: Vec::new(),
-        };
-        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let job = Training {
-            kind: Kind::Net(architecture(config)?.clone()),
-            compute,
-            device: self.device,
-            settings: &settings,
-            folder: folder.path(),
-            held_out: &[],
-            until: u64::MAX,
-            ranks: &SingleRank,
-        };
-        let weights = initial(architecture(config)?, config.file.seed);
-        let start = Checkpoint { weights, ..Checkpoint::default() };
         let laps = Laps { start: Instant::now(), lap: self.lap, rows, marks: Mutex::default() };
-        train::run(&job, start, stream, &laps)?;
+        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let run_folder = RunFolder::take(folder.path(), false, &laps)?;
+        let (device, ranks) = (self.options, &SingleRank);
+        begin(config, &run_folder, &RunContext { device, listener: &laps, page: false, ranks })?;
         ensure!(!interrupts().load(Ordering::SeqCst), "interrupted");
         laps.figure().context("the run ended before its laps")
     }
@@ -429,10 +390,6 @@ fn load(config: &mut Config) -> Result<Scan> {
 fn read(config: &Config) -> Result<Scan, LoadError> {
     let bar = bar(None, "reading");
     scan(&data_plan::read_plan(config), config.most_kept(), &|positions| bar.inc(positions))
-}
-
-fn encoder(config: &Config) -> Result<Encoder> {
-    Ok(Encoder::net(architecture(config)?))
 }
 
 fn architecture(config: &Config) -> Result<&Architecture> {
