@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Serialize;
 
-use super::options::{DeviceArgs, parse_choice};
+use super::options::DeviceArgs;
 use super::out;
 use super::terminal::{bar, interrupts};
 use crate::architecture::Architecture;
@@ -37,7 +37,7 @@ use crate::train::schedule::Stages;
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:
-  nnuance bench --hidden 32,1024 --precision f32 --seconds 6
+  nnuance bench --hidden 32,1024 --seconds 6
   nnuance bench --net configs/net-5-deep.toml
   nnuance bench --device auto --hidden 256,1024 --batch 16384,65536")]
 #[command(after_help = "\
@@ -57,9 +57,6 @@ pub struct Args {
     /// Config of the net to measure [default: a simple net]
     #[arg(long, value_name = "CONFIG")]
     net: Option<PathBuf>,
-    /// f32, mixed or both [default: both; f32 on GPUs and with --plain]
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = parse_choice(PRECISIONS))]
-    precision: Vec<Precision>,
     /// Positions of a step
     #[arg(long, value_name = "POSITIONS,...", default_value = "16384")]
     #[arg(value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
@@ -73,8 +70,6 @@ pub struct Args {
     #[command(flatten)]
     device: DeviceArgs,
 }
-
-const PRECISIONS: &[(&str, Precision)] = &[("f32", Precision::F32), ("mixed", Precision::Mixed)];
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -108,12 +103,8 @@ pub fn run(args: Args) -> Result<()> {
     let options = args.device.options();
     let (device, fused) = options.open(Precision::F32)?;
     let has_mixed = matches!(fused, Compute::Fused { .. }) && architecture(&config)?.has_kernels();
-    let precisions = match &args.precision[..] {
-        [] if has_mixed => vec![Precision::F32, Precision::Mixed],
-        [] => vec![Precision::F32],
-        wanted => wanted.to_vec(),
-    };
-
+    let precisions =
+        if has_mixed { vec![Precision::F32, Precision::Mixed] } else { vec![Precision::F32] };
     let lap = args.seconds / LAPS as f64;
     let Scan { some, counts, is_whole, .. } = load(&mut config)?;
     let fits = is_whole && counts.train <= config.most_kept();

@@ -13,7 +13,9 @@
 //! - text of a message: reason                       why it cannot be provoked here
 //! ```
 
+use proc_macro2::{TokenStream, TokenTree};
 use rayon::prelude::*;
+use syn::Lit;
 
 use crate::kit::*;
 use crate::tidy::files;
@@ -62,7 +64,7 @@ fn messages_with_a_remedy_are_in_the_table() {
     let mut found = vec![false; rows.len()];
     let mut missing = Vec::new();
     for (path, text) in files("src") {
-        for literal in literals(&text).into_iter().map(|it| one_line(&it)) {
+        for literal in literals(text.parse().expect("Rust")).into_iter().map(|it| one_line(&it)) {
             let covers = |row: &&str| literal.contains(&one_line(row));
             let any = rows.iter().zip(&mut found).filter(|(row, _)| covers(row));
             let covered = any.map(|(_, found)| *found = true).count() > 0;
@@ -196,71 +198,27 @@ fn contains_message(output: &str, message: &str) -> bool {
 }
 
 /// The string literals of a source, without those of comments and of attributes other than errors.
-fn literals(source: &str) -> Vec<String> {
-    let (mut found, mut rest) = (Vec::new(), source);
-    while let Some(first) = rest.chars().next() {
-        let skipped = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("#[") && !rest.starts_with("#[error(") {
-            attribute_length(rest)
-        } else if let Some(raw) = rest.strip_prefix("r#\"") {
-            let end = raw.find("\"#").expect("an end");
-            found.push(raw[..end].to_string());
-            end + 5
-        } else if first == '"' {
-            let end = string_length(rest);
-            found.push(unescaped(&rest[1..end - 1]));
-            end
-        } else if rest.starts_with("'\"'") {
-            3
-        } else {
-            first.len_utf8()
-        };
-        rest = &rest[skipped..];
-    }
-    found
-}
-
-/// Bytes of a literal with its quotes.
-fn string_length(text: &str) -> usize {
-    let mut escaped = true;
-    let end = text.bytes().position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.expect("an end") + 1
-}
-
-fn attribute_length(text: &str) -> usize {
-    let (mut at, mut depth) = (1, 0);
-    loop {
-        match text.as_bytes()[at] {
-            b'"' => at += string_length(&text[at..]) - 1,
-            b'[' => depth += 1,
-            b']' if depth == 1 => return at + 1,
-            b']' => depth -= 1,
+fn literals(tokens: TokenStream) -> Vec<String> {
+    let (mut found, mut is_attribute) = (Vec::new(), false);
+    for token in tokens {
+        let was_attribute = std::mem::take(&mut is_attribute);
+        match token {
+            TokenTree::Punct(mark) if mark.as_char() == '#' => is_attribute = true,
+            TokenTree::Group(group) => {
+                let is_error = group.stream().to_string().starts_with("error");
+                if !was_attribute || is_error {
+                    found.extend(literals(group.stream()));
+                }
+            }
+            TokenTree::Literal(literal) => {
+                if let Lit::Str(text) = Lit::new(literal) {
+                    found.push(text.value());
+                }
+            }
             _ => {}
         }
-        at += 1;
     }
-}
-
-fn unescaped(literal: &str) -> String {
-    let mut text = String::new();
-    let mut letters = literal.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match (letter, letters.peek()) {
-            ('\\', Some('\n')) => while letters.next_if(|it| it.is_whitespace()).is_some() {},
-            ('\\', Some('n')) => {
-                letters.next();
-                text.push('\n');
-            }
-            ('\\', _) => text.extend(letters.next()),
-            _ => text.push(letter),
-        }
-    }
-    text
+    found
 }
 
 /// Verbs of remedies.
