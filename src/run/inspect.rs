@@ -31,8 +31,8 @@ pub fn sections(
 ) -> Result<Vec<Section>> {
     let (source, _) = export::read(Path::new(net))?;
     let counter = listener.count(None, "inspecting");
-    let inspection = inspect_net(&source, samples, removed, &SilentProgress)
-        .with_context(|| net.to_string())?;
+    let inspection =
+        inspect_net(&source, samples, removed, &SilentProgress).with_context(|| net.to_string())?;
     drop(counter);
     let alone = match read_base(&source.facts)? {
         Some(_) => ", without its base",

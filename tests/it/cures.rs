@@ -203,7 +203,9 @@ fn literals(tokens: TokenStream) -> Vec<String> {
     for token in tokens {
         let was_attribute = std::mem::take(&mut is_attribute);
         match token {
-            TokenTree::Punct(mark) if mark.as_char() == '#' => is_attribute = true,
+            TokenTree::Punct(mark) => {
+                is_attribute = mark.as_char() == '#' || was_attribute && mark.as_char() == '!';
+            }
             TokenTree::Group(group) => {
                 let is_error = group.stream().to_string().starts_with("error");
                 if !was_attribute || is_error {

@@ -29,7 +29,7 @@ data: data_file digits format loss sample
 engine: digest digits format interface output progress sample score
 export: architecture data_file digest digits features floats input linear net output report sample scales
     sums terms weights
-inspect: architecture digits draw features floats hce linear point_of_view report sample scales weights
+inspect: architecture digits draw features floats hce report sample scales weights
 loader: architecture batch data_file digest evaluation features format hce input place point_of_view
     registry sample sketch terms
 config: architecture format input loader loss model net point_of_view scales train
