@@ -302,8 +302,8 @@ impl Architecture {
                         (Some(x), Some(y)) if *how != Combination::Product => {
                             if !x.is_exact() || !y.is_exact() {
                                 return Err(format!(
-                                    "squares in units of {} are no whole multiple of it, and \
-                                     cannot be added",
+                                    "activations whose 1.0 is not exactly {} in integers cannot \
+                                     be added",
                                     x.value.unit
                                 ));
                             }
@@ -347,7 +347,10 @@ impl FixedMap {
                 _ => shift >= 0 && self.most << shift <= MOST_SQUARE,
             };
             let (unit, values) = (self.unit, self.values);
-            (!fits).then(|| format!("of sums in units of {unit} cannot have `values` of {values}"))
+            (!fits).then(|| {
+                let most = self.most;
+                format!("of sums in units of {unit} cannot have `values` of {values} to {most}")
+            })
         };
         curves.iter().find_map(of)
     }
@@ -372,11 +375,14 @@ fn plan(
     let floats = it.values.is_none() && !is_last;
     let input_shift = match (it.inputs, unit) {
         (None, _) => 0,
-        (Some(_), None) => return Err("the inputs of the first layer have no `inputs`".into()),
+        (Some(_), None) => return Err("the first layer takes bytes, and has no `inputs`".into()),
         (Some(to), Some(from)) => bits(from, to).ok_or_else(|| {
             format!("inputs in units of {from} cannot be shifted to the right to {to}")
         })?,
     };
+    if is_last && (it.values.is_some() || it.most.is_some()) {
+        return Err("the output has no activation, and so no `values` and no `most`".into());
+    }
     if biases != it.sums && biases != shifted {
         return Err(format!(
             "biases in units of {biases} are those of no sum; expected {} or {shifted}",

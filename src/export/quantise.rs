@@ -260,11 +260,16 @@ fn largest(most: i32, fits: impl Fn(i32) -> bool) -> Option<i32> {
 
 /// The largest QA up to that of `most`, and then the largest QB, with which a net is proved. This
 /// order rounds least where QA is limited, as by squares in 16 bits to 255.
+/// In fixed point QB counts for nothing, and the shift of the first layer's inputs follows from QA.
 pub fn largest_scales(weights: &Weights, net: &Architecture, most: Scales) -> Option<Scales> {
     let fits = |qa: i32, qb: i32| {
         let net = quantise(weights, net, Scales { qa, qb, ..most });
         net.is_ok_and(|net| prove(&net).is_ok())
     };
+    if net.is_fixed_point() {
+        let qa = (1..=most.qa).rev().find(|qa| fits(*qa, most.qb))?;
+        return Some(Scales { qa, ..most });
+    }
     let qa = largest(most.qa, |qa| fits(qa, 1))?;
     let qb = largest(most.qb, |qb| fits(qa, qb))?;
     Some(Scales { qa, qb, ..most })

@@ -14,8 +14,12 @@ pub enum FileKind {
     Other,
 }
 
+/// Whether it begins as JSON: nets may have the same first byte, but also others that no text has.
 fn is_json(bytes: &[u8]) -> bool {
-    bytes.strip_prefix(input::MARK).unwrap_or(bytes).trim_ascii_start().starts_with(b"{")
+    let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+    let begins =
+        bytes.strip_prefix(input::MARK).unwrap_or(bytes).trim_ascii_start().starts_with(b"{");
+    begins && bytes.iter().take(64).all(is_text)
 }
 
 pub fn kind_of(bytes: &[u8]) -> FileKind {

@@ -7,7 +7,7 @@ use nnuance::report::fit::loss;
 use nnuance::weights::WeightsFile;
 
 use crate::kit::*;
-use crate::net::{integers, random as random_net};
+use crate::net::{engine_net, integers, random as random_net};
 use crate::nets::{proved, stored_by_bullet};
 
 fn perspective(hidden: usize) -> Architecture {
@@ -109,6 +109,23 @@ fn overflows_are_refused() {
         let weights = dequantise(net);
         let scales = largest_scales(&weights, net.architecture(), Scales::default()).unwrap();
         assert!(prove(&quantise(&weights, net.architecture(), scales).unwrap()).is_ok());
+    }
+}
+
+#[test]
+fn nets_of_engines_export_alike() {
+    for name in
+        ["leorik-1HL", "leorik-16HL", "leorik-32HL", "leorik-128HL", "leorik-256HL", "tcheran-256"]
+    {
+        let Some(bytes) = engine_net(&format!("{name}.bin")) else { return };
+        let source = import(&bytes, &Hints::default()).unwrap();
+        let net = quantise(&source.weights, &source.architecture, source.scales).unwrap();
+        assert!(net.to_bytes() == bytes, "{name}");
+        if name == "leorik-256HL" {
+            continue;
+        }
+        let proof = proved(&net, &games::positions(300, 2));
+        assert!(proof.intermediate.most < 16_632 + 504, "{name}: {}", proof.intermediate);
     }
 }
 

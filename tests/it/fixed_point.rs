@@ -343,9 +343,15 @@ fn impossible_integers_are_refused() {
         (first("sums = 0, values = 127"), "0 is not from 1"),
         (first("sums = 16384, biases = 100, shifted = 64, values = 127"), "those of no sum"),
         (first("sums = 16384, shifted = 100, values = 127"), "cannot be shifted"),
-        (first("sums = 16384, values = 127, inputs = 64"), "no `inputs`"),
+        (first("sums = 16384, values = 127, inputs = 64"), "has no `inputs`"),
         (first("sums = 16384, values = 127, weights = \"i16\""), "whose weights are i8"),
         (first("sums = 16384"), "takes f32"),
+        (
+            r#"{ size = 2, activation = "crelu", integers = { sums = 64, values = 64 } },
+               { size = 1, integers = { sums = 64, values = 64 } }"#
+                .into(),
+            "has no activation",
+        ),
         (
             r#"{ size = 2, activation = "crelu", integers = { sums = 64, values = 64 } },
                { size = 1 }"#

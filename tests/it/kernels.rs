@@ -297,6 +297,23 @@ fn mixed_saturates_at_8() {
     }
 }
 
+/// The pools share two cores, but their threads finish in varying order.
+#[test]
+fn same_bits_for_any_threads() {
+    for precision in [Precision::F32, Precision::Mixed] {
+        for (hidden, batch) in [(3, 5000), (64, 5000), (512, 3000)] {
+            for level in Level::available() {
+                let kernel = Kernel::new(&net(2, hidden, Activation::SCReLU), precision, level);
+                let case = Case::random(&kernel, batch, 7);
+                same_for_threads(&[2, 3, 8], &format!("{kernel:?}"), || {
+                    let (loss, gradients) = case.run(&mut Scratch::default());
+                    (loss.to_bits(), gradients, case.logits(&mut Scratch::default()))
+                });
+            }
+        }
+    }
+}
+
 #[test]
 fn derivatives_at_kinks() {
     for (activation, bias, right) in [

@@ -9,14 +9,24 @@ use crate::kit::*;
 
 const HIDDEN: usize = 5;
 
-/// A net with all of a head.
-fn deep() -> (Encoder, Kind, Weights) {
+/// Every net kind there is, with random weights large enough to reach all parts of an activation.
+fn nets() -> Vec<(Encoder, Kind, Weights)> {
+    let mut nets = Vec::new();
+    for views in Views::ALL {
+        for activation in crate::kit::of_accumulators() {
+            let net = Architecture::simple(views, HIDDEN, activation);
+            let mut weights = initial(&net, 7);
+            drawn::shake(&mut weights, 0.3, nets.len() as u64);
+            nets.push((Encoder::net(&net), Kind::Net(net), weights));
+        }
+    }
     let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
     let head = vec![Layer::new(3, Activation::SCReLU)];
     let net = Architecture { pairwise: true, head, skip: true, ..simple };
     let mut weights = initial(&net, 7);
     drawn::shake(&mut weights, 0.3, 5);
-    (Encoder::net(&net), Kind::Net(net), weights)
+    nets.push((Encoder::net(&net), Kind::Net(net), weights));
+    nets
 }
 
 fn hce() -> (Encoder, Kind, Weights) {
@@ -107,7 +117,7 @@ fn reference_loss(judged: LossInputs, logits: Vec<f64>) -> f64 {
 
 #[test]
 fn logits_equal_the_definition() {
-    for (encoder, kind, weights) in [hce()].into_iter().chain(sums()) {
+    for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         let samples = games::samples(300, 1);
         let batch = encoder.encode(&samples);
         let model = model_of(&kind, &weights, &flex(), Compute::Plain);
@@ -122,11 +132,11 @@ fn logits_equal_the_definition() {
 
 #[test]
 fn gradients_equal_central_differences() {
-    for (encoder, kind, weights) in [deep(), hce()].into_iter().chain(sums()) {
+    for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         check_gradients(encoder, kind, weights, (Compute::Plain, 0.4), Loss::SQUARED);
     }
     for loss in games::LOSSES {
-        for (encoder, kind, weights) in [deep(), hce()].into_iter().chain(sums()) {
+        for (encoder, kind, weights) in [hce(), nets().remove(0)].into_iter().chain(sums()) {
             check_gradients(encoder, kind, weights, (fastest(), 0.0), loss);
         }
     }

@@ -152,6 +152,20 @@ fn no_step_raises_the_loss() {
 }
 
 #[test]
+fn same_bits_for_any_threads() {
+    let pieces = pieces(ALL, 9000, 110);
+    let targets = targets(&pieces, &point(ALL, 60.0, 111), 0.1, 112);
+    same_for_threads(&[2, 3, 8], "steps", || {
+        let problem = problem(&pieces, ALL, results(&targets));
+        let mut here = point(ALL, 60.0, 113);
+        let mut newton = Newton::new(all(ALL));
+        let equations = Equations::of(&problem, &here).unwrap();
+        let steps: Vec<_> = (0..3).map(|_| newton.step(&problem, &mut here).unwrap()).collect();
+        (equations, steps, here, newton)
+    });
+}
+
+#[test]
 fn standard_errors_equal_the_spread() {
     let shape = Shape { normal: 4, ..LINEAR };
     let pieces = pieces(shape, 1000, 120);

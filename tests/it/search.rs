@@ -4,7 +4,7 @@ use nnuance::train::direct::{
 };
 
 use crate::kit::*;
-use crate::problems::{SCALE, Shape, pieces, point, targets};
+use crate::problems::{ALL, SCALE, Shape, pieces, point, targets};
 
 /// The search that evaluates all positions for every trial.
 fn sweep_slowly(problem: &Problem, here: &mut Point, movable: &[bool], step: f64) -> usize {
@@ -83,4 +83,35 @@ fn incremental_search_equals_full_evaluation() {
     for (seed, shape) in (200..).step_by(10).zip(shapes) {
         checked(shape, Loss::SQUARED, seed);
     }
+}
+
+#[test]
+fn search_resumes_from_weights() {
+    let pieces = pieces(ALL, 3000, 300);
+    let targets = targets(&pieces, &point(ALL, 40.0, 301), 0.1, 302);
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
+    let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
+    let movable: Vec<bool> = (0..2 * ALL.terms() + 1).map(|number| number % 5 != 3).collect();
+    let mut whole = Search::new(&problem, &point(ALL, 40.0, 303), &movable).unwrap();
+    for step in [4, 4, 1, 1, 1] {
+        let mut again = Search::new(&problem, &whole.point, &movable).unwrap();
+        assert_eq!(whole.loss().to_bits(), again.loss().to_bits());
+        assert_eq!(whole.sweep(step), again.sweep(step));
+        assert_eq!(whole.point, again.point);
+    }
+}
+
+#[test]
+fn same_search_for_any_threads() {
+    let pieces = pieces(ALL, 20_000, 310);
+    let targets = targets(&pieces, &point(ALL, 40.0, 311), 0.1, 312);
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
+    let (swept, _) = same_for_threads(&[2, 3, 8], "search", || {
+        let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
+        let movable = vec![true; problem.weights()];
+        let mut search = Search::new(&problem, &point(ALL, 40.0, 313), &movable).unwrap();
+        let swept: Vec<_> = [8, 4, 1].into_iter().map(|step| search.sweep(step)).collect();
+        (swept, search.point.clone())
+    });
+    assert!(swept.iter().all(|swept| swept.moved > 0));
 }

@@ -190,13 +190,13 @@ pub enum NetError {
     #[error("{name}[{place}] is not finite: the net has another shape, or the file is damaged")]
     NotFinite { name: String, place: usize },
     #[error(
-        "an int8 head needs an activation with an upper end; use the float head, or train with \
-         crelu or screlu"
+        "an int8 head, or one in fixed point, needs an activation with an upper end; use the float \
+         head, or train with crelu or screlu"
     )]
     Unbounded,
     #[error(
-        "an int8 head needs layers behind the accumulators or pairwise products, which this net \
-         lacks; remove the head's format"
+        "an int8 head, or one in fixed point, needs layers behind the accumulators or pairwise \
+         products, which this net lacks; remove the head's format"
     )]
     NoHead,
     #[error(

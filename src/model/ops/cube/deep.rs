@@ -38,7 +38,8 @@ impl Head {
         labels: usize,
         words: &mut Vec<u32>,
     ) -> Self {
-        let (table, tiles) = (HeadTable::new(net), Tiles::new(buckets, net.buckets, positions, part));
+        let (table, tiles) =
+            (HeadTable::new(net), Tiles::new(buckets, net.buckets, positions, part));
         let mut place = |of_table: &[u32]| {
             let place = words.len();
             words.extend(of_table);
@@ -92,8 +93,7 @@ pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
         let mut here: Vec<Tensor<1>> = vec![bias, of_map.reshape([len])];
         if penalty != 0.0 {
             let features = Buffer::of(primitive(features));
-            let sums =
-                sums::runs(gpu, &features, &[0..part.positions.len()], net.features());
+            let sums = sums::runs(gpu, &features, &[0..part.positions.len()], net.features());
             let sum = sums::runs(gpu, &sums, &[0..net.features()], 1);
             here.push(Tensor::from_primitive::<Cube>(gpu.tensor(sum, Shape::new([1]))));
         }

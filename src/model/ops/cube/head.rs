@@ -61,8 +61,7 @@ impl HeadTable {
         let is_first = |node: &Node| node.operation == Operation::Affine(0);
         let first = graph.nodes().iter().position(is_first).expect("a net has an output");
         let (nodes, maps) = (&graph.nodes()[first..], net.maps());
-        let shape =
-            HeadShape { buckets: net.buckets, outputs: maps[0][1], values: 0, written: 1 };
+        let shape = HeadShape { buckets: net.buckets, outputs: maps[0][1], values: 0, written: 1 };
         let mut table = Self { steps: Vec::new(), columns: Vec::new(), shape };
         // The place of each node's values, and of the next map's weights.
         let (mut places, mut packed) = (Vec::new(), 0);

@@ -173,9 +173,8 @@ impl<'a> Pass<'a> {
         });
         let factors: Vec<Option<(usize, [usize; 2])>> = factors.collect();
         let labels = job.aim.arrays().iter().map(|array| array.len()).sum();
-        let head = net
-            .is_deep()
-            .then(|| Head::new(net, buckets, [positions, part], labels, &mut words));
+        let head =
+            net.is_deep().then(|| Head::new(net, buckets, [positions, part], labels, &mut words));
         let send = |words: Vec<u32>| {
             let lists = words.len();
             let entries = positions * views * places;
@@ -213,15 +212,15 @@ impl<'a> Pass<'a> {
                     let array = |part| arrays[&part].clone().into_buffer_arg();
                     let factor = factors[place];
                     let factor = factor.map(|(of, _)| (array(ArrayKind::Factor(place)), of));
-                    let of_set =
-                        SetOfRows { first: set.rows.start, rows: set.rows.len(), factor };
+                    let of_set = SetOfRows { first: set.rows.start, rows: set.rows.len(), factor };
                     let weight = array(ArrayKind::Rows(place));
                     sets::merge(&gpu, &batch, weight, &all, of_set, net.hidden);
                 }
                 gpu.tensor(all, Shape::new([rows, net.hidden]))
             }
         };
-        let sharing = factors.into_iter().map(|factor| factor.map(|(_, sharing)| sharing)).collect();
+        let sharing =
+            factors.into_iter().map(|factor| factor.map(|(_, sharing)| sharing)).collect();
         let mut pass = Self {
             gpu,
             job,

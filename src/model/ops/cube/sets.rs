@@ -76,11 +76,7 @@ pub(super) fn write(
 }
 
 /// The lists that contain each row, in their order; a row that is in a list twice has it twice.
-fn invert<I: Copy + Send + Sync + Into<u32>>(
-    entries: &[I],
-    width: usize,
-    rows: usize,
-) -> Grouped {
+fn invert<I: Copy + Send + Sync + Into<u32>>(entries: &[I], width: usize, rows: usize) -> Grouped {
     // Each thread looks for some rows.
     let each = rows.div_ceil(rayon::current_num_threads());
     let some: Vec<usize> = (0..rows).step_by(each.max(1)).collect();

@@ -320,13 +320,7 @@ pub(super) fn judge(
 }
 
 #[cube]
-fn cost(
-    logit: f32,
-    expected: f32,
-    target: f32,
-    power: f32,
-    #[comptime] shape: LossShape,
-) -> f32 {
+fn cost(logit: f32, expected: f32, target: f32, power: f32, #[comptime] shape: LossShape) -> f32 {
     let error = expected - target;
     let size = select(error < 0.0f32, -error, error);
     match comptime!(shape) {
@@ -341,12 +335,7 @@ fn cost(
 }
 
 #[cube]
-fn by_logit(
-    expected: f32,
-    target: f32,
-    power: f32,
-    #[comptime] shape: LossShape,
-) -> f32 {
+fn by_logit(expected: f32, target: f32, power: f32, #[comptime] shape: LossShape) -> f32 {
     let error = expected - target;
     let size = select(error < 0.0f32, -error, error);
     let sign = select(error > 0.0f32, 1.0f32, select(error < 0.0f32, -1.0f32, 0.0f32));
