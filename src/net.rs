@@ -60,6 +60,8 @@ pub struct Net {
     architecture: Architecture,
     scales: Scales,
     write: WriteNet,
+    /// What its file has besides the numbers, as its format writes it.
+    header: Vec<u8>,
     /// Arrays in file order: rows of each set, accumulator biases, weights and biases of each map.
     numbers: Vec<Numbers>,
     maps: Vec<[usize; 2]>,
@@ -103,12 +105,21 @@ impl Net {
         let fixed = fixed_point(&architecture, scales);
         let fixed = fixed.map_err(|reason| ImpossibleNet { key: "head", reason })?;
         let write = format::write;
-        Ok(Self { architecture, scales, write, numbers, maps, graph, fixed, columns, unit })
+        let header = Vec::new();
+        Ok(Self { architecture, scales, write, header, numbers, maps, graph, fixed, columns, unit })
     }
 
     /// The net with another writer of its file.
     pub fn written_by(self, write: WriteNet) -> Self {
         Self { write, ..self }
+    }
+
+    fn with_header(self, header: Vec<u8>) -> Self {
+        Self { header, ..self }
+    }
+
+    fn header(&self) -> &[u8] {
+        &self.header
     }
 
     /// The architecture of the net.

@@ -27,6 +27,10 @@ pub struct LayerIntegers {
     /// Of the activations; none: these are f32.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<i64>,
+    /// Of the piece-square values in the last layer, which become centipawns by themselves; none: they
+    /// are added to the output, in its unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub psqt: Option<i64>,
     /// Largest activation; none: 1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<i64>,
@@ -46,8 +50,8 @@ impl LayerIntegers {
     }
 
     fn units(&self) -> impl Iterator<Item = i64> {
-        let Self { inputs, sums, biases, shifted, values, most, .. } = *self;
-        [inputs, Some(sums), biases, shifted, values, most].into_iter().flatten()
+        let Self { inputs, sums, biases, shifted, values, psqt, most, .. } = *self;
+        [inputs, Some(sums), biases, shifted, values, psqt, most].into_iter().flatten()
     }
 }
 
@@ -63,6 +67,8 @@ pub struct FixedPoint {
     pub maps: Vec<Option<FixedMap>>,
     /// By node of the graph; none: f32.
     pub values: Vec<Option<FixedValue>>,
+    /// Unit of piece-square values that become centipawns by themselves.
+    pub psqt: Option<i64>,
 }
 
 /// Integers of one unit.
@@ -207,7 +213,8 @@ impl Architecture {
         let graph = self.graph();
         let layers = self.layers().enumerate().filter(|(_, layer)| layer.size.is_some());
         let layers: Vec<_> = layers.map(|(number, layer)| (number, layer.integers)).collect();
-        let mut found = FixedPoint::default();
+        let psqt = layers.last().and_then(|(_, integers)| (*integers)?.psqt);
+        let mut found = FixedPoint { psqt, ..FixedPoint::default() };
         let mut planned: Vec<Option<Planned>> = Vec::new();
         for node in graph.nodes() {
             let of = |input: usize| planned[input].as_ref();
@@ -380,6 +387,9 @@ fn plan(
             format!("inputs in units of {from} cannot be shifted to the right to {to}")
         })?,
     };
+    if !is_last && it.psqt.is_some() {
+        return Err("`psqt` is for the output".into());
+    }
     if is_last && (it.values.is_some() || it.most.is_some()) {
         return Err("the output has no activation, and so no `values` and no `most`".into());
     }

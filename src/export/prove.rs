@@ -278,6 +278,7 @@ impl Arithmetic for Intervals<'_> {
         let difference = own.plus(own.times(Bounds::exactly(-1)));
         self.see(own.hull(difference));
         let half = Bounds { least: difference.least / 2, most: difference.most / 2 };
+        let half = if self.net.fixed_point().psqt.is_some() { Bounds::NONE } else { half };
         accumulators.map(|_| IntervalsOf { bounds: vec![half], fixed: self.net.fixed_output() })
     }
 

@@ -186,6 +186,7 @@ fn facts(language: Language, net: &Net, proof: &Proof, net_file: &str, golden: &
         float_maps => floats && fixed.maps.iter().skip(usize::from(bytes_in)).any(Option::is_none),
         rounds,
         // What stands for 1.0 in the output, where it is an integer behind layers.
+        psqt_unit => fixed.psqt,
         output_unit => net.fixed_output().map(|output| output.unit),
         head => Value::from_safe_string(head),
         output,
@@ -266,7 +267,8 @@ fn maps(net: &Architecture, fixed: &FixedPoint, bytes_in: bool) -> Vec<Value> {
 fn head(language: Language, net: &Net) -> (String, String) {
     let (Scales { qa, qb, .. }, fixed) = (net.scales(), net.fixed_point());
     let bytes_in = has_bytes(net.architecture(), net.scales());
-    let context = CodeContext { language, bytes_in, factors: [qa, qb], maps: &fixed.maps };
+    let (factors, psqt_apart) = ([qa, qb], fixed.psqt.is_some());
+    let context = CodeContext { language, bytes_in, factors, maps: &fixed.maps, psqt_apart };
     let (graph, name) = (net.architecture().graph(), |value: usize| format!("v{value}"));
     let is_first = |node: &Node| node.operation == Operation::Affine(0);
     let first = graph.nodes().iter().position(is_first).expect("a net has an output");

@@ -112,7 +112,9 @@ impl Net {
         match self.graph.evaluate(&self.architecture, &arithmetic, accumulators, |_, _| ()) {
             Values::Sum(sum) => self.centipawns(sum),
             Values::Fixed(values, FixedValue { unit, .. }) => {
-                convert(values[0], unit, self.scales.scale.into())
+                let scale = self.scales.scale.into();
+                let apart = self.fixed.psqt.map(|unit| convert(piece_squares / 2, unit, scale));
+                convert(values[0], unit, scale) + apart.unwrap_or(0)
             }
             values => (values.floats()[0] * self.scales.scale as f32) as i64,
         }
@@ -302,7 +304,8 @@ impl<'a> Arithmetic for Integers<'a> {
     #[inline(always)]
     fn piece_squares(&self, _: Values<'a>) -> Values<'a> {
         if let Some(of) = self.net.fixed_output() {
-            return Values::Fixed(vec![self.piece_squares / 2], of);
+            let is_added = self.net.fixed.psqt.is_none();
+            return Values::Fixed(vec![if is_added { self.piece_squares / 2 } else { 0 }], of);
         }
         let Scales { qa, qb, .. } = self.net.scales;
         let unit = (0.5 / (f64::from(qa) * f64::from(qb))) as f32;
@@ -508,7 +511,7 @@ macro_rules! numbers {
                 }
             }
 
-            pub(super) fn read(self, bytes: &[u8]) -> Numbers {
+            pub(in crate::net) fn read(self, bytes: &[u8]) -> Numbers {
                 match self {
                     $(Number::$variant => {
                         let numbers = bytes.as_chunks().0.iter().copied();
@@ -547,7 +550,7 @@ macro_rules! numbers {
                 }
             }
 
-            pub(super) fn write(&self, bytes: &mut Vec<u8>) {
+            pub(in crate::net) fn write(&self, bytes: &mut Vec<u8>) {
                 match self {
                     $(Numbers::$variant(them) => {
                         bytes.extend(them.iter().flat_map(|it| it.to_le_bytes()));
@@ -611,7 +614,8 @@ pub fn stored(net: &Architecture, scales: Scales) -> Vec<StoredArray> {
             (ArrayKind::Rows(set), _) => (number_of(net.inputs.sets()[set].integer()), None),
             (ArrayKind::Factor(_) | ArrayKind::AccumulatorBias, _) => (Number::I16, None),
             (ArrayKind::Psqt(_), _) => {
-                (Number::I32, fixed_output.map(|output| vec![output.unit as f64]))
+                let unit = fixed_output.map(|output| fixed.psqt.unwrap_or(output.unit));
+                (Number::I32, unit.map(|unit| vec![unit as f64]))
             }
             _ if !net.is_deep() => (Number::I16, None),
             (part, _) if part == net.parts_of_map(0)[0] && has_bytes(net, scales) => {

@@ -120,6 +120,7 @@ mod snippets;
 mod sources;
 mod stages;
 mod steps;
+mod stockfish;
 mod strips;
 mod sweep;
 mod tables;

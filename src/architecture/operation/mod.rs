@@ -71,6 +71,8 @@ pub struct CodeContext<'a> {
     pub factors: [i32; 2],
     /// By affine map; none: in f32.
     pub maps: &'a [Option<FixedMap>],
+    /// Whether piece-square values are no part of the output.
+    pub psqt_apart: bool,
 }
 
 /// An array in engine code, of f32, or of i32 where a head is in fixed point.

@@ -5,6 +5,11 @@ use super::{CodeContext, CodeValue};
 pub(super) fn code(context: &CodeContext, to: CodeValue) -> String {
     let (is_fixed, CodeValue { name: to, .. }, [qa, qb]) =
         (to.fixed.is_some(), to, context.factors);
+    if is_fixed && context.psqt_apart {
+        return context
+            .language
+            .choose(format!("let {to} = [0];\n"), format!("int32_t {to}[1] = {{0}};\n"));
+    }
     if is_fixed {
         return context.language.choose(
             format!("let {to} = [psqt / 2];\n"),

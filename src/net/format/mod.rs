@@ -220,6 +220,8 @@ pub enum NetError {
          Stockfish itself"
     )]
     Stockfish(&'static str),
+    #[error("it begins as a net of Stockfish {name}, but {reason}")]
+    DamagedStockfish { name: &'static str, reason: String },
     #[error(
         "no net of this shape has {size} bytes; the nearest sizes are {nearest}. Check that the \
          file is complete, or describe another shape in a file beside it with the ending .toml"
