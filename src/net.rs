@@ -118,6 +118,11 @@ impl Net {
         Self { header, ..self }
     }
 
+    /// Whether its file said what it is: the net of another program, with units of its own.
+    pub fn is_foreign(&self) -> bool {
+        !self.header.is_empty()
+    }
+
     fn header(&self) -> &[u8] {
         &self.header
     }

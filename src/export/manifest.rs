@@ -230,7 +230,7 @@ pub fn load(path: &Path) -> Result<LoadedNet, LoadError> {
     let bytes = read(path)?;
     let sidecar = sidecar_of(path, &bytes)?;
     let hints = sidecar.hints();
-    let described = hints.is_some();
+    let has_hints = hints.is_some();
     let net = Net::read(&bytes, &hints.unwrap_or_default())
         .map_err(|error| LoadError::Net { path: path.into(), error })?;
     if let Sidecar::Description(_, hidden) = &sidecar {
@@ -240,6 +240,7 @@ pub fn load(path: &Path) -> Result<LoadedNet, LoadError> {
         Sidecar::Manifest(manifest) => Some(manifest),
         Sidecar::Description(..) | Sidecar::Nothing => None,
     };
+    let described = has_hints || net.is_foreign();
     Ok(LoadedNet { net, manifest, described })
 }
 

@@ -137,6 +137,10 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     if let Some(caution) = &caution {
         listener.remark(&format!("{caution} ({})", loaded.net.scales()));
     }
+    if loaded.net.is_foreign() {
+        let path = path.display();
+        listener.remark(&format!("{path}: values are the engine's internal units"));
+    }
     let (mut recipe, mut base, mut fitted) = (None, None, None);
     if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {
         fitted = fitted_scale.as_ref().map(|scale| scale.centipawns);
