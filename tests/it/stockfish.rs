@@ -38,6 +38,22 @@ fn values_are_those_of_the_engine() {
     }
 }
 
+/// Its weights quantise to a net in our layout, which has the same values.
+#[test]
+fn weights_make_a_net_of_ours() {
+    let Some(bytes) = &*NET else { return };
+    let source = import(bytes, &Hints::default()).unwrap();
+    let net = quantise(&source.weights, &source.architecture, source.scales).unwrap();
+    let net = net.written_by(source.write);
+    let hints = Hints { net: source.architecture, scales: source.scales };
+    let again = Net::read(&net.to_bytes(), &hints).unwrap();
+    let right = Net::read(bytes, &Hints::default()).unwrap();
+    for position in games::positions(50, 3) {
+        let value = right.evaluate(&position);
+        assert_eq!([net.evaluate(&position), again.evaluate(&position)], [value; 2]);
+    }
+}
+
 #[test]
 fn damage_is_named() {
     let Some(bytes) = &*NET else { return };

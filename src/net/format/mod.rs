@@ -79,8 +79,10 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportErro
     }
     let net = Net::read(bytes, hints)?;
     let architecture = net.architecture().clone();
+    // What is made of the weights is not the other program's net any more.
+    let write = if net.is_foreign() { write } else { net.write };
     let source = ImportedWeights::new(format, dequantise(&net), architecture, net.scales());
-    Ok(ImportedWeights { write: net.write, ..source })
+    Ok(ImportedWeights { write, ..source })
 }
 
 /// Weights of a net, which quantise to the same net again.
