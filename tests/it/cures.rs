@@ -229,7 +229,7 @@ const VERBS: &str = "add begin build call check choose close convert correct cut
     replace restore run set shuffle split start take train try tune unpack use wait write";
 
 /// Fragments of literals that look like remedies and are none.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 10] = [
     "var(--",
     "use is the standard deviation",
     "lower loss than",
@@ -238,6 +238,7 @@ const OTHERS: [&str; 9] = [
     "made by `nnuance quickstart`",
     "# A run of nnuance",
     "rustc --edition",
+    "{ name = \"first\", size",
     "piece-square tables, tuned on the results of games",
 ];
 
