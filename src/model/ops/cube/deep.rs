@@ -87,14 +87,14 @@ pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
         let of_map = gradients.transpose().matmul(features.clone());
         let slopes = slopes(pass, part, [&accumulators, &by_features], penalty);
         let lists = part.positions.len() * net.views();
-        let bias = sums::runs(gpu, &slopes, &[0..lists], net.hidden);
+        let bias = sums::of_all(gpu, &slopes, lists, net.hidden);
         let bias = Tensor::from_primitive::<Cube>(gpu.tensor(bias, Shape::new([net.hidden])));
         let len = width * net.features();
         let mut here: Vec<Tensor<1>> = vec![bias, of_map.reshape([len])];
         if penalty != 0.0 {
             let features = Buffer::of(primitive(features));
-            let sums = sums::runs(gpu, &features, &[0..part.positions.len()], net.features());
-            let sum = sums::runs(gpu, &sums, &[0..net.features()], 1);
+            let sums = sums::of_all(gpu, &features, part.positions.len(), net.features());
+            let sum = sums::of_all(gpu, &sums, net.features(), 1);
             here.push(Tensor::from_primitive::<Cube>(gpu.tensor(sum, Shape::new([1]))));
         }
         of_parts = Some(match of_parts.take() {
@@ -107,7 +107,7 @@ pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
     let sums_of_parts = sums::runs(gpu, &tile_sums, &head.tiles.runs, count);
     let runs: Vec<_> = (0..net.buckets).map(|i| i * parts..(i + 1) * parts).collect();
     let by_bucket = sums::runs(gpu, &sums_of_parts, &runs, count);
-    let losses = sums::runs(gpu, &by_bucket, &[0..net.buckets], count);
+    let losses = sums::of_all(gpu, &by_bucket, net.buckets, count);
     let tensor = |buffer: Buffer, rows| {
         Tensor::<2>::from_primitive::<Cube>(gpu.tensor(buffer, Shape::new([rows, count])))
     };

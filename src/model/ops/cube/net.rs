@@ -412,7 +412,7 @@ impl<'a> Pass<'a> {
             if let Some(shared) = arrays.get(&ArrayKind::Factor(0)) {
                 // The factoriser counts in each king bucket.
                 let width = shared.shape().num_elements();
-                let sum = sums::runs(gpu, &rows, &[0..net.rows() / PIECES], width);
+                let sum = sums::of_all(gpu, &rows, net.rows() / PIECES, width);
                 gradients.insert(ArrayKind::Factor(0), sum);
             }
             gradients.insert(ArrayKind::Rows(0), rows);

@@ -166,6 +166,12 @@ pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize
     from
 }
 
+/// The sum of the first rows, `[rows, width]` to `[width]`.
+pub(super) fn of_all(gpu: &Gpu, from: &Buffer, rows: usize, width: usize) -> Buffer {
+    let all = 0..rows;
+    runs(gpu, from, &[all], width)
+}
+
 /// The sum of each of `count` groups of rows, `[rows, width]` to `[groups, width]`. `groups` is
 /// `[groups, 2]`, begin and end of each; without it all rows form one run, [`ROWS`] a group.
 fn add_groups(
