@@ -91,8 +91,8 @@ pub struct FixedMap {
     /// Unit of the sums before they are reduced, and behind it.
     pub sums: i64,
     pub unit: i64,
-    /// Whether sums are divided, toward zero, and not shifted.
-    pub divides: bool,
+    /// Bits by which sums are shifted to the right; none where they are divided, toward zero.
+    pub shift: Option<u32>,
     /// Whether the outputs are f32.
     pub floats: bool,
     /// Unit and largest number of activations.
@@ -100,14 +100,11 @@ pub struct FixedMap {
     pub most: i64,
     /// Bits by which these are shifted to the right, by degree of the curve; negative: to the left.
     shifts: [i32; 2],
+    /// The least output whose square is the largest activation.
+    root: i64,
 }
 
 impl FixedMap {
-    /// Bits by which sums are shifted to the right.
-    pub fn shift(&self) -> u32 {
-        (self.sums / self.unit).ilog2()
-    }
-
     /// Whether biases are added before the sums are reduced.
     pub fn biases_first(&self) -> bool {
         self.biases == self.sums
@@ -122,9 +119,9 @@ impl FixedMap {
     /// An output from a sum of products.
     #[inline(always)]
     pub fn output(&self, sum: i64, bias: i64) -> i64 {
-        let reduce = |sum: i64| match self.divides {
-            true => convert(sum, self.sums, self.unit),
-            false => sum >> self.shift(),
+        let reduce = |sum: i64| match self.shift {
+            None => convert(sum, self.sums, self.unit),
+            Some(shift) => sum >> shift,
         };
         match self.biases_first() {
             true => reduce(sum + bias),
@@ -143,12 +140,7 @@ impl FixedMap {
         match curve.degree() {
             1 if shift <= 0 => [0, self.most >> -shift],
             1 => [0, ((self.most + 1) << shift) - 1],
-            _ => {
-                let square = self.most << shift;
-                let root = square.isqrt();
-                let root = root + i64::from(root * root < square);
-                [if curve.inner == 2 { -root } else { 0 }, root]
-            }
+            _ => [if curve.inner == 2 { -self.root } else { 0 }, self.root],
         }
     }
 
@@ -399,14 +391,17 @@ fn plan(
             it.sums
         ));
     }
-    if !is_last && bits(it.sums, shifted).is_none() {
-        return Err(format!(
-            "sums in units of {} cannot be shifted to the right to {shifted}",
-            it.sums
-        ));
-    }
+    let shift = match is_last {
+        true => None,
+        false => Some(bits(it.sums, shifted).ok_or_else(|| {
+            format!("sums in units of {} cannot be shifted to the right to {shifted}", it.sums)
+        })?),
+    };
     let (scale, values) = (f64::from(input_shift).exp2(), it.values.unwrap_or(shifted));
-    let shift = |degree| ((shifted as f64).powi(degree) / values as f64).log2().round() as i32;
+    let shift_of = |degree| ((shifted as f64).powi(degree) / values as f64).log2().round() as i32;
+    let (shifts, most) = ([1, 2].map(shift_of), it.most.unwrap_or(values));
+    let square = most << shifts[1].clamp(0, 31);
+    let root = square.isqrt();
     Ok(FixedMap {
         weights: it.weights,
         factors: inputs.iter().map(|unit| it.sums as f64 * scale / unit).collect(),
@@ -414,10 +409,11 @@ fn plan(
         input_shift,
         sums: it.sums,
         unit: shifted,
-        divides: is_last,
+        shift,
         floats,
         values,
-        most: it.most.unwrap_or(values),
-        shifts: [1, 2].map(shift),
+        most,
+        shifts,
+        root: root + i64::from(root * root < square),
     })
 }

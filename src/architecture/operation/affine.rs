@@ -62,18 +62,18 @@ impl FixedMap {
     /// Engine code of an output from a sum and a bias.
     fn output_code(&self, context: &CodeContext, sum: &str, bias: &str) -> String {
         let (language, from, to) = (context.language, self.sums, self.unit);
-        let reduce = |sum: &str| match (from == to, self.divides) {
-            (true, _) => sum.to_string(),
-            (_, true) => language.choose(
+        let reduce = |sum: &str| match self.shift {
+            _ if from == to => sum.to_string(),
+            None => language.choose(
                 format!("(i64::from({sum}) * {to} / {from}) as i32"),
                 format!("(int32_t)((int64_t)({sum}) * {to} / {from})"),
             ),
-            _ if sum.contains(' ') => format!("({sum}) >> {}", self.shift()),
-            _ => format!("{sum} >> {}", self.shift()),
+            Some(shift) if sum.contains(' ') => format!("({sum}) >> {shift}"),
+            Some(shift) => format!("{sum} >> {shift}"),
         };
         let output = match self.biases_first() {
             true => reduce(&format!("{sum} + {bias}")),
-            false if from != to && !self.divides => format!("({}) + {bias}", reduce(sum)),
+            false if from != to && self.shift.is_some() => format!("({}) + {bias}", reduce(sum)),
             false => format!("{} + {bias}", reduce(sum)),
         };
         if !self.floats {
