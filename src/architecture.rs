@@ -146,6 +146,11 @@ impl Architecture {
         if self.psqt { self.buckets } else { 0 }
     }
 
+    /// Numbers of an accumulator: its neurons, and the piece-square values.
+    pub fn columns(&self) -> usize {
+        self.hidden + self.psqt_columns()
+    }
+
     /// Inputs and outputs of each affine map; the skip neuron is the first one's last output.
     pub fn maps(&self) -> Vec<[usize; 2]> {
         self.graph().maps()
@@ -205,6 +210,11 @@ impl Architecture {
     /// Whether a product or layers follow the accumulators; if not, all integers are i16.
     pub fn is_deep(&self) -> bool {
         self.pairwise || self.has_layers()
+    }
+
+    /// Whether kernels walk the graph behind the accumulators; if not, these meet one output map.
+    pub fn walks_graph(&self) -> bool {
+        self.is_deep() || self.psqt
     }
 }
 

@@ -60,6 +60,10 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+pub fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
 /// 1234567 as "1.23 M".
 pub fn short(number: f64) -> String {
     match number.abs() {

@@ -70,6 +70,10 @@ impl Default for Indices {
 }
 
 impl Indices {
+    pub fn zeros(is_wide: bool, len: usize) -> Self {
+        if is_wide { Indices::U32(vec![0; len]) } else { Indices::U16(vec![0; len]) }
+    }
+
     pub fn empty(is_wide: bool) -> Self {
         if is_wide { Indices::U32(Vec::new()) } else { Indices::U16(Vec::new()) }
     }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use burn::tensor::Tensor;
 use serde::Serialize;
 
 use super::options::DeviceArgs;
@@ -22,7 +23,8 @@ use crate::loader::{
 };
 use crate::log::{Row, TrainStep};
 use crate::model::{
-    Adapter, Aim, Compute, Device, Kind, LossGradients, Model, Precision, Stage, initial, is_gpu,
+    Adapter, AdapterKind, Aim, Compute, Device, Kind, LossGradients, Model, Precision, Stage,
+    initial, is_gpu,
 };
 use crate::place::ResumePoint;
 use crate::progress::Progress;
@@ -102,12 +104,14 @@ pub fn run(args: Args) -> Result<()> {
 
     let options = args.device.options();
     let (device, fused) = options.open(Precision::F32)?;
-    let has_mixed = matches!(fused, Compute::Fused { .. }) && architecture(&config)?.has_kernels();
+    let has_mixed =
+        matches!(fused, Compute::Fused { .. }) && architecture(&config)?.fits_mixed_precision();
     let precisions =
         if has_mixed { vec![Precision::F32, Precision::Mixed] } else { vec![Precision::F32] };
     let lap = args.seconds / LAPS as f64;
     let Scan { some, counts, is_whole, .. } = load(&mut config)?;
     let fits = is_whole && counts.train <= config.most_kept();
+    let copied = if is_gpu(&device) { Some(copy_rate(&device)?) } else { None };
     let (mut loading, mut nets) = (None, Vec::new());
     for &batch in &args.batch {
         config = config.with(|file| {
@@ -132,7 +136,7 @@ pub fn run(args: Args) -> Result<()> {
         }
         let (options, device) = (&options, &device);
         let mut bench =
-            Bench { config, options, device, batches, positions: counts.train, fits, lap };
+            Bench { config, options, device, batches, positions: counts.train, fits, lap, copied };
         for &hidden in &hidden {
             for &precision in &precisions {
                 nets.push(bench.net(hidden as usize, precision)?);
@@ -149,6 +153,7 @@ pub fn run(args: Args) -> Result<()> {
             Compute::Plain | Compute::Gpu { .. } => None,
         },
         gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
+        copied_per_second: copied,
         files: &config.file.data.files,
         positions: counts.read,
         kept: counts.train,
@@ -165,6 +170,9 @@ struct Figures<'a> {
     threads: usize,
     simd: Option<&'static str>,
     gpu: Option<String>,
+    /// Bytes that a GPU reads and writes in a second of copies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copied_per_second: Option<f64>,
     files: &'a [PathBuf],
     /// Positions in the files, and those that the filter keeps.
     positions: u64,
@@ -181,6 +189,9 @@ impl Figures<'_> {
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
         facts.row(["processor", &format!("{cpu}: {} threads{simd}", self.threads)]);
         self.gpu.iter().for_each(|gpu| facts.row(["GPU", gpu]));
+        if let Some(copied) = self.copied_per_second {
+            facts.row(["", &format!("{:.0} GB/s in copies", copied / 1e9)]);
+        }
         let [read, kept] = [self.positions, self.kept].map(grouped);
         facts.row(["positions", &format!("{read}, of which the filter keeps {kept}")]);
         facts.row(["net", &self.net]);
@@ -205,12 +216,14 @@ impl Figures<'_> {
 fn table_of_nets(nets: &[NetFigures]) -> String {
     let titles = ["N", "batch", "<operations", "step", "run, in memory", "run, streamed"];
     let mut speeds = Table::titled(&titles);
-    let mut stages = Table::titled(&["N", "batch", "<stage on the GPU", "ms, with the wait"]);
+    let titles = ["N", "batch", "<stage on the GPU", "ms, with the wait", "of copies' rate"];
+    let mut stages = Table::titled(&titles);
     for net in nets {
         let [hidden, batch] = [net.hidden.to_string(), grouped(net.batch as u64)];
-        for (stage, milliseconds) in &net.stages {
+        for (stage, milliseconds, share) in &net.stages {
             let time = format!("{milliseconds:.3}");
-            stages.row([hidden.clone(), batch.clone(), stage.to_string(), time]);
+            let share = share.map_or("-".into(), |share| format!("{:.0} %", 100.0 * share));
+            stages.row([hidden.clone(), batch.clone(), stage.to_string(), time, share]);
         }
         let [step, streamed] = [&net.step, &net.streamed].map(Figure::text);
         let kept = net.kept.as_ref().map_or("-".into(), Figure::text);
@@ -230,6 +243,8 @@ struct Bench<'a> {
     fits: bool,
     /// Seconds.
     lap: f64,
+    /// Bytes a second of a GPU's copies.
+    copied: Option<f64>,
 }
 
 /// Steps between rows of the log on a GPU. Each row waits for it, so that laps contain finished
@@ -312,8 +327,9 @@ impl Bench<'_> {
         laps.figure().context("the run ended before its laps")
     }
 
-    /// Median milliseconds of each stage, where the device finishes each before the next.
-    fn stages(&self, compute: Compute) -> Result<Vec<(&'static str, f64)>> {
+    /// Median milliseconds of each stage, where the device finishes each before the next, and the
+    /// share of the rate of its copies at which it reads and writes the rows and parameters.
+    fn stages(&self, compute: Compute) -> Result<Vec<(&'static str, f64, Option<f64>)>> {
         let mut model = self.model(compute)?;
         let mut optimizer = self.config.optimizer.clone().build(compute);
         let mut times = vec![Vec::new(); STAGES.len()];
@@ -344,8 +360,43 @@ impl Bench<'_> {
             times.sort_by(f64::total_cmp);
             (*stage, times[TIMED / 2])
         });
-        Ok(stages.collect())
+        let net = architecture(&self.config)?;
+        let lists = self.batches[0].inputs.one_hot().lists();
+        let active = lists.indices.iter().filter(|row| *row < lists.rows).count();
+        let row = net.columns() * size_of::<f32>();
+        let parameters: usize = net.arrays().iter().map(|array| array.len()).sum();
+        let bytes = |stage: &str| match stage {
+            // Rows, and accumulators or their gradients.
+            "forward" => Some((active + lists.len() * net.views()) * row),
+            "backward" => Some((active + net.rows()) * row),
+            // A parameter, two means and the gradient; all but the last are written.
+            "optimiser" => Some(7 * parameters * size_of::<f32>()),
+            _ => None,
+        };
+        let share = |stage, milliseconds: f64| {
+            let rate = bytes(stage)? as f64 / (milliseconds / 1000.0);
+            self.copied.map(|copied| rate / copied)
+        };
+        Ok(stages.map(|(stage, time)| (stage, time, share(stage, time))).collect())
     }
+}
+
+/// Bytes that a GPU reads and writes in a second.
+fn copy_rate(device: &Device) -> Result<f64> {
+    const COPIES: usize = 8;
+    let is_software = AdapterKind::of(device) == Some(AdapterKind::Software);
+    let numbers = if is_software { 1 << 18 } else { 1 << 27 };
+    let mut tensor = Tensor::<1>::zeros([numbers], device);
+    let mut start = Instant::now();
+    for copy in 0..=COPIES {
+        tensor = tensor.add_scalar(1.0);
+        if copy == 0 {
+            device.sync().map_err(|error| anyhow!("the device failed: {error}"))?;
+            start = Instant::now();
+        }
+    }
+    device.sync().map_err(|error| anyhow!("the device failed: {error}"))?;
+    Ok((2 * COPIES * numbers * size_of::<f32>()) as f64 / start.elapsed().as_secs_f64())
 }
 
 /// Timed steps, after one that compiles the kernels: an odd number has a median.
@@ -436,9 +487,9 @@ struct NetFigures {
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<Figure>,
     streamed: Figure,
-    /// Milliseconds of each stage on a GPU, waits included.
+    /// Milliseconds of each stage on a GPU, waits included, and its share of the rate of copies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    stages: Vec<(&'static str, f64)>,
+    stages: Vec<(&'static str, f64, Option<f64>)>,
 }
 
 /// Name of the processor, on Linux.

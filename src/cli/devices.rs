@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::out;
+use crate::digits::gigabytes;
 use crate::model::{Adapter, Backend, Level};
 use crate::report::Table;
 
@@ -37,8 +38,10 @@ pub fn run(_args: Args) -> Result<()> {
             Ok(_) => {}
         }
         let adapters = found.iter().flatten().filter_map(Adapter::of).enumerate();
-        for (index, Adapter { name: adapter, kind, language }) in adapters {
-            table.row([&format!("{name}:{index}"), &adapter, kind.name(), language]);
+        for (index, Adapter { name: adapter, kind, language, memory }) in adapters {
+            let memory = memory.map(|bytes| format!(", {}", gigabytes(bytes)));
+            let kind = format!("{}{}", kind.name(), memory.unwrap_or_default());
+            table.row([&format!("{name}:{index}"), &adapter, &kind, language]);
         }
     }
     out::line(table.to_string().trim_end())

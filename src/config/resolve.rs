@@ -166,12 +166,11 @@ impl Net {
             let reason = format!("this net has no set {name:?}; it has {}", self.sets.join(", "));
             return Err(ConfigError::of("net.start_size", reason));
         }
-        let has_kernels = architecture.has_kernels();
-        let narrow = architecture.is_deep() || architecture.hidden < WIDE || !has_kernels;
+        let fits_mixed = architecture.fits_mixed_precision();
+        let narrow = architecture.is_deep() || architecture.hidden < WIDE || !fits_mixed;
         let usual = if narrow { Precision::F32 } else { Precision::Mixed };
-        if *self.precision.get_or_insert(usual) != Precision::F32 && !has_kernels {
-            let reason = "the fused kernels do not support this net, so mixed precision is not \
-                          available; use `\"f32\"`";
+        if *self.precision.get_or_insert(usual) != Precision::F32 && !fits_mixed {
+            let reason = "values of this net have no bound, as 16-bit numbers need; use `\"f32\"`";
             return Err(ConfigError::of("net.precision", reason));
         }
         Ok((architecture, scales))

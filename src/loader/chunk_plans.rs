@@ -22,6 +22,7 @@ pub(super) struct ChunkPlans {
     /// Positions per chunk.
     chunk: usize,
     pairs: Arc<Pairs>,
+    inverted: bool,
     /// The plan of each chunk; empty where chunks are used once.
     cache: Vec<OnceLock<PlannedChunk>>,
     /// Bytes that the cache may still take.
@@ -36,8 +37,8 @@ impl ChunkPlans {
         net: &Architecture,
         records: &[Packed],
         chunk: usize,
-        max_bytes: usize,
-        max_pairs: usize,
+        [max_bytes, max_pairs]: [usize; 2],
+        inverted: bool,
     ) -> Self {
         let kings = net.inputs.kings().count();
         let count = (POSITIONS_PER_BUCKET * kings.min(MAX_BUCKETS)).min(records.len());
@@ -46,12 +47,13 @@ impl ChunkPlans {
         let sample = records.iter().step_by(step).take(count).map(Packed::position);
         let pairs = Arc::new(select_from(net, sample, max_pairs, Pairs::select));
         let cache = (0..records.len() / chunk).map(|_| OnceLock::new()).collect();
-        Self { chunk, pairs, cache, free_bytes: AtomicUsize::new(max_bytes) }
+        Self { chunk, pairs, inverted, cache, free_bytes: AtomicUsize::new(max_bytes) }
     }
 
     /// Plans that are used once.
     pub fn passing(chunk: usize, pairs: Arc<Pairs>) -> Self {
-        Self { chunk, pairs, cache: Vec::new(), free_bytes: AtomicUsize::new(0) }
+        let (cache, free_bytes) = (Vec::new(), AtomicUsize::new(0));
+        Self { chunk, pairs, inverted: true, cache, free_bytes }
     }
 
     /// Splits indices of records into chunks; of cached ones into the parts of each chunk.
@@ -115,7 +117,7 @@ impl Workspace {
         let point_of_view = net.inputs.views.point_of_view();
         let labels = records.iter().map(|record| Label::new(record, point_of_view)).collect();
         let chosen: Vec<u32> = (0..order.len() as u32).collect();
-        pulp::Arch::new().dispatch(Planning(net, &plans.pairs, &chosen, self));
+        pulp::Arch::new().dispatch(Planning(net, plans, &chosen, self));
         // A copy has no unused capacity.
         let plan = self.plan.clone();
         match plans.entry(order) {
@@ -125,7 +127,7 @@ impl Workspace {
     }
 }
 
-struct Planning<'a>(&'a Architecture, &'a Arc<Pairs>, &'a [u32], &'a mut Workspace);
+struct Planning<'a>(&'a Architecture, &'a ChunkPlans, &'a [u32], &'a mut Workspace);
 
 /// Inlined into code that may use the machine's vector instructions.
 impl pulp::NullaryFnOnce for Planning<'_> {
@@ -133,10 +135,12 @@ impl pulp::NullaryFnOnce for Planning<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self(net, pairs, chosen, Workspace { planner, plan, writer }) = self;
-        writer.substitute(net, pairs);
-        planner.order(net, &writer.lists, chosen, pairs, plan);
-        planner.invert(plan);
+        let Self(net, plans, chosen, Workspace { planner, plan, writer }) = self;
+        writer.substitute(net, &plans.pairs);
+        planner.order(net, &writer.lists, chosen, &plans.pairs, plan);
+        if plans.inverted {
+            planner.invert(plan);
+        }
     }
 }
 

@@ -21,7 +21,8 @@ pub enum InputLayout {
     Lists,
     /// Plans of fixed chunks of data in memory, each made once while they take at most `max_bytes`,
     /// with at most `max_pairs` pairs: [`Inputs::Planned`](crate::batch::Inputs::Planned).
-    CachedPlans { max_bytes: usize, max_pairs: usize },
+    /// `inverted` says whether they have the lists of each row, as the CPU needs.
+    CachedPlans { max_bytes: usize, max_pairs: usize, inverted: bool },
     /// Plans of chunks that are used once: [`Inputs::Planned`](crate::batch::Inputs::Planned).
     PassingPlans(Arc<Pairs>),
     /// First views, which the kernels plan: [`Inputs::First`](crate::batch::Inputs::First).

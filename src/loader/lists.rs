@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::packed::Packed;
 use crate::architecture::Architecture;
-use crate::batch::{ActiveRows, Bits, FirstViews, Indices, Pairs};
+use crate::batch::{ActiveRows, Bits, FirstViews, Index, Indices, Pairs, with_vector};
 use crate::features::{Board, MAX_ACTIVE, Rows};
 use crate::sample::Position;
 
@@ -139,7 +139,21 @@ impl ListWriter {
             false => pairs.list(rows.entries(), ends, lists, bits),
         }
     }
+
+    /// Writes the rows of the lists that were filled, padded with `blank`.
+    fn write_rows<I: Index>(&self, lists: &mut [I], width: usize, blank: usize) {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        for ((list, start), end) in lists.chunks_exact_mut(width).zip(starts).zip(&self.ends) {
+            let rows = &self.rows.entries()[start..*end];
+            let rows = rows.iter().flat_map(|row| (0..row.times).map(|_| row.number as usize));
+            let blanks = std::iter::repeat(blank);
+            list.iter_mut().zip(rows.chain(blanks)).for_each(|(to, row)| *to = I::from_usize(row));
+        }
+    }
 }
+
+/// Lists of several sets have a multiple of so many entries: a GPU has kernels for each number.
+const WIDTH_STEP: usize = 16;
 
 /// Writes the lists of all feature sets, as long as the longest.
 fn write_lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
@@ -149,16 +163,18 @@ fn write_lists_of_sets(net: &Architecture, records: &[Packed]) -> ActiveRows {
         writer
     };
     let blocks: Vec<ListWriter> = records.par_chunks(ENCODED_TOGETHER).map(write_block).collect();
-    let (rows, views, indices) = (net.rows(), net.views(), Indices::empty(net.inputs.is_large()));
-    let mut all = ActiveRows { rows, views, width: 1, indices, ..ActiveRows::default() };
-    let (mut rows, mut ends) = (Vec::new(), Vec::new());
-    for block in blocks {
-        all.width = all.width.max(block.lists.width);
-        ends.extend(block.ends.iter().map(|end| rows.len() + end));
-        rows.extend_from_slice(block.rows.entries());
-        all.king_buckets.extend(block.lists.king_buckets);
-        all.buckets.extend(block.lists.buckets);
+    let (rows, views, positions) = (net.rows(), net.views(), records.len());
+    let longest = blocks.iter().map(|block| block.lists.width).max().unwrap_or(1);
+    let width = longest.next_multiple_of(WIDTH_STEP);
+    let mut indices = Indices::zeros(net.inputs.is_large(), positions * views * width);
+    with_vector!(&mut indices, indices => {
+        let blocks = indices.par_chunks_mut(ENCODED_TOGETHER * views * width).zip(&blocks);
+        blocks.for_each(|(lists, block)| block.write_rows(lists, width, rows));
+    });
+    let (mut king_buckets, mut buckets) = (Vec::new(), Vec::new());
+    for ListWriter { lists, .. } in blocks {
+        king_buckets.extend(lists.king_buckets);
+        buckets.extend(lists.buckets);
     }
-    Pairs::none(net.rows()).list(&rows, &ends, &mut all, &mut Vec::new());
-    all
+    ActiveRows { rows, views, width, indices, king_buckets, buckets }
 }

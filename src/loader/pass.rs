@@ -6,8 +6,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::packed::Packed;
@@ -27,6 +29,10 @@ const FEWEST: usize = 256;
 const LEAST_REACH: u64 = 4;
 /// Positions per block of a bin.
 const BLOCK: usize = 1024;
+/// Positions whose bins are drawn together; four draws follow from one number.
+const DRAWN_TOGETHER: usize = 4096;
+/// Most bins that are shuffled while the next ones are filled.
+const MOST_AHEAD: usize = 8;
 
 /// The positions that are shuffled together.
 #[derive(Clone, Copy)]
@@ -52,13 +58,21 @@ pub struct Passes {
     pass: Pass,
     /// The next pass uses the memory that the last one frees.
     next: Option<Pass>,
+    /// The next bins, shuffled by the pool.
+    ahead: VecDeque<Receiver<ShuffledBin>>,
 }
+
+type ShuffledBin = (Vec<Packed>, ResumePoint);
 
 impl Passes {
     pub fn new(plan: &StreamPlan, place: &ResumePoint) -> Result<Self, LoadError> {
         let files = PlanFile::open_all(&plan.read, &plan.facts)?.into();
         let pass = Pass::new(plan.order, &files, place);
-        if pass.is_possible() { Ok(Self { pass, next: None }) } else { Err(LoadError::Place) }
+        if pass.is_possible() {
+            Ok(Self { pass, next: None, ahead: VecDeque::new() })
+        } else {
+            Err(LoadError::Place)
+        }
     }
 
     /// Reads and drops training positions, to measure the speed; returns their number.
@@ -72,8 +86,20 @@ impl Passes {
     }
 
     /// Returns the next positions, shuffled, and their place.
-    pub fn bin(&mut self) -> Result<(Vec<Packed>, ResumePoint), LoadError> {
-        let Self { pass, next } = self;
+    pub fn bin(&mut self) -> Result<ShuffledBin, LoadError> {
+        while self.ahead.len() < rayon::current_num_threads().min(MOST_AHEAD) {
+            let bin = self.next_bin()?;
+            let (sender, receiver) = sync_channel(1);
+            // Without a receiver the passes have ended.
+            rayon::spawn(move || drop(sender.send(bin.shuffle())));
+            self.ahead.push_back(receiver);
+        }
+        let first = self.ahead.pop_front().expect("there is a thread");
+        Ok(first.recv().expect("a shuffle ends"))
+    }
+
+    fn next_bin(&mut self) -> Result<Bin, LoadError> {
+        let Self { pass, next, .. } = self;
         loop {
             if pass.is_dealt() {
                 let next = next.get_or_insert_with(|| pass.after());
@@ -108,15 +134,34 @@ struct ReadRound {
 }
 
 impl ReadRound {
-    /// The next records to deal, at most `most`, which count as dealt. None at the end.
-    fn take(&mut self, most: usize) -> Option<&[Packed]> {
+    /// The part and the places in it of the next records to deal, at most `most`, which count as
+    /// dealt. None at the end.
+    fn take(&mut self, most: usize) -> Option<(usize, Range<usize>)> {
         while self.at == self.parts.get(self.part)?.len() {
             (self.part, self.at) = (self.part + 1, 0);
         }
-        let records = &self.parts[self.part][self.at..];
-        let records = &records[..most.min(records.len())];
-        (self.at, self.dealt) = (self.at + records.len(), self.dealt + records.len());
-        Some(records)
+        let end = self.parts[self.part].len().min(self.at.saturating_add(most));
+        let taken = self.at..end;
+        (self.at, self.dealt) = (end, self.dealt + taken.len());
+        Some((self.part, taken))
+    }
+}
+
+/// Positions that are shuffled together.
+struct Bin {
+    blocks: Vec<Vec<Packed>>,
+    place: ResumePoint,
+    /// None: they keep their order.
+    random: Option<Xoshiro256PlusPlus>,
+}
+
+impl Bin {
+    fn shuffle(self) -> ShuffledBin {
+        let mut records = self.blocks.concat();
+        if let Some(mut random) = self.random {
+            records.shuffle(&mut random);
+        }
+        (records, self.place)
     }
 }
 
@@ -221,25 +266,23 @@ impl Pass {
         (deal + 1).saturating_sub(reach)..deal + reach
     }
 
-    /// Returns the positions of the next bin, shuffled, with their place; none at the end.
-    fn bin(&mut self) -> Result<Option<(Vec<Packed>, ResumePoint)>, LoadError> {
+    /// Returns the next bin; none at the end.
+    fn bin(&mut self) -> Result<Option<Bin>, LoadError> {
         while !self.is_full() {
             self.deal()?;
         }
-        let Some(bin) = self.bins.pop_front() else { return Ok(None) };
+        let Some(blocks) = self.bins.pop_front() else { return Ok(None) };
         let (deal, turns, dealt) = self.began.front().cloned().unwrap_or_default();
         let (pass, bin_number, read) = (self.number, self.first, self.read.clone());
         let place = ResumePoint { pass, bin: bin_number, taken: 0, deal, turns, dealt, read };
-        let mut records = bin.concat();
-        self.binned -= records.len();
-        if self.order.shuffle {
-            records.shuffle(&mut random(self.order.seed, self.number, 1 + self.first));
-        }
+        self.binned -= blocks.iter().map(Vec::len).sum::<usize>();
+        let random = random(self.order.seed, self.number, 1 + self.first);
+        let random = self.order.shuffle.then_some(random);
         self.first += 1;
         while self.began.front().is_some_and(|(deal, ..)| self.bins_of(*deal).end <= self.first) {
             self.began.pop_front();
         }
-        Ok(Some((records, place)))
+        Ok(Some(Bin { blocks, place, random }))
     }
 
     fn deal(&mut self) -> Result<(), LoadError> {
@@ -253,36 +296,61 @@ impl Pass {
         let (low, bins) = (all.start, all.end - all.start);
         let missing = (all.end - self.first) as usize;
         self.bins.resize_with(self.bins.len().max(missing), Vec::new);
-        let lot = mix(mix(mix(2, self.order.seed), self.number), self.deals);
         let mut left = deal.min(self.queued);
         self.queued -= left;
-        let (mut number, mut draws) = (0, 0);
-        while let Some(round) = self.queue.front_mut().filter(|_| left > 0) {
-            let Some(records) = round.take(left) else {
-                self.queue.pop_front();
-                continue;
-            };
-            left -= records.len();
-            for record in records {
-                if number % 4 == 0 {
-                    draws = mix(lot, number);
+        let mut drawn = vec![0; left];
+        let (mut taken, mut ended) = (Vec::new(), 0);
+        while let Some(round) = self.queue.get_mut(ended).filter(|_| left > 0) {
+            match round.take(left) {
+                Some((part, places)) => {
+                    left -= places.len();
+                    taken.push((ended, part, places));
                 }
-                let draw = ((draws & 0xffff) * bins) >> 16;
-                (draws, number) = (draws >> 16, number + 1);
-                // Positions of bins before the place of a resumed run are trained on already.
-                let Some(bin) = (low + draw).checked_sub(self.first) else { continue };
-                self.binned += 1;
-                let bin = &mut self.bins[bin as usize];
-                match bin.last_mut() {
-                    Some(block) if block.len() < BLOCK => block.push(*record),
-                    _ => {
-                        let mut block = Vec::with_capacity(BLOCK);
-                        block.push(*record);
-                        bin.push(block);
+                None => ended += 1,
+            }
+        }
+        let lot = mix(mix(mix(2, self.order.seed), self.number), self.deals);
+        let together = drawn.par_chunks_mut(DRAWN_TOGETHER).enumerate();
+        together.for_each(|(first, drawn)| {
+            let first = (first * DRAWN_TOGETHER) as u64;
+            for (number, four) in (first..).step_by(4).zip(drawn.chunks_mut(4)) {
+                let mut draws = mix(lot, number);
+                for bin in four {
+                    let number = low + (((draws & 0xffff) * bins) >> 16);
+                    // Positions of bins before the place of a resumed run are trained on already.
+                    *bin = number.checked_sub(self.first).map_or(u32::MAX, |bin| bin as u32);
+                    draws >>= 16;
+                }
+            }
+        });
+        // Each thread fills some of the bins, in the order of the records.
+        let each = self.bins.len().div_ceil(rayon::current_num_threads()).max(1);
+        let (queue, drawn) = (&self.queue, &drawn[..]);
+        let filled = self.bins.make_contiguous().par_chunks_mut(each).enumerate();
+        let binned = filled.map(|(part, bins)| {
+            let first = (part * each) as u32;
+            let (mut binned, mut drawn) = (0, drawn.iter());
+            for (round, part, places) in &taken {
+                let records = &queue[*round].parts[*part][places.clone()];
+                for (record, bin) in records.iter().zip(drawn.by_ref()) {
+                    let Some(bin) = bins.get_mut(bin.wrapping_sub(first) as usize) else {
+                        continue;
+                    };
+                    binned += 1;
+                    match bin.last_mut() {
+                        Some(block) if block.len() < BLOCK => block.push(*record),
+                        _ => {
+                            let mut block = Vec::with_capacity(BLOCK);
+                            block.push(*record);
+                            bin.push(block);
+                        }
                     }
                 }
             }
-        }
+            binned
+        });
+        self.binned += binned.sum::<usize>();
+        self.queue.drain(..ended);
         self.deals += 1;
         Ok(())
     }
@@ -336,7 +404,7 @@ impl Pass {
         }
         let mut round = ReadRound { turns, parts, dealt: 0, part: 0, at: 0 };
         while self.before > 0 {
-            let dealt = round.take(self.before).map_or(0, <[_]>::len);
+            let dealt = round.take(self.before).map_or(0, |(_, places)| places.len());
             // A round with fewer records is not the one that was read then.
             self.before = if dealt == 0 { 0 } else { self.before - dealt };
             self.queued -= dealt;

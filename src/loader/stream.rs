@@ -179,11 +179,11 @@ fn keep(
     let chunks = has_chunks.then(|| Chunks::arrange(&plan.order, encoder, &mut records));
     let bases = encoder.bases(&records);
     let layout = match (encoder, &plan.layout) {
-        (Encoder::Net(net, _), &InputLayout::CachedPlans { max_bytes, max_pairs })
+        (Encoder::Net(net, _), &InputLayout::CachedPlans { max_bytes, max_pairs, inverted })
             if has_chunks =>
         {
             let chunk = plan.order.chunk;
-            let plans = ChunkPlans::cached(net, &records, chunk, max_bytes, max_pairs);
+            let plans = ChunkPlans::cached(net, &records, chunk, [max_bytes, max_pairs], inverted);
             RecordLayout::Plans(Arc::new(plans))
         }
         _ => RecordLayout::Lists,

@@ -20,9 +20,6 @@ pub enum Compute {
     },
 }
 
-/// Default buffer size on a GPU, which fits cached lists of four million positions.
-pub const ROOM: usize = 512 << 20;
-
 impl Compute {
     /// Level of our operations on parameters; none for Burn's. On GPUs it has no effect.
     pub fn level(self) -> Option<Level> {
@@ -150,6 +147,8 @@ pub struct Adapter {
     pub name: String,
     pub kind: AdapterKind,
     pub language: &'static str,
+    /// Bytes, if the driver says so.
+    pub memory: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,6 +229,7 @@ mod gpu {
                     "wgpu<wgsl>" => "WGSL",
                     other => other,
                 },
+                memory: client.properties().memory.max_memory(),
             })
         }
     }

@@ -1,19 +1,17 @@
 //! Nets as Burn modules that mirror their definition, and their fused operations.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use burn::backend::{Dispatch, DispatchTensor};
+use burn::backend::Dispatch;
 use burn::module::{Module, Param};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor};
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::aim::HeadOutputs;
-use super::lists::RowLists;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
-use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job, borrow};
+use super::ops::{Arrays, Done, FusedOps, GradientMemory, Job};
 use super::{
     Aim, Compute, LossGradients, TouchedRows, VisitArrays, collect_gradients, dense, head,
 };
@@ -35,32 +33,12 @@ pub struct NetModel {
     route: Route,
 }
 
-/// The operations that compute a net on a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NetOperations {
-    /// Burn's tensor operations only: the definition.
-    Plain,
-    /// Accumulators from lists on the host, and Burn's tensor operations behind them.
-    Lists,
-    /// Our kernels.
-    Fused,
-}
-
-impl NetOperations {
-    pub fn choose(net: &Architecture, compute: Compute) -> Self {
-        match compute {
-            Compute::Plain => Self::Plain,
-            _ if !net.has_kernels() => Self::Lists,
-            Compute::Fused { .. } | Compute::Gpu { .. } => Self::Fused,
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has one route")]
 enum Route {
+    /// Burn's tensor operations only: the definition.
     Plain,
-    Lists,
+    /// Our kernels.
     Fused(Fused),
 }
 
@@ -90,13 +68,8 @@ struct Fused {
 
 impl Route {
     fn new(net: &Architecture, compute: Compute) -> Self {
-        match NetOperations::choose(net, compute) {
-            NetOperations::Plain => return Route::Plain,
-            NetOperations::Lists => return Route::Lists,
-            NetOperations::Fused => {}
-        }
         let (level, precision, room) = match compute {
-            Compute::Plain => unreachable!("fused operations are computed by kernels"),
+            Compute::Plain => return Route::Plain,
             Compute::Fused { level, precision } => (level, precision, usize::MAX),
             // The level applies to a processor only.
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
@@ -210,18 +183,13 @@ impl NetModel {
             return Tensor::from_dispatch(Dispatch::net_logits(self.arrays(), job));
         }
         let lists = inputs.one_hot().lists();
-        let sums = match &self.route {
-            Route::Plain => self.dense_sums(lists),
-            _ => self.sums(&RowLists::new(&self.net, lists)),
-        };
-        self.outputs_of(sums, &lists.buckets).logits
+        self.outputs_of(self.dense_sums(lists), &lists.buckets).logits
     }
 
     /// Loss and gradients; `done` is called after each stage on a GPU.
     pub fn loss_gradients(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> LossGradients {
         let fused = match &self.route {
             Route::Fused(fused) => fused,
-            Route::Lists => return self.gradients_by_lists(inputs.one_hot().lists(), aim),
             Route::Plain => {
                 let lists = inputs.one_hot().lists();
                 let outputs = self.outputs_of(self.dense_sums(lists), &lists.buckets);
@@ -247,19 +215,6 @@ impl NetModel {
         fused.rows(fused.kernel.touched(inputs.one_hot()).as_ref())
     }
 
-    /// The sums of weights of each list, `[lists, columns]`, without the bias.
-    fn sums(&self, lists: &RowLists) -> Tensor<2> {
-        let tensor = |param: &Param<Tensor<2>>| super::inner(param.val()).into_dispatch();
-        let tensors = self.sets.iter().map(|SetRows { weight, factor, psqt }| {
-            [Some(weight), factor.as_ref(), psqt.as_ref()].map(|param| param.map(tensor))
-        });
-        let tensors: Vec<[Option<DispatchTensor>; 3]> = tensors.collect();
-        let weights: Vec<_> = tensors.iter().map(|set| set.each_ref().map(on_host)).collect();
-        let sums = lists.accumulate(&weights);
-        let shape = [lists.len(), sums.len() / lists.len().max(1)];
-        Tensor::from_data(TensorData::new(sums, shape), &self.output.bias.val().device())
-    }
-
     /// The outputs of the head from sums of weights, `[lists, columns]`.
     fn outputs_of(&self, sums: Tensor<2>, buckets: &[u8]) -> HeadOutputs {
         let bias = match self.net.psqt_columns() {
@@ -270,27 +225,6 @@ impl NetModel {
             }
         };
         head::outputs(&self.net, &self.maps(), sums + bias.unsqueeze(), buckets)
-    }
-
-    /// Loss and gradients: Burn's autodiff down to the accumulators, which are sums of lists.
-    fn gradients_by_lists(&self, active: &ActiveRows, aim: Aim) -> LossGradients {
-        let lists = RowLists::new(&self.net, active);
-        let sums = self.sums(&lists).require_grad();
-        let loss = aim.of_head(self.outputs_of(sums.clone(), &active.buckets), 0);
-        let mut found = loss.backward();
-        let slopes = super::to_host(sums.grad(&found).expect("it requires one"));
-        let loss = loss.inner();
-        let mut gradients = collect_gradients(&mut found, self);
-        for (set, found) in lists.scatter(&slopes).into_iter().enumerate() {
-            let parts = [ArrayKind::Rows(set), ArrayKind::Factor(set), ArrayKind::Psqt(set)];
-            for (part, values) in parts.into_iter().zip(found) {
-                if self.net.array(part).is_some() {
-                    let gradient = Tensor::from_data(&values[..], &loss.device());
-                    gradients.insert(id(part), gradient);
-                }
-            }
-        }
-        LossGradients { loss, gradients, touched: TouchedRows::default() }
     }
 
     /// The arrays in the order of [`Architecture::arrays`], for the fused operations.
@@ -351,13 +285,6 @@ impl NetModel {
         let maps = self.head.iter().chain([&self.output]);
         maps.map(|map| [map.weight.val(), map.bias.val()]).collect()
     }
-}
-
-/// Values of a matrix, row-major, if there is one; copied unless contiguous.
-fn on_host(matrix: &Option<DispatchTensor>) -> Cow<'_, [f32]> {
-    let Some(matrix) = matrix else { return Cow::default() };
-    let copied = || super::to_host(Tensor::<2>::from_dispatch(matrix.clone()));
-    borrow(matrix).map_or_else(|| Cow::Owned(copied()), Cow::Borrowed)
 }
 
 /// Starting weights: normal with deviation `sqrt(2 / fan-in)`; biases and factors zero. Drawn array

@@ -13,7 +13,7 @@ use crate::loader::{
     self, DataSource, Filter, InputLayout, LoadError, MAX_PLAN_BYTES, PassOrder, ReadOptions,
     ReadPlan, ScanFacts, Subset, TrainingShare, most_pairs, select_pairs,
 };
-use crate::model::{Compute, NetOperations, Precision};
+use crate::model::{Compute, Precision};
 use crate::point_of_view::PointOfView;
 use crate::progress::Progress;
 use crate::sample::Sample;
@@ -69,7 +69,7 @@ pub fn choose_layout(
     let Some(net) = config.architecture().filter(|_| !config.tunes_base()) else {
         return InputLayout::Lists;
     };
-    if NetOperations::choose(net, compute) != NetOperations::Fused {
+    if compute == Compute::Plain {
         return InputLayout::Lists;
     }
     let has_single_bucket = net.inputs.kings().count() == 1;
@@ -79,7 +79,8 @@ pub fn choose_layout(
     };
     if order.has_fixed_chunks(facts) && takes_plans {
         let max_pairs = config.pairs(facts.positions.unwrap_or(1));
-        return InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs };
+        let inverted = !matches!(compute, Compute::Gpu { .. });
+        return InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs, inverted };
     }
     let number = match compute {
         Compute::Fused { precision: Precision::F32, .. } => size_of::<f32>(),

@@ -3,9 +3,10 @@
 use anyhow::{Context, Result, ensure};
 
 use crate::config::Config;
-use crate::digits::counted;
+use crate::digits::{counted, gigabytes};
 use crate::model::{
-    Adapter, Backend, Compute, Device, DeviceChoice, Level, Precision, ROOM, is_gpu,
+    Adapter, Backend, Compute, Device, DeviceChoice, Level, Precision, bytes_on_gpu, is_gpu,
+    room_on_gpu,
 };
 use crate::progress::Progress;
 
@@ -63,7 +64,10 @@ impl DeviceOptions {
         let compute = match choice.backend {
             _ if self.plain => Compute::Plain,
             Backend::Flex => Compute::Fused { level, precision },
-            _ if is_gpu(&device) => Compute::Gpu { room: ROOM },
+            _ if is_gpu(&device) => {
+                let memory = Adapter::of(&device).and_then(|adapter| adapter.memory);
+                Compute::Gpu { room: room_on_gpu(memory) }
+            }
             _ => Compute::Plain,
         };
         ensure!(
@@ -84,8 +88,13 @@ impl DeviceOptions {
             );
             return Self { device: "flex".into(), ..self.clone() }.open_for(config);
         }
-        if let Compute::Fused { precision, .. } = &mut compute {
-            *precision = config.precision;
+        match &mut compute {
+            Compute::Fused { precision, .. } => *precision = config.precision,
+            Compute::Gpu { room } => {
+                let memory = Adapter::of(&device).and_then(|adapter| adapter.memory);
+                check_memory(config, *room, memory)?;
+            }
+            Compute::Plain => {}
         }
         Ok((device, compute))
     }
@@ -104,4 +113,20 @@ impl DeviceOptions {
         );
         Ok(level)
     }
+}
+
+/// Checks that a GPU's memory, if known, is enough for a net, before anything is read.
+pub fn check_memory(config: &Config, room: usize, memory: Option<u64>) -> Result<()> {
+    let (Some(net), Some(memory)) = (config.architecture(), memory) else { return Ok(()) };
+    let batch = config.batch_size.unwrap_or(1);
+    let states = config.optimizer.states() + usize::from(config.optimizer.average_decay.is_some());
+    let need = bytes_on_gpu(net, batch, states, room);
+    ensure!(
+        need <= memory,
+        "training this net takes {} of the GPU's memory, which has {}; make `net.hidden` or \
+         `schedule.batch` smaller, or use `--device flex`",
+        gigabytes(need),
+        gigabytes(memory)
+    );
+    Ok(())
 }

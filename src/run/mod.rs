@@ -44,7 +44,7 @@ pub mod sweep;
 pub mod terms;
 pub mod train;
 
-pub use device::{DeviceOptions, Host};
+pub use device::{DeviceOptions, Host, check_memory};
 pub use evaluator::Evaluator;
 pub use label::{label_statically, open_static};
 pub use player::SearchPlayer;

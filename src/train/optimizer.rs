@@ -108,7 +108,8 @@ impl Settings {
         Optimizer { settings: self.clone(), level: compute.level(), states: BTreeMap::new() }
     }
 
-    fn states(&self) -> usize {
+    /// Arrays that it keeps for each parameter.
+    pub fn states(&self) -> usize {
         match self.name {
             OptimizerName::Ranger => 3,
             OptimizerName::Sgd | OptimizerName::AdaGrad => 1,

@@ -39,8 +39,7 @@ fn assert_alike(model: &Model, [found, listed]: [&Batch; 2], share: f64) {
 }
 
 fn net(seed: u64) -> Architecture {
-    let mut nets = (0..).map(|turn| drawn::net(seed + 1000 * turn, 40));
-    nets.find(Architecture::has_kernels).expect("most are")
+    drawn::net(seed, 40)
 }
 
 /// Planned chunks equal lists, cached or not: in each pass, for all nets, from any place on.
@@ -51,7 +50,11 @@ fn planned_chunks_equal_lists() {
         let net = net(seed);
         let model = model(&net, &drawn::weights(&net, seed), fastest());
         let all = |layout| plan([64, 100, 256][seed as usize % 3], layout);
-        let cached = |max_bytes, max_pairs| InputLayout::CachedPlans { max_bytes, max_pairs };
+        let cached = |max_bytes, max_pairs| InputLayout::CachedPlans {
+            max_bytes,
+            max_pairs,
+            inverted: true,
+        };
         let listed = batches(all(InputLayout::Lists), &net, 0, BATCHES);
         assert!(!listed.iter().any(is_planned));
         // Plans that exceed the buffer are made again. Sums over pairs are rounded differently.

@@ -343,23 +343,11 @@ fn layers_by_the_names_of_arrays() {
 }
 
 #[test]
-fn presets_have_kernels() {
-    let mut nets = 0;
-    for path in files_of("configs") {
-        let text = fs::read_to_string(&path).unwrap();
-        if let Some(net) = parse(&text, &[]).unwrap().architecture() {
-            assert!(net.has_kernels(), "{}: {net}", path.display());
-            nets += 1;
-        }
+fn mixed_precision_needs_bounds() {
+    for net in ["net.activation=\"sqrrelu\"", "net.psqt=true"] {
+        assert!(!set(&[net]).unwrap().architecture().unwrap().fits_mixed_precision());
+        assert!(set(&[net, "net.precision=\"mixed\""]).unwrap_err().contains("net.precision"));
     }
-    assert!(nets >= 5, "{nets} nets");
-}
-
-#[test]
-fn mixed_precision_needs_kernels() {
-    let net = "net.activation=\"sqrrelu\"";
-    assert!(!set(&[net]).unwrap().architecture().unwrap().has_kernels());
-    assert!(set(&[net, "net.precision=\"mixed\""]).unwrap_err().contains("net.precision"));
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn largest_sum(net: &Architecture, weights: &Weights, batch: &Batch) -> f64 {
 fn mixed_precision_rounds_weights_and_slopes() {
     for seed in NETS {
         let net = drawn::net(seed, 100);
-        if !net.has_kernels() {
+        if !net.fits_mixed_precision() {
             continue;
         }
         let weights = drawn::weights(&net, seed);

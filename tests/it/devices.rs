@@ -1,6 +1,7 @@
 //! Devices: their names, the list of them, and their speeds.
 
-use nnuance::model::{DeviceChoice, DeviceError, is_gpu};
+use nnuance::model::{DeviceChoice, DeviceError, ROOM, is_gpu, room_on_gpu};
+use nnuance::run::check_memory;
 
 use crate::kit::*;
 
@@ -26,6 +27,29 @@ fn devices_are_listed_or_named() {
     for (device, word) in [("wgpu:99", "wgpu"), ("cuda", "cuda")] {
         assert!(complaint(nnuance().args(["bench", "--device", device])).contains(word));
     }
+}
+
+/// What a net takes is known before its first step, and the cures lower it.
+#[test]
+fn nets_beyond_a_gpu_are_refused() {
+    let config = |hidden: usize, batch: usize| {
+        let text = format!(
+            "version = 3\ndata.files = [\"games.vf\"]\nschedule = {{ epochs = 1, batch = {batch}, \
+             learning_rate = 1e-3 }}\nnet = {{ inputs = \"perspective\", sets = [\"pieces\", \
+             \"threats\"], hidden = {hidden} }}\n"
+        );
+        Config::parse(&text, "large", &[]).unwrap()
+    };
+    let memory = Some(4 << 30);
+    let check = |hidden, batch| {
+        let config = config(hidden, batch);
+        check_memory(&config, room_on_gpu(memory), memory).map_err(|error| error.to_string())
+    };
+    let error = check(4096, 16_384).unwrap_err();
+    assert!(error.contains("`net.hidden`") && error.contains("which has 4.3 GB"), "{error}");
+    check(512, 16_384).unwrap();
+    check(512, 1 << 22).unwrap_err();
+    check_memory(&config(4096, 16_384), ROOM, None).unwrap();
 }
 
 #[test]

@@ -18,7 +18,8 @@ fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
     let read =
         ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).limited(positions as u64);
     let order = PassOrder { batch: BATCH, chunk: CHUNK, ..PassOrder::default() };
-    let layout = InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs: pairs };
+    let layout =
+        InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs: pairs, inverted: false };
     let plan = StreamPlan { layout, ..stream_plan(read, order, Some(positions as u64)) };
     let stream = Stream::new(plan, Encoder::net(net), 0);
     stream.take(passes * BATCHES).map(|batch| batch.expect("a batch")).collect()

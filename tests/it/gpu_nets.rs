@@ -1,23 +1,31 @@
 //! Nets of every kind on a GPU against plain modules on the CPU: gradients, losses, bits.
 
+use burn::tensor::Tensor;
 use nnuance::architecture::Inputs;
 use nnuance::features;
 use nnuance::model::LossGradients;
+use nnuance::model::ops::take_step;
 use nnuance::train::optimizer::{OptimizerName, Settings};
+
+use rand::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::gpu::{GPU, check_within, gpu, room, with_room};
 use crate::kit::*;
+use crate::steps::RULES;
 use crate::{graphs, layers, optimizers};
 
-/// A net with the number of its draw: with and without buckets, a factoriser, and a head; and heads
-/// whose layers do not just follow one another.
+/// A net with the number of its draw: with and without buckets, a factoriser, a head, and
+/// piece-square values; and heads whose layers do not just follow one another.
 fn nets() -> Vec<(Architecture, u64)> {
     let mut kinds = BTreeSet::new();
-    let drawn = (0..200).map(|seed| (drawn::net(seed, 40), seed));
+    let drawn = (0..1000).map(|seed| (drawn::net(seed, 40), seed));
     let mut nets: Vec<_> = drawn
-        .filter(|(net, _)| kinds.insert((net.buckets > 1, net.inputs.factorised, net.is_deep())))
+        .filter(|(net, _)| {
+            kinds.insert((net.buckets > 1, net.inputs.factorised, net.is_deep(), net.psqt))
+        })
         .collect();
-    assert_eq!(kinds.len(), 8);
+    assert_eq!(kinds.len(), 16);
     nets.extend(graphs::HEADS.map(|head| (graphs::net(head, "skip = true"), 3)));
     // The largest possible number of rows.
     let each = std::array::from_fn::<u8, 64, _>(|square| square as u8);
@@ -42,7 +50,8 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
         let inputs = Inputs::new(Views::Perspective, sets.collect(), factorised);
         let simple = Architecture::simple(Views::Perspective, 6, Activation::CReLU);
         let head = if pairwise { vec![Layer::new(3, Activation::Dual)] } else { Vec::new() };
-        Architecture { inputs, buckets: 4, pairwise, head, ..simple }
+        let psqt = names.len() == 3;
+        Architecture { inputs, buckets: 4, pairwise, head, psqt, ..simple }
     };
     vec![
         (net(&["threat-kinds", "attack-counts"], Kings::NONE, false, false), 1),
@@ -90,6 +99,33 @@ fn gradients_equal_the_plain_ones() {
 fn steps_equal_the_cpu() {
     let Some(gpu) = gpu() else { return };
     optimizers::check(&gpu, GPU);
+}
+
+/// The kernels of all rules against the formulas on tensors.
+#[test]
+fn steps_equal_the_formulas() {
+    let Some(gpu) = gpu() else { return };
+    for rule in RULES {
+        let states = rule.at(1).states();
+        let run = |device: &Device, level: Option<Level>| {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+            let mut tensor = |size: f32| {
+                let values: Vec<f32> = (0..1000).map(|_| rng.random_range(-size..size)).collect();
+                Tensor::<1>::from_data(&values[..], device)
+            };
+            let mut arrays = (tensor(0.5), vec![tensor(1e-30); states]);
+            for step in 1..=20 {
+                let (p, states) = arrays;
+                arrays = take_step(p, tensor(1e-3), states, rule.at(step), level);
+            }
+            let (p, states) = arrays;
+            [p].into_iter().chain(states).map(to_host).collect::<Vec<_>>()
+        };
+        let (right, got) = (run(&flex(), None), run(&gpu, Some(Level::Portable)));
+        for (got, right) in got.iter().zip(&right) {
+            assert!(distance(got, right) < 1e-5, "{rule:?}");
+        }
+    }
 }
 
 #[test]

@@ -166,13 +166,15 @@ impl Case {
                 Activation::ReLU => a.max(0.0),
                 Activation::CReLU => a.clamp(0.0, 1.0),
                 Activation::SCReLU => a.clamp(0.0, 1.0).powi(2),
-                _ => unreachable!("it has no kernel"),
+                Activation::SqrReLU => a.max(0.0).powi(2),
+                _ => unreachable!("accumulators do not have it"),
             };
             let slope = |a: f64| match activation {
                 Activation::ReLU => f64::from(u8::from(a > 0.0)),
                 Activation::CReLU => f64::from(u8::from((0.0..=1.0).contains(&a))),
                 Activation::SCReLU => 2.0 * a * f64::from(u8::from((0.0..=1.0).contains(&a))),
-                _ => unreachable!("it has no kernel"),
+                Activation::SqrReLU => 2.0 * a.max(0.0),
+                _ => unreachable!("accumulators do not have it"),
             };
             let terms = each().map(|(v, c)| output(v, c) * rho(accumulator(v, c)));
             let y = terms.sum::<f64>() + f64::from(weights.output_bias[0]);
@@ -220,7 +222,8 @@ fn nets(precision: Precision) -> impl Iterator<Item = Kernel> {
         sizes.into_iter().flat_map(move |hidden| {
             let nets = crate::kit::of_accumulators()
                 .flat_map(move |activation| [1, 2].map(|views| net(views, hidden, activation)));
-            let nets = nets.filter(Architecture::has_kernels);
+            let nets =
+                nets.filter(move |net| precision == Precision::F32 || net.fits_mixed_precision());
             nets.map(move |net| Kernel::new(&net, precision, level))
         })
     })

@@ -118,7 +118,11 @@ fn shares_make_up_the_batch() {
         let plan = |of_rank| {
             let read = ReadPlan::new(vec![POSITIONS.into()]).limited(1000);
             let order = PassOrder { batch: 700, window, chunk, of_rank, ..PassOrder::default() };
-            let layout = InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs: 0 };
+            let layout = InputLayout::CachedPlans {
+                max_bytes: MAX_PLAN_BYTES,
+                max_pairs: 0,
+                inverted: true,
+            };
             StreamPlan { layout, ..stream_plan(read, order, Some(1000)) }
         };
         let batches = |of_rank| {

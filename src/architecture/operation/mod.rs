@@ -250,9 +250,9 @@ impl Operation {
 }
 
 impl Architecture {
-    /// Whether the fused kernels of the CPU support the net; others are trained by Burn's operations.
-    pub fn has_kernels(&self) -> bool {
-        // Derivatives without a bound do not fit the kernels' fixed point. Layers take any curve.
+    /// Whether the CPU's kernels can compute the net in 16-bit fixed point.
+    pub fn fits_mixed_precision(&self) -> bool {
+        // Derivatives and piece-square values without a bound do not fit. Layers are floats.
         let Curve { bounded, outer, .. } = self.activation.curve();
         (bounded || outer == 1) && !self.psqt
     }

@@ -120,8 +120,7 @@ pub fn take_step(
     step: Step,
     level: Option<Level>,
 ) -> (Tensor<1>, Vec<Tensor<1>>) {
-    let has_kernel = matches!(step, Step::Adam(_)) || !super::is_gpu(&parameter.device());
-    let Some(level) = level.filter(|_| has_kernel) else {
+    let Some(level) = level else {
         return step.of_tensors(parameter, gradient, states);
     };
     let arrays = [parameter, gradient].into_iter().chain(states).map(Tensor::into_dispatch);

@@ -1,13 +1,14 @@
 //! Backward pass: from the gradients of logits or layers to those of a block of columns.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::format::{Format, Rho};
+use super::format::{Format, Linear, Rho};
 use super::forward::Chunk;
 use super::head::FirstMapBackward;
-use super::net::{FactorRows, Gradients, Kernel, SetOfKernel, by_factor};
+use super::net::{FactorRows, Gradients, Kernel, by_factor};
 use super::packed::{Aligned, Columns, PackedWeights};
 use super::simd::{Lanes, Task};
 use crate::architecture::Architecture;
@@ -29,16 +30,16 @@ pub(super) struct BlockSums {
 }
 
 impl BlockSums {
-    /// Sets all sums to zero. A block of a deep net has `half` 0 or 1.
-    pub fn clear<F>(&mut self, net: &Architecture, packed: &PackedWeights<F>, half: usize) {
+    /// Sets all sums to zero. `has_map` says whether they are of inputs of the first map, once each.
+    pub fn clear<F>(&mut self, net: &Architecture, packed: &PackedWeights<F>, has_map: bool) {
         let columns = packed.columns.each;
         self.rows.resize(packed.count * columns);
         self.bias.resize(columns);
         let output = net.buckets * net.views() * columns;
-        self.output.resize(match (net.is_deep(), half) {
+        self.output.resize(match (net.walks_graph(), has_map) {
             (false, _) => output,
-            (true, 0) => output * packed.maps.maps[0].width,
-            (true, _) => 0,
+            (true, true) => output * packed.maps.maps[0].width,
+            (true, false) => 0,
         });
         for sums in [&mut self.rows, &mut self.bias, &mut self.output] {
             sums.get_mut().fill(0.0);
@@ -54,7 +55,8 @@ pub(super) struct BackwardBuffers<F> {
     above: Aligned<f32>,
 }
 
-/// The backward pass through some chunks, for one block, or both blocks of a pairwise product.
+/// The backward pass through some chunks, for one block, or both blocks of a pairwise product; or,
+/// behind these, for a block of piece-square values.
 pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a PackedWeights<F>,
@@ -80,19 +82,32 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         for chunk in chunks {
             let Chunk { plan, head, .. } = chunk;
             let size = plan.lists() * each;
-            let halves = [block, if sums.len() == 2 { of_view + block } else { block }]
-                .map(|half| chunk.accumulators_of(half, packed.columns));
+            let psqt = block.checked_sub(of_view);
+            let [own, other] = match psqt {
+                Some(number) => [packed.columns.neuron_blocks() + number; 2],
+                None => [block, if sums.len() == 2 { of_view + block } else { block }],
+            };
+            let halves = [own, other].map(|half| chunk.accumulators_of(half, packed.columns));
             for rows in &mut *rows {
                 rows.resize(size + each);
                 rows.get_mut()[size..].fill(F::default());
             }
             let to = rows.each_mut().map(|rows| rows.get_mut());
-            let units = if TOGETHER == 1 && kernel.net.is_deep() {
+            let units = if TOGETHER == 1 && kernel.net.walks_graph() {
                 let (maps, output) = (&packed.maps, sums[0].output.get_mut());
-                // Compiled once for all formats and activations.
-                kernel.level.run(FirstMapBackward { maps, plan, head, block, above, output });
+                match psqt {
+                    Some(number) => head.psqt_slopes(maps, plan, number, above),
+                    // Compiled once for all formats and activations.
+                    None => {
+                        let task = FirstMapBackward { maps, plan, head, block, above, output };
+                        kernel.level.run(task);
+                    }
+                }
                 let (above, list_rows) = (above.get(), &head.list_rows[..plan.lists()]);
                 let [bias, units] = match sums.len() {
+                    _ if psqt.is_some() => {
+                        deep_slopes::<S, R, H, F, Linear, false>(simd, halves, list_rows, above, to)
+                    }
                     2 => deep_slopes::<S, R, H, F, P, true>(simd, halves, list_rows, above, to),
                     _ => deep_slopes::<S, R, H, F, P, false>(simd, halves, list_rows, above, to),
                 };
@@ -361,10 +376,14 @@ fn of_block(
     columns: Columns,
     block: usize,
 ) -> impl Iterator<Item = &BlockSums> {
-    let (half, block) = (block / columns.blocks_of_view(), block % columns.blocks_of_view());
-    let place = block * columns.halves() + half;
+    let (half, number) = (block / columns.blocks_of_view(), block % columns.blocks_of_view());
+    let is_psqt = block >= columns.neuron_blocks();
+    let place = if is_psqt { block } else { number * columns.halves() + half };
     sums.chunks_exact(columns.blocks()).map(move |shard| &shard[place])
 }
+
+/// A block of columns of each shard, and the columns of an array that it has.
+type BlockColumns<'a> = (Vec<&'a BlockSums>, Range<usize>);
 
 /// Adds the gradient of a pair to its parents, `[rows, columns]`.
 fn add_to_parents(rows: &mut [f32], each: usize, parents: [usize; 2], pair: usize) {
@@ -400,9 +419,23 @@ pub(super) fn reduce<F: Sync>(
         occurring.iter().for_each(|(parents, pair)| add_to_parents(rows, each, *parents, *pair));
     });
     let shards = &*sums;
-    let Gradients { rows, factors, bias, maps } = gradients;
-    for ((set, rows), factor) in kernel.sets.iter().zip(rows).zip(factors) {
-        add_shards(shards, columns, hidden, (set, touched), rows);
+    let Gradients { rows, factors, psqt, bias, maps } = gradients;
+    let of = |block: usize, here: Range<usize>| (of_block(shards, columns, block).collect(), here);
+    let neurons = 0..columns.neuron_blocks();
+    let neurons: Vec<BlockColumns> =
+        neurons.map(|block| of(block, columns.neurons(block))).collect();
+    let values = 0..columns.psqt_blocks();
+    let values: Vec<BlockColumns> = values
+        .map(|block| of(columns.neuron_blocks() + block, columns.psqt_columns(block)))
+        .collect();
+    for ((set, rows), (factor, psqt)) in
+        kernel.sets.iter().zip(rows).zip(factors.iter_mut().zip(psqt))
+    {
+        let here = set.rows.clone();
+        add_shards(&neurons, [each, hidden], (here.clone(), set.is_sparse, touched), rows);
+        if !values.is_empty() {
+            add_shards(&values, [each, net.buckets], (here, false, touched), psqt);
+        }
         let Some(FactorRows { of, sharing }) = set.factor.as_deref() else { continue };
         match set.touched(touched) {
             None => add_sharing(factor, rows, hidden, sharing),
@@ -415,17 +448,16 @@ pub(super) fn reduce<F: Sync>(
         }
     }
     let [weights, _] = &mut maps[0];
-    if net.is_deep() {
+    if net.walks_graph() {
         let each = weights.len() / net.buckets;
         weights.par_chunks_exact_mut(each).enumerate().for_each(|(bucket, sums)| {
             first_map(net, shards, packed, bucket, sums);
         });
     }
-    for block in 0..columns.blocks() {
-        let neurons = columns.neurons(block);
-        for (shard, of) in of_block(shards, columns, block).enumerate() {
+    for (shards, neurons) in &neurons {
+        for (shard, of) in shards.iter().enumerate() {
             add(&mut bias[neurons.clone()], of.bias.get(), shard == 0);
-            let rows = of.output.get().chunks_exact(each).filter(|_| !net.is_deep());
+            let rows = of.output.get().chunks_exact(each).filter(|_| !net.walks_graph());
             for (sums, row) in weights.chunks_exact_mut(hidden).zip(rows) {
                 add(&mut sums[neurons.clone()], row, shard == 0);
             }
@@ -436,43 +468,43 @@ pub(super) fn reduce<F: Sync>(
 /// Rows whose shards are added up at a time, as they are contiguous in a block.
 const ROWS: usize = 32;
 
+/// Adds up the shards of some blocks into the gradients of an array, `[rows, width]`; `rows` are those
+/// of a set, and `is_sparse` says whether the array has the touched ones alone.
 fn add_shards(
-    shards: &[BlockSums],
-    columns: Columns,
-    hidden: usize,
-    (set, touched): (&SetOfKernel, Option<&RowSet>),
+    blocks: &[BlockColumns],
+    [each, width]: [usize; 2],
+    (rows, is_sparse, touched): (Range<usize>, bool, Option<&RowSet>),
     gradients: &mut [f32],
 ) {
-    let (each, start) = (columns.each, set.rows.start);
+    let start = rows.start;
     let first = touched.map_or(start, |touched| touched.index_of(start));
     // A dense set of a large net has sums of touched rows only; all others are 0.
-    let some = touched.filter(|_| !set.is_sparse).map(|touched| touched.within(set.rows.clone()));
-    gradients.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {
+    let some = touched.filter(|_| !is_sparse).map(|touched| touched.within(rows));
+    gradients.par_chunks_mut(ROWS * width).enumerate().for_each(|(part, sums)| {
         let begin = part * ROWS;
-        let end = begin + sums.len() / hidden;
+        let end = begin + sums.len() / width;
         if some.is_some() {
             sums.fill(0.0);
         }
-        for block in 0..columns.blocks() {
-            let neurons = columns.neurons(block);
-            for (shard, of) in of_block(shards, columns, block).enumerate() {
+        for (shards, columns) in blocks {
+            for (shard, of) in shards.iter().enumerate() {
                 let of = of.rows.get()[first * each..].chunks_exact(each);
                 let Some(some) = some else {
-                    for (sums, row) in sums.chunks_exact_mut(hidden).zip(of.skip(begin)) {
+                    for (sums, row) in sums.chunks_exact_mut(width).zip(of.skip(begin)) {
                         // Prefetches the next part, if it exceeds the caches.
                         let lines = if touched.is_some() { 0..each } else { 0..0 };
                         for line in lines.step_by(LINE / size_of::<f32>()) {
                             prefetch(row, ROWS * each + line, true);
                         }
-                        add(&mut sums[neurons.clone()], row, shard == 0);
+                        add(&mut sums[columns.clone()], row, shard == 0);
                     }
                     continue;
                 };
                 let before = some.partition_point(|row| (*row as usize) < start + begin);
                 let here = some[before..].iter().map(|row| *row as usize - start);
                 for (row, of) in here.take_while(|row| *row < end).zip(of.skip(before)) {
-                    let sums = &mut sums[(row - begin) * hidden..][..hidden];
-                    add(&mut sums[neurons.clone()], of, shard == 0);
+                    let sums = &mut sums[(row - begin) * width..][..width];
+                    add(&mut sums[columns.clone()], of, shard == 0);
                 }
             }
         }

@@ -161,7 +161,24 @@ pub(super) trait Rho: Copy + Send + Sync {
     fn both<S: Simd>(simd: S, a: S::f32s, one: S::f32s) -> (S::f32s, S::f32s);
 }
 
-/// `clamp(a, 0, bound)^power` with bound 1 or none, and power 1 or, with a bound, 2.
+/// `a` itself.
+#[derive(Clone, Copy)]
+pub(super) struct Linear;
+
+impl Rho for Linear {
+    const STEEPEST: f32 = 1.0;
+
+    fn units(one: f32) -> [f32; 2] {
+        [1.0 / one, 1.0]
+    }
+
+    #[inline(always)]
+    fn both<S: Simd>(simd: S, a: S::f32s, _: S::f32s) -> (S::f32s, S::f32s) {
+        (a, simd.splat_f32s(1.0))
+    }
+}
+
+/// `clamp(a, 0, bound)^power` with bound 1 or none, and power 1 or 2.
 #[derive(Clone, Copy)]
 pub(super) struct Clamped<const BOUNDED: bool, const SQUARED: bool>;
 

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::format::{Format, Rho};
+use super::format::{Format, Linear, Rho};
 use super::head::{LayerBuffers, Layers};
 use super::net::Kernel;
 use super::packed::{Aligned, Columns, PackedWeights};
@@ -176,7 +176,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         let (net, columns, maps) = (&kernel.net, packed.columns, &packed.maps);
         let (blocks, of_view) = (columns.blocks(), columns.blocks_of_view());
         // A constant if slots have more lists: deep nets have no code then.
-        let deep = TOGETHER == 1 && net.is_deep();
+        let deep = TOGETHER == 1 && net.walks_graph();
         let backward = chunk.order(kernel, selection);
         let Chunk { plan, packed_rows, rows, accumulators, partial, sums, head, .. } = &mut *chunk;
         let is_large = net.inputs.is_large();
@@ -189,9 +189,13 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         if deep {
             head.resize(net, maps, plan);
         }
-        for block in 0..of_view {
-            for half in (block..blocks).step_by(of_view) {
-                let next = if half + of_view < blocks { half + of_view } else { block + 1 };
+        for block in 0..of_view + columns.psqt_blocks() {
+            for half in columns.blocks_of_turn(block) {
+                let next = if half + of_view < columns.neuron_blocks() {
+                    half + of_view
+                } else {
+                    block + 1
+                };
                 let start = if keeps_all { half * size } else { 0 };
                 let to = &mut accumulators.get_mut()[start..][..size];
                 let mut weights = packed.block(net, half, next % blocks);
@@ -201,12 +205,23 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
                 }
                 accumulate::<S, R, H, F, P, TOGETHER>(simd, plan, &weights, to, partial.get_mut());
             }
-            if deep {
-                let halves = [block, if net.pairwise { of_view + block } else { block }]
-                    .map(|half| &accumulators.get()[half * size..][..size]);
-                let panels = net.views() * head.rows * columns.each;
-                let to = &mut head.features.get_mut()[block * panels..][..panels];
-                features::<S, R, H, F, P>(simd, halves, net.pairwise, &head.list_rows, to);
+            if !deep {
+                continue;
+            }
+            let of_block = |block: usize| &accumulators.get()[block * size..][..size];
+            let (panels, rows) = (net.views() * head.rows * columns.each, &head.list_rows);
+            match block.checked_sub(of_view) {
+                None => {
+                    let others = if net.pairwise { of_view + block } else { block };
+                    let halves = [block, others].map(of_block);
+                    let to = &mut head.features.get_mut()[block * panels..][..panels];
+                    features::<S, R, H, F, P>(simd, halves, net.pairwise, rows, to);
+                }
+                Some(number) => {
+                    let halves = [of_block(columns.neuron_blocks() + number); 2];
+                    let to = &mut head.psqt.get_mut()[number * panels..][..panels];
+                    features::<S, R, H, F, Linear>(simd, halves, false, rows, to);
+                }
             }
         }
         sums.clear();

@@ -105,13 +105,14 @@ fn dispatch(
     scratch: &mut Scratch,
 ) -> f64 {
     let Scratch { single, mixed, sums, partition } = scratch;
-    let together = if kernel.net.is_deep() { 1 } else { ChunkPlan::parallel_views(&kernel.net) };
-    assert!(kernel.net.has_kernels(), "kernels for {}", kernel.net);
+    let together =
+        if kernel.net.walks_graph() { 1 } else { ChunkPlan::parallel_views(&kernel.net) };
     let curve = kernel.net.activation.curve();
     macro_rules! run {
         ($h:literal, $buffers:expr) => {
             match (curve.bounded, curve.outer) {
-                (false, _) => run!($h, $buffers, Clamped<false, false>),
+                (false, 1) => run!($h, $buffers, Clamped<false, false>),
+                (false, _) => run!($h, $buffers, Clamped<false, true>),
                 (true, 1) => run!($h, $buffers, Clamped<true, false>),
                 (true, _) => run!($h, $buffers, Clamped<true, true>),
             }
@@ -227,7 +228,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
         let Totals { loss, output_bias, upper } = totals.expect("there is a shard");
 
         reduce(kernel, sums, packed, (pairs, touched), &mut gradients);
-        if net.is_deep() {
+        if net.walks_graph() {
             packed.maps.spread(&upper, &mut gradients.maps);
         } else {
             let [_, biases] = &mut gradients.maps[0];
@@ -247,7 +248,7 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
         let Pass { kernel, packed, partition, rho, .. } = *self;
         let net = &kernel.net;
         let each = partition.chunks_per_group(net) * rayon::current_num_threads().div_ceil(shards);
-        let upper = if net.is_deep() { packed.maps.upper_len() } else { 0 };
+        let upper = if net.walks_graph() { packed.maps.upper_len() } else { 0 };
         let mut totals =
             Totals { loss: 0.0, output_bias: vec![0.0; net.buckets], upper: vec![0.0; upper] };
         self.chunks.lend(|chunks| {
@@ -259,13 +260,17 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Pass<'_, F, P,
                     totals.add(chunk.loss, &chunk.output_bias, &chunk.head.upper);
                 }
                 let halves = packed.columns.halves();
-                let of_blocks = sums.par_chunks_exact_mut(halves).enumerate().with_max_len(1);
+                let (neurons, psqt) = sums.split_at_mut(packed.columns.neuron_blocks());
+                let neurons = neurons.par_chunks_exact_mut(halves);
+                let of_blocks = neurons.chain(psqt.par_chunks_exact_mut(1)).enumerate();
+                let of_blocks = of_blocks.with_max_len(1);
                 // The blocks written last are still in the nearest caches.
                 of_blocks.rev().for_each(|(block, sums)| {
                     if group.start == numbers.start {
                         // Cleared here, into the cache of the thread that adds to them.
                         for (half, sums) in sums.iter_mut().enumerate() {
-                            sums.clear(net, packed, half);
+                            let is_psqt = block >= packed.columns.blocks_of_view();
+                            sums.clear(net, packed, half == 0 && !is_psqt);
                         }
                     }
                     self.backward.lend(|buffers| {

@@ -18,10 +18,12 @@ use crate::batch::plan::KeyRange;
 #[derive(Default)]
 pub(super) struct Maps {
     pub maps: Vec<Map>,
-    /// The operations from the first map on; their inputs are numbers of these.
+    /// The first map, the piece-square values, and the operations behind both; their inputs are
+    /// numbers of these.
     steps: Vec<Step>,
     views: usize,
     buckets: usize,
+    columns: Columns,
     /// Start of each map's gradients, and their end; the first map has only its biases here.
     starts: Vec<usize>,
     /// As many zeros as the deepest map needs.
@@ -124,7 +126,7 @@ impl Map {
 impl Maps {
     pub fn pack(&mut self, kernel: &Kernel, weights: &Weights, columns: Columns, lanes: usize) {
         let net = &kernel.net;
-        (self.views, self.buckets) = (net.views(), net.buckets);
+        (self.views, self.buckets, self.columns) = (net.views(), net.buckets, columns);
         self.steps = steps(net, lanes);
         self.maps.resize_with(weights.maps.len(), Map::default);
         self.starts = vec![0];
@@ -185,12 +187,21 @@ fn steps(net: &Architecture, lanes: usize) -> Vec<Step> {
     let graph = net.graph();
     let is_first = |node: &Node| node.operation == Operation::Affine(0);
     let first = graph.nodes().iter().position(is_first).expect("a net has an output");
-    let step = |node: &Node| {
-        let inputs = node.inputs().filter_map(|input| input.checked_sub(first)).collect();
+    let nodes = graph.nodes().iter().enumerate();
+    let is_psqt = |(_, node): &(usize, &Node)| node.operation == Operation::PieceSquares;
+    let (psqt, others) = (nodes.clone().filter(is_psqt), nodes.skip(first));
+    let nodes = others.clone().take(1).chain(psqt).chain(others.skip(1));
+    let nodes: Vec<(usize, &Node)> = nodes.collect();
+    let step = |&(_, node): &(usize, &Node)| {
+        let numbers = |input: usize| nodes.iter().position(|(number, _)| *number == input);
+        let inputs = match node.operation {
+            Operation::PieceSquares | Operation::Affine(0) => Vec::new(),
+            _ => node.inputs().filter_map(numbers).collect(),
+        };
         let (operation, width) = (node.operation.clone(), node.width);
         Step { operation, inputs, width, stride: width.next_multiple_of(lanes) }
     };
-    graph.nodes()[first..].iter().map(step).collect()
+    nodes.iter().map(step).collect()
 }
 
 /// The place of an input of the first map among those of a chunk, see [`LayerBuffers::features`].
@@ -273,6 +284,8 @@ pub(super) struct LayerBuffers {
     pub rows: usize,
     /// Inputs of the first map, `[blocks of a view, views, rows, columns]`.
     pub features: Aligned<f32>,
+    /// The same of piece-square values, which have blocks of their own.
+    pub psqt: Aligned<f32>,
     /// The row of each list among those of a block, `view * rows + row`.
     pub list_rows: Vec<u32>,
     /// Values of each step, `[rows, stride]`.
@@ -302,6 +315,8 @@ impl LayerBuffers {
 
         // All at once: a buffer that grows later may lose its contents.
         self.features.resize(rows * maps.maps[0].inputs);
+        let of_psqt = net.views() * maps.columns.psqt_blocks() * maps.columns.each;
+        self.psqt.resize(rows * of_psqt);
         for list in [&mut self.values, &mut self.gradients] {
             list.resize_with(maps.steps.len(), Aligned::default);
             for (values, step) in list.iter_mut().zip(&maps.steps) {
@@ -310,6 +325,35 @@ impl LayerBuffers {
         }
         let widest = maps.steps.iter().map(|step| step.stride).max().unwrap_or(0);
         self.terms.resize(rows * widest);
+    }
+
+    /// The place of a bucket's first piece-square value, of a perspective.
+    fn psqt_place(&self, maps: &Maps, view: usize, bucket: usize) -> usize {
+        let each = maps.columns.each;
+        (bucket / each * maps.views + view) * self.rows * each + bucket % each
+    }
+
+    /// Writes the gradients of the piece-square values of a block, `[views, rows, columns]`.
+    pub fn psqt_slopes(&self, maps: &Maps, plan: &ChunkPlan, block: usize, to: &mut Aligned<f32>) {
+        let Maps { steps, columns, views, .. } = maps;
+        let size = self.rows * columns.each;
+        to.resize(views * size);
+        let to = to.get_mut();
+        to.fill(0.0);
+        let is_psqt = |step: &Step| step.operation == Operation::PieceSquares;
+        let step = steps.iter().position(is_psqt).expect("the net has piece-square values");
+        let (gradients, stride) = (self.gradients[step].get(), steps[step].stride);
+        let here = columns.psqt_columns(block);
+        for KeyRange { key: bucket, range } in &plan.bucket_ranges {
+            let Some(column) = bucket.checked_sub(here.start).filter(|_| *bucket < here.end) else {
+                continue;
+            };
+            for row in range.clone() {
+                let gradient = 0.5 * gradients[row * stride];
+                to[row * columns.each + column] = gradient;
+                to[size + row * columns.each + column] = -gradient;
+            }
+        }
     }
 
     /// Sets the gradient of the features' mean in the objective; returns the sum of the features.
@@ -332,9 +376,18 @@ impl LayerBuffers {
     #[inline(always)]
     pub fn forward<S: Lanes>(&mut self, simd: S, maps: &Maps, span: &KeyRange, logits: &mut [f32]) {
         let KeyRange { key: bucket, range } = span;
+        let [own, other] = [0, 1].map(|view| self.psqt_place(maps, view, *bucket));
         for (i, step) in maps.steps.iter().enumerate() {
             let (earlier, values) = self.values.split_at_mut(i);
             let to = part_mut(values[0].get_mut(), step.stride, range);
+            if step.operation == Operation::PieceSquares {
+                let psqt = self.psqt.get();
+                for (row, to) in range.clone().zip(to.chunks_exact_mut(step.stride)) {
+                    let place = row * maps.columns.each;
+                    to[0] = (psqt[own + place] - psqt[other + place]) * 0.5;
+                }
+                continue;
+            }
             let Operation::Affine(map) = step.operation else {
                 let inputs = rows_of(maps, earlier, &step.inputs, range);
                 let to = ValueRowsMut { values: to, stride: step.stride, width: step.width };
@@ -386,6 +439,7 @@ impl LayerBuffers {
             let (earlier, own) = self.gradients.split_at_mut(i);
             let gradients = part(own[0].get(), step.stride, range);
             let Operation::Affine(number) = step.operation else {
+                // None of piece-square values, whose gradients stay.
                 let inputs = rows_of(maps, &self.values, &step.inputs, range);
                 for (place, &input) in step.inputs.iter().enumerate() {
                     let Step { stride, width, .. } = steps[input];

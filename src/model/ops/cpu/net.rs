@@ -76,6 +76,8 @@ pub struct Slices<T> {
     pub rows: Vec<T>,
     /// `[factor rows, N]` of each; empty where there is none.
     pub factors: Vec<T>,
+    /// `[rows, buckets]` of each, the piece-square values; empty where there are none.
+    pub psqt: Vec<T>,
     /// `[N]`
     pub bias: T,
     /// Weights `[buckets, outputs, inputs]` and biases of the maps behind the accumulators, in
@@ -90,8 +92,13 @@ pub type Gradients<'a> = Slices<&'a mut [f32]>;
 impl<T: Default + AsRef<[f32]>> Slices<T> {
     /// Slices in the order of [`Architecture::arrays`]. Panics if a slice does not fit its array.
     pub fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
-        let mut sorted =
-            Self { rows: Vec::new(), factors: Vec::new(), bias: T::default(), maps: Vec::new() };
+        let mut sorted = Self {
+            rows: Vec::new(),
+            factors: Vec::new(),
+            psqt: Vec::new(),
+            bias: T::default(),
+            maps: Vec::new(),
+        };
         for array in net.arrays() {
             let slice = slices.next().unwrap_or_default();
             let Array { part, name, .. } = &array;
@@ -103,10 +110,11 @@ impl<T: Default + AsRef<[f32]>> Slices<T> {
                 ArrayKind::Rows(_) => {
                     sorted.rows.push(slice);
                     sorted.factors.push(T::default());
+                    sorted.psqt.push(T::default());
                 }
                 ArrayKind::Factor(set) => sorted.factors[*set] = slice,
                 ArrayKind::AccumulatorBias => sorted.bias = slice,
-                ArrayKind::Psqt(_) => unreachable!("no kernel serves piece-square values"),
+                ArrayKind::Psqt(set) => sorted.psqt[*set] = slice,
                 ArrayKind::Layer(_) | ArrayKind::Output => sorted.maps.push([slice, T::default()]),
                 ArrayKind::LayerBias(_) | ArrayKind::OutputBias => {
                     sorted.maps.last_mut().expect("weights come first")[1] = slice;

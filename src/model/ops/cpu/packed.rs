@@ -48,16 +48,41 @@ pub(super) struct Columns {
     run: usize,
     /// Number of runs: 1, or 2 halves.
     runs: usize,
+    /// Piece-square values, in blocks behind those of neurons.
+    psqt: usize,
 }
 
 impl Columns {
     pub fn new(net: &Architecture, each: usize) -> Self {
         let run = net.outputs_of_view();
-        Self { each, run, runs: net.hidden / run }
+        Self { each, run, runs: net.hidden / run, psqt: net.psqt_columns() }
     }
 
     pub fn blocks(&self) -> usize {
+        self.neuron_blocks() + self.psqt_blocks()
+    }
+
+    pub fn neuron_blocks(&self) -> usize {
         self.runs * self.blocks_of_view()
+    }
+
+    pub fn psqt_blocks(&self) -> usize {
+        self.psqt.div_ceil(self.each)
+    }
+
+    /// The piece-square values of a block of these.
+    pub fn psqt_columns(&self, block: usize) -> Range<usize> {
+        block * self.each..((block + 1) * self.each).min(self.psqt)
+    }
+
+    /// The blocks that are computed together in turn number `turn`: those of each half, or one of
+    /// piece-square values.
+    pub fn blocks_of_turn(&self, turn: usize) -> impl Iterator<Item = usize> + use<> {
+        let (of_view, neurons) = (self.blocks_of_view(), self.neuron_blocks());
+        match turn.checked_sub(of_view) {
+            None => (turn..neurons).step_by(of_view),
+            Some(psqt) => (neurons + psqt..neurons + psqt + 1).step_by(1),
+        }
     }
 
     /// 2 if the neurons of two halves are multiplied, else 1.
@@ -100,7 +125,8 @@ impl<F: Number> PackedWeights<F> {
         self.rows.resize(blocks * self.block);
         self.bias.resize(blocks * each);
 
-        let neurons: Vec<_> = (0..blocks).map(|block| columns.neurons(block)).collect();
+        let neurons: Vec<_> =
+            (0..columns.neuron_blocks()).map(|block| columns.neurons(block)).collect();
         let mut left: Vec<_> = self.rows.get_mut().chunks_exact_mut(self.block).collect();
         let (many, mut pieces) = ((BLOCK / hidden).max(1), Vec::new());
         for (set, of) in kernel.sets.iter().enumerate() {
@@ -112,7 +138,16 @@ impl<F: Number> PackedWeights<F> {
                 let cut = left.iter_mut().map(|it| it.split_off_mut(..size));
                 let blocks = cut.map(|rows| rows.expect("room for all"));
                 let (neurons, blocks) = (&neurons[..], blocks.collect());
-                pieces.push(PackedRows { kernel, weights, neurons, set, touched, places, blocks });
+                pieces.push(PackedRows {
+                    kernel,
+                    weights,
+                    columns,
+                    neurons,
+                    set,
+                    touched,
+                    places,
+                    blocks,
+                });
             }
         }
         let diverged = pieces.into_par_iter().map(|piece| kernel.level.run(piece));
@@ -124,10 +159,12 @@ impl<F: Number> PackedWeights<F> {
         });
         let biases = self.bias.get_mut().chunks_exact_mut(each).enumerate();
         biases.for_each(|(block, row)| {
-            take(row, &weights.bias[columns.neurons(block)], F::weight);
+            let is_psqt = block >= columns.neuron_blocks();
+            let neurons = if is_psqt { 0..0 } else { columns.neurons(block) };
+            take(row, &weights.bias[neurons], F::weight);
         });
 
-        if net.is_deep() {
+        if net.walks_graph() {
             self.maps.pack(kernel, weights, columns, lanes);
             if diverged {
                 self.maps.propagate_nan();
@@ -172,7 +209,7 @@ impl<F: Number> PackedWeights<F> {
     #[inline(always)]
     pub fn block(&self, net: &Architecture, block: usize, next: usize) -> Block<'_, F> {
         let each = self.columns.each;
-        let output = match net.is_deep() {
+        let output = match net.walks_graph() {
             true => &[],
             false => part(self.output.get(), net.buckets * net.views() * each, block),
         };
@@ -205,6 +242,8 @@ const TILE: usize = 8;
 struct PackedRows<'a, F> {
     kernel: &'a Kernel,
     weights: &'a Weights<'a>,
+    columns: Columns,
+    /// Those of each block.
     neurons: &'a [Range<usize>],
     set: usize,
     /// Touched rows of the set; none: all rows.
@@ -220,10 +259,10 @@ impl<F: Number> Task for PackedRows<'_, F> {
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) -> bool {
-        let PackedRows { kernel, weights, neurons, set: number, touched, places, mut blocks } =
-            self;
-        let (hidden, set) = (kernel.net.hidden, &kernel.sets[number]);
-        let (weights, shared) = (weights.rows[number], weights.factors[number]);
+        let PackedRows { kernel, columns, neurons, set: number, touched, places, .. } = self;
+        let (hidden, set, mut blocks) = (kernel.net.hidden, &kernel.sets[number], self.blocks);
+        let psqt = self.weights.psqt[number];
+        let (weights, shared) = (self.weights.rows[number], self.weights.factors[number]);
         let shared = SharedRows { weights: shared, rows: set.factor.as_deref(), hidden };
         let (first, end) = (places.start, places.end);
         let mut largest = [0; 16];
@@ -247,6 +286,13 @@ impl<F: Number> Task for PackedRows<'_, F> {
                     let weights = &weights[row * hidden..][neurons.clone()];
                     pack_row(to, weights, shared.of(row, neurons), &mut largest);
                 }
+            }
+        }
+        for (block, rows) in blocks.iter_mut().skip(neurons.len()).enumerate() {
+            for (to, place) in rows.chunks_exact_mut(columns.each).zip(first..end) {
+                let row = touched.map_or(place, |it| it[place] as usize - set.rows.start);
+                let values = &psqt[row * columns.psqt..][columns.psqt_columns(block)];
+                pack_row(to, values, None, &mut largest);
             }
         }
         // No finite number has larger bits.

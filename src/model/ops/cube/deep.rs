@@ -77,18 +77,20 @@ pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
         part_number += 1;
         let accumulators = accumulators(pass, part);
         let features = features(pass, part, &accumulators);
-        let by_sums = run(pass, head, tiles, &weights, &sums_of(&features, &first_map), output);
-        let [gradients, written] = by_sums;
+        let sums = sums_of(&features, &first_map);
+        let found = run(pass, head, tiles, &weights, &sums, &accumulators, output);
+        let [gradients, written, psqt] = found;
         add_up(pass, head, tiles, &written, &tile_sums);
         let width = net.buckets * head.table.shape.outputs;
         let shape = Shape::new([part.positions.len(), width]);
         let gradients = Tensor::<2>::from_primitive::<Cube>(gpu.tensor(gradients, shape));
         let by_features = Buffer::of(primitive(gradients.clone().matmul(first_map.clone())));
         let of_map = gradients.transpose().matmul(features.clone());
-        let slopes = slopes(pass, part, [&accumulators, &by_features], penalty);
+        let slopes = slopes(pass, part, [&accumulators, &by_features, &psqt], penalty);
         let lists = part.positions.len() * net.views();
-        let bias = sums::of_all(gpu, &slopes, lists, net.hidden);
-        let bias = Tensor::from_primitive::<Cube>(gpu.tensor(bias, Shape::new([net.hidden])));
+        let bias = sums::of_all(gpu, &slopes, lists, net.columns());
+        let bias = gpu.tensor(bias, Shape::new([net.columns()]));
+        let bias = Tensor::<1>::from_primitive::<Cube>(bias).narrow(0, 0, net.hidden);
         let len = width * net.features();
         let mut here: Vec<Tensor<1>> = vec![bias, of_map.reshape([len])];
         if penalty != 0.0 {
@@ -139,19 +141,20 @@ pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
 pub(super) fn logits(pass: &Pass, head: &Head) -> CubeTensor {
     let (weights, first_map) = (packed(pass), first_map(pass));
     let parts = pass.tiles.parts.iter().zip(&head.tiles.parts).map(|(part, tiles)| {
-        let features = features(pass, part, &accumulators(pass, part));
-        let sums = sums_of(&features, &first_map);
-        let [logits, _] = run(pass, head, tiles, &weights, &sums, HeadOutput::Logits);
+        let accumulators = accumulators(pass, part);
+        let sums = sums_of(&features(pass, part, &accumulators), &first_map);
+        let logits = HeadOutput::Logits;
+        let [logits, ..] = run(pass, head, tiles, &weights, &sums, &accumulators, logits);
         let shape = Shape::new([part.positions.len()]);
         Tensor::<1>::from_primitive::<Cube>(pass.gpu.tensor(logits, shape))
     });
     primitive(Tensor::cat(parts.collect(), 0))
 }
 
-/// `[positions * views, N]` of a part.
+/// `[positions * views, columns]` of a part.
 fn accumulators(pass: &Pass, part: &Positions) -> Buffer {
     let net = &pass.job.kernel.net;
-    let values = pass.gpu.empty(part.positions.len() * net.views() * net.hidden);
+    let values = pass.gpu.empty(part.positions.len() * net.views() * net.columns());
     pass.positions(part, Written::Accumulators, &values, &pass.gpu.empty(1));
     values
 }
@@ -181,21 +184,26 @@ fn sums_of(features: &Tensor<2>, first_map: &Tensor<2>) -> Buffer {
     Buffer::of(primitive(features.clone().matmul(first_map.clone().transpose())))
 }
 
-/// Walks the head; returns the gradients of the sums, or logits, and what the kernel writes.
+/// Walks the head; returns the gradients of the sums, or logits, what the kernel writes, and the
+/// gradients of piece-square values, `[positions, buckets]`.
 fn run(
     pass: &Pass,
     head: &Head,
     part: &Positions,
     weights: &Buffer,
     sums: &Buffer,
+    accumulators: &Buffer,
     output: HeadOutput,
-) -> [Buffer; 2] {
+) -> [Buffer; 3] {
     let (gpu, shape, positions) = (&pass.gpu, head.table.shape, part.positions.len());
-    let [width, written] = match output {
-        HeadOutput::Logits => [1, 0],
-        _ => [shape.buckets * shape.outputs, shape.written],
+    let widths = match output {
+        HeadOutput::Logits => [1, 0, 0],
+        _ => {
+            let psqt = pass.job.kernel.net.psqt_columns();
+            [shape.buckets * shape.outputs, shape.written, psqt]
+        }
     };
-    let to = [width, written].map(|width| gpu.empty(positions * width));
+    let to = widths.map(|width| gpu.empty(positions * width));
     let loss = pass.job.aim.loss_inputs().map_or(Loss::SQUARED, |judged| judged.loss);
     // SAFETY: the tables name no value, weight and number beyond the buffers, and the tiles no
     // position beyond the part.
@@ -205,10 +213,12 @@ fn run(
             grid((part.tiles.len() * TILE).div_ceil(UNITS)),
             CubeDim::new_1d(UNITS as u32),
             sums.arg(),
+            accumulators.arg(),
             weights.arg(),
             pass.batch.arg(),
             to[0].arg(),
             to[1].arg(),
+            to[2].arg(),
             head.places(),
             part.positions.start as u32,
             positions as u32,
@@ -246,15 +256,16 @@ fn add_up(pass: &Pass, head: &Head, part: &Positions, written: &Buffer, sums: &B
     }
 }
 
-/// `[positions * views, N]`, the gradients of accumulators from those of the features.
+/// `[positions * views, columns]`, the gradients of accumulators from those of the features and of
+/// piece-square values.
 fn slopes(
     pass: &Pass,
     part: &Positions,
-    [accumulators, gradients]: [&Buffer; 2],
+    [accumulators, gradients, psqt]: [&Buffer; 3],
     penalty: f32,
 ) -> Buffer {
     let net = &pass.job.kernel.net;
-    let len = part.positions.len() * net.views() * net.hidden;
+    let len = part.positions.len() * net.views() * net.columns();
     let to = pass.gpu.empty(len);
     // SAFETY: the buffers have the numbers of these lists.
     unsafe {
@@ -264,6 +275,7 @@ fn slopes(
             CubeDim::new_1d(UNITS as u32),
             accumulators.arg(),
             gradients.arg(),
+            psqt.arg(),
             to.arg(),
             penalty,
             len as u32,
@@ -290,6 +302,6 @@ fn packed(pass: &Pass) -> Buffer {
     Buffer::of(primitive(Tensor::cat(arrays.collect(), 0)))
 }
 
-fn primitive<const D: usize>(tensor: Tensor<D>) -> CubeTensor {
+pub(super) fn primitive<const D: usize>(tensor: Tensor<D>) -> CubeTensor {
     tensor.try_into_primitive::<Cube>().expect("it was made here")
 }

@@ -6,6 +6,8 @@
 //! maps are sums of a product of two of a position's numbers, tile by tile; those of the first map's
 //! weights are a product of matrices, see [`deep`](super::deep).
 
+use std::collections::BTreeMap;
+
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
@@ -31,6 +33,8 @@ const COPY: u32 = 3;
 const SUM: u32 = 4;
 const DIFFERENCE: u32 = 5;
 const PRODUCT: u32 = 6;
+/// Half of the difference of the perspectives' piece-square values: place of the value.
+const PIECE_SQUARES: u32 = 7;
 
 /// The operations from the sums of the first map on, as tables of words.
 pub(super) struct HeadTable {
@@ -51,6 +55,9 @@ pub(super) struct HeadShape {
     pub outputs: usize,
     /// Values of a position in its unit.
     pub values: usize,
+    /// Neurons of an accumulator, and piece-square values behind them.
+    pub hidden: usize,
+    pub psqt: usize,
     /// Numbers that are written of a position: its loss, and inputs and gradients of the maps.
     pub written: usize,
 }
@@ -60,17 +67,29 @@ impl HeadTable {
         let graph = net.graph();
         let is_first = |node: &Node| node.operation == Operation::Affine(0);
         let first = graph.nodes().iter().position(is_first).expect("a net has an output");
-        let (nodes, maps) = (&graph.nodes()[first..], net.maps());
-        let shape = HeadShape { buckets: net.buckets, outputs: maps[0][1], values: 0, written: 1 };
+        let maps = net.maps();
+        let shape = HeadShape {
+            buckets: net.buckets,
+            outputs: maps[0][1],
+            values: 0,
+            hidden: net.hidden,
+            psqt: net.psqt_columns(),
+            written: 1,
+        };
         let mut table = Self { steps: Vec::new(), columns: Vec::new(), shape };
+        // The first map, whose values come first, the piece-square values, and all others.
+        let nodes = graph.nodes().iter().enumerate();
+        let is_psqt = |(_, node): &(usize, &Node)| node.operation == Operation::PieceSquares;
+        let (psqt, others) = (nodes.clone().filter(is_psqt), nodes.skip(first));
+        let nodes = others.clone().take(1).chain(psqt).chain(others.skip(1));
         // The place of each node's values, and of the next map's weights.
-        let (mut places, mut packed) = (Vec::new(), 0);
-        for node in nodes {
+        let (mut places, mut packed) = (BTreeMap::new(), 0);
+        for (number, node) in nodes {
             let (to, width) = (table.shape.values, node.width);
             let inputs: Vec<(usize, usize)> = match node.operation {
-                Operation::Affine(0) => Vec::new(),
+                Operation::Affine(0) | Operation::PieceSquares => Vec::new(),
                 _ => {
-                    let of = |input: usize| (places[input - first], graph.nodes()[input].width);
+                    let of = |input: usize| (places[&input], graph.nodes()[input].width);
                     node.inputs().map(of).collect()
                 }
             };
@@ -116,11 +135,14 @@ impl HeadTable {
                     let [x, y] = [0, 1].map(|input| inputs[input].0);
                     table.step([kind as usize, x, to, width, y, 0, 0, 0]);
                 }
-                Operation::Neurons | Operation::PieceSquares | Operation::Product => {
+                Operation::PieceSquares => {
+                    table.step([PIECE_SQUARES as usize, 0, to, width, 0, 0, 0, 0]);
+                }
+                Operation::Neurons | Operation::Product => {
                     unreachable!("{:?} comes before the first map", node.operation)
                 }
             }
-            places.push(to);
+            places.insert(number, to);
             table.shape.values = to + width;
         }
         table.columns.extend([0, NONE]);
@@ -193,20 +215,24 @@ pub(super) struct HeadPlaces {
 ///
 /// # Buffers
 /// - `sums`: `[positions, buckets * outputs]`, of the first map without its biases
+/// - `accumulators`: `[positions, 2, hidden + psqt]`; not read without piece-square values
 /// - `weights`: biases of the first map, then weights and biases of the others, `[buckets, ...]`
 /// - `batch`: labels, and the tables at `places`
 /// - `gradients`: by the sums, `[positions, buckets * outputs]`; those of other buckets are 0
 /// - `written`: `[positions, written]`
+/// - `psqt_slopes`: by the piece-square values of the first perspective, `[positions, psqt]`
 ///
 /// `first` is the first position, `positions` their number; `first_tile` and `tiles` are those of the
 /// tiles. For `share`, `power` and `over_rated` see [`slope`](super::slope).
 #[cube(launch_unchecked)]
 pub(super) fn head(
     sums: &[f32],
+    accumulators: &[f32],
     weights: &[f32],
     batch: &[u32],
     gradients: &mut [f32],
     written: &mut [f32],
+    psqt_slopes: &mut [f32],
     places: HeadPlaces,
     first: u32,
     positions: u32,
@@ -218,7 +244,7 @@ pub(super) fn head(
     #[comptime] shape: HeadShape,
     #[comptime] output: HeadOutput,
 ) {
-    let HeadShape { buckets, outputs, values, written: width } = comptime!(shape);
+    let HeadShape { buckets, outputs, values, written: width, psqt, .. } = comptime!(shape);
     let unit = CUBE_POS * UNITS + UNIT_POS_X as usize;
     let tile = unit / TILE;
     let mut position = unit;
@@ -241,7 +267,7 @@ pub(super) fn head(
         let first_step = places.steps as usize;
         while step < steps {
             let at = first_step + step * STEP;
-            forward(sums, weights, batch, &mut x, at, position, bucket, shape);
+            forward(sums, accumulators, weights, batch, &mut x, at, position, bucket, shape);
             step += 1;
         }
         let logit = x[comptime!(values - 1)];
@@ -272,14 +298,20 @@ pub(super) fn head(
             for i in 0..comptime!(buckets * outputs) {
                 gradients[sum_row + i] = 0.0f32;
             }
+            for i in 0..psqt {
+                psqt_slopes[position * psqt + i] = 0.0f32;
+            }
             while step > 0 {
                 step -= 1;
                 let at = first_step + step * STEP;
                 backward(weights, batch, &x, &mut slopes, written, at, row, bucket);
             }
-            // The values of the first map come first.
+            // The values of the first map come first, and then the piece-square value.
             for i in 0..outputs {
                 gradients[sum_row + bucket * outputs + i] = slopes[i];
+            }
+            if comptime!(psqt > 0) {
+                psqt_slopes[position * psqt + bucket] = slopes[outputs] * 0.5f32;
             }
         }
     }
@@ -289,6 +321,7 @@ pub(super) fn head(
 #[cube]
 fn forward(
     sums: &[f32],
+    accumulators: &[f32],
     weights: &[f32],
     batch: &[u32],
     x: &mut Array<f32>,
@@ -297,7 +330,7 @@ fn forward(
     bucket: usize,
     #[comptime] shape: HeadShape,
 ) {
-    let HeadShape { buckets, outputs, .. } = comptime!(shape);
+    let HeadShape { buckets, outputs, hidden, psqt, .. } = comptime!(shape);
     let kind = batch[at];
     let from = batch[at + 1] as usize;
     let to = batch[at + 2] as usize;
@@ -307,6 +340,12 @@ fn forward(
         let row = position * comptime!(buckets * outputs) + bucket * outputs;
         for i in 0..width {
             x[to + i] = sums[row + i] + weights[a as usize + bucket * outputs + i];
+        }
+    } else if kind == PIECE_SQUARES {
+        if comptime!(psqt > 0) {
+            let own = position * comptime!(2 * (hidden + psqt)) + hidden + bucket;
+            let other = own + comptime!(hidden + psqt);
+            x[to] = (accumulators[own] - accumulators[other]) * 0.5f32;
         }
     } else if kind == AFFINE {
         let biases = batch[at + 5] as usize + bucket * width;
@@ -373,6 +412,8 @@ fn backward(
                 slopes[from + i] += weights[first + output * depth + i] * slope;
             }
         }
+    } else if kind == PIECE_SQUARES {
+        // Its gradient is read in the end.
     } else if kind == CURVE {
         for i in 0..width {
             slopes[from + i] += slopes[to + i] * derivative_of(x[from + i], a);
@@ -479,6 +520,8 @@ pub(super) fn sums_of_tiles(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FeatureShape {
     pub hidden: usize,
+    /// Piece-square values behind the neurons.
+    pub psqt: usize,
     /// Inputs of the first map that a perspective gives.
     pub outputs: usize,
     pub curve: Curve,
@@ -489,11 +532,13 @@ pub(super) struct FeatureShape {
 impl FeatureShape {
     pub fn of(net: &Architecture) -> Self {
         let (outputs, curve) = (net.outputs_of_view(), net.activation.curve());
-        Self { hidden: net.hidden, outputs, curve, pairwise: net.pairwise }
+        let (hidden, psqt, pairwise) = (net.hidden, net.psqt_columns(), net.pairwise);
+        Self { hidden, psqt, outputs, curve, pairwise }
     }
 }
 
-/// The inputs of the first map, `[lists, outputs]`, from accumulators, `[lists, hidden]`; one a unit.
+/// The inputs of the first map, `[lists, outputs]`, from accumulators, `[lists, hidden + psqt]`; one
+/// a unit.
 #[cube(launch_unchecked)]
 pub(super) fn features(
     accumulators: &[f32],
@@ -501,10 +546,10 @@ pub(super) fn features(
     len: u32,
     #[comptime] shape: FeatureShape,
 ) {
-    let FeatureShape { hidden, outputs, curve, pairwise } = comptime!(shape);
+    let FeatureShape { hidden, psqt, outputs, curve, pairwise } = comptime!(shape);
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
     if i < len as usize {
-        let at = i / outputs * hidden + i % outputs;
+        let at = i / outputs * comptime!(hidden + psqt) + i % outputs;
         let mut value = activate(accumulators[at], curve);
         if pairwise {
             value *= activate(accumulators[at + outputs], curve);
@@ -513,27 +558,35 @@ pub(super) fn features(
     }
 }
 
-/// Gradients of the accumulators, `[lists, hidden]`, from those of the inputs of the first map, each
-/// of which gets `penalty` besides; one neuron a unit.
+/// Gradients of the accumulators, `[lists, hidden + psqt]`, from those of the inputs of the first map,
+/// each of which gets `penalty` besides, and of the first perspective's piece-square values; one
+/// number a unit.
 #[cube(launch_unchecked)]
 pub(super) fn slopes(
     accumulators: &[f32],
     gradients: &[f32],
+    psqt_slopes: &[f32],
     to: &mut [f32],
     penalty: f32,
     len: u32,
     #[comptime] shape: FeatureShape,
 ) {
-    let FeatureShape { hidden, outputs, curve, pairwise } = comptime!(shape);
+    let FeatureShape { hidden, psqt, outputs, curve, pairwise } = comptime!(shape);
+    let columns = comptime!(hidden + psqt);
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
     if i < len as usize {
-        let list = i / hidden;
-        let neuron = i % hidden;
-        let mut gradient = gradients[list * outputs + neuron % outputs] + penalty;
-        if pairwise {
-            let other = (neuron + outputs) % hidden;
-            gradient *= activate(accumulators[list * hidden + other], curve);
+        let list = i / columns;
+        let column = i % columns;
+        if comptime!(psqt > 0) && column >= hidden {
+            let slope = psqt_slopes[list / 2 * psqt + column - hidden];
+            to[i] = select(list % 2 == 0, slope, -slope);
+        } else {
+            let mut gradient = gradients[list * outputs + column % outputs] + penalty;
+            if pairwise {
+                let other = (column + outputs) % hidden;
+                gradient *= activate(accumulators[list * columns + other], curve);
+            }
+            to[i] = gradient * derivative(accumulators[i], curve);
         }
-        to[i] = gradient * derivative(accumulators[i], curve);
     }
 }

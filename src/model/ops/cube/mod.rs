@@ -17,6 +17,7 @@ mod net;
 mod pairs;
 mod sets;
 mod slope;
+mod sort;
 mod steps;
 mod sums;
 

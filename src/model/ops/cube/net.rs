@@ -4,6 +4,7 @@
 //! sums.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use burn::backend::ops::FloatTensorOps;
 use burn::backend::{Backend, Cube, TensorMetadata};
@@ -16,15 +17,16 @@ use super::chunks;
 use super::deep::{self, Head};
 use super::form::{Form, Positions, TILE, Tiles, UnitLayout, grid};
 use super::gpu::{Buffer, Gpu, contiguous};
-use super::head::{HeadShape, HeadTable};
 use super::index::{Index, ListRange};
 use super::pairs::{self, Tables};
-use super::sets::{self, RowTables, SetOfRows};
+use super::sets::{self, Columns};
 use super::slope::{self, LossForm, Written};
+use super::sort::{EntryForm, ListEntries, RowLists};
 use super::sums::{self, FinalSums};
-use crate::architecture::{Architecture, ArrayKind, PIECES};
+use crate::architecture::{ArrayKind, PIECES};
 use crate::batch::{Indices, ListShape, OneHot, with_vector};
 use crate::loss::Loss;
+use crate::model::memory::floats_of_position;
 
 pub(super) struct Pass<'a> {
     pub gpu: Gpu,
@@ -33,8 +35,10 @@ pub(super) struct Pass<'a> {
     form: Form,
     pub tiles: Tiles,
     arrays: BTreeMap<ArrayKind, CubeTensor>,
-    /// `[rows, N]` of all sets with their factors; those of pairs are behind those of inputs.
+    /// `[rows, columns]` of all sets with their factors; those of pairs are behind those of inputs.
     weight: CubeTensor,
+    /// `[columns]`
+    bias: CubeTensor,
     pub head: Option<Head>,
     /// Targets or forces with bases and weights, the tables of tiles, strips and pairs, and lists.
     pub batch: Buffer,
@@ -51,8 +55,8 @@ pub(super) struct Pass<'a> {
 enum Inverse {
     /// Of pieces: strips of lists, and their place in the batch. The GPU finds the rest.
     Strips(Strips, ListRange),
-    /// Of other sets: tables from the host.
-    Tables(RowTables),
+    /// Of other sets: their entries, which the GPU sorts.
+    Entries(ListEntries),
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> FusedGradients<Cube> {
@@ -65,7 +69,7 @@ pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> FusedGradients<Cube> 
 }
 
 pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
-    if job.kernel.net.is_deep() {
+    if job.kernel.net.walks_graph() {
         let part = part(&arrays, &job);
         let pass = Pass::new(arrays, job, part, false);
         return deep::logits(&pass, pass.head.as_ref().expect("a deep net has a head"));
@@ -85,18 +89,6 @@ fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
     let room = job.room.min(largest.unwrap_or(usize::MAX));
     let position = floats_of_position(&job.kernel.net) * size_of::<f32>();
     (room / position / TILE).max(1) * TILE
-}
-
-/// Floats of each position on the GPU at a time: gradients of the accumulators; in deep nets also
-/// accumulators, features, sums of the first map, and what the kernel of the head writes, and the
-/// gradients of all these.
-fn floats_of_position(net: &Architecture) -> usize {
-    let accumulators = net.views() * net.hidden;
-    if !net.is_deep() {
-        return accumulators;
-    }
-    let HeadShape { buckets, outputs, written, .. } = HeadTable::new(net).shape;
-    2 * (accumulators + net.features() + buckets * outputs) + written
 }
 
 impl<'a> Pass<'a> {
@@ -124,8 +116,8 @@ impl<'a> Pass<'a> {
             places,
             wide: matches!(one_hot, OneHot::Lists(lists) if matches!(lists.indices, Indices::U32(_))),
             curve: net.activation.curve(),
-            buckets: if net.is_deep() { 1 } else { net.buckets },
-            spread: UnitLayout::new(net.hidden),
+            buckets: if net.walks_graph() { 1 } else { net.buckets },
+            spread: UnitLayout::new(net.columns()),
         };
         let arrays: BTreeMap<_, _> = net
             .arrays()
@@ -144,9 +136,9 @@ impl<'a> Pass<'a> {
         let parts = if learns { &tiles.parts[..] } else { &[] };
         let inverse = |Positions { positions, .. }: &Positions| {
             let lists = positions.start * views..positions.end * views;
-            if let (false, OneHot::Lists(active)) = (net.inputs.is_pieces(), one_hot) {
-                let lists = (lists, places);
-                return Inverse::Tables(RowTables::write(&active.indices, lists, rows, &mut words));
+            if !net.inputs.is_pieces() {
+                let (first, count) = (lists.start * places, lists.len() * places);
+                return Inverse::Entries(ListEntries { lists: 0, first, count });
             }
             let place = ListRange { first: lists.start, lists: lists.len(), order: words.len() };
             let strips = match one_hot {
@@ -173,8 +165,9 @@ impl<'a> Pass<'a> {
         });
         let factors: Vec<Option<(usize, [usize; 2])>> = factors.collect();
         let labels = job.aim.arrays().iter().map(|array| array.len()).sum();
-        let head =
-            net.is_deep().then(|| Head::new(net, buckets, [positions, part], labels, &mut words));
+        let head = net
+            .walks_graph()
+            .then(|| Head::new(net, buckets, [positions, part], labels, &mut words));
         let send = |words: Vec<u32>| {
             let lists = words.len();
             let entries = positions * views * places;
@@ -201,24 +194,35 @@ impl<'a> Pass<'a> {
                 (batch, lists, None)
             }
         };
-        let weight = match net.inputs.is_pieces() {
-            true => match arrays.get(&ArrayKind::Factor(0)) {
-                None => arrays[&ArrayKind::Rows(0)].clone(),
-                Some(shared) => merged(arrays[&ArrayKind::Rows(0)].clone(), shared.clone()),
-            },
-            false => {
-                let all = gpu.empty(rows * net.hidden);
-                for (place, set) in job.kernel.sets.iter().enumerate() {
-                    let array = |part| arrays[&part].clone().into_buffer_arg();
-                    let factor = factors[place];
-                    let factor = factor.map(|(of, _)| (array(ArrayKind::Factor(place)), of));
-                    let of_set = SetOfRows { first: set.rows.start, rows: set.rows.len(), factor };
-                    let weight = array(ArrayKind::Rows(place));
-                    sets::merge(&gpu, &batch, weight, &all, of_set, net.hidden);
+        let mut bias = arrays[&ArrayKind::AccumulatorBias].clone();
+        let mut weight = arrays[&ArrayKind::Rows(0)].clone();
+        if let (true, Some(shared)) = (net.inputs.is_pieces(), arrays.get(&ArrayKind::Factor(0))) {
+            weight = merged(weight, shared.clone());
+        }
+        if net.psqt {
+            let of = Tensor::<1>::from_primitive::<Cube>(bias);
+            let zeros = Tensor::zeros([net.psqt_columns()], &of.device());
+            bias = deep::primitive(Tensor::cat(vec![of, zeros], 0));
+        }
+        if net.psqt || !net.inputs.is_pieces() {
+            let columns = net.columns();
+            let all = gpu.empty(rows * columns);
+            for (place, set) in job.kernel.sets.iter().enumerate() {
+                let array = |part| arrays[&part].clone().into_buffer_arg();
+                let own = match net.inputs.is_pieces() {
+                    true => weight.clone().into_buffer_arg(),
+                    false => array(ArrayKind::Rows(place)),
+                };
+                let factor = factors[place].map(|(of, _)| (array(ArrayKind::Factor(place)), of));
+                let to = Columns { rows: set.rows.clone(), first: 0, width: net.hidden, columns };
+                sets::copy(&gpu, &batch, own, factor, &all, to.clone());
+                if net.psqt {
+                    let to = Columns { first: net.hidden, width: net.buckets, ..to };
+                    sets::copy(&gpu, &batch, array(ArrayKind::Psqt(place)), None, &all, to);
                 }
-                gpu.tensor(all, Shape::new([rows, net.hidden]))
             }
-        };
+            weight = gpu.tensor(all, Shape::new([rows, columns]));
+        }
         let sharing =
             factors.into_iter().map(|factor| factor.map(|(_, sharing)| sharing)).collect();
         let mut pass = Self {
@@ -229,6 +233,7 @@ impl<'a> Pass<'a> {
             tiles,
             arrays,
             weight,
+            bias,
             head,
             batch,
             lists,
@@ -305,7 +310,7 @@ impl<'a> Pass<'a> {
                 grid(tiles.len()),
                 self.form.spread.cube(),
                 self.weight.clone().into_buffer_arg(),
-                self.array(ArrayKind::AccumulatorBias).into_buffer_arg(),
+                self.bias.clone().into_buffer_arg(),
                 output,
                 output_bias,
                 self.batch.arg(),
@@ -326,8 +331,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Gradients of the accumulators' weights, `[rows, N]`, from those of the accumulators of each
-    /// part, `[positions, views, N]`, which `slopes` computes.
+    /// Gradients of the accumulators' weights, `[rows, columns]`, from those of the accumulators of
+    /// each part, `[positions, views, columns]`, which `slopes` computes.
     pub fn rows(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
         let Self { gpu, form, batch, .. } = self;
         let Form { rows, places, spread, .. } = *form;
@@ -338,8 +343,12 @@ impl<'a> Pass<'a> {
             self.done(Stage::Forward);
             let (strips, place) = match inverse {
                 Inverse::Strips(strips, place) => (strips, place),
-                Inverse::Tables(tables) => {
-                    let here = tables.add_up(gpu, batch, &slopes, spread);
+                Inverse::Entries(entries) => {
+                    let entries = ListEntries { lists: self.lists, ..*entries };
+                    let form = EntryForm { rows, width: places, wide: form.wide };
+                    let lists = RowLists::new(gpu, batch, entries, form);
+                    self.done(Stage::Index);
+                    let here = lists.add_up(gpu, &slopes, spread);
                     gradients = if i == 0 { here } else { added(gpu, gradients, here) };
                     self.done(Stage::Backward);
                     continue;
@@ -408,27 +417,37 @@ impl<'a> Pass<'a> {
         let Self { gpu, arrays, .. } = self;
         let mut gradients: BTreeMap<ArrayKind, Buffer> = others.into_iter().collect();
         let net = &self.job.kernel.net;
-        if net.inputs.is_pieces() {
-            if let Some(shared) = arrays.get(&ArrayKind::Factor(0)) {
-                // The factoriser counts in each king bucket.
-                let width = shared.shape().num_elements();
-                let sum = sums::of_all(gpu, &rows, net.rows() / PIECES, width);
-                gradients.insert(ArrayKind::Factor(0), sum);
+        let all = gpu.tensor(rows.clone(), Shape::new([net.rows(), net.columns()]));
+        let all = Tensor::<2>::from_primitive::<Cube>(all);
+        let part = |rows: Range<usize>, columns: Range<usize>| {
+            let part = all.clone().narrow(0, rows.start, rows.len());
+            let part = part.narrow(1, columns.start, columns.len());
+            Buffer::of(deep::primitive(part))
+        };
+        let neurons = if net.psqt { part(0..net.rows(), 0..net.hidden) } else { rows };
+        for (place, set) in self.job.kernel.sets.iter().enumerate() {
+            if let Some(shared) = arrays.get(&ArrayKind::Factor(place)) {
+                let sum = match self.sharing[place] {
+                    Some(sharing) => {
+                        let layout = UnitLayout::new(net.hidden);
+                        pairs::add_up(gpu, &self.batch, neurons.arg(), sharing, layout)
+                    }
+                    // The factoriser counts in each king bucket.
+                    None => {
+                        let width = shared.shape().num_elements();
+                        sums::of_all(gpu, &neurons, net.rows() / PIECES, width)
+                    }
+                };
+                gradients.insert(ArrayKind::Factor(place), sum);
             }
-            gradients.insert(ArrayKind::Rows(0), rows);
-        } else {
-            for (place, sharing) in self.sharing.iter().enumerate() {
-                if let Some(sharing) = sharing {
-                    let spread = self.form.spread;
-                    let sum = pairs::add_up(gpu, &self.batch, rows.arg(), *sharing, spread);
-                    gradients.insert(ArrayKind::Factor(place), sum);
-                }
-                let rows_of_set = self.job.kernel.sets[place].rows.clone();
-                let all = gpu.tensor(rows.clone(), Shape::new([net.rows(), net.hidden]));
-                let all = Tensor::<2>::from_primitive::<Cube>(all);
-                let of_set = all.narrow(0, rows_of_set.start, rows_of_set.len());
-                let of_set = of_set.try_into_primitive::<Cube>().expect("it was made here");
-                gradients.insert(ArrayKind::Rows(place), Buffer::of(of_set));
+            let of_set = match set.rows.len() == net.rows() {
+                true => neurons.clone(),
+                false => part(set.rows.clone(), 0..net.hidden),
+            };
+            gradients.insert(ArrayKind::Rows(place), of_set);
+            if net.psqt {
+                let values = part(set.rows.clone(), net.hidden..net.columns());
+                gradients.insert(ArrayKind::Psqt(place), values);
             }
         }
         let in_order = self.job.kernel.net.arrays().into_iter().map(|array| {

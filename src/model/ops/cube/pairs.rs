@@ -58,21 +58,50 @@ pub(super) fn add_up(
     batch: &Buffer,
     from: BufferArg,
     [table, rows]: [usize; 2],
-    spread: UnitLayout,
+    layout: UnitLayout,
 ) -> Buffer {
-    let to = gpu.empty(rows * spread.hidden);
+    let to = gpu.empty(rows * layout.hidden);
     // SAFETY: the tables name no row that is not there.
     unsafe {
         sums::launch_unchecked(
             &gpu.client,
-            grid(rows * spread.columns),
-            spread.cube(),
+            grid(rows * layout.columns),
+            layout.cube(),
             from,
             batch.arg(),
             to.arg(),
             table as u32,
             rows as u32,
-            spread,
+            layout,
+            true,
+        );
+    }
+    to
+}
+
+/// Computes rows, `[rows, N]`, each as a sum of consecutive rows `from`; `starts` has the first one of
+/// each, and the end of the last.
+pub(super) fn add_up_runs(
+    gpu: &Gpu,
+    starts: &Buffer,
+    from: BufferArg,
+    rows: usize,
+    layout: UnitLayout,
+) -> Buffer {
+    let to = gpu.empty(rows * layout.hidden);
+    // SAFETY: the runs have no row that is not there.
+    unsafe {
+        sums::launch_unchecked(
+            &gpu.client,
+            grid(rows * layout.columns),
+            layout.cube(),
+            from,
+            starts.arg(),
+            to.arg(),
+            0,
+            rows as u32,
+            layout,
+            false,
         );
     }
     to
@@ -86,9 +115,10 @@ fn sums(
     to: &mut [f32],
     table: u32,
     rows: u32,
-    #[comptime] spread: UnitLayout,
+    #[comptime] layout: UnitLayout,
+    #[comptime] is_listed: bool,
 ) {
-    let UnitLayout { hidden, units, columns, .. } = comptime!(spread);
+    let UnitLayout { hidden, units, columns, .. } = comptime!(layout);
     let row = CUBE_POS / columns;
     let column = CUBE_POS % columns * units + UNIT_POS_X as usize;
     if row < rows as usize && column < hidden {
@@ -98,17 +128,27 @@ fn sums(
         // Four side by side, so that their latencies overlap.
         let mut i = begin;
         while i + 4 <= end {
-            let a = from[batch[i] as usize * hidden + column];
-            let b = from[batch[i + 1] as usize * hidden + column];
-            let c = from[batch[i + 2] as usize * hidden + column];
-            let d = from[batch[i + 3] as usize * hidden + column];
+            let a = from[row_at(batch, i, is_listed) * hidden + column];
+            let b = from[row_at(batch, i + 1, is_listed) * hidden + column];
+            let c = from[row_at(batch, i + 2, is_listed) * hidden + column];
+            let d = from[row_at(batch, i + 3, is_listed) * hidden + column];
             sum += (a + b) + (c + d);
             i += 4;
         }
         while i < end {
-            sum += from[batch[i] as usize * hidden + column];
+            sum += from[row_at(batch, i, is_listed) * hidden + column];
             i += 1;
         }
         to[row * hidden + column] = sum;
     }
+}
+
+/// The row that a place of a table names; without a table the place itself.
+#[cube]
+fn row_at(batch: &[u32], place: usize, #[comptime] is_listed: bool) -> usize {
+    let mut row = place;
+    if is_listed {
+        row = batch[place] as usize;
+    }
+    row
 }

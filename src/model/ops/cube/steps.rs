@@ -1,4 +1,4 @@
-//! Adam's step on a GPU, one parameter a unit. Other steps are tensor operations there.
+//! Steps of optimisers on a GPU, one parameter a unit.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl;
@@ -7,32 +7,61 @@ use cubecl::prelude::*;
 
 use super::form::{UNITS, grid, is_finite};
 use super::gpu::{Buffer, Gpu, contiguous};
-use crate::model::ops::steps::{AdamFactors, Step};
+use crate::model::ops::steps::{AdaGrad, AdamFactors, Mean, Sgd, Step};
 
-/// Returns the next parameter and means. Panics if the step is not Adam's.
+/// Returns the next parameter and states.
 pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
-    let Step::Adam(factors) = step else { panic!("only Adam has a kernel on GPUs") };
+    let (rule, [decay, rate, epsilon, clip], [beta1, rest1, beta2, rest2], shrink, unbias) =
+        match step {
+            Step::Adam(AdamFactors {
+                shrink,
+                coupled,
+                beta1,
+                rest1,
+                beta2,
+                rest2,
+                rate,
+                unbias,
+                epsilon,
+                clip,
+            }) => {
+                let betas = [beta1, rest1, beta2, rest2];
+                (Rule::Adam, [coupled, rate, epsilon, clip], betas, shrink, unbias)
+            }
+            Step::AdaGrad(AdaGrad { epsilon, decay, rate, clip }) => {
+                (Rule::AdaGrad, [decay, rate, epsilon, clip], [0.0; 4], 1.0, 1.0)
+            }
+            Step::Sgd(Sgd { beta, decay, rate, clip }) => {
+                (Rule::Sgd, [decay, rate, 0.0, clip], [beta, 0.0, 0.0, 0.0], 1.0, 1.0)
+            }
+            Step::Mean(Mean { share }) => {
+                (Rule::Mean, [0.0, share, 0.0, f32::INFINITY], [0.0; 4], 1.0, 1.0)
+            }
+        };
+    let factors =
+        FactorsLaunch::new(shrink, decay, beta1, rest1, beta2, rest2, rate, unbias, epsilon, clip);
     let shape = tensors[0].shape();
     let len = shape.num_elements();
     let from: Vec<CubeTensor> = tensors.into_iter().map(contiguous).collect();
     let gpu = Gpu::of(&from[0]);
+    // The parameter and its states, without the gradient.
     let to: Vec<Buffer> = from[1..].iter().map(|_| gpu.empty(len)).collect();
+    let unused = gpu.empty(1);
     let from: Vec<BufferArg> = from.into_iter().map(|it| it.into_buffer_arg()).collect();
-    let args: Vec<BufferArg> = from.into_iter().chain(to.iter().map(Buffer::arg)).collect();
-    let args = args.try_into().ok().expect("a parameter, its gradient and two means");
+    let padded = |args: Vec<BufferArg>, count: usize| {
+        let missing = count - args.len();
+        args.into_iter().chain((0..missing).map(|_| unused.arg()).collect::<Vec<_>>())
+    };
+    let args = padded(from, 4).chain(padded(to.iter().map(Buffer::arg).collect(), 3));
+    let args: Vec<BufferArg> = args.collect();
+    let args = args.try_into().ok().expect("a parameter, its gradient and two states");
     let [p, g, m, v, next_p, next_m, next_v] = args;
-    let AdamFactors { shrink, coupled, beta1, rest1, beta2, rest2, rate, unbias, epsilon, clip } =
-        factors;
-    let factors =
-        AdamLaunch::new(shrink, coupled, beta1, rest1, beta2, rest2, rate, unbias, epsilon, clip);
-    let (grid, units) = (grid(len.div_ceil(UNITS)), CubeDim::new_1d(UNITS as u32));
-    let clipped = clip.is_finite();
-    // SAFETY: all buffers have as many numbers as the parameter.
+    // SAFETY: all buffers that the rule reads or writes have as many numbers as the parameter.
     unsafe {
-        adam_step::launch_unchecked(
+        take_step::launch_unchecked(
             &gpu.client,
-            grid,
-            units,
+            grid(len.div_ceil(UNITS)),
+            CubeDim::new_1d(UNITS as u32),
             p,
             g,
             m,
@@ -42,16 +71,27 @@ pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
             next_v,
             factors,
             len as u32,
-            clipped,
+            rule,
+            clip.is_finite(),
         );
     }
     to.into_iter().map(|it| gpu.tensor(it, shape.clone())).collect()
 }
 
+/// The formulas of [`Step`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Rule {
+    Adam,
+    AdaGrad,
+    Sgd,
+    Mean,
+}
+
+/// Those of [`AdamFactors`]; `decay` is coupled, and a mean has its share as the rate.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
-struct Adam {
+struct Factors {
     shrink: f32,
-    coupled: f32,
+    decay: f32,
     beta1: f32,
     rest1: f32,
     beta2: f32,
@@ -71,8 +111,9 @@ fn bounded(p: f32, clip: f32, #[comptime] clipped: bool) -> f32 {
     }
 }
 
+/// Rules with one state have it in `m`.
 #[cube(launch_unchecked)]
-fn adam_step(
+fn take_step(
     p: &[f32],
     g: &[f32],
     m: &[f32],
@@ -80,20 +121,36 @@ fn adam_step(
     next_p: &mut [f32],
     next_m: &mut [f32],
     next_v: &mut [f32],
-    factors: Adam,
+    factors: Factors,
     len: u32,
+    #[comptime] rule: Rule,
     #[comptime] clipped: bool,
 ) {
     let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
     if i < len as usize {
         let p = p[i];
-        let g = factors.coupled * p + g[i];
-        let m = factors.rest1 * g + factors.beta1 * m[i];
-        let v = factors.beta2 * v[i] + factors.rest2 * g * g;
-        let root = (v * factors.unbias).sqrt();
-        let p = p * factors.shrink - m * factors.rate / (root + factors.epsilon);
-        next_p[i] = bounded(p, factors.clip, clipped);
-        next_m[i] = m;
-        next_v[i] = v;
+        let g = factors.decay * p + g[i];
+        let next = match comptime!(rule) {
+            Rule::Adam => {
+                let m = factors.rest1 * g + factors.beta1 * m[i];
+                let v = factors.beta2 * v[i] + factors.rest2 * g * g;
+                next_m[i] = m;
+                next_v[i] = v;
+                let root = (v * factors.unbias).sqrt();
+                p * factors.shrink - m * factors.rate / (root + factors.epsilon)
+            }
+            Rule::AdaGrad => {
+                let sum = m[i] + g * g;
+                next_m[i] = sum;
+                p - factors.rate * (g / (sum.sqrt() + factors.epsilon))
+            }
+            Rule::Sgd => {
+                let m = factors.beta1 * m[i] + g;
+                next_m[i] = m;
+                p - factors.rate * m
+            }
+            Rule::Mean => p + factors.rate * (g - p),
+        };
+        next_p[i] = bounded(next, factors.clip, clipped);
     }
 }
