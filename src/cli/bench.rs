@@ -214,7 +214,8 @@ impl Figures<'_> {
 }
 
 fn table_of_nets(nets: &[NetFigures]) -> String {
-    let titles = ["N", "batch", "<operations", "step", "run, in memory", "run, streamed"];
+    let titles =
+        ["N", "batch", "<operations", "step", "run, in memory", "first pass", "run, streamed"];
     let mut speeds = Table::titled(&titles);
     let titles = ["N", "batch", "<stage on the GPU", "ms, with the wait", "of copies' rate"];
     let mut stages = Table::titled(&titles);
@@ -227,7 +228,8 @@ fn table_of_nets(nets: &[NetFigures]) -> String {
         }
         let [step, streamed] = [&net.step, &net.streamed].map(Figure::text);
         let kept = net.kept.as_ref().map_or("-".into(), Figure::text);
-        speeds.row([hidden, batch, net.compute.to_string(), step, kept, streamed]);
+        let first_pass = net.first_pass.map_or("-".into(), short);
+        speeds.row([hidden, batch, net.compute.to_string(), step, kept, first_pass, streamed]);
     }
     if stages.is_empty() { speeds.to_string() } else { format!("{speeds}\n{stages}") }
 }
@@ -268,15 +270,18 @@ impl Bench<'_> {
         let batch = self.batches[0].len();
         let step = self.step(compute)?;
         let window = (self.positions / 2).clamp(1, MOST_STREAMED);
-        let streamed = self.whole_run(Some(window as usize))?;
-        let kept = self.fits.then(|| self.whole_run(None)).transpose()?;
+        let (streamed, _) = self.whole_run(Some(window as usize))?;
+        let (kept, first_pass) = match self.fits {
+            true => self.whole_run(None).map(|(kept, first_pass)| (Some(kept), first_pass))?,
+            false => (None, None),
+        };
         let [steps, runs] = [&step, &streamed].map(Figure::text);
         eprintln!("N = {hidden}, {name}: step {steps}, streamed {runs} positions/s");
         let stages = match compute {
             Compute::Gpu { .. } => self.stages(compute)?,
             _ => Vec::new(),
         };
-        Ok(NetFigures { hidden, batch, compute: name, step, kept, streamed, stages })
+        Ok(NetFigures { hidden, batch, compute: name, step, kept, first_pass, streamed, stages })
     }
 
     fn model(&self, compute: Compute) -> Result<Model> {
@@ -314,17 +319,21 @@ impl Bench<'_> {
         repeat(self.lap, work)
     }
 
-    /// A run that shuffles a window of its data, or none: all are in memory.
-    fn whole_run(&self, window: Option<usize>) -> Result<Figure> {
+    /// A run that shuffles a window of its data, or none: all are in memory. Also returns the
+    /// positions per second of the first pass.
+    fn whole_run(&self, window: Option<usize>) -> Result<(Figure, Option<f64>)> {
         let config = self.config.with(|file| file.data.window = window)?;
         let rows = is_gpu(self.device);
-        let laps = Laps { start: Instant::now(), lap: self.lap, rows, marks: Mutex::default() };
+        let (marks, passed) = Default::default();
+        let pass = self.positions;
+        let laps = Laps { start: Instant::now(), lap: self.lap, rows, marks, pass, passed };
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let run_folder = RunFolder::take(folder.path(), false, &laps)?;
         let (device, ranks) = (self.options, &SingleRank);
         begin(config, &run_folder, &RunContext { device, listener: &laps, page: false, ranks })?;
         ensure!(!interrupts().load(Ordering::SeqCst), "interrupted");
-        laps.figure().context("the run ended before its laps")
+        let first_pass = laps.first_pass();
+        Ok((laps.figure().context("the run ended before its laps")?, first_pass))
     }
 
     /// Median milliseconds of each stage, where the device finishes each before the next, and the
@@ -486,6 +495,9 @@ struct NetFigures {
     /// Training as `nnuance train` runs it, with data in memory, and with streamed data.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<Figure>,
+    /// Positions per second of the first pass over data in memory, in which chunks are encoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_pass: Option<f64>,
     streamed: Figure,
     /// Milliseconds of each stage on a GPU, waits included, and its share of the rate of copies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -562,11 +574,21 @@ struct Laps {
     rows: bool,
     /// Seconds and positions at the first step, at the end of the warm-up, and of each lap.
     marks: Mutex<Vec<(f64, u64)>>,
+    /// Positions of a pass; seconds and positions at the end of the first.
+    pass: u64,
+    passed: Mutex<Option<(f64, u64)>>,
 }
 
 impl Laps {
     fn marks(&self) -> std::sync::MutexGuard<'_, Vec<(f64, u64)>> {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Positions per second between the first step and the end of the first pass, if that is later.
+    fn first_pass(&self) -> Option<f64> {
+        let passed = *self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        let ((end, positions), &(start, before)) = passed.zip(self.marks().first())?;
+        (positions > before).then(|| (positions - before) as f64 / (end - start))
     }
 
     /// None if the run was interrupted before the last lap ended.
@@ -579,6 +601,10 @@ impl Laps {
 
     fn mark(&self, positions: u64) {
         let (now, mut marks) = (self.seconds(), self.marks());
+        if positions >= self.pass {
+            let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+            passed.get_or_insert((now, positions));
+        }
         let due = match marks[..] {
             // The first step waits until the data is read.
             [] => now,

@@ -41,7 +41,8 @@ fn nets() -> Vec<(Architecture, u64)> {
     nets
 }
 
-/// Nets of several feature sets: with factors, repeated rows, king buckets, of 16 and of 32 bits.
+/// Nets of each feature set, and of several: with factors, repeated rows, king buckets, of 16 and of 32
+/// bits.
 fn nets_of_sets() -> Vec<(Architecture, u64)> {
     let squares: Vec<u8> = (0..32).map(|square| square / 4).collect();
     let kings = Kings::new(true, &squares).expect("the buckets have no gaps");
@@ -53,11 +54,13 @@ fn nets_of_sets() -> Vec<(Architecture, u64)> {
         let psqt = names.len() == 3;
         Architecture { inputs, buckets: 4, pairwise, head, psqt, ..simple }
     };
-    vec![
+    let mut nets = vec![
         (net(&["threat-kinds", "attack-counts"], Kings::NONE, false, false), 1),
         (net(&["pieces", "threats"], kings, true, true), 2),
         (net(&["pieces", "threats", "pawn-pairs"], kings, true, false), 3),
-    ]
+    ];
+    nets.extend(features::names().iter().map(|name| (net(&[name], kings, false, true), 4)));
+    nets
 }
 
 fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Compute) -> Model {
@@ -135,16 +138,18 @@ fn arrays_have_clips_and_rates() {
 }
 
 #[test]
-fn ten_steps_of_every_net() {
+fn steps_of_every_net() {
     let Some(gpu) = gpu() else { return };
     let settings = Settings { clip: 1.98, ..Settings::default_of(OptimizerName::AdamW) };
-    for (net, seed) in nets().into_iter().filter(|(net, _)| net.buckets > 1) {
+    let nets = nets().into_iter().chain(nets_of_sets().into_iter().take(3));
+    for (net, seed) in nets.filter(|(net, _)| net.buckets > 1) {
+        let steps = if net.psqt { 100 } else { 10 };
         let train = |device: &Device, compute| {
             let mut model = model(&net, &drawn::weights(&net, seed), device, compute);
             let mut optimizer = settings.build(compute);
             let mut losses = Vec::new();
-            for step in 0..10 {
-                let batch = batch(&net, 50, step);
+            for step in 0..steps {
+                let batch = batch(&net, 50, step % 10);
                 let LossGradients { loss, gradients, touched } =
                     model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
                 losses.push(to_host(loss)[0]);
