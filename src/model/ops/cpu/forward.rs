@@ -248,7 +248,9 @@ impl<F: Format<H>, P: Rho, const H: usize, const TOGETHER: usize> Task
         );
         let Chunk { plan, head, logit_gradients, slot_gradients, loss, .. } = chunk;
         if backward && deep {
-            let sparsity = selection.aim.map_or(0.0, Aim::sparsity) / net.features() as f32;
+            // A net without layers walks its graph for the piece-square values alone.
+            let aim = selection.aim.filter(|_| net.is_deep());
+            let sparsity = aim.map_or(0.0, Aim::sparsity) / net.features() as f32;
             let batch = selection.batch.len() as f32;
             *loss += f64::from(sparsity) * head.penalise(maps, sparsity / batch);
             let logits = &mut logit_gradients[..];

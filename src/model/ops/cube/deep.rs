@@ -67,7 +67,8 @@ pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
         None => HeadOutput::Pull,
     };
     let features_of_batch = (pass.listed.positions * net.features()) as f32;
-    let penalty = pass.job.aim.sparsity() / features_of_batch;
+    let sparsity = if net.is_deep() { pass.job.aim.sparsity() } else { 0.0 };
+    let penalty = sparsity / features_of_batch;
     // The biases of the accumulators, the weights of the first map, the penalty.
     let mut of_parts: Option<Vec<Tensor<1>>> = None;
     let weights = packed(pass);
