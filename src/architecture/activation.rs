@@ -137,10 +137,11 @@ impl Curve {
     pub fn integers(self, x: &[i32], one: i32, to: &mut Vec<i32>) {
         let top = self.ceiling(one);
         let squared = |x: i32| x * x;
+        // Not by `clamp`, whose check of the ends would be in the loop.
         match (self.inner, self.outer) {
-            (1, 1) => to.extend(x.iter().map(|x| (*x).clamp(0, top))),
-            (1, _) => to.extend(x.iter().map(|x| squared((*x).clamp(0, top)))),
-            _ => to.extend(x.iter().map(|x| squared((*x).clamp(-top, top)))),
+            (1, 1) => to.extend(x.iter().map(|x| (*x).max(0).min(top))),
+            (1, _) => to.extend(x.iter().map(|x| squared((*x).max(0).min(top)))),
+            _ => to.extend(x.iter().map(|x| squared((*x).max(-top).min(top)))),
         }
     }
 

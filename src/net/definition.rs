@@ -324,6 +324,9 @@ impl<'a> Arithmetic for Integers<'a> {
             x => return Values::Floats(self.floats(map, x.floats())),
         };
         if net.architecture.is_fixed_point() {
+            if let Some(sums) = self.sums_of_bytes(map, &x) {
+                return self.of_sums(map, sums.into_iter());
+            }
             let x: Vec<i64> = x.iter().map(|v| net.first_input((*v).into())).collect();
             return self.fixed(map, &x);
         }
@@ -357,17 +360,48 @@ impl<'a> Integers<'a> {
     /// An affine map in fixed point.
     #[inline(always)]
     fn fixed(&self, map: usize, x: &[i64]) -> Values<'a> {
-        let (weights, biases, first) = self.net.map(map, self.bucket);
+        let (weights, _, first) = self.net.map(map, self.bucket);
         let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
         let x: Vec<i64> = x.iter().map(|x| fixed.input(*x)).collect();
         let rows = first * x.len()..(first + outputs) * x.len();
+        let most = x.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0);
+        let is_narrow = !self.slowly && most <= MOST_BYTE as u64 && x.len() <= MOST_BYTES;
         let sums: Vec<i64> = match weights {
+            Numbers::I8(weights) if is_narrow => {
+                let x: Vec<i16> = x.iter().map(|x| *x as i16).collect();
+                weights[rows].chunks_exact(x.len()).map(|row| dot(row, &x).into()).collect()
+            }
             Numbers::I8(weights) => products(&weights[rows], &x),
             Numbers::I16(weights) => products(&weights[rows], &x),
             weights => products(&weights.i32s()[rows], &x),
         };
+        self.of_sums(map, sums.into_iter())
+    }
+
+    /// The sums of the first map, if they are of bytes and fit an i32, from its inputs before the
+    /// shift.
+    #[inline(always)]
+    fn sums_of_bytes(&self, map: usize, x: &[i32]) -> Option<Vec<i64>> {
+        let net = self.net;
+        let (weights, _, first) = net.map(map, self.bucket);
+        let Numbers::I8(weights) = weights else { return None };
+        if self.slowly || x.len() > MOST_BYTES || net.first_input(net.top()) > MOST_BYTE.into() {
+            return None;
+        }
+        let (half, shift) = (net.first_half() as i32, net.unit.0 + net.fixed_map(map).input_shift);
+        // One shift is as good as two.
+        let x: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
+        let rows = weights[first * x.len()..].chunks_exact(x.len()).take(net.maps[map][1]);
+        Some(rows.map(|row| dot(row, &x).into()).collect())
+    }
+
+    /// The outputs of a map in fixed point from its sums.
+    #[inline(always)]
+    fn of_sums(&self, map: usize, sums: impl Iterator<Item = i64>) -> Values<'a> {
+        let (_, biases, first) = self.net.map(map, self.bucket);
+        let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
         let biases = &biases.i32s()[first..][..outputs];
-        let outputs = sums.iter().zip(biases).map(|(sum, bias)| fixed.output(*sum, (*bias).into()));
+        let outputs = sums.zip(biases).map(|(sum, bias)| fixed.output(sum, (*bias).into()));
         if fixed.floats {
             let unit = (1.0 / fixed.unit as f64) as f32;
             return Values::Floats(outputs.map(|y| y as f32 * unit).collect());
@@ -397,6 +431,16 @@ impl<'a> Integers<'a> {
         }
         z
     }
+}
+
+/// Most inputs of at most [`MOST_BYTE`] whose products with i8 fit an i32.
+const MOST_BYTES: usize = 1 << 16;
+const MOST_BYTE: i16 = 255;
+
+/// The product of a row with inputs of at most [`MOST_BYTE`], no more than [`MOST_BYTES`].
+#[inline(always)]
+fn dot(row: &[i8], x: &[i16]) -> i32 {
+    row.iter().zip(x).map(|(&w, &x)| i32::from(w) * i32::from(x)).sum()
 }
 
 /// The product of each row with the inputs.
@@ -432,12 +476,10 @@ impl Net {
     #[inline(always)]
     fn affine_of_bytes(&self, bucket: usize, x: &[i32]) -> Vec<f32> {
         let (_, unit) = self.unit();
-        let u: Vec<u8> = x.iter().map(|v| self.first_input((*v).into()) as u8).collect();
+        let (half, shift) = (self.first_half() as i32, self.unit.0);
+        let u: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
         let (weights, biases, first) = self.map(0, bucket);
-        let of = |(row, bias): (&[i8], &f32)| {
-            let sum: i32 = row.iter().zip(&u).map(|(&w, &u)| i32::from(w) * i32::from(u)).sum();
-            sum as f32 * unit + bias
-        };
+        let of = |(row, bias): (&[i8], &f32)| dot(row, &u) as f32 * unit + bias;
         let rows = weights.i8s().chunks_exact(u.len()).skip(first);
         rows.zip(&biases.f32s()[first..][..self.maps[0][1]]).map(of).collect()
     }
@@ -579,6 +621,12 @@ numbers! {
 fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
     // A closure would not always be inlined, and so not use the caller's vector instructions. All
     // of these multiply numbers of 16 bits.
+    if times == 1 {
+        for (a, &w) in accumulators.iter_mut().zip(row) {
+            *a += i32::from(w.into());
+        }
+        return;
+    }
     for (a, &w) in accumulators.iter_mut().zip(row) {
         *a += i32::from(times as i16) * i32::from(w.into());
     }

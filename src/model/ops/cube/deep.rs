@@ -11,7 +11,7 @@ use burn_cubecl::cubecl;
 use super::super::FusedGradients;
 use super::form::{Positions, TILE, Tiles, UNITS, grid};
 use super::gpu::{Buffer, contiguous};
-use super::head::{self, FeatureShape, HeadOutput, HeadPlacesLaunch, HeadTable};
+use super::head::{self, FeatureShape, HeadPlacesLaunch, HeadTable};
 use super::net::Pass;
 use super::slope::{LossForm, Written};
 use super::sums;
@@ -63,8 +63,8 @@ pub(super) fn gradients(pass: &Pass, head: &Head) -> FusedGradients<Cube> {
     let (count, first_map) = (head.table.sums(), first_map(pass));
     let tile_sums = gpu.empty(head.tiles.len() * count);
     let output = match pass.job.aim.loss_inputs() {
-        Some(judged) => HeadOutput::Gradients(LossForm::of(judged)),
-        None => HeadOutput::Pull,
+        Some(judged) => Written::Gradients(LossForm::of(judged)),
+        None => Written::Pull,
     };
     let features_of_batch = (pass.listed.positions * net.features()) as f32;
     let sparsity = if net.is_deep() { pass.job.aim.sparsity() } else { 0.0 };
@@ -144,7 +144,7 @@ pub(super) fn logits(pass: &Pass, head: &Head) -> CubeTensor {
     let parts = pass.tiles.parts.iter().zip(&head.tiles.parts).map(|(part, tiles)| {
         let accumulators = accumulators(pass, part);
         let sums = sums_of(&features(pass, part, &accumulators), &first_map);
-        let logits = HeadOutput::Logits;
+        let logits = Written::Logits;
         let [logits, ..] = run(pass, head, tiles, &weights, &sums, &accumulators, logits);
         let shape = Shape::new([part.positions.len()]);
         Tensor::<1>::from_primitive::<Cube>(pass.gpu.tensor(logits, shape))
@@ -194,11 +194,11 @@ fn run(
     weights: &Buffer,
     sums: &Buffer,
     accumulators: &Buffer,
-    output: HeadOutput,
+    output: Written,
 ) -> [Buffer; 3] {
     let (gpu, shape, positions) = (&pass.gpu, head.table.shape, part.positions.len());
     let widths = match output {
-        HeadOutput::Logits => [1, 0, 0],
+        Written::Logits => [1, 0, 0],
         _ => {
             let psqt = pass.job.kernel.net.psqt_columns();
             [shape.buckets * shape.outputs, shape.written, psqt]

@@ -12,7 +12,7 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::form::{NONE, TILE, UNITS};
-use super::slope::{LossForm, activate, derivative, judge};
+use super::slope::{Written, activate, derivative, judge};
 use crate::architecture::{Architecture, Combination, Curve, Node, Operation};
 
 /// Words of a step of the table: its kind, and seven numbers.
@@ -188,17 +188,6 @@ fn bits(curve: Curve) -> usize {
     flags.into_iter().filter(|(is, _)| *is).map(|(_, flag)| flag as usize).sum()
 }
 
-/// What a unit writes of its position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum HeadOutput {
-    /// Logits into `gradients`, `[positions]`.
-    Logits,
-    /// All gradients, of losses.
-    Gradients(LossForm),
-    /// The same for targets that are forces on the logits.
-    Pull,
-}
-
 /// Places of tables in the words of a batch.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 pub(super) struct HeadPlaces {
@@ -211,7 +200,8 @@ pub(super) struct HeadPlaces {
     columns: u32,
 }
 
-/// Computes a position in a unit, those of a tile side by side.
+/// Computes a position in a unit, those of a tile side by side: logits into `gradients`,
+/// `[positions]`, or all gradients.
 ///
 /// # Buffers
 /// - `sums`: `[positions, buckets * outputs]`, of the first map without its biases
@@ -242,7 +232,7 @@ pub(super) fn head(
     power: f32,
     over_rated: f32,
     #[comptime] shape: HeadShape,
-    #[comptime] output: HeadOutput,
+    #[comptime] output: Written,
 ) {
     let HeadShape { buckets, outputs, values, written: width, psqt, .. } = comptime!(shape);
     let unit = CUBE_POS * UNITS + UNIT_POS_X as usize;
@@ -271,15 +261,15 @@ pub(super) fn head(
             step += 1;
         }
         let logit = x[comptime!(values - 1)];
-        if comptime!(output == HeadOutput::Logits) {
+        if comptime!(output == Written::Logits) {
             gradients[position] = logit;
         } else {
             let at = first as usize + position;
             let mut gradient = f32::reinterpret(batch[at]);
             let mut loss = 0.0f32;
-            if comptime!(output != HeadOutput::Pull) {
+            if comptime!(output != Written::Pull) {
                 let form = comptime!(match output {
-                    HeadOutput::Gradients(form) => form,
+                    Written::Gradients(form) => form,
                     _ => unreachable!(),
                 });
                 let labels = places.labels as usize;

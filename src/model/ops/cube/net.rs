@@ -10,6 +10,7 @@ use burn::backend::ops::FloatTensorOps;
 use burn::backend::{Backend, Cube, TensorMetadata};
 use burn::tensor::{Bytes, Shape, Tensor};
 use burn_cubecl::tensor::CubeTensor;
+use rayon::prelude::*;
 
 use super::super::strips::Strips;
 use super::super::{Arrays, FusedGradients, Job, Stage};
@@ -27,6 +28,9 @@ use crate::architecture::{ArrayKind, PIECES};
 use crate::batch::{Indices, ListShape, OneHot, with_vector};
 use crate::loss::Loss;
 use crate::model::memory::floats_of_position;
+
+/// Entries of lists that a thread copies at a time.
+const COPIED_TOGETHER: usize = 1 << 16;
 
 pub(super) struct Pass<'a> {
     pub gpu: Gpu,
@@ -188,7 +192,8 @@ impl<'a> Pass<'a> {
             _ => {
                 let (batch, lists) = send(words);
                 let rows = with_vector!(&one_hot.lists().indices, rows => {
-                    Bytes::from_elems(rows.clone())
+                    let rows = rows.par_iter().with_min_len(COPIED_TOGETHER).copied();
+                    Bytes::from_elems(rows.collect::<Vec<_>>())
                 });
                 gpu.write(&batch, lists, rows);
                 (batch, lists, None)

@@ -8,7 +8,7 @@ use crate::architecture::Curve;
 use crate::loss::LossShape;
 use crate::model::LossInputs;
 
-/// Values that the kernel of positions writes.
+/// Values that the kernels of positions and of heads write; these never accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Written {
     /// Writes accumulators into `slopes`, `[positions, views, hidden]`.
