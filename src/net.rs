@@ -54,14 +54,31 @@ impl Default for Hints {
 /// Writes the file of a net, in its format and with its padding.
 pub type WriteNet = fn(&Net) -> Vec<u8>;
 
+/// What a file of Stockfish has besides the numbers of a net.
+#[derive(Clone, Debug)]
+pub struct ForeignHeader {
+    /// Free text.
+    pub description: Vec<u8>,
+    /// The bytes behind the weights of each output, up to a multiple of 32; none: zeros. Engines
+    /// multiply them by zeros.
+    pub padding: Vec<u8>,
+}
+
+impl Default for ForeignHeader {
+    fn default() -> Self {
+        // Engines take at most 64 bytes.
+        Self { description: "A net trained by nnuance".into(), padding: Vec::new() }
+    }
+}
+
 /// A quantised net. Its architecture is merged: no net has a factoriser.
 #[derive(Clone, Debug)]
 pub struct Net {
     architecture: Architecture,
     scales: Scales,
     write: WriteNet,
-    /// What its file has besides the numbers, as its format writes it.
-    header: Vec<u8>,
+    /// What its file has besides the numbers, if it is a net of another program.
+    header: Option<ForeignHeader>,
     /// Arrays in file order: rows of each set, accumulator biases, weights and biases of each map.
     numbers: Vec<Numbers>,
     maps: Vec<[usize; 2]>,
@@ -105,7 +122,7 @@ impl Net {
         let fixed = fixed_point(&architecture, scales);
         let fixed = fixed.map_err(|reason| ImpossibleNet { key: "head", reason })?;
         let write = format::write;
-        let header = Vec::new();
+        let header = None;
         Ok(Self { architecture, scales, write, header, numbers, maps, graph, fixed, columns, unit })
     }
 
@@ -114,17 +131,13 @@ impl Net {
         Self { write, ..self }
     }
 
-    fn with_header(self, header: Vec<u8>) -> Self {
+    pub(crate) fn with_header(self, header: Option<ForeignHeader>) -> Self {
         Self { header, ..self }
     }
 
     /// Whether its file said what it is: the net of another program, with units of its own.
     pub fn is_foreign(&self) -> bool {
-        !self.header.is_empty()
-    }
-
-    fn header(&self) -> &[u8] {
-        &self.header
+        self.header.is_some()
     }
 
     /// The architecture of the net.

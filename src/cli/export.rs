@@ -17,6 +17,7 @@ use crate::export::{
 use crate::input;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
+use crate::progress::Progress as _;
 use crate::report::{MatchedScale, Table};
 use crate::run::Host;
 use crate::run::export::{
@@ -43,7 +44,7 @@ a file does not say.")]
 pub struct Args {
     /// Checkpoint, quantised net, handcrafted weights (JSON), or run folder
     checkpoint: PathBuf,
-    /// File to write: NAME.bin for a net; .h, .rs or .json for terms; code with --snippet
+    /// File to write: NAME.bin for a net, NAME.nnue in the form of Stockfish's; .h, .rs or .json for terms; code with --snippet
     #[arg(short, long = "out", value_name = "FILE", required_unless_present = "snippet")]
     output: Option<PathBuf>,
     /// Write inference code of a net with its own test: rust, or c for C and C++
@@ -151,6 +152,15 @@ pub fn run(args: Args) -> Result<()> {
         head_shift: args.head_shift.or(head_shift.filter(|_| args.head != Some(HeadFormat::Float))),
         head_round: head_round && args.head != Some(HeadFormat::Float),
     };
+    if export::is_stockfish(&output) {
+        if let Some(base) = &origin.provenance.base {
+            bail!(
+                "{name} is added to {}, which a file of Stockfish cannot hold; use .bin",
+                base.name
+            );
+        }
+        export::fit_stockfish(&mut source).with_context(|| name.to_string())?;
+    }
     origin.provenance.licence = args.licence.clone().or(origin.provenance.licence);
     let terminal = Terminal::default();
     let basis = origin.load_positions(args.data.plan(), &path, &terminal)?;
@@ -177,6 +187,13 @@ pub fn run(args: Args) -> Result<()> {
     let written = write(&source, origin.provenance, &basis, matched, options, &output)
         .with_context(|| name.to_string())?;
     add_written(&mut table, &written);
+    if export::is_stockfish(&output) {
+        let name = export::official_name(&written.exported.manifest.sha256);
+        terminal.remark(&format!("where a file is named by its hash, this one is {name}"));
+    }
+    for caution in &written.cautions {
+        terminal.remark(&format!("caution: {caution}"));
+    }
     let net = output.display().to_string();
     let next =
         [vec!["verify", &net], vec!["match", &net, "material"], for_an_engine(&net, &written)];

@@ -8,6 +8,7 @@ use toml::{Table, Value};
 use super::{Config, ConfigFile};
 use crate::format::Source;
 use crate::input;
+use crate::net::format::stockfish;
 
 /// Largest config in bytes; a larger file is something else.
 const MOST_BYTES: u64 = 1 << 20;
@@ -70,10 +71,12 @@ impl Config {
         };
         // Before other errors, whose messages would print it.
         text.parse().map_or(Ok(()), |table| check(&table))?;
+        // A format supplies missing keys, too.
+        let is_complete = overrides.is_empty() && !text.contains("format");
         let file = match toml::from_str::<ConfigFile>(text) {
-            Ok(file) if overrides.is_empty() => file,
+            Ok(file) if is_complete => file,
             // The file's own errors come first. An override may only supply missing keys.
-            Err(error) if overrides.is_empty() || !error.message().starts_with("missing field") => {
+            Err(error) if is_complete || !error.message().starts_with("missing field") => {
                 return Err(ConfigError(format!("{name}: {}", with_cure(&reason(&error)))));
             }
             _ => {
@@ -83,6 +86,8 @@ impl Config {
                         .map_err(|reason| ConfigError(format!("--set {text}: {reason}")))?;
                 }
                 check(&table)?;
+                stockfish::complete(&mut table)
+                    .map_err(|reason| wrong(ConfigError::of("net.format", reason).0))?;
                 ConfigFile::deserialize(table).map_err(|error| wrong(reason(&error)))?
             }
         };

@@ -14,6 +14,7 @@ use crate::format::Format;
 use crate::loader::{MOST_IN_CHUNK, TestShare};
 use crate::loss::{Loss, LossShape};
 use crate::model::Precision;
+use crate::net::format::stockfish;
 use crate::net::{self, NetError, Number, StoredArray};
 use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
@@ -160,6 +161,14 @@ impl Net {
             NetError::ImpossibleNet(impossible) => wrong(impossible),
             error => ConfigError::of(key, error),
         })?;
+        if let Some(format) = &self.format {
+            stockfish::check(format, &architecture, scales)
+                .map_err(|reason| ConfigError::of("net.format", reason))?;
+            if self.base.is_some() {
+                let reason = "a file of Stockfish has no base evaluation; remove one of both keys";
+                return Err(ConfigError::of("net.base", reason));
+            }
+        }
         if let StartSize::Sets(sizes) = &self.start_size
             && let Some(name) = sizes.keys().find(|name| !self.sets.contains(name))
         {

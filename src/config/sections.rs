@@ -109,6 +109,9 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Net {
+    /// The engine whose file it fits: its keys are those that are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
     pub inputs: Views,
     /// Names of the feature sets.
     #[serde(default = "pieces", skip_serializing_if = "is_pieces")]

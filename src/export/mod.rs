@@ -9,6 +9,7 @@ mod prove;
 mod quantise;
 #[doc(hidden)]
 pub mod snippet;
+mod stockfish;
 #[doc(hidden)]
 pub mod tables;
 #[doc(hidden)]
@@ -32,6 +33,7 @@ pub use quantise::{
     QuantiseError, clear_unreachable, factorised_as, largest_scales, quantise, round_counts,
     with_kings,
 };
+pub use stockfish::{fit_stockfish, is_stockfish, official_name, stockfish_cautions};
 pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, ScaleReference, fitted_scale};
 pub use verify::{Check, GOLDEN_FENS, Golden, golden_evaluations, verify};
 
@@ -57,7 +59,9 @@ pub enum ExportError {
     Weights(#[from] WeightsError),
     #[error(transparent)]
     Output(#[from] OutputError),
-    #[error("{path} has an ending of files with other contents; use .bin for nets")]
+    #[error(
+        "{path} has an ending of files with other contents; use .bin for nets, or .nnue for those of Stockfish"
+    )]
     Name { path: PathBuf },
     #[error("cannot write the manifest: {0}")]
     Manifest(serde_json::Error),
@@ -148,8 +152,8 @@ pub fn measure(
 }
 
 /// Endings with another meaning: manifests, floats, descriptions, and files of other programs.
-const OTHER_ENDINGS: [&str; 10] =
-    ["json", "safetensors", "toml", "csv", "nnue", "onnx", "pt", "pth", "ckpt", "npz"];
+const OTHER_ENDINGS: [&str; 9] =
+    ["json", "safetensors", "toml", "csv", "onnx", "pt", "pth", "ckpt", "npz"];
 
 /// Paths of floats, net and manifest.
 pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {

@@ -135,6 +135,17 @@ impl Net {
         architecture::multiply(&values, views.len(), [0..half, half..2 * half], |x, y| x * y)
     }
 
+    /// The bytes that are the inputs of the first map, slowly.
+    pub(crate) fn first_bytes(&self, position: &Position) -> Vec<i64> {
+        let view = |view| -> Vec<i32> {
+            self.accumulators(position, view).into_iter().map(|it| it as i32).collect()
+        };
+        let views: Vec<Vec<i32>> = (0..self.architecture.views()).map(view).collect();
+        let views: Vec<&[i32]> = views.iter().map(Vec::as_slice).collect();
+        let values = self.first_inputs(&views).into_iter();
+        values.map(|value| self.first_input(value.into())).collect()
+    }
+
     /// The sum of the piece-square values of the side to move's rows minus the other side's.
     fn piece_squares(&self, position: &Position, bucket: usize) -> i64 {
         let Architecture { inputs, buckets, psqt, .. } = &self.architecture;

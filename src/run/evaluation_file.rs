@@ -1,7 +1,7 @@
 //! Evaluations opened by name: built in, or from a file of weights, a net or terms.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result, ensure};
 
@@ -67,6 +67,22 @@ impl Evaluator {
         let Some(terms) = recipe.terms()? else { return Ok(None) };
         let form = terms_form(&terms, terms.read(&weights, recipe.config.scale, false)?);
         Ok(Some(Self::unrecorded("start weights".to_string(), form)))
+    }
+
+    /// Opens an evaluation whose values are centipawns: internal units of engines are converted.
+    pub fn open_in_centipawns(
+        name: &str,
+        device: &(Device, Compute),
+        listener: &dyn Progress,
+    ) -> Result<Self> {
+        let mut opened = Self::open(name, device, listener)?;
+        if let Form::Integers(Evaluation::Net(net)) = &mut opened.form
+            && let Some(pawn) = Arc::make_mut(net).use_centipawns()
+        {
+            opened.fitted = opened.fitted.map(|units| 100.0 * units / f64::from(pawn));
+            listener.remark(&format!("{name}: {pawn} of these are 100 centipawns here"));
+        }
+        Ok(opened)
     }
 
     /// An evaluation without a file of its own.

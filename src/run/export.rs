@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::evaluation::Evaluation;
 use crate::export::{
     self, ExportedNet, ImportedWeights, Losses, NeuronOrder, Provenance, ScaleReference, Sidecar,
-    ZeroBlocks, fitted_scale, largest_scales, round_counts,
+    ZeroBlocks, fitted_scale, is_stockfish, largest_scales, round_counts,
 };
 use crate::inspect::ordinary;
 use crate::loader::ReadPlan;
@@ -33,6 +33,8 @@ pub struct WrittenNet {
     pub paths: [PathBuf; 3],
     /// See [`unlearnt`].
     pub unlearnt: Option<String>,
+    /// What engines of Stockfish may compute otherwise.
+    pub cautions: Vec<String>,
 }
 
 pub fn checkpoint(
@@ -207,10 +209,12 @@ pub fn write(
     let ordered = permutes.then(|| permute(source, &positions)).transpose()?;
     let weights = ordered.as_ref().map_or(weights, |(weights, _)| weights);
     let mut rounded = round_counts(weights, architecture, *scales, samples)?;
-    if !source.is_quantised() {
+    // A start's rows are written as they were.
+    if !source.is_quantised() && !(is_stockfish(path) && provenance.start.is_some()) {
         export::clear_unreachable(&mut rounded, architecture);
     }
     let quantised = export::quantise(&rounded, architecture, *scales)?.written_by(*write);
+    let quantised = quantised.with_header(source.header.clone());
     let data = provenance.recipe.is_some().then(|| provenance.data.clone());
     let mut exported = ExportedNet::of(quantised, weights, architecture, provenance, &positions)?;
     let evaluation = Evaluation::from_net(exported.net.clone(), base);
@@ -226,8 +230,12 @@ pub fn write(
         Some((_, zero_blocks)) => Some(zero_blocks),
         None => ZeroBlocks::measure(&exported.net, &positions),
     };
+    let cautions = match is_stockfish(path) {
+        true => export::stockfish_cautions(&exported.net, &exported.manifest.proof, &positions),
+        false => Vec::new(),
+    };
     let paths = exported.write(path, &rounded, facts)?;
-    Ok(WrittenNet { exported, kind: format.name, paths, unlearnt })
+    Ok(WrittenNet { exported, kind: format.name, paths, unlearnt, cautions })
 }
 
 /// Sets SCALE so that centipawns mean the same as in an old evaluation; returns its name, too.

@@ -17,7 +17,7 @@ pub fn open_static(
     device: &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<Evaluation> {
-    let evaluator = Evaluator::open(&evaluated_file(name), device, listener)?;
+    let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), device, listener)?;
     evaluator.require_bare_positions()?;
     let evaluation = evaluator.evaluation().map_err(|why| anyhow!("{name}: {why}"))?;
     Ok(evaluation.context("it evaluates positions alone")?.clone())

@@ -32,7 +32,7 @@ impl SearchPlayer {
 
     /// Opens an evaluation that can play; for the folder of a run its net.
     pub fn open(name: &str, device: &(Device, Compute), listener: &dyn Progress) -> Result<Self> {
-        let evaluator = Evaluator::open(&evaluated_file(name), device, listener)?;
+        let evaluator = Evaluator::open_in_centipawns(&evaluated_file(name), device, listener)?;
         evaluator.in_search()?;
         Ok(Self { evaluator, mebibytes: Self::MEBIBYTES })
     }

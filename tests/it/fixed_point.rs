@@ -191,12 +191,17 @@ impl FixedHead {
 
 /// A net of integers; those of the maps are so large that sums are often clamped.
 pub fn random(net: &Architecture, scales: Scales, seed: u64) -> Net {
+    random_of(net, scales, seed, 127)
+}
+
+/// The same with bytes of the maps up to `most_byte`.
+pub fn random_of(net: &Architecture, scales: Scales, seed: u64, most_byte: i32) -> Net {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let numbers = stored(net, scales).into_iter().map(|StoredArray { array, number, .. }| {
         let most = match (array.part, number) {
             (ArrayKind::Rows(_) | ArrayKind::AccumulatorBias, _) => 60,
             (ArrayKind::Psqt(_), _) => 3000,
-            (ArrayKind::Layer(_) | ArrayKind::Output, Number::I8) => 127,
+            (ArrayKind::Layer(_) | ArrayKind::Output, Number::I8) => most_byte,
             (ArrayKind::Layer(_) | ArrayKind::Output, _) => 90,
             _ => 9000,
         };

@@ -3,9 +3,10 @@
 use crate::kit::*;
 
 /// Configs that each use some keys which the others refuse, besides common ones.
-const LEAST: [&str; 11] = [
+const LEAST: [&str; 12] = [
     "terms = {}\n target.loss = 'power'",
     "net = { inputs = 'plain', hidden = 8 }",
+    "net = {}",
     "[net]
      inputs = 'perspective'
      hidden = 8

@@ -4,7 +4,7 @@
 mod bullet;
 mod checkpoint;
 mod quantised;
-mod stockfish;
+pub mod stockfish;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub use bullet::RAW_BIN;
 pub use checkpoint::facts;
 pub(super) use quantised::write;
 
-use super::{Hints, Net, WriteNet, stored};
+use super::{ForeignHeader, Hints, Net, WriteNet, stored};
 use crate::architecture::{Architecture, ImpossibleNet, MOST_HIDDEN};
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
@@ -82,7 +82,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<ImportedWeights, ImportErro
     // What is made of the weights is not the other program's net any more.
     let write = if net.is_foreign() { write } else { net.write };
     let source = ImportedWeights::new(format, dequantise(&net), architecture, net.scales());
-    Ok(ImportedWeights { write, ..source })
+    Ok(ImportedWeights { write, header: net.header, ..source })
 }
 
 /// Weights of a net, which quantise to the same net again.
@@ -104,6 +104,7 @@ pub struct ImportedWeights {
     pub scales: Scales,
     /// Writes their net: integers as they were read.
     pub write: WriteNet,
+    pub header: Option<ForeignHeader>,
     /// Header of a checkpoint; empty for other files.
     pub facts: BTreeMap<String, String>,
     /// Format of the file.
@@ -118,7 +119,7 @@ impl ImportedWeights {
         scales: Scales,
     ) -> Self {
         let (write, facts) = (write as WriteNet, BTreeMap::new());
-        Self { weights, architecture: net, scales, write, facts, format }
+        Self { weights, architecture: net, scales, write, header: None, facts, format }
     }
 
     /// Whether they come from integers, whose bytes an export leaves as they are.

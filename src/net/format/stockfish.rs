@@ -8,25 +8,38 @@
 //!
 //! The values of a net are the engine's internal units: its output of 1.0 is 600 of them.
 
+use toml::{Table, Value};
+
 use super::{Contents, NetError, NetFormat};
 use crate::architecture::{Architecture, ArrayKind, Form};
-use crate::net::{Hints, Net, Number, Numbers, stored};
+use crate::net::{ForeignHeader, Hints, Net, Number, Numbers, stored};
 use crate::scales::Scales;
 
 pub static FORMAT: NetFormat = NetFormat {
     name: "net of Stockfish",
-    recognises: |bytes, _| name_of(bytes).is_some(),
+    recognises: |bytes, _| recognise(bytes).is_some(),
     contents: Contents::Integers(|bytes, _: &Hints| read(bytes)),
 };
 
+/// Begins the names of generations in configs.
+const PREFIX: &str = "stockfish-";
+/// Versions of files: of all nets up to 18, and from 19 on.
 const VERSIONS: [u32; 2] = [0x7af3_2f20, 0x6a44_8afa];
+/// Internal units of an output of 1.0.
+const SCALE: i32 = 600;
+/// Hash of pieces on squares by the square of the own king.
+const HALF_KA: u32 = 0x7f23_4cb8;
+/// Most neurons of a net whose width is that of no release.
+const MOST_HIDDEN: usize = 8192;
 
-/// What the nets of a hash have in common.
-struct Generation {
-    name: &'static str,
-    /// Hashes of the transformer and of a stack; that of the file is their difference in bits.
-    hashes: [u32; 2],
-    hidden: usize,
+/// What nets of one or more versions have in common.
+#[derive(Clone, Copy)]
+pub struct Generation {
+    pub name: &'static str,
+    /// Hash of the feature sets.
+    inputs: u32,
+    /// Neurons of an accumulator, which are compiled into the engine.
+    pub hidden: usize,
     sets: &'static [&'static str],
     /// Whether arrays are packed, but for rows in i8.
     packed: bool,
@@ -43,20 +56,84 @@ enum Head {
     Both,
 }
 
+const GENERATIONS: [Generation; 8] = [
+    Generation { packed: false, head: Head::Sum, ..Generation::of_pieces("15.1", 1024) },
+    Generation { head: Head::Sum, ..Generation::of_pieces("16", 1536) },
+    Generation::of_pieces("17.1", 3072),
+    Generation::of_pieces("17-small", 128),
+    Generation::of_pieces("18-lite", 256),
+    Generation {
+        inputs: 0x8f23_4cb8,
+        sets: &["threats-79856", "halfka-hm"],
+        ..Generation::of_pieces("18", 1024)
+    },
+    Generation {
+        // Those of the sets, each rotated and combined with the next.
+        inputs: 0xcb68_5b13,
+        sets: &["threats", "pawn-pairs", "halfka-hm"],
+        head: Head::Both,
+        ..Generation::of_pieces("19", 1024)
+    },
+    Generation {
+        inputs: 0x6f23_4cb8,
+        sets: &["pieces"],
+        head: Head::Both,
+        ..Generation::of_pieces("19-lite", 1024)
+    },
+];
+
 impl Generation {
-    const fn of_pieces(name: &'static str, hashes: [u32; 2], hidden: usize) -> Self {
-        Self { name, hashes, hidden, sets: &["halfka-hm"], packed: true, head: Head::Apart }
+    const fn of_pieces(name: &'static str, hidden: usize) -> Self {
+        let (inputs, sets) = (HALF_KA, &["halfka-hm"]);
+        Self { name, inputs, hidden, sets, packed: true, head: Head::Apart }
     }
 
+    /// The generation that a config names.
+    fn named(format: &str) -> Result<Self, String> {
+        let name = format.strip_prefix(PREFIX).unwrap_or_default();
+        let found = GENERATIONS.into_iter().find(|it| it.name == name);
+        found.ok_or_else(|| {
+            let names = GENERATIONS.map(|it| format!("{PREFIX}{}", it.name)).join(", ");
+            format!("there is no {format:?}; expected one of {names}")
+        })
+    }
+
+    /// The generation of a file. Widths of no release belong to engines that were built for them.
+    fn find(hash: u32, packed: bool) -> Option<Self> {
+        let all = GENERATIONS.into_iter().chain((2..=MOST_HIDDEN).step_by(2).flat_map(|hidden| {
+            let of_width = GENERATIONS.into_iter().filter(move |it| it.packed == packed);
+            of_width.map(move |it| Self { hidden, ..it })
+        }));
+        all.into_iter().find(|it| it.hash() == hash)
+    }
+
+    /// Hashes of the transformer and of a stack.
+    fn hashes(&self) -> [u32; 2] {
+        let width = 2 * self.hidden as u32;
+        let outputs: &[u32] = if self.head == Head::Both { &[32, 32, 1] } else { &[16, 32, 1] };
+        let layer = |hash: u32, (number, outputs): (usize, &u32)| {
+            let before = if number > 0 { hash.wrapping_add(0x538d_24c7) } else { hash };
+            0xcc03_dae4_u32.wrapping_add(*outputs) ^ (before >> 1) ^ (before << 31)
+        };
+        [self.inputs ^ width, outputs.iter().enumerate().fold(0xec42_e90d ^ width, layer)]
+    }
+
+    /// Hash of the file.
     fn hash(&self) -> u32 {
-        self.hashes[0] ^ self.hashes[1]
+        let [transformer, stack] = self.hashes();
+        transformer ^ stack
+    }
+
+    fn version(&self) -> u32 {
+        VERSIONS[usize::from(self.head == Head::Both)]
     }
 
     fn qa(&self) -> i32 {
-        if self.sets.len() > 1 { 255 } else { 127 }
+        if self.sets == ["halfka-hm"] { 127 } else { 255 }
     }
 
-    fn architecture(&self) -> Architecture {
+    /// Its net as configs describe it.
+    fn text(&self) -> String {
         let head = match self.head {
             Head::Both => {
                 r#"
@@ -81,25 +158,33 @@ impl Generation {
         // (pieces - 1) / 4
         let buckets: Vec<usize> =
             (0..33_usize).map(|pieces| pieces.saturating_sub(1) / 4).collect();
-        let text = format!(
-            "inputs = \"perspective\"\nsets = {:?}\nmerged_kings = true\nhidden = {}\n\
-             activation = \"crelu\"\npairwise = true\nhead = [{head}]\nskip = {}\npsqt = true\n\
+        format!(
+            "inputs = \"perspective\"\nsets = {:?}\nhidden = {}\nactivation = \"crelu\"\n\
+             pairwise = true\nhead = [{head}]\nskip = {}\npsqt = true\n\
              output_buckets = {buckets:?}\nintegers = {{ {} }}\n",
             self.sets,
             self.hidden,
             self.head != Head::Both,
             if self.sets.contains(&"pawn-pairs") { "pawn-pairs = \"i8\"" } else { "" },
-        );
-        let form: Form = toml::from_str(&text).expect("it is a description");
-        form.try_into().expect("a generation is a net")
+        )
+    }
+
+    fn form(&self) -> Form {
+        let kings = if self.merges_kings() { "merged_kings" } else { "mirror" };
+        let text = format!("{}{kings} = true\n", self.text());
+        toml::from_str(&text).expect("it is a description")
+    }
+
+    fn architecture(&self) -> Architecture {
+        self.form().try_into().expect("a generation is a net")
     }
 
     fn scales(&self) -> Scales {
-        Scales { qa: self.qa(), scale: 600, ..Scales::default() }
+        Scales { qa: self.qa(), scale: SCALE, ..Scales::default() }
     }
 
     /// The columns of a map in a file, by those of ours: squares come first there.
-    fn columns(&self, map: usize, inputs: usize) -> Vec<usize> {
+    pub fn columns(&self, map: usize, inputs: usize) -> Vec<usize> {
         let swapped = |first: usize, count: usize| {
             (first + count / 2..first + count).chain(first..first + count / 2)
         };
@@ -109,51 +194,154 @@ impl Generation {
             _ => swapped(0, inputs / 2).chain(swapped(inputs / 2, inputs / 2)).collect(),
         }
     }
+
+    /// The rows of an array in the order of a file, or from it, where these differ: the lite net of
+    /// 19 flips files the other way.
+    fn flipped(&self, part: ArrayKind, numbers: &Numbers) -> Option<Numbers> {
+        let width = match part {
+            ArrayKind::Rows(_) => self.hidden,
+            ArrayKind::Psqt(_) => BUCKETS,
+            _ => return None,
+        };
+        let number = |place: usize| numbers.get((place / width ^ 7) * width + place % width);
+        (!self.merges_kings()).then(|| numbers.number().exactly((0..numbers.len()).map(number)))
+    }
+
+    /// The keys in which a net differs. Its kings may have one plane or two.
+    fn differing_keys(&self, net: &Architecture, scales: Scales) -> Vec<String> {
+        let own = Self { hidden: net.hidden, ..*self };
+        let table = |form: Form| Table::try_from(form).expect("it has a TOML form");
+        let merged_kings = self.merges_kings();
+        let found = table(Form { merged_kings, hidden: self.hidden, ..net.merged().into() });
+        let wanted = table(self.architecture().into());
+        let keys = wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(*key)));
+        let keys = keys.filter(|key| found.get(*key) != wanted.get(*key)).map(String::as_str);
+        let more = [
+            // Another generation would be read from its file.
+            ("hidden", Self::find(own.hash(), own.packed).is_some_and(|it| it.name == own.name)),
+            ("qa", scales.qa == own.qa()),
+            ("scale", scales.scale == SCALE),
+            ("head_shift", scales.head_shift.is_none()),
+            ("head_round", !scales.head_round),
+        ];
+        let more = more.into_iter().filter(|(_, fits)| !fits).map(|(key, _)| key);
+        keys.chain(more).map(String::from).collect()
+    }
+
+    /// The generation of a net, of which both kings may have their planes; or why it is none.
+    pub fn of_net(net: &Architecture, scales: Scales) -> Result<Self, String> {
+        let differing = |it: Self| (it.differing_keys(net, scales), it);
+        let nearest = GENERATIONS.map(differing).into_iter().min_by_key(|(keys, _)| keys.len());
+        let (keys, it) = nearest.expect("there are generations");
+        match keys[..] {
+            [] => Ok(Self { hidden: net.hidden, ..it }),
+            _ => Err(format!(
+                "it is no net of Stockfish: of those, {} is nearest, and differs in {}; train one \
+                 with `net.format = \"{PREFIX}{}\"`",
+                it.name,
+                keys.join(", "),
+                it.name
+            )),
+        }
+    }
+
+    /// Whether its engine has both kings on one plane.
+    pub fn merges_kings(&self) -> bool {
+        self.sets != ["pieces"]
+    }
+
+    /// Internal units of a pawn: `NormalizeToPawnValue` of 15.1 and 16, later a polynomial of the
+    /// material, here of all pieces (`src/uci.cpp`); fitted to the output of 19.
+    fn pawn(&self) -> i32 {
+        match self.name {
+            "15.1" => 361,
+            "16" => 328,
+            "18" => 385,
+            "19" | "19-lite" => 303,
+            _ => 377,
+        }
+    }
+
+    /// The width of its release.
+    pub fn usual_hidden(&self) -> usize {
+        Self::named(&format!("{PREFIX}{}", self.name)).map_or(0, |it| it.hidden)
+    }
+
+    /// Whether engines with SSSE3 to AVX2 add pairs of products in 16 bits.
+    pub fn saturates(&self) -> bool {
+        self.name == "15.1"
+    }
+
+    /// Whether the engine doubles accumulators in 16 bits.
+    pub fn doubles_accumulators(&self) -> bool {
+        self.head == Head::Apart && self.sets == ["halfka-hm"]
+    }
+
+    /// The largest sum of the neuron that skips, which the engine multiplies in 32 bits.
+    pub fn most_skipped(&self) -> Option<i64> {
+        (self.head != Head::Both).then_some(i64::from(i32::MAX) / 9600)
+    }
 }
 
-const GENERATIONS: [Generation; 8] = [
-    Generation {
-        packed: false,
-        head: Head::Sum,
-        ..Generation::of_pieces("15.1", [0x7f23_44b8, 0x6333_6a4a], 1024)
-    },
-    Generation { head: Head::Sum, ..Generation::of_pieces("16", [0x7f23_40b8, 0x6333_6bca], 1536) },
-    Generation::of_pieces("17 or 17.1", [0x7f23_54b8, 0x6333_744a], 3072),
-    Generation::of_pieces("17 or 18, small", [0x7f23_4db8, 0x6333_712a], 128),
-    Generation::of_pieces("17.1 or 18, lite", [0x7f23_4eb8, 0x6333_700a], 256),
-    Generation {
-        sets: &["threats-79856", "halfka-hm"],
-        ..Generation::of_pieces("18", [0x8f23_44b8, 0x6333_6a4a], 1024)
-    },
-    Generation {
-        sets: &["threats", "pawn-pairs", "halfka-hm"],
-        head: Head::Both,
-        ..Generation::of_pieces("19", [0xcb68_5313, 0x6333_7116], 1024)
-    },
-    // Never a file's: its rows are numbered in another way.
-    Generation {
-        sets: &["pieces"],
-        head: Head::Both,
-        ..Generation::of_pieces("19, lite", [0x6f23_44b8, 0x6333_7116], 1024)
-    },
-];
+impl Net {
+    /// Makes an engine's internal units centipawns, as it shows them at the beginning of a game; returns
+    /// the units of a pawn.
+    pub fn use_centipawns(&mut self) -> Option<i32> {
+        let known = Generation::of_net(&self.architecture, self.scales).ok();
+        let pawn = known.filter(|_| self.is_foreign())?.pawn();
+        self.scales.scale = (100 * SCALE + pawn / 2) / pawn;
+        Some(pawn)
+    }
+}
 
-/// The versions of Stockfish whose net a file begins as.
-fn name_of(bytes: &[u8]) -> Option<&'static str> {
+/// Adds the keys of `net.format` that a config leaves out, and the scale.
+pub fn complete(config: &mut Table) -> Result<(), String> {
+    let net = config.get("net").and_then(Value::as_table);
+    let Some(Value::String(format)) = net.and_then(|net| net.get("format")) else { return Ok(()) };
+    let generation = Generation::named(format)?;
+    let mut keys: Table = generation.text().parse().expect("it is a description");
+    keys.insert("qa".into(), generation.qa().into());
+    let scale = Table::from_iter([("scale".to_string(), SCALE.into())]);
+    for (section, keys) in [("net", keys), ("target", scale)] {
+        let found = config.entry(section).or_insert_with(|| Table::new().into());
+        let Some(found) = found.as_table_mut() else { continue };
+        for (key, value) in keys {
+            found.entry(key).or_insert(value);
+        }
+    }
+    Ok(())
+}
+
+/// Fails with the keys in which a net differs from its `net.format`.
+pub fn check(format: &str, net: &Architecture, scales: Scales) -> Result<(), String> {
+    let keys = Generation::named(format)?.differing_keys(net, scales);
+    match keys[..] {
+        [] => Ok(()),
+        _ => {
+            Err(format!("{format} has other keys than this net: {}; remove these", keys.join(", ")))
+        }
+    }
+}
+
+/// The generation of a file that begins as a net of Stockfish, or the versions of one that is not read.
+fn recognise(bytes: &[u8]) -> Option<Result<Generation, &'static str>> {
     let mut reader = Reader { rest: bytes, at: "its header" };
     let [version, hash] = [reader.word().ok()?, reader.word().ok()?];
-    let found = GENERATIONS.iter().find(|generation| generation.hash() == hash);
-    match (VERSIONS.contains(&version), found) {
-        (true, Some(generation)) => Some(generation.name),
-        (true, None) => Some("another version"),
-        _ => (version == 0x7af3_2f16).then_some("12 or 13"),
+    let mut is_packed = || -> Result<bool, Damage> {
+        let length = reader.word()? as usize;
+        reader.take(length)?;
+        reader.word()?;
+        Ok(reader.rest.starts_with(LEB128))
+    };
+    match VERSIONS.contains(&version) {
+        true => Some(Generation::find(hash, is_packed().unwrap_or(true)).ok_or("another version")),
+        false => (version == 0x7af3_2f16).then_some(Err("12 or 13")),
     }
 }
 
 fn read(bytes: &[u8]) -> Result<Net, NetError> {
-    let name = name_of(bytes).unwrap_or_default();
-    let generation = GENERATIONS.iter().find(|it| it.name == name && it.sets != ["pieces"]);
-    let Some(generation) = generation else { return Err(NetError::Stockfish(name)) };
+    let generation = recognise(bytes).expect("it was recognised").map_err(NetError::Stockfish)?;
+    let name = generation.name;
     let wrong = |reason| NetError::DamagedStockfish { name, reason };
     generation.read(Reader { rest: bytes, at: "its header" }).map_err(wrong)?
 }
@@ -163,12 +351,16 @@ type Damage = String;
 impl Generation {
     fn read(&self, mut from: Reader) -> Result<Result<Net, NetError>, Damage> {
         let (net, scales) = (self.architecture(), self.scales());
-        let version = from.word()?;
+        let (version, expected) = (from.word()?, self.version());
+        if version != expected {
+            return Err(format!("its version is {version:08x}, expected {expected:08x}"));
+        }
         from.word()?;
         let length = from.word()? as usize;
         let description = from.take(length)?.to_vec();
         from.at = "the transformer";
-        from.expect(self.hashes[0])?;
+        let [transformer, stack] = self.hashes();
+        from.expect(transformer)?;
         let arrays = stored(&net, scales);
         let mut numbers: Vec<Option<Numbers>> = vec![None; arrays.len()];
         let place = |part| arrays.iter().position(|it| it.array.part == part).expect("it has it");
@@ -176,23 +368,25 @@ impl Generation {
             let lens: Vec<usize> = parts.iter().map(|it| arrays[place(*it)].array.len()).collect();
             let number = arrays[place(parts[0])].number;
             let packed = self.packed && number != Number::I8;
-            let mut all = from.numbers(number, lens.iter().sum(), packed)?.into_iter();
-            for (part, len) in parts.into_iter().zip(lens) {
-                numbers[place(part)] = Some(number.exactly(all.by_ref().take(len)));
+            for (part, found) in parts.into_iter().zip(from.arrays(number, &lens, packed)?) {
+                numbers[place(part)] = Some(self.flipped(part, &found).unwrap_or(found));
             }
         }
         let maps = net.maps();
+        let mut padding = Vec::new();
         let mut of_maps = vec![[Vec::new(), Vec::new()]; maps.len()];
         for _ in 0..net.buckets {
             from.at = "a stack of layers";
-            from.expect(self.hashes[1])?;
+            from.expect(stack)?;
             for (map, &[inputs, outputs]) in maps.iter().enumerate() {
                 let columns = self.columns(map, inputs);
-                of_maps[map][1].extend(from.numbers(Number::I32, outputs, false)?);
                 let padded = inputs.next_multiple_of(PADDED);
-                let weights = from.numbers(Number::I8, outputs * padded, false)?;
-                for row in weights.chunks_exact(padded) {
-                    of_maps[map][0].extend(columns.iter().map(|column| row[*column]));
+                let biases = Number::I32.read(from.take(4 * outputs)?);
+                of_maps[map][1].extend((0..outputs).map(|output| biases.get(output)));
+                for row in from.take(outputs * padded)?.chunks_exact(padded) {
+                    let weights = columns.iter().map(|column| f64::from(row[*column] as i8));
+                    of_maps[map][0].extend(weights);
+                    padding.extend(&row[inputs..]);
                 }
             }
         }
@@ -209,9 +403,9 @@ impl Generation {
             numbers[place(of_biases)] = Some(Number::I32.exactly(biases.into_iter()));
         }
         let numbers = numbers.into_iter().map(|array| array.expect("all are read")).collect();
-        let mut header = version.to_le_bytes().to_vec();
-        header.extend(description);
-        Ok(Net::of(&net, scales, numbers).map(|net| net.written_by(write).with_header(header)))
+        let (net, header) =
+            (Net::of(&net, scales, numbers), ForeignHeader { description, padding });
+        Ok(net.map(|net| net.written_by(write).with_header(Some(header))))
     }
 
     /// The arrays of the transformer, those that share a block together.
@@ -231,6 +425,7 @@ impl Generation {
 
 /// Inputs of an output's weights, padded to a multiple of this.
 const PADDED: usize = 32;
+const BUCKETS: usize = 8;
 const LEB128: &[u8] = b"COMPRESSED_LEB128";
 
 struct Reader<'a> {
@@ -261,66 +456,77 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn numbers(&mut self, number: Number, count: usize, packed: bool) -> Result<Vec<f64>, Damage> {
+    /// Arrays of so many numbers, one after the other; in one block if they are packed.
+    fn arrays(
+        &mut self,
+        number: Number,
+        lens: &[usize],
+        packed: bool,
+    ) -> Result<Vec<Numbers>, Damage> {
         if !packed {
-            let numbers = number.read(self.take(count * number.bytes())?);
-            return Ok((0..count).map(|place| numbers.get(place)).collect());
+            let arrays = lens.iter().map(|len| Ok(number.read(self.take(len * number.bytes())?)));
+            return arrays.collect();
         }
         if self.take(LEB128.len())? != LEB128 {
             return Err(format!("{} is not packed as LEB128", self.at));
         }
         let length = self.word()? as usize;
         let mut bytes = self.take(length)?.iter();
-        let [least, most] = number.range().expect("they are integers");
-        let mut next = || -> Option<f64> {
+        let [least, most] = number.range().expect("they are integers").map(|end| end as i64);
+        let mut next = || -> Option<i32> {
             let (mut value, mut shift) = (0_i64, 0);
             loop {
                 let byte = *bytes.next()?;
                 value |= i64::from(byte & 127) << shift;
                 shift += 7;
                 if byte < 128 {
-                    let sign = if byte & 64 != 0 { -1_i64 << shift } else { 0 };
-                    let value = (value | sign) as f64;
-                    return (least..=most).contains(&value).then_some(value);
+                    let value = value | if byte & 64 != 0 { -1_i64 << shift } else { 0 };
+                    return (least..=most).contains(&value).then_some(value as i32);
                 }
                 if shift > 35 {
                     return None;
                 }
             }
         };
-        let numbers: Option<Vec<f64>> = (0..count).map(|_| next()).collect();
-        match numbers {
-            Some(numbers) if bytes.len() == 0 => Ok(numbers),
-            _ => Err(format!("{} has a block of numbers that are not its own", self.at)),
-        }
+        let mut array = |len: &usize| -> Option<Numbers> {
+            let values = (0..*len).map(|_| next()).collect::<Option<Vec<i32>>>()?;
+            Some(number.exactly(values.into_iter().map(f64::from)))
+        };
+        let arrays: Option<Vec<Numbers>> = lens.iter().map(&mut array).collect();
+        let arrays = arrays.filter(|_| bytes.len() == 0);
+        arrays.ok_or_else(|| format!("{} has a block of numbers that are not its own", self.at))
     }
 }
 
-/// Writes a net as it was read.
-fn write(net: &Net) -> Vec<u8> {
-    let (version, description) = net.header().split_at(4);
+/// Writes a net of one of the generations. Panics if it is none.
+pub fn write(net: &Net) -> Vec<u8> {
     let architecture = net.architecture();
-    let is_this = |it: &&Generation| it.architecture() == *architecture;
-    let generation = GENERATIONS.iter().find(is_this).expect("it was read as one");
-    let mut bytes = version.to_vec();
-    bytes.extend(generation.hash().to_le_bytes());
-    bytes.extend((description.len() as u32).to_le_bytes());
+    let generation = Generation::of_net(architecture, net.scales()).expect("it is one");
+    let ForeignHeader { description, padding } = net.header.clone().unwrap_or_default();
+    let mut padding = padding.into_iter();
+    let [transformer, stack] = generation.hashes();
+    let [version, hash] = [generation.version(), generation.hash()];
+    let mut bytes = [version, hash, description.len() as u32].map(u32::to_le_bytes).concat();
     bytes.extend(description);
-    bytes.extend(generation.hashes[0].to_le_bytes());
+    bytes.extend(transformer.to_le_bytes());
     let arrays = stored(architecture, net.scales());
     let numbers_of = |part| {
         let place = arrays.iter().position(|it| it.array.part == part).expect("it has it");
         &net.numbers()[place]
     };
     for parts in generation.blocks() {
-        let blocks: Vec<&Numbers> = parts.into_iter().map(numbers_of).collect();
+        let flipped: Vec<Option<Numbers>> =
+            parts.iter().map(|part| generation.flipped(*part, numbers_of(*part))).collect();
+        let blocks = parts.iter().zip(&flipped);
+        let blocks: Vec<&Numbers> =
+            blocks.map(|(part, it)| it.as_ref().unwrap_or(numbers_of(*part))).collect();
         match generation.packed && blocks[0].number() != Number::I8 {
             true => write_packed(&blocks, &mut bytes),
             false => blocks.iter().for_each(|numbers| numbers.write(&mut bytes)),
         }
     }
     for bucket in 0..architecture.buckets {
-        bytes.extend(generation.hashes[1].to_le_bytes());
+        bytes.extend(stack.to_le_bytes());
         for (map, [inputs, outputs]) in architecture.maps().into_iter().enumerate() {
             let [weights, biases] = net.map_numbers(map);
             let columns = generation.columns(map, inputs);
@@ -330,6 +536,7 @@ fn write(net: &Net) -> Vec<u8> {
             let rows = weights.i8s().chunks_exact(inputs).skip(bucket * outputs).take(outputs);
             for row in rows {
                 let mut padded = vec![0; inputs.next_multiple_of(PADDED)];
+                padded[inputs..].fill_with(|| padding.next().unwrap_or(0));
                 columns
                     .iter()
                     .zip(row)

@@ -1,0 +1,128 @@
+//! Nets in the form of Stockfish's files, and what its engines compute otherwise than in exact integers.
+
+use std::path::Path;
+
+use super::{ImportedWeights, Proof, with_kings};
+use crate::net::Net;
+use crate::net::format::stockfish::{self, Generation};
+use crate::sample::Position;
+
+/// Reason why a net is none of Stockfish's.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfit {
+    #[error("{0}")]
+    Keys(String),
+    #[error(transparent)]
+    Kings(#[from] super::ImportError),
+}
+
+/// Whether a net with this name is written as Stockfish's file.
+pub fn is_stockfish(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("nnue"))
+}
+
+/// Makes weights those of a file of Stockfish: both kings on one plane. Returns the generation.
+pub fn fit_stockfish(source: &mut ImportedWeights) -> Result<Generation, Unfit> {
+    let ImportedWeights { weights, architecture, scales, write, header, .. } = source;
+    let generation = Generation::of_net(architecture, *scales).map_err(Unfit::Keys)?;
+    if generation.merges_kings() && !architecture.inputs.has_merged_kings() {
+        (*weights, *architecture) = with_kings(weights, architecture, true)?;
+    }
+    *write = stockfish::write;
+    header.get_or_insert_default();
+    Ok(generation)
+}
+
+/// The name of a file with this hash in the field: engines expect it of nets that they embed.
+pub fn official_name(sha256: &str) -> String {
+    format!("nn-{}.nnue", &sha256[..12])
+}
+
+/// Most positions on which the neuron that skips is measured.
+const MEASURED: usize = 10_000;
+/// Sums of four weights that stay below 2^15 with any inputs.
+const MOST_OF_FOUR: i32 = (i16::MAX as i32) / 127;
+
+/// What engines of its generation may compute otherwise, with a remedy.
+pub fn stockfish_cautions(net: &Net, proof: &Proof, positions: &[Position]) -> Vec<String> {
+    let Ok(generation) = Generation::of_net(net.architecture(), net.scales()) else {
+        return Vec::new();
+    };
+    let Generation { name, hidden, .. } = generation;
+    let mut cautions = Vec::new();
+    if hidden != generation.usual_hidden() {
+        cautions.push(format!(
+            "Stockfish {name} has {} neurons: build an engine with {hidden}, or train with that",
+            generation.usual_hidden()
+        ));
+    }
+    let neurons = if generation.saturates() { saturating(net, &generation) } else { 0 };
+    if neurons > 0 {
+        cautions.push(format!(
+            "{neurons} neurons of the head may saturate 16 bits in engines with SSSE3 to AVX2, whose \
+             values then differ; no weights do with optimizer.layers = {{ \"head.0.weight\" = {{ \
+             clip = 0.99 }}, \"head.1.weight\" = {{ clip = 0.99 }} }}"
+        ));
+    }
+    // Some engines double accumulators.
+    let most = i64::from(i16::MAX) >> u32::from(generation.doubles_accumulators());
+    if !proof.intermediate.within(-most - 1, most) {
+        cautions.push(format!(
+            "accumulators may reach {}, and overflow in the engine beyond {most}; train with a \
+             smaller optimizer.clip to rule it out",
+            proof.intermediate
+        ));
+    }
+    if let Some(limit) = generation.most_skipped() {
+        let beyond = positions.iter().take(MEASURED).map(|it| skipped_sum(net, it).abs());
+        let most = beyond.max().unwrap_or(0);
+        if most > limit {
+            cautions.push(format!(
+                "the sum of the neuron that skips reaches {most}, and the engine wraps beyond \
+                 {limit}; train with a smaller clip of head.0.weight"
+            ));
+        }
+    }
+    cautions
+}
+
+/// Neurons of which four weights that an engine multiplies together sum to more than 16 bits hold.
+/// Vectors of 16 or 32 inputs are added in the first layer, groups of four in the second.
+fn saturating(net: &Net, generation: &Generation) -> usize {
+    let maps = net.architecture().maps();
+    let of_map = |map: usize| {
+        let inputs = maps[map][0];
+        let columns = generation.columns(map, inputs);
+        let steps: &[usize] = if map == 0 { &[16, 32] } else { &[4] };
+        let saturates = |row: &&[i8]| {
+            let mut in_file = vec![0; inputs.next_multiple_of(64)];
+            columns.iter().zip(*row).for_each(|(column, w)| in_file[*column] = i32::from(*w));
+            let of_four = |first: usize, step: usize, sign: i32| -> i32 {
+                let four = [first, first + 1, first + step, first + step + 1];
+                four.map(|it| (sign * in_file[it]).max(0)).iter().sum()
+            };
+            let firsts = |step: usize| {
+                let is_first = move |it: &usize| it / step % 2 == 0;
+                (0..inputs).step_by(2).filter(is_first).map(move |it| (it, step))
+            };
+            let mut fours = steps.iter().flat_map(|step| firsts(*step));
+            fours.any(|(it, step)| {
+                [1, -1].iter().any(|sign| of_four(it, step, *sign) > MOST_OF_FOUR)
+            })
+        };
+        net.map_numbers(map)[0].i8s().chunks_exact(inputs).filter(saturates).count()
+    };
+    of_map(0) + of_map(1)
+}
+
+/// The sum of the first layer's last neuron.
+fn skipped_sum(net: &Net, position: &Position) -> i64 {
+    let bucket = net.architecture().bucket_of(position);
+    let inputs = net.first_bytes(position);
+    let [weights, biases] = net.map_numbers(0);
+    let outputs = biases.len() / net.architecture().buckets;
+    let row = (bucket + 1) * outputs - 1;
+    let weights = &weights.i8s()[row * inputs.len()..][..inputs.len()];
+    let sum: i64 = weights.iter().zip(&inputs).map(|(w, x)| i64::from(*w) * x).sum();
+    sum + biases.get(row) as i64
+}
