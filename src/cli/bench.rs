@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use burn::tensor::Tensor;
 use serde::Serialize;
 
 use super::options::DeviceArgs;
@@ -23,8 +22,8 @@ use crate::loader::{
 };
 use crate::log::{Row, TrainStep};
 use crate::model::{
-    Adapter, AdapterKind, Aim, Compute, Device, Kind, LossGradients, Model, Precision, Stage,
-    initial, is_gpu,
+    Adapter, AdapterKind, Aim, Compute, Copies, Device, Kind, LossGradients, Model, Precision,
+    Stage, initial, is_gpu,
 };
 use crate::place::ResumePoint;
 use crate::progress::Progress;
@@ -395,10 +394,10 @@ fn copy_rate(device: &Device) -> Result<f64> {
     const COPIES: usize = 8;
     let is_software = AdapterKind::of(device) == Some(AdapterKind::Software);
     let numbers = if is_software { 1 << 18 } else { 1 << 27 };
-    let mut tensor = Tensor::<1>::zeros([numbers], device);
+    let mut copies = Copies::new(numbers, device);
     let mut start = Instant::now();
     for copy in 0..=COPIES {
-        tensor = tensor.add_scalar(1.0);
+        copies.copy();
         if copy == 0 {
             device.sync().map_err(|error| anyhow!("the device failed: {error}"))?;
             start = Instant::now();

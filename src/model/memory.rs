@@ -1,4 +1,6 @@
-//! Memory that training a net takes on a GPU, from its shapes alone.
+//! Memory that training a net takes on a GPU, from its shapes alone; and the rate of its copies.
+
+use burn::tensor::{Device, Tensor};
 
 use super::ops::strips::Strips;
 use crate::architecture::{Architecture, PIECES};
@@ -65,4 +67,17 @@ pub fn bytes_on_gpu(net: &Architecture, batch: usize, states: usize, room: usize
         entries,
     ];
     (numbers.iter().map(|it| *it as u64).sum::<u64>()) * FLOAT as u64 + room as u64
+}
+
+/// Numbers on a device that are read and written again.
+pub struct Copies(Tensor<1>);
+
+impl Copies {
+    pub fn new(numbers: usize, device: &Device) -> Self {
+        Self(Tensor::zeros([numbers], device))
+    }
+
+    pub fn copy(&mut self) {
+        self.0 = self.0.clone().add_scalar(1.0);
+    }
 }
