@@ -87,6 +87,10 @@ impl Passes {
 
     /// Returns the next positions, shuffled, and their place.
     pub fn bin(&mut self) -> Result<ShuffledBin, LoadError> {
+        // A thread of the pool must not wait for it.
+        if rayon::current_thread_index().is_some() {
+            return Ok(self.next_bin()?.shuffle());
+        }
         while self.ahead.len() < rayon::current_num_threads().min(MOST_AHEAD) {
             let bin = self.next_bin()?;
             let (sender, receiver) = sync_channel(1);

@@ -1,6 +1,7 @@
 //! Passes over streamed data: each position once, well mixed, from any place on.
 
 use nnuance::format::{bulletformat, text, viriformat};
+use nnuance::loader::Passes;
 use nnuance::place::{ResumePoint, TurnState};
 
 use crate::kit::*;
@@ -62,6 +63,22 @@ fn each_pass_has_all_positions() {
         all.sort_unstable();
         assert!(passes.iter().all(|pass| *pass == all), "{shuffle} {window}");
     }
+}
+
+/// Deals and shuffles have one order for any number of threads, ahead of time or not.
+#[test]
+fn threads_do_not_change_the_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(&folder);
+    let bins = || {
+        let mut passes = Passes::new(&plan, &ResumePoint::default()).unwrap();
+        let bin = |_| {
+            let (records, place) = passes.bin().unwrap();
+            (format!("{records:?}"), format!("{place:?}"))
+        };
+        (0..40).map(bin).collect::<Vec<_>>()
+    };
+    assert!(same_for_threads(&[2, 3, 8], "passes", bins) == bins());
 }
 
 #[test]
