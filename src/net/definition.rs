@@ -380,7 +380,7 @@ impl<'a> Integers<'a> {
         let sums: Vec<i64> = match weights {
             Numbers::I8(weights) if is_narrow => {
                 let x: Vec<i16> = x.iter().map(|x| *x as i16).collect();
-                weights[rows].chunks_exact(x.len()).map(|row| dot(row, &x).into()).collect()
+                products_of_bytes(&weights[rows], &x)
             }
             Numbers::I8(weights) => products(&weights[rows], &x),
             Numbers::I16(weights) => products(&weights[rows], &x),
@@ -402,8 +402,8 @@ impl<'a> Integers<'a> {
         let (half, shift) = (net.first_half() as i32, net.unit.0 + net.fixed_map(map).input_shift);
         // One shift is as good as two.
         let x: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
-        let rows = weights[first * x.len()..].chunks_exact(x.len()).take(net.maps[map][1]);
-        Some(rows.map(|row| dot(row, &x).into()).collect())
+        let rows = first * x.len()..(first + net.maps[map][1]) * x.len();
+        Some(products_of_bytes(&weights[rows], &x))
     }
 
     /// The outputs of a map in fixed point from its sums.
@@ -448,10 +448,19 @@ impl<'a> Integers<'a> {
 const MOST_BYTES: usize = 1 << 16;
 const MOST_BYTE: i16 = 255;
 
-/// The product of a row with inputs of at most [`MOST_BYTE`], no more than [`MOST_BYTES`].
+/// [`products`] of inputs of at most [`MOST_BYTE`], no more than [`MOST_BYTES`]. A closure would not be
+/// inlined, and so not use the caller's vector instructions.
 #[inline(always)]
-fn dot(row: &[i8], x: &[i16]) -> i32 {
-    row.iter().zip(x).map(|(&w, &x)| i32::from(w) * i32::from(x)).sum()
+fn products_of_bytes(weights: &[i8], x: &[i16]) -> Vec<i64> {
+    let mut products = Vec::with_capacity(weights.len() / x.len());
+    for row in weights.chunks_exact(x.len()) {
+        let mut sum = 0_i32;
+        for (&w, &x) in row.iter().zip(x) {
+            sum += i32::from(w) * i32::from(x);
+        }
+        products.push(sum.into());
+    }
+    products
 }
 
 /// The product of each row with the inputs.
@@ -490,9 +499,10 @@ impl Net {
         let (half, shift) = (self.first_half() as i32, self.unit.0);
         let u: Vec<i16> = x.iter().map(|v| ((v + half) >> shift) as i16).collect();
         let (weights, biases, first) = self.map(0, bucket);
-        let of = |(row, bias): (&[i8], &f32)| dot(row, &u) as f32 * unit + bias;
-        let rows = weights.i8s().chunks_exact(u.len()).skip(first);
-        rows.zip(&biases.f32s()[first..][..self.maps[0][1]]).map(of).collect()
+        let outputs = first..first + self.maps[0][1];
+        let rows = outputs.start * u.len()..outputs.end * u.len();
+        let sums = products_of_bytes(&weights.i8s()[rows], &u).into_iter();
+        sums.zip(&biases.f32s()[outputs]).map(|(sum, bias)| sum as f32 * unit + bias).collect()
     }
 }
 
