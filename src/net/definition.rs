@@ -372,10 +372,12 @@ impl<'a> Integers<'a> {
         let (fixed, outputs) = (self.net.fixed_map(map), self.net.maps[map][1]);
         let x: Vec<i64> = x.iter().map(|x| fixed.input(*x)).collect();
         let rows = first * x.len()..(first + outputs) * x.len();
-        let sums: Vec<i64> = match weights {
-            Numbers::I8(weights) => products(&weights[rows], &x),
-            Numbers::I16(weights) => products(&weights[rows], &x),
-            weights => products(&weights.i32s()[rows], &x),
+        let narrow = if self.slowly { None } else { narrowed(&x) };
+        let sums: Vec<i64> = match (weights, narrow) {
+            (Numbers::I8(weights), Some(x)) => products_of_bytes(&weights[rows], &x),
+            (Numbers::I8(weights), None) => products(&weights[rows], &x),
+            (Numbers::I16(weights), _) => products(&weights[rows], &x),
+            (weights, _) => products(&weights.i32s()[rows], &x),
         };
         let biases = &biases.i32s()[first..][..outputs];
         let outputs = sums.iter().zip(biases).map(|(sum, bias)| fixed.output(*sum, (*bias).into()));
@@ -408,6 +410,28 @@ impl<'a> Integers<'a> {
         }
         z
     }
+}
+
+/// Inputs in 16 bits, if products with bytes cannot exceed an i32.
+#[inline(always)]
+fn narrowed(x: &[i64]) -> Option<Vec<i16>> {
+    let most = x.iter().fold(0, |most, x| most | x.unsigned_abs());
+    let fits = most <= 255 && x.len() < 1 << 16;
+    fits.then(|| x.iter().map(|x| *x as i16).collect())
+}
+
+/// [`products`] of small inputs. Vectors multiply pairs of 16 bits, without closures.
+#[inline(always)]
+fn products_of_bytes(weights: &[i8], x: &[i16]) -> Vec<i64> {
+    let mut sums = Vec::with_capacity(weights.len() / x.len());
+    for row in weights.chunks_exact(x.len()) {
+        let mut sum = 0_i32;
+        for (&w, &x) in row.iter().zip(x) {
+            sum += i32::from(w) * i32::from(x);
+        }
+        sums.push(sum.into());
+    }
+    sums
 }
 
 /// The product of each row with the inputs.
