@@ -203,7 +203,7 @@ impl Generation {
             ArrayKind::Psqt(_) => BUCKETS,
             _ => return None,
         };
-        let number = |place: usize| numbers.get((place / width ^ 7) * width + place % width);
+        let number = |place: usize| numbers.get(((place / width) ^ 7) * width + place % width);
         (!self.merges_kings()).then(|| numbers.number().exactly((0..numbers.len()).map(number)))
     }
 
