@@ -102,7 +102,7 @@ fn saturating(net: &Net, generation: &Generation) -> usize {
                 four.map(|it| (sign * in_file[it]).max(0)).iter().sum()
             };
             let firsts = |step: usize| {
-                let is_first = move |it: &usize| it / step % 2 == 0;
+                let is_first = move |it: &usize| (it / step).is_multiple_of(2);
                 (0..inputs).step_by(2).filter(is_first).map(move |it| (it, step))
             };
             let mut fours = steps.iter().flat_map(|step| firsts(*step));

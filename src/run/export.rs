@@ -209,8 +209,9 @@ pub fn write(
     let ordered = permutes.then(|| permute(source, &positions)).transpose()?;
     let weights = ordered.as_ref().map_or(weights, |(weights, _)| weights);
     let mut rounded = round_counts(weights, architecture, *scales, samples)?;
-    // A start's rows are written as they were.
-    if !source.is_quantised() && !(is_stockfish(path) && provenance.start.is_some()) {
+    // A file made from another has its rows as they were.
+    let keeps_rows = is_stockfish(path) && provenance.start.is_some();
+    if !source.is_quantised() && !keeps_rows {
         export::clear_unreachable(&mut rounded, architecture);
     }
     let quantised = export::quantise(&rounded, architecture, *scales)?.written_by(*write);

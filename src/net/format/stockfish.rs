@@ -203,7 +203,7 @@ impl Generation {
             ArrayKind::Psqt(_) => BUCKETS,
             _ => return None,
         };
-        let number = |place: usize| numbers.get((place / width ^ 7) * width + place % width);
+        let number = |place: usize| numbers.get(((place / width) ^ 7) * width + place % width);
         (!self.merges_kings()).then(|| numbers.number().exactly((0..numbers.len()).map(number)))
     }
 
@@ -501,7 +501,9 @@ impl<'a> Reader<'a> {
 /// Writes a net of one of the generations. Panics if it is none.
 pub fn write(net: &Net) -> Vec<u8> {
     let architecture = net.architecture();
-    let generation = Generation::of_net(architecture, net.scales()).expect("it is one");
+    // A file says nothing of the scale.
+    let scales = Scales { scale: SCALE, ..net.scales() };
+    let generation = Generation::of_net(architecture, scales).expect("it is one");
     let ForeignHeader { description, padding } = net.header.clone().unwrap_or_default();
     let mut padding = padding.into_iter();
     let [transformer, stack] = generation.hashes();
