@@ -155,7 +155,7 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     }
     if let Some(engine) = loaded.net.engine() {
         let path = path.display();
-        listener.remark(&format!("{path}: read as {engine}, values are its internal units"));
+        listener.remark(&format!("{path} is a net of {engine}; values are its internal units"));
     }
     let (mut recipe, mut base, mut fitted) = (None, None, None);
     if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {
