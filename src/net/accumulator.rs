@@ -292,6 +292,33 @@ pub(super) fn add_lists(net: &Net, lists: &[List], view: &mut [i32]) {
     }
 }
 
+/// Brings the sums of a perspective from some lists to others, if fewer rows differ than are active;
+/// returns whether it did. `counts` has a number for each row, 0 before and afterwards.
+#[inline(always)]
+pub(super) fn change_lists(
+    net: &Net,
+    [before, after]: [&[List]; 2],
+    counts: &mut Vec<i32>,
+    view: &mut [i32],
+) -> bool {
+    if before.len() != after.len() {
+        return false;
+    }
+    counts.resize(net.architecture().inputs.rows(), 0);
+    let mut changed = Vec::new();
+    for (set, lists) in before.iter().zip(after).enumerate() {
+        List::changes([lists.0, lists.1], counts, |row, times| changed.push((set, row, times)));
+    }
+    let active: usize = after.iter().map(|list| list.rows.entries().len()).sum();
+    let is_shorter = changed.len() < active;
+    if is_shorter {
+        for (set, row, times) in changed {
+            net.numbers[set].add_row(row, times, view);
+        }
+    }
+    is_shorter
+}
+
 /// The accumulators of each colour's perspective.
 pub(super) fn of_colours<'a>(
     views: &'a mut [i32],

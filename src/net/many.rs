@@ -1,12 +1,13 @@
 //! Values of positions that are no successors of one another, for labels and comparisons. For each
 //! perspective and king bucket the accumulator of the last position that was seen there is kept: the
-//! next one differs by the pieces on which the boards differ, often a few, at worst all. It equals
-//! [`Net::evaluate`], whose sums are the same integers in another order.
+//! next one differs by the pieces on which the boards differ, often a few, at worst all. In nets
+//! without the set `pieces` the accumulators of the last position go on, where fewer rows differ than
+//! are active. It equals [`Net::evaluate`], whose sums are the same integers in another order.
 
 use shakmaty::{Color, Role, Square};
 
 use super::Net;
-use super::accumulator::{List, add_lists, list_sets, of_colours};
+use super::accumulator::{List, add_lists, change_lists, list_sets, of_colours};
 use crate::architecture::{Architecture, MOST_PIECES};
 use crate::features::{Kings, king};
 use crate::sample::{Piece, Position};
@@ -22,7 +23,11 @@ pub struct PositionEvaluator<'a> {
     cache: Vec<CachedPieces>,
     /// Accumulators of all sets, `[colour][hidden]`, where there are more than pieces.
     views: Vec<i32>,
+    /// Active rows by colour, and those of the position before.
     lists: [Vec<List>; 2],
+    before: [Vec<List>; 2],
+    /// By row, zero between calls.
+    counts: Vec<i32>,
 }
 
 /// The accumulator of some pieces, without those of other sets; empty before the first position.
@@ -39,7 +44,8 @@ impl<'a> PositionEvaluator<'a> {
         let buckets = architecture.inputs.kings().count();
         let cache = vec![CachedPieces::default(); 2 * 2 * buckets];
         let views = vec![0; 2 * architecture.hidden];
-        Self { net, cache, views, lists: Default::default() }
+        let [lists, before] = Default::default();
+        Self { net, cache, views, lists, before, counts: Vec::new() }
     }
 
     /// The inputs of the first map in integers, before the shift of an `int8` head: of each
@@ -83,7 +89,7 @@ impl PositionEvaluator<'_> {
     /// Brings the accumulators to a position; returns the slots of both colours.
     #[inline(always)]
     fn update(&mut self, position: &Position) -> [usize; 2] {
-        let Self { net, cache, views, lists } = self;
+        let Self { net, cache, views, lists, before, counts } = self;
         let inputs = &net.architecture().inputs;
         let boards = position.bitboards();
         let mut slots = [0; 2];
@@ -97,10 +103,13 @@ impl PositionEvaluator<'_> {
             }
         }
         if !inputs.is_pieces() {
+            std::mem::swap(lists, before);
             list_sets(net, position, lists);
-            for (((_, view), lists), slot) in of_colours(views, net).zip(&*lists).zip(slots) {
+            let perspectives = of_colours(views, net).zip(lists.iter().zip(&*before)).zip(slots);
+            for (((_, view), (lists, before)), slot) in perspectives {
                 match inputs.pieces() {
                     Some(_) => view.copy_from_slice(&cache[slot].sums),
+                    None if change_lists(net, [before, lists], counts, view) => continue,
                     None => {
                         let biases = net.accumulator_bias();
                         view.iter_mut().zip(biases).for_each(|(a, &bias)| *a = bias.into());

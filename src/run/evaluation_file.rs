@@ -153,9 +153,9 @@ fn open_net(path: &Path, listener: &dyn Progress) -> Result<Opened> {
     if let Some(caution) = &caution {
         listener.remark(&format!("{caution} ({})", loaded.net.scales()));
     }
-    if loaded.net.is_foreign() {
+    if let Some(engine) = loaded.net.engine() {
         let path = path.display();
-        listener.remark(&format!("{path}: values are the engine's internal units"));
+        listener.remark(&format!("{path} is a net of {engine}; values are its internal units"));
     }
     let (mut recipe, mut base, mut fitted) = (None, None, None);
     if let Some(Manifest { provenance, fitted_scale, .. }) = &loaded.manifest {

@@ -314,6 +314,8 @@ fn units_become_centipawns() {
         let mut net = narrow(format, 2);
         assert_eq!(net.clone().use_centipawns(), None, "it is a net of ours until it is a file");
         net = Net::read(&net.to_bytes(), &Hints::default()).unwrap();
+        let engine = net.engine().unwrap();
+        assert!(engine.ends_with(" with 2 neurons in the place of 1024"), "{engine}");
         let positions = games::positions(50, 4);
         let units: Vec<i32> = positions.iter().map(|it| net.evaluate(it)).collect();
         assert_eq!(net.use_centipawns(), Some(pawn));

@@ -284,6 +284,17 @@ impl Generation {
 }
 
 impl Net {
+    /// The engine of a net of another program, as it was read.
+    pub fn engine(&self) -> Option<String> {
+        let known = Generation::of_net(&self.architecture, self.scales).ok();
+        let it = known.filter(|_| self.is_foreign())?;
+        let (name, hidden, usual) = (it.name, it.hidden, it.usual_hidden());
+        Some(match hidden == usual {
+            true => format!("Stockfish {name}"),
+            false => format!("Stockfish {name} with {hidden} neurons in the place of {usual}"),
+        })
+    }
+
     /// Makes an engine's internal units centipawns, as it shows them at the beginning of a game; returns
     /// the units of a pawn.
     pub fn use_centipawns(&mut self) -> Option<i32> {
