@@ -648,6 +648,12 @@ fn add<W: Copy + Into<i16>>(row: &[W], times: i32, accumulators: &mut [i32]) {
         }
         return;
     }
+    if times == -1 {
+        for (a, &w) in accumulators.iter_mut().zip(row) {
+            *a -= i32::from(w.into());
+        }
+        return;
+    }
     for (a, &w) in accumulators.iter_mut().zip(row) {
         *a += i32::from(times as i16) * i32::from(w.into());
     }
