@@ -8,7 +8,7 @@ use super::{
     StartSize, VERSION, WIDE,
 };
 use crate::architecture::{
-    Activation, Architecture, ArrayKind, Form, ImpossibleNet, Integer, MAX_ACTIVE,
+    Activation, Architecture, Array, ArrayKind, Form, ImpossibleNet, Integer, MAX_ACTIVE,
 };
 use crate::format::Format;
 use crate::loader::{MOST_IN_CHUNK, TestShare};
@@ -22,6 +22,8 @@ use crate::train::optimizer::{OptimizerName, Settings, stands_for};
 use crate::train::schedule::Stages;
 use crate::train::target::WinRateModel;
 
+/// Default clip of nets: products with QB, 64, are bytes.
+const CLIP: f64 = 1.98;
 /// Largest batch in positions; a larger number is a mistake.
 const LARGEST_BATCH: u64 = 1 << 22;
 const MOST_EPOCHS: f64 = 1e6;
@@ -210,7 +212,7 @@ impl Optimizer {
             weight_decay: *self.weight_decay.get_or_insert(usual.weight_decay),
             bias_correction: *self.bias_correction.get_or_insert(usual.bias_correction),
             average_decay: self.average_decay,
-            clip: *self.clip.get_or_insert(if is_net { 1.98 } else { 0.0 }),
+            clip: *self.clip.get_or_insert(if is_net { CLIP } else { 0.0 }),
             layers: self.layers.clone(),
             prior: self.prior.unwrap_or(usual.prior),
             step: self.step.unwrap_or(usual.step),
@@ -429,6 +431,20 @@ fn fit_layers(architecture: &Architecture, scales: Scales, net: &Net, optimizer:
         if is_layer && clips_more && optimizer.layers.of(&it.array.name).clip.is_none() {
             let layer = optimizer.layers.0.entry(it.array.name.clone()).or_default();
             layer.clip = Some(most_of(it));
+        }
+    }
+    // Nets of Stockfish are clipped in bytes alone: larger numbers of its own nets stay.
+    if net.format.is_some() && optimizer.clip == CLIP {
+        let is_bytes = |array: &Array| match array.part {
+            ArrayKind::Rows(set) | ArrayKind::Factor(set) => {
+                architecture.inputs.sets()[set].integer() == Integer::I8
+            }
+            part => stored.iter().any(|it| it.array.part == part && it.number == Number::I8),
+        };
+        for array in architecture.arrays().into_iter().filter(|array| !is_bytes(array)) {
+            if optimizer.layers.of(&array.name).clip.is_none() {
+                optimizer.layers.0.entry(array.name).or_default().clip = Some(0.0);
+            }
         }
     }
     for array in architecture.arrays() {

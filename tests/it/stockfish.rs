@@ -285,6 +285,29 @@ fn training_starts_from_a_file_and_writes_one() {
     );
 }
 
+/// Bytes are clipped as they quantise; all other numbers may be as large as in the engine's nets.
+#[test]
+fn only_bytes_are_clipped() {
+    let clips = |more: &str| {
+        let text = format!(
+            "version = 3\ndata.files = [\"games.vf\"]\n{more}\n\
+             schedule = {{ epochs = 1, learning_rate = 0.01 }}\n\
+             net = {{ format = \"stockfish-19\", factorised = true }}\n"
+        );
+        let config = Config::parse(&text, "clips", &[]).unwrap();
+        let names = config.architecture().unwrap().arrays().into_iter().map(|it| it.name);
+        let layers = config.optimizer.layers.clone();
+        names.map(|name| (name.clone(), layers.of(&name).clip)).collect::<BTreeMap<_, _>>()
+    };
+    for (name, clip) in clips("") {
+        let of_sets = ["accumulator.weight", "factoriser.weight", "pawn-pairs.weight"];
+        let is_of_head = name.starts_with("head.") || name.starts_with("output.");
+        let is_of_bytes = of_sets.contains(&&name[..]) || is_of_head && name.ends_with("weight");
+        assert_eq!(clip == Some(0.0), !is_of_bytes, "{name}: {clip:?}");
+    }
+    assert_eq!(clips("optimizer.clip = 1")["accumulator.bias"], None);
+}
+
 /// Nets that no engine of Stockfish takes are refused with what differs.
 #[test]
 fn other_nets_are_refused() {
