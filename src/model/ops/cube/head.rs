@@ -569,7 +569,7 @@ pub(super) fn slopes(
         let column = i % columns;
         if comptime!(psqt > 0) && column >= hidden {
             let slope = psqt_slopes[list / 2 * psqt + column - hidden];
-            to[i] = select(list % 2 == 0, slope, -slope);
+            to[i] = select(list % 2 == 1, -slope, slope);
         } else {
             let mut gradient = gradients[list * outputs + column % outputs] + penalty;
             if pairwise {
