@@ -94,7 +94,8 @@ pub fn run(args: Args) -> Result<()> {
         let usual = || vec![32, 128, 256, 512, 1024];
         hidden = net.as_ref().map_or_else(usual, |net| vec![net.hidden as u32]);
     }
-    let net = net.map(|net| Net { start: None, base: None, tune_base: false, ..net });
+    // Targets are the bench's own, and so is the scale, which a format would set.
+    let net = net.map(|net| Net { start: None, base: None, tune_base: false, format: None, ..net });
     let mut config = usual.with(|file| {
         file.data.files = args.data;
         (file.data.held_out, file.data.validation) = (0.0, Vec::new());

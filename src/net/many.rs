@@ -8,7 +8,7 @@ use shakmaty::{Color, Role, Square};
 
 use super::Net;
 use super::accumulator::{List, add_lists, change_lists, list_sets, of_colours};
-use crate::architecture::{Architecture, MOST_PIECES};
+use crate::architecture::Architecture;
 use crate::features::{Kings, king};
 use crate::sample::{Piece, Position};
 
@@ -166,56 +166,14 @@ impl CachedPieces {
             sums.clear();
             sums.extend(biases.iter().map(|&bias| i32::from(bias)));
         }
-        let (mut added, mut removed) = (FewRows::default(), FewRows::default());
-        visit_difference(boards, before, |piece| added.push(row(piece)));
-        visit_difference(before, boards, |piece| removed.push(row(piece)));
-        let (width, pairs) = (sums.len(), added.count.min(removed.count));
-        for (plus, minus) in added.rows[..pairs].iter().zip(&removed.rows) {
-            let rows = row_of(weights, *plus, width).iter();
-            let rows = rows.zip(row_of(weights, *minus, width));
-            for (sum, (&plus, &minus)) in sums.iter_mut().zip(rows) {
-                *sum += i32::from(plus) - i32::from(minus);
-            }
-        }
-        // Several rows in one pass load and store the sums once.
-        let (fours, rest) = added.rows[pairs..added.count].as_chunks::<4>();
-        for four in fours {
-            let [a, b, c, d] = four.map(|row| row_of(weights, row, width).iter());
-            for (sum, (((&a, &b), &c), &d)) in sums.iter_mut().zip(a.zip(b).zip(c).zip(d)) {
-                *sum += (i32::from(a) + i32::from(b)) + (i32::from(c) + i32::from(d));
-            }
-        }
-        for row in rest {
-            for (sum, &weight) in sums.iter_mut().zip(row_of(weights, *row, width)) {
-                *sum += i32::from(weight);
-            }
-        }
-        for row in &removed.rows[pairs..removed.count] {
-            for (sum, &weight) in sums.iter_mut().zip(row_of(weights, *row, width)) {
-                *sum -= i32::from(weight);
-            }
-        }
+        let row_of = |piece| &weights[row(piece) * biases.len()..][..biases.len()];
+        visit_difference(boards, before, |piece| {
+            sums.iter_mut().zip(row_of(piece)).for_each(|(sum, &weight)| *sum += i32::from(weight));
+        });
+        visit_difference(before, boards, |piece| {
+            sums.iter_mut().zip(row_of(piece)).for_each(|(sum, &weight)| *sum -= i32::from(weight));
+        });
         *before = *boards;
-    }
-}
-
-#[inline(always)]
-fn row_of(weights: &[i16], row: usize, width: usize) -> &[i16] {
-    &weights[row * width..][..width]
-}
-
-/// Rows of the pieces of a board.
-#[derive(Default)]
-struct FewRows {
-    rows: [usize; MOST_PIECES],
-    count: usize,
-}
-
-impl FewRows {
-    #[inline(always)]
-    fn push(&mut self, row: usize) {
-        self.rows[self.count] = row;
-        self.count += 1;
     }
 }
 

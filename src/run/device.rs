@@ -64,10 +64,7 @@ impl DeviceOptions {
         let compute = match choice.backend {
             _ if self.plain => Compute::Plain,
             Backend::Flex => Compute::Fused { level, precision },
-            _ if is_gpu(&device) => {
-                let memory = Adapter::of(&device).and_then(|adapter| adapter.memory);
-                Compute::Gpu { room: room_on_gpu(memory) }
-            }
+            _ if is_gpu(&device) => Compute::Gpu { room: room_on_gpu(memory_of(&device)) },
             _ => Compute::Plain,
         };
         ensure!(
@@ -90,10 +87,7 @@ impl DeviceOptions {
         }
         match &mut compute {
             Compute::Fused { precision, .. } => *precision = config.precision,
-            Compute::Gpu { room } => {
-                let memory = Adapter::of(&device).and_then(|adapter| adapter.memory);
-                check_memory(config, *room, memory)?;
-            }
+            Compute::Gpu { room } => check_memory(config, *room, memory_of(&device))?,
             Compute::Plain => {}
         }
         Ok((device, compute))
@@ -113,6 +107,11 @@ impl DeviceOptions {
         );
         Ok(level)
     }
+}
+
+/// Bytes of a GPU's memory, if the driver says so.
+fn memory_of(device: &Device) -> Option<u64> {
+    Adapter::of(device)?.memory
 }
 
 /// Checks that a GPU's memory, if known, is enough for a net, before anything is read.

@@ -10,7 +10,7 @@ use nnuance::net::{Numbers, StoredArray, stored};
 use crate::fixed_point;
 use crate::kit::*;
 
-/// FEN and value of Stockfish 15.1, in its internal units.
+/// FEN, value, bucket, piece-square and positional sixteenths of Stockfish 15.1, in its internal units.
 const VALUES: &str = include_str!("fixtures/stockfish/15.1.txt");
 
 /// The net of 15.1, as `export_net` of Debian's program writes it.
@@ -33,15 +33,43 @@ fn values_are_those_of_the_engine() {
     let Some(bytes) = &*NET else { return };
     let net = Net::read(bytes, &Hints::default()).unwrap();
     assert!(net.to_bytes() == *bytes, "the file is written as it was read");
-    let mut evaluator = PositionEvaluator::new(&net);
-    for line in VALUES.lines() {
-        let (fen, value) = line.split_once(';').unwrap();
+    compare_columns(&net, VALUES);
+}
+
+/// Compares a net with lines of the engine: position, value, bucket, and both parts in sixteenths.
+fn compare_columns(net: &Net, lines: &str) {
+    let without = net.numbers().iter().enumerate().map(|(place, numbers)| {
+        let is_psqt = place >= net.numbers().len() - net.architecture().inputs.sets().len();
+        let zeros = numbers.number().exactly(std::iter::repeat_n(0.0, numbers.len()));
+        if is_psqt { zeros } else { numbers.clone() }
+    });
+    let without = Net::of(net.architecture(), net.scales(), without.collect()).unwrap();
+    let mut evaluator = PositionEvaluator::new(net);
+    for line in lines.lines() {
+        let (fen, columns) = line.split_once(';').unwrap();
+        let columns: Vec<i32> = columns.split(';').map(|it| it.parse().unwrap()).collect();
+        let [value, bucket, psqt, positional] = columns[..] else { panic!("{line}") };
         let position = Position::from_fen(fen).unwrap();
-        let value: i32 = value.parse().unwrap();
+        assert_eq!(net.architecture().bucket_of(&position), bucket as usize, "{fen}");
+        assert_eq!(psqt_of(net, &position), psqt, "{fen}");
+        assert_eq!(without.evaluate_slowly(&position), positional / 16, "{fen}");
         assert_eq!(net.evaluate_slowly(&position), value, "{fen}");
         assert_eq!(net.evaluate(&position), value, "{fen}");
         assert_eq!(evaluator.evaluate(&position), value, "{fen}");
     }
+}
+
+/// Half of the difference of the perspectives' piece-square values.
+fn psqt_of(net: &Net, position: &Position) -> i32 {
+    let Architecture { inputs, buckets, .. } = net.architecture();
+    let bucket = net.architecture().bucket_of(position);
+    let of_row = |row: u32| {
+        let (set, row) = inputs.set_of(row as usize);
+        net.psqt(set)[row * buckets + bucket]
+    };
+    let lists = inputs.lists(position);
+    let [own, other] = [0, 1].map(|view| lists[view].repeated().map(of_row).sum::<i32>());
+    (own - other) / 2
 }
 
 /// Its weights quantise to a net in our layout, which has the same values.

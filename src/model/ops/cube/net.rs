@@ -22,7 +22,7 @@ use super::index::{Index, ListRange};
 use super::pairs::{self, Tables};
 use super::sets::{self, Columns};
 use super::slope::{self, LossForm, Written};
-use super::sort::{EntryForm, ListEntries, RowLists};
+use super::sort::RowLists;
 use super::sums::{self, FinalSums};
 use crate::architecture::{ArrayKind, PIECES};
 use crate::batch::{Indices, ListShape, OneHot, with_vector};
@@ -60,7 +60,7 @@ enum Inverse {
     /// Of pieces: strips of lists, and their place in the batch. The GPU finds the rest.
     Strips(Strips, ListRange),
     /// Of other sets: their entries, which the GPU sorts.
-    Entries(ListEntries),
+    Entries(Range<usize>),
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> FusedGradients<Cube> {
@@ -141,8 +141,7 @@ impl<'a> Pass<'a> {
         let inverse = |Positions { positions, .. }: &Positions| {
             let lists = positions.start * views..positions.end * views;
             if !net.inputs.is_pieces() {
-                let (first, count) = (lists.start * places, lists.len() * places);
-                return Inverse::Entries(ListEntries { lists: 0, first, count });
+                return Inverse::Entries(lists.start * places..lists.end * places);
             }
             let place = ListRange { first: lists.start, lists: lists.len(), order: words.len() };
             let strips = match one_hot {
@@ -349,9 +348,8 @@ impl<'a> Pass<'a> {
             let (strips, place) = match inverse {
                 Inverse::Strips(strips, place) => (strips, place),
                 Inverse::Entries(entries) => {
-                    let entries = ListEntries { lists: self.lists, ..*entries };
-                    let form = EntryForm { rows, width: places, wide: form.wide };
-                    let lists = RowLists::new(gpu, batch, entries, form);
+                    let lists = (batch, self.lists);
+                    let lists = RowLists::new(gpu, lists, entries.clone(), *form);
                     self.done(Stage::Index);
                     let here = lists.add_up(gpu, &slopes, spread);
                     gradients = if i == 0 { here } else { added(gpu, gradients, here) };

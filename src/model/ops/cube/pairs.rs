@@ -60,23 +60,7 @@ pub(super) fn add_up(
     [table, rows]: [usize; 2],
     layout: UnitLayout,
 ) -> Buffer {
-    let to = gpu.empty(rows * layout.hidden);
-    // SAFETY: the tables name no row that is not there.
-    unsafe {
-        sums::launch_unchecked(
-            &gpu.client,
-            grid(rows * layout.columns),
-            layout.cube(),
-            from,
-            batch.arg(),
-            to.arg(),
-            table as u32,
-            rows as u32,
-            layout,
-            true,
-        );
-    }
-    to
+    sum_rows(gpu, batch, from, [table, rows], layout, true)
 }
 
 /// Computes rows, `[rows, N]`, each as a sum of consecutive rows `from`; `starts` has the first one of
@@ -88,20 +72,31 @@ pub(super) fn add_up_runs(
     rows: usize,
     layout: UnitLayout,
 ) -> Buffer {
+    sum_rows(gpu, starts, from, [0, rows], layout, false)
+}
+
+fn sum_rows(
+    gpu: &Gpu,
+    batch: &Buffer,
+    from: BufferArg,
+    [table, rows]: [usize; 2],
+    layout: UnitLayout,
+    is_listed: bool,
+) -> Buffer {
     let to = gpu.empty(rows * layout.hidden);
-    // SAFETY: the runs have no row that is not there.
+    // SAFETY: tables and runs name no row that is not there.
     unsafe {
         sums::launch_unchecked(
             &gpu.client,
             grid(rows * layout.columns),
             layout.cube(),
             from,
-            starts.arg(),
+            batch.arg(),
             to.arg(),
-            0,
+            table as u32,
             rows as u32,
             layout,
-            false,
+            is_listed,
         );
     }
     to

@@ -4,10 +4,12 @@
 //! order, so that the order of all sums follows from the batch alone, whatever units run first. A row
 //! that is in many lists is summed in segments, and these are added up: so the work is even.
 
+use std::ops::Range;
+
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{UNITS, UnitLayout, grid};
+use super::form::{Form, UNITS, UnitLayout, grid};
 use super::gpu::{Buffer, Gpu};
 use super::pairs;
 
@@ -21,26 +23,6 @@ const SORTERS: usize = 128;
 const EACH: usize = 16;
 const BLOCK: usize = SORTERS * EACH;
 
-/// Lists in the words of a batch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ListEntries {
-    /// Word at which the lists of the batch begin.
-    pub lists: usize,
-    /// First entry of these lists, and their number.
-    pub first: usize,
-    pub count: usize,
-}
-
-/// Constants of the kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct EntryForm {
-    pub rows: usize,
-    /// Entries of a list.
-    pub width: usize,
-    /// Whether an entry has a word of its own.
-    pub wide: bool,
-}
-
 /// The lists of each row.
 pub(super) struct RowLists {
     /// The first entry of each segment, and behind them the list of each entry.
@@ -52,9 +34,15 @@ pub(super) struct RowLists {
 }
 
 impl RowLists {
-    pub fn new(gpu: &Gpu, batch: &Buffer, entries: ListEntries, form: EntryForm) -> Self {
-        let EntryForm { rows, .. } = form;
-        let (count, blocks) = (entries.count, entries.count.div_ceil(BLOCK).max(1));
+    /// Sorts some entries of the lists that begin at a word of a batch.
+    pub fn new(
+        gpu: &Gpu,
+        (batch, lists): (&Buffer, usize),
+        entries: Range<usize>,
+        form: Form,
+    ) -> Self {
+        let Form { rows, .. } = form;
+        let (count, blocks) = (entries.len(), entries.len().div_ceil(BLOCK).max(1));
         let most_segments = count / SEGMENT + rows;
         let starts_of_segments = most_segments + 1;
         let mut keys = [0, 1].map(|_| gpu.empty(count));
@@ -70,9 +58,8 @@ impl RowLists {
             let [from_numbers, to_numbers] = &numbers;
             let source = if pass == 0 { batch } else { from_keys };
             let place = || {
-                let ListEntries { lists, first, count } = entries;
                 let [lists, first, count, blocks, shift, numbers] =
-                    [lists, first, count, blocks, pass * BITS, starts_of_segments]
+                    [lists, entries.start, count, blocks, pass * BITS, starts_of_segments]
                         .map(|it| it as u32);
                 SortPlaceLaunch::new(lists, first, count, blocks, shift, numbers, digits as u32)
             };
@@ -191,10 +178,10 @@ fn key(
     i: usize,
     entries: usize,
     place: &SortPlace,
-    #[comptime] form: EntryForm,
+    #[comptime] form: Form,
     #[comptime] is_first: bool,
 ) -> u32 {
-    let EntryForm { rows, wide, .. } = comptime!(form);
+    let Form { rows, wide, .. } = comptime!(form);
     let mut row = comptime!(rows as u32).runtime();
     if i < entries {
         let entry = place.first as usize + i;
@@ -210,6 +197,12 @@ fn key(
     row
 }
 
+/// The digit by which a pass sorts.
+#[cube]
+fn digit_of(row: u32, place: &SortPlace) -> usize {
+    ((row >> place.shift) & comptime!(DIGITS as u32 - 1)) as usize
+}
+
 /// Writes how many entries of each block have each digit, `[digits, blocks]`.
 #[cube(launch_unchecked)]
 fn count_digits(
@@ -217,7 +210,7 @@ fn count_digits(
     before: &[u32],
     counts: &mut [u32],
     place: SortPlace,
-    #[comptime] form: EntryForm,
+    #[comptime] form: Form,
     #[comptime] is_first: bool,
 ) {
     let mut own = Shared::<[u32]>::new_slice(comptime!(DIGITS * SORTERS));
@@ -243,7 +236,7 @@ fn count_own(
     block: usize,
     unit: usize,
     place: &SortPlace,
-    #[comptime] form: EntryForm,
+    #[comptime] form: Form,
     #[comptime] is_first: bool,
 ) {
     let entries = entries_of(before, place, is_first);
@@ -254,7 +247,7 @@ fn count_own(
     for i in 0..EACH {
         let row = key(source, begin + i, entries, place, form, is_first);
         if row < comptime!(form.rows as u32) {
-            let digit = ((row >> place.shift) & comptime!(DIGITS as u32 - 1)) as usize;
+            let digit = digit_of(row, place);
             own[digit * SORTERS + unit] += 1u32;
         }
     }
@@ -270,7 +263,7 @@ fn move_entries(
     next_keys: &mut [u32],
     next_numbers: &mut [u32],
     place: SortPlace,
-    #[comptime] form: EntryForm,
+    #[comptime] form: Form,
     #[comptime] is_first: bool,
 ) {
     let mut own = Shared::<[u32]>::new_slice(comptime!(DIGITS * SORTERS));
@@ -294,12 +287,12 @@ fn move_entries(
     for i in 0..EACH {
         let row = key(source, begin + i, entries, &place, form, is_first);
         if row < comptime!(form.rows as u32) {
-            let digit = ((row >> place.shift) & comptime!(DIGITS as u32 - 1)) as usize;
+            let digit = digit_of(row, &place);
             let to = own[digit * SORTERS + unit] as usize;
             own[digit * SORTERS + unit] = to as u32 + 1u32;
             next_keys[to] = row;
             if comptime!(is_first) {
-                next_numbers[base + to] = ((begin + i) / comptime!(form.width)) as u32;
+                next_numbers[base + to] = ((begin + i) / comptime!(form.places)) as u32;
             } else {
                 next_numbers[base + to] = numbers[base + begin + i];
             }
