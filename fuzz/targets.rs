@@ -1,4 +1,4 @@
-//! What the fuzz targets do, on stable Rust: `tests/it/fuzz.rs` runs them too.
+//! What the fuzz targets do, on stable Rust: `tests/it/formats/fuzz.rs` runs them too.
 
 use std::fs;
 use std::hint::black_box;

@@ -30,6 +30,14 @@
 //! ```
 #![warn(missing_docs)]
 
+use std::path::Path;
+
+use progress::SilentProgress;
+use run::DeviceOptions;
+use run::folder::RunFolder;
+use run::train::{FinishedRun, RunContext};
+use train::ranks::SingleRank;
+
 #[macro_use]
 mod words;
 
@@ -37,6 +45,7 @@ mod app;
 pub mod config;
 mod data_file;
 mod digits;
+mod error;
 #[doc(hidden)]
 pub mod evaluation;
 pub mod export;
@@ -108,5 +117,32 @@ pub mod terms;
 pub mod weights;
 
 pub use app::App;
+pub use config::Config;
+pub use error::Error;
+pub use net::{Accumulator, Net};
+pub use sample::{Position, Sample};
 // Programs that use the library need the same version.
 pub use shakmaty;
+
+/// Trains by a config, and leaves checkpoints, log, page and the evaluation in a folder, as `nnuance
+/// train` does. A folder that does not exist is made.
+///
+/// [`run::train::begin`] does the same with progress, a device, and a way to stop.
+///
+/// # Errors
+///
+/// Fails if data or folder cannot be read or written, if the folder holds a run already, and if the
+/// data do not fit the config.
+///
+/// # Examples
+///
+/// ```no_run
+#[doc = include_str!("../examples/train_from_code.rs")]
+/// ```
+pub fn train(config: Config, folder: impl AsRef<Path>) -> Result<FinishedRun, Error> {
+    let (listener, device) = (&SilentProgress, &DeviceOptions::default());
+    let folder = RunFolder::take(folder.as_ref(), false, listener)?;
+    let context = RunContext { device, listener, page: true, ranks: &SingleRank };
+    let finished = run::train::begin(config, &folder, &context)?;
+    Ok(finished.expect("nothing stops it"))
+}

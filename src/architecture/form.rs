@@ -299,7 +299,6 @@ impl Display for Inputs {
             }
             let Some(kings) = set.kings() else {
                 f.write_str(set.name())?;
-                f.write_str(if set.has_merged_kings() { "(704)" } else { "" })?;
                 continue;
             };
             write!(f, "{}", kings.rows())?;

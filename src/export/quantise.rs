@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{ImportError, prove};
 use crate::architecture::{Architecture, ArrayKind, Form};
-use crate::features::Row;
+use crate::features::{Row, Set};
 use crate::floats::Float;
 use crate::linear::{Cholesky, Matrix};
 use crate::net::{Net, NetError, Number, Numbers, StoredArray, stored};
@@ -64,10 +64,12 @@ pub fn with_kings(
         let values = match array.part {
             ArrayKind::Rows(set) | ArrayKind::Psqt(set) => {
                 let [old, new] = [net, &wanted].map(|net| &net.inputs.sets()[set]);
-                let places = (0..old.rows()).map(|row| (old.unmerged_row(row as u32), row));
-                let (places, width) = (places.collect::<HashMap<_, _>>(), array.shape[1]);
+                let unmerged = |set: &Set, row| set.kings().map_or(row, |it| it.unmerged_row(row));
+                let rows: HashMap<usize, usize> =
+                    (0..old.rows()).map(|row| (unmerged(old, row), row)).collect();
+                let width = array.shape[1];
                 let zeros = vec![0.0; width];
-                let row = |row| match places.get(&new.unmerged_row(row as u32)) {
+                let row = |row| match rows.get(&unmerged(new, row)) {
                     Some(row) => &from[row * width..][..width],
                     None => &zeros,
                 };

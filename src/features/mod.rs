@@ -4,7 +4,6 @@
 mod attack_counts;
 pub mod bounds;
 mod first;
-mod halfka;
 mod moved;
 mod pawn_pairs;
 mod pieces;
@@ -37,7 +36,6 @@ const FEW: usize = 1 << 13;
 const MANY: usize = 1 << 15;
 /// The built-in sets except `pieces`, which a net describes with keys of its own.
 const ALL: &[fn() -> Set] = &[
-    || Set::new(halfka::HalfKa { merged: false }),
     || Set::new(&threats::SETS[0]),
     || Set::new(&threats::SETS[1]),
     || Set::new(&threats::SETS[2]),
@@ -110,20 +108,19 @@ impl Inputs {
         Self { views, sets, factorised, pieces, ends }
     }
 
-    /// The inputs with both kings on one plane in each set that has two; an error says why not.
-    pub fn merge_kings(self) -> Result<Self, String> {
-        let merged = |set: &Set| Ok(set.merge_kings()?.map(|it| it.stored_as(set.integer())));
-        let merged = self.sets.iter().map(merged).collect::<Result<Vec<_>, String>>()?;
-        if merged.iter().all(Option::is_none) {
+    /// The inputs with both kings on one plane; an error says why not.
+    pub fn merge_kings(mut self) -> Result<Self, String> {
+        let Some((index, kings)) = self.pieces else {
             return Err("no feature set of this net has planes of kings".into());
-        }
-        let sets = merged.into_iter().zip(self.sets).map(|(merged, set)| merged.unwrap_or(set));
-        Ok(Self::new(self.views, sets.collect(), self.factorised))
+        };
+        let merged = Set::new(Pieces(kings.merge()?));
+        self.sets[index] = merged.stored_as(self.sets[index].integer());
+        Ok(Self::new(self.views, self.sets, self.factorised))
     }
 
-    /// Whether both kings share a plane in a set.
+    /// Whether both kings share a plane.
     pub fn has_merged_kings(&self) -> bool {
-        self.sets.iter().any(|set| set.has_merged_kings())
+        self.kings().merged
     }
 
     /// Inputs of pieces alone.

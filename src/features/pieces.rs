@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Square};
 
-use super::{Board, DirtyPieces, FeatureSet, KINDS, Language, MAX_ACTIVE, Rows, Set, bounds};
+use super::{Board, DirtyPieces, FeatureSet, KINDS, Language, MAX_ACTIVE, Rows, bounds};
 use crate::sample::Piece;
 
 /// Rows of one perspective: 2 colours x 6 roles x 64 squares.
@@ -62,31 +62,6 @@ impl FeatureSet for Pieces {
     fn is_reachable(&self, row: u32) -> bool {
         let (bucket, input) = self.0.input_of(row as usize);
         bounds::is_square_of(input / 64, input % 64, &self.0.own_kings(bucket))
-    }
-
-    fn has_merged_kings(&self) -> bool {
-        self.0.merged
-    }
-
-    fn merge_kings(&self) -> Result<Option<Set>, String> {
-        for bucket in 0..self.0.count() {
-            let own = self.0.own_kings(bucket);
-            let apart = own.iter().flat_map(|a| own.iter().map(move |b| [*a, *b]));
-            if let Some(squares) = apart.into_iter().find(|[a, b]| bounds::distance(*a, *b) > 1) {
-                let [a, b] = squares.map(|square| Square::new(square as u32));
-                return Err(format!(
-                    "king bucket {bucket} has the squares {a} and {b}, where both kings can stand \
-                     at once, so they need two planes; keep these, or train with buckets of \
-                     adjacent squares"
-                ));
-            }
-        }
-        Ok(Some(Set::new(Self(Kings { merged: true, ..self.0 }))))
-    }
-
-    fn unmerged_row(&self, row: u32) -> u32 {
-        let (bucket, input) = self.0.input_of(row as usize);
-        (PIECES * bucket + input) as u32
     }
 
     fn source(&self, language: Language) -> Option<String> {
@@ -186,6 +161,30 @@ impl Kings {
             ));
         }
         Ok(Self { mirror, merged: false, count: most + 1, table })
+    }
+
+    /// The same with both kings on one plane; an error names squares of a bucket on which both can
+    /// stand at once.
+    pub fn merge(self) -> Result<Self, String> {
+        for bucket in 0..self.count() {
+            let own = self.own_kings(bucket);
+            let apart = own.iter().flat_map(|a| own.iter().map(move |b| [*a, *b]));
+            if let Some(squares) = apart.into_iter().find(|[a, b]| bounds::distance(*a, *b) > 1) {
+                let [a, b] = squares.map(|square| Square::new(square as u32));
+                return Err(format!(
+                    "king bucket {bucket} has the squares {a} and {b}, where both kings can stand \
+                     at once, so they need two planes; keep these, or train with buckets of \
+                     adjacent squares"
+                ));
+            }
+        }
+        Ok(Self { merged: true, ..self })
+    }
+
+    /// The row with two planes of kings.
+    pub fn unmerged_row(&self, row: usize) -> usize {
+        let (bucket, input) = self.input_of(row);
+        PIECES * bucket + input
     }
 
     /// Number of king buckets.

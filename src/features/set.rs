@@ -81,22 +81,6 @@ pub trait FeatureSet: Send + Sync + 'static {
         true
     }
 
-    /// Whether both kings share a plane of rows.
-    fn has_merged_kings(&self) -> bool {
-        false
-    }
-
-    /// The set with both kings on one plane, if it has two; an error names squares on which both
-    /// can stand at once.
-    fn merge_kings(&self) -> Result<Option<Set>, String> {
-        Ok(None)
-    }
-
-    /// The row of the set with two planes of kings.
-    fn unmerged_row(&self, row: u32) -> u32 {
-        row
-    }
-
     /// King buckets, if the rows are those of pieces on squares.
     fn kings(&self) -> Option<&Kings> {
         None
@@ -155,8 +139,8 @@ impl Set {
         Self { integer, ..self }
     }
 
-    fn identity(&self) -> (&str, Option<&Kings>, bool, Integer) {
-        (self.name(), self.kings(), self.has_merged_kings(), self.integer)
+    fn identity(&self) -> (&str, Option<&Kings>, Integer) {
+        (self.name(), self.kings(), self.integer)
     }
 }
 

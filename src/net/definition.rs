@@ -48,6 +48,7 @@ use crate::architecture::{
     FixedPoint, FixedValue, convert,
 };
 use crate::features::Integer;
+use crate::prefetch::prefetch;
 use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
 
@@ -58,7 +59,8 @@ impl Net {
         let held = |a: i64| a.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
         let views = (0..self.architecture.views()).flat_map(|it| self.accumulators(position, it));
         let views: Vec<i32> = views.map(held).collect();
-        self.seen_by_mover(self.run_slowly(&[&views], position), position)
+        let piece_squares = self.piece_squares(position, self.architecture.bucket_of(position));
+        self.seen_by_mover(self.run_slowly(&[&views], position, piece_squares), position)
     }
 
     /// Centipawns of the output for the side to move; saturates at the ends of i32.
@@ -81,32 +83,37 @@ impl Net {
         accumulators
     }
 
-    /// Centipawns for the side to move from all accumulators, the side to move's first.
+    /// Centipawns for the side to move from all accumulators, the side to move's first, and the
+    /// difference of the perspectives' piece-square values.
     #[inline(always)]
-    pub(super) fn value(&self, views: &[&[i32]], position: &Position) -> i32 {
+    pub(super) fn value(&self, views: &[&[i32]], position: &Position, piece_squares: i64) -> i32 {
         let Architecture { hidden, activation, .. } = self.architecture;
         let curve = activation.curve();
         if self.architecture.is_deep() {
-            return self.seen_by_mover(self.run::<false>(views, position), position);
+            return self.seen_by_mover(self.run::<false>(views, position, piece_squares), position);
         }
         let bucket = self.architecture.bucket_of(position);
         let (weights, bias) = self.output_of(bucket);
         let shares = views.iter().zip(weights.chunks_exact(hidden));
         let sum = shares.map(|(view, weights)| self.terms(curve, view, weights)).sum();
-        let sum = self.with_bias(sum, bias) + self.piece_squares(position, bucket) / 2;
+        let sum = self.with_bias(sum, bias) + piece_squares / 2;
         self.seen_by_mover(self.centipawns(sum), position)
     }
 
     #[inline(never)]
-    fn run_slowly(&self, views: &[&[i32]], position: &Position) -> i64 {
-        self.run::<true>(views, position)
+    fn run_slowly(&self, views: &[&[i32]], position: &Position, piece_squares: i64) -> i64 {
+        self.run::<true>(views, position, piece_squares)
     }
 
     /// The output of all operations, `SLOWLY` or with the machine's vector instructions.
     #[inline(always)]
-    fn run<const SLOWLY: bool>(&self, views: &[&[i32]], position: &Position) -> i64 {
+    fn run<const SLOWLY: bool>(
+        &self,
+        views: &[&[i32]],
+        position: &Position,
+        piece_squares: i64,
+    ) -> i64 {
         let bucket = self.architecture.bucket_of(position);
-        let piece_squares = self.piece_squares(position, bucket);
         let arithmetic = Integers { net: self, bucket, piece_squares, slowly: SLOWLY };
         let accumulators = Values::Accumulators(views);
         match self.graph.evaluate(&self.architecture, &arithmetic, accumulators, |_, _| ()) {
@@ -444,6 +451,9 @@ impl<'a> Integers<'a> {
     }
 }
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Most inputs of at most [`MOST_BYTE`] whose products with i8 fit an i32.
 const MOST_BYTES: usize = 1 << 16;
 const MOST_BYTE: i16 = 255;
@@ -741,6 +751,20 @@ impl Number {
 impl Numbers {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Prefetches a row of so many weights.
+    #[inline(always)]
+    pub(super) fn prefetch_row(&self, row: usize, len: usize) {
+        let weights = row * len..(row + 1) * len;
+        match self {
+            Numbers::I8(them) => {
+                weights.step_by(LINE).for_each(|weight| prefetch(them, weight, false));
+            }
+            them => {
+                weights.step_by(LINE / 2).for_each(|weight| prefetch(them.i16s(), weight, false));
+            }
+        }
     }
 
     /// Adds a row of weights `times` times to accumulators; `times` is an i16, usually 1 or -1.

@@ -7,7 +7,10 @@
 use shakmaty::{Color, Role, Square};
 
 use super::Net;
-use super::accumulator::{List, add_lists, change_lists, list_sets, of_colours};
+use super::accumulator::{
+    CountedRow, List, add_rows, collect_changes, collect_rows, list_sets, of_colours,
+    sum_piece_squares,
+};
 use crate::architecture::Architecture;
 use crate::features::{Kings, king};
 use crate::sample::{Piece, Position};
@@ -28,6 +31,8 @@ pub struct PositionEvaluator<'a> {
     before: [Vec<List>; 2],
     /// By row, zero between calls.
     counts: Vec<i32>,
+    /// Rows that are added.
+    rows: Vec<CountedRow>,
 }
 
 /// The accumulator of some pieces, without those of other sets; empty before the first position.
@@ -45,7 +50,7 @@ impl<'a> PositionEvaluator<'a> {
         let cache = vec![CachedPieces::default(); 2 * 2 * buckets];
         let views = vec![0; 2 * architecture.hidden];
         let [lists, before] = Default::default();
-        Self { net, cache, views, lists, before, counts: Vec::new() }
+        Self { net, cache, views, lists, before, counts: Vec::new(), rows: Vec::new() }
     }
 
     /// The inputs of the first map in integers, before the shift of an `int8` head: of each
@@ -71,7 +76,8 @@ impl pulp::NullaryFnOnce for EvaluateOne<'_, '_> {
     fn call(self) -> i32 {
         let Self(evaluator, position) = self;
         let slots = evaluator.update(position);
-        evaluator.net.value(evaluator.seen(position, slots).as_slice(), position)
+        let piece_squares = sum_piece_squares(evaluator.net, position, &evaluator.lists);
+        evaluator.net.value(evaluator.seen(position, slots).as_slice(), position, piece_squares)
     }
 }
 
@@ -89,17 +95,16 @@ impl PositionEvaluator<'_> {
     /// Brings the accumulators to a position; returns the slots of both colours.
     #[inline(always)]
     fn update(&mut self, position: &Position) -> [usize; 2] {
-        let Self { net, cache, views, lists, before, counts } = self;
+        let Self { net, cache, views, lists, before, counts, rows } = self;
         let inputs = &net.architecture().inputs;
         let boards = position.bitboards();
         let mut slots = [0; 2];
         if let Some((set, kings)) = inputs.pieces() {
-            let weights = net.numbers()[*set].i16s();
             for (color, slot) in [Color::White, Color::Black].into_iter().zip(&mut slots) {
                 let king = king(position, color);
                 *slot = slot_of(kings, color, king);
-                let row = |piece| kings.row(color, king, piece);
-                cache[*slot].update(&boards, net.accumulator_bias(), weights, row);
+                let row = |piece, times| (*set, kings.row(color, king, piece), times);
+                cache[*slot].update(&boards, net, row, rows);
             }
         }
         if !inputs.is_pieces() {
@@ -107,15 +112,15 @@ impl PositionEvaluator<'_> {
             list_sets(net, position, lists);
             let perspectives = of_colours(views, net).zip(lists.iter().zip(&*before)).zip(slots);
             for (((_, view), (lists, before)), slot) in perspectives {
-                match inputs.pieces() {
-                    Some(_) => view.copy_from_slice(&cache[slot].sums),
-                    None if change_lists(net, [before, lists], counts, view) => continue,
-                    None => {
-                        let biases = net.accumulator_bias();
-                        view.iter_mut().zip(biases).for_each(|(a, &bias)| *a = bias.into());
-                    }
+                if let Some(_) = inputs.pieces() {
+                    view.copy_from_slice(&cache[slot].sums);
+                    collect_rows(lists, rows);
+                } else if !collect_changes(net, [before, lists], counts, rows) {
+                    let biases = net.accumulator_bias();
+                    view.iter_mut().zip(biases).for_each(|(a, &bias)| *a = bias.into());
+                    collect_rows(lists, rows);
                 }
-                add_lists(net, lists, view);
+                add_rows(net, rows, view);
             }
         }
         slots
@@ -151,9 +156,9 @@ impl CachedPieces {
     fn update(
         &mut self,
         boards: &Boards,
-        biases: &[i16],
-        weights: &[i16],
-        row: impl Fn(Piece) -> usize,
+        net: &Net,
+        row: impl Fn(Piece, i32) -> CountedRow,
+        rows: &mut Vec<CountedRow>,
     ) {
         let Self { boards: before, sums } = self;
         let count = |differ: &dyn Fn(u64, u64) -> u64| -> u32 {
@@ -164,15 +169,12 @@ impl CachedPieces {
         if sums.is_empty() || count(&|now, before| now ^ before) > count(&|now, _| now) {
             *before = Boards::default();
             sums.clear();
-            sums.extend(biases.iter().map(|&bias| i32::from(bias)));
+            sums.extend(net.accumulator_bias().iter().map(|&bias| i32::from(bias)));
         }
-        let row_of = |piece| &weights[row(piece) * biases.len()..][..biases.len()];
-        visit_difference(boards, before, |piece| {
-            sums.iter_mut().zip(row_of(piece)).for_each(|(sum, &weight)| *sum += i32::from(weight));
-        });
-        visit_difference(before, boards, |piece| {
-            sums.iter_mut().zip(row_of(piece)).for_each(|(sum, &weight)| *sum -= i32::from(weight));
-        });
+        rows.clear();
+        visit_difference(boards, before, |piece| rows.push(row(piece, 1)));
+        visit_difference(before, boards, |piece| rows.push(row(piece, -1)));
+        add_rows(net, rows, sums);
         *before = *boards;
     }
 }

@@ -1,6 +1,6 @@
 //! Uncertainty of means: jackknife intervals that leave out one game at a time, since positions of
 //! one game share its result; differences are paired. There is no random sampling.
-//! `tests/it/coverage.rs` verifies that they cover 95 % from 30 games on. Sources: B. Efron, C.
+//! `tests/it/reports/coverage.rs` verifies that they cover 95 % from 30 games on. Sources: B. Efron, C.
 //! Stein, "The jackknife estimate of variance" (1981); MacKinnon, Nielsen, Webb (2023), CV3.
 
 use std::collections::HashMap;

@@ -41,6 +41,9 @@ pub struct Generation {
     /// Neurons of an accumulator, which are compiled into the engine.
     pub hidden: usize,
     sets: &'static [&'static str],
+    /// Whether rows of pieces depend on the own king's square (HalfKAv2_hm), and both kings have one
+    /// plane.
+    by_king: bool,
     /// Whether arrays are packed, but for rows in i8.
     packed: bool,
     head: Head,
@@ -64,19 +67,19 @@ const GENERATIONS: [Generation; 8] = [
     Generation::of_pieces("18-lite", 256),
     Generation {
         inputs: 0x8f23_4cb8,
-        sets: &["threats-79856", "halfka-hm"],
+        sets: &["threats-79856", "pieces"],
         ..Generation::of_pieces("18", 1024)
     },
     Generation {
         // Those of the sets, each rotated and combined with the next.
         inputs: 0xcb68_5b13,
-        sets: &["threats", "pawn-pairs", "halfka-hm"],
+        sets: &["threats", "pawn-pairs", "pieces"],
         head: Head::Both,
         ..Generation::of_pieces("19", 1024)
     },
     Generation {
         inputs: 0x6f23_4cb8,
-        sets: &["pieces"],
+        by_king: false,
         head: Head::Both,
         ..Generation::of_pieces("19-lite", 1024)
     },
@@ -84,8 +87,8 @@ const GENERATIONS: [Generation; 8] = [
 
 impl Generation {
     const fn of_pieces(name: &'static str, hidden: usize) -> Self {
-        let (inputs, sets) = (HALF_KA, &["halfka-hm"]);
-        Self { name, inputs, hidden, sets, packed: true, head: Head::Apart }
+        let (inputs, sets) = (HALF_KA, &["pieces"]);
+        Self { name, inputs, hidden, sets, by_king: true, packed: true, head: Head::Apart }
     }
 
     /// The generation that a config names.
@@ -129,7 +132,7 @@ impl Generation {
     }
 
     fn qa(&self) -> i32 {
-        if self.sets == ["halfka-hm"] { 127 } else { 255 }
+        if self.sets == ["pieces"] && self.by_king { 127 } else { 255 }
     }
 
     /// Its net as configs describe it.
@@ -158,8 +161,10 @@ impl Generation {
         // (pieces - 1) / 4
         let buckets: Vec<usize> =
             (0..33_usize).map(|pieces| pieces.saturating_sub(1) / 4).collect();
+        let king_buckets: Vec<usize> = (0..if self.by_king { 32 } else { 0 }).collect();
         format!(
-            "inputs = \"perspective\"\nsets = {:?}\nhidden = {}\nactivation = \"crelu\"\n\
+            "inputs = \"perspective\"\nsets = {:?}\nmirror = true\nking_buckets = {king_buckets:?}\n\
+             hidden = {}\nactivation = \"crelu\"\n\
              pairwise = true\nhead = [{head}]\nskip = {}\npsqt = true\n\
              output_buckets = {buckets:?}\nintegers = {{ {} }}\n",
             self.sets,
@@ -170,8 +175,7 @@ impl Generation {
     }
 
     fn form(&self) -> Form {
-        let kings = if self.merges_kings() { "merged_kings" } else { "mirror" };
-        let text = format!("{}{kings} = true\n", self.text());
+        let text = format!("{}merged_kings = {}\n", self.text(), self.by_king);
         toml::from_str(&text).expect("it is a description")
     }
 
@@ -195,24 +199,46 @@ impl Generation {
         }
     }
 
-    /// The rows of an array in the order of a file, or from it, where these differ: the lite net of
-    /// 19 flips files the other way.
-    fn flipped(&self, part: ArrayKind, numbers: &Numbers) -> Option<Numbers> {
-        let width = match part {
-            ArrayKind::Rows(_) => self.hidden,
-            ArrayKind::Psqt(_) => BUCKETS,
-            _ => return None,
+    /// Rows of pieces in a file, by those of ours: kings are seen on files e to h, the last square's
+    /// block first; a role's own plane is followed by the enemy's.
+    fn rows_of_pieces(&self) -> Vec<usize> {
+        let planes = if self.by_king { 11 } else { 12 };
+        let row = |row: usize| {
+            let (bucket, kind, square) = (row / 64 / planes, row / 64 % planes, row % 64);
+            let (block, plane) = match self.by_king {
+                true => (31 - (bucket ^ 3), 2 * (kind % 6) + kind / 6),
+                false => (bucket, kind),
+            };
+            64 * (planes * block + plane) + (square ^ 7)
         };
-        let number = |place: usize| numbers.get(((place / width) ^ 7) * width + place % width);
-        (!self.merges_kings()).then(|| numbers.number().exactly((0..numbers.len()).map(number)))
+        (0..if self.by_king { 32 } else { 1 } * planes * 64).map(row).collect()
+    }
+
+    /// An array with its rows in the order of a file, or `from` it.
+    fn reordered(&self, part: ArrayKind, numbers: Numbers, from: bool) -> Numbers {
+        let (set, width) = match part {
+            ArrayKind::Rows(set) => (set, self.hidden),
+            ArrayKind::Psqt(set) => (set, BUCKETS),
+            _ => return numbers,
+        };
+        if self.sets[set] != "pieces" {
+            return numbers;
+        }
+        let mut rows = self.rows_of_pieces();
+        if !from {
+            let in_file = std::mem::replace(&mut rows, vec![0; numbers.len() / width]);
+            in_file.into_iter().enumerate().for_each(|(row, in_file)| rows[in_file] = row);
+        }
+        let columns = |row| (row * width..(row + 1) * width).map(|index| numbers.get(index));
+        numbers.number().exactly(rows.into_iter().flat_map(columns))
     }
 
     /// The keys in which a net differs. Its kings may have one plane or two.
     fn differing_keys(&self, net: &Architecture, scales: Scales) -> Vec<String> {
         let own = Self { hidden: net.hidden, ..*self };
         let table = |form: Form| Table::try_from(form).expect("it has a TOML form");
-        let merged_kings = self.merges_kings();
-        let found = table(Form { merged_kings, hidden: self.hidden, ..net.merged().into() });
+        let found =
+            table(Form { merged_kings: self.by_king, hidden: self.hidden, ..net.merged().into() });
         let wanted = table(self.architecture().into());
         let keys = wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(*key)));
         let keys = keys.filter(|key| found.get(*key) != wanted.get(*key)).map(String::as_str);
@@ -247,7 +273,7 @@ impl Generation {
 
     /// Whether its engine has both kings on one plane.
     pub fn merges_kings(&self) -> bool {
-        self.sets != ["pieces"]
+        self.by_king
     }
 
     /// Internal units of a pawn: `NormalizeToPawnValue` of 15.1 and 16, later a polynomial of the
@@ -274,7 +300,7 @@ impl Generation {
 
     /// Whether the engine doubles accumulators in 16 bits.
     pub fn doubles_accumulators(&self) -> bool {
-        self.head == Head::Apart && self.sets == ["halfka-hm"]
+        self.head == Head::Apart && self.sets == ["pieces"]
     }
 
     /// The largest sum of the neuron that skips, which the engine multiplies in 32 bits.
@@ -380,7 +406,7 @@ impl Generation {
             let number = arrays[place(parts[0])].number;
             let packed = self.packed && number != Number::I8;
             for (part, found) in parts.into_iter().zip(from.arrays(number, &lens, packed)?) {
-                numbers[place(part)] = Some(self.flipped(part, &found).unwrap_or(found));
+                numbers[place(part)] = Some(self.reordered(part, found, true));
             }
         }
         let maps = net.maps();
@@ -528,11 +554,8 @@ pub fn write(net: &Net) -> Vec<u8> {
         &net.numbers()[place]
     };
     for parts in generation.blocks() {
-        let flipped: Vec<Option<Numbers>> =
-            parts.iter().map(|part| generation.flipped(*part, numbers_of(*part))).collect();
-        let blocks = parts.iter().zip(&flipped);
-        let blocks: Vec<&Numbers> =
-            blocks.map(|(part, it)| it.as_ref().unwrap_or(numbers_of(*part))).collect();
+        let block = |part| generation.reordered(part, numbers_of(part).clone(), false);
+        let blocks: Vec<Numbers> = parts.into_iter().map(block).collect();
         match generation.packed && blocks[0].number() != Number::I8 {
             true => write_packed(&blocks, &mut bytes),
             false => blocks.iter().for_each(|numbers| numbers.write(&mut bytes)),
@@ -561,7 +584,7 @@ pub fn write(net: &Net) -> Vec<u8> {
     bytes
 }
 
-fn write_packed(blocks: &[&Numbers], bytes: &mut Vec<u8>) {
+fn write_packed(blocks: &[Numbers], bytes: &mut Vec<u8>) {
     let mut packed = Vec::new();
     for numbers in blocks {
         for place in 0..numbers.len() {

@@ -12,6 +12,7 @@ use crate::data_file::are_few_for_nets;
 use crate::hce::HceWeights;
 use crate::log;
 use crate::loss::Loss;
+use crate::net::Net;
 use crate::output;
 use crate::report::terms::{EffectiveValue, TermResult, csv, effective_values};
 use crate::run::base::trained_terms;
@@ -47,6 +48,14 @@ pub struct FinishedRun {
 }
 
 impl FinishedRun {
+    /// The trained net in integers; none after a run of handcrafted terms.
+    pub fn net(&self) -> Option<&Net> {
+        match &self.made {
+            RunResult::Net(written, _) => Some(&written.exported.net),
+            RunResult::Terms(..) => None,
+        }
+    }
+
     /// Fails if the page could not be written.
     pub fn require_page(self) -> Result<()> {
         self.page.transpose().context("the run is complete, but its report cannot be written")?;

@@ -1,0 +1,30 @@
+//! The error of the library's own entry points.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::config::ConfigError;
+
+/// Why a config was refused or a run failed: one line with what failed, the value found, and a remedy.
+#[derive(Debug)]
+pub struct Error(anyhow::Error);
+
+impl Display for Error {
+    /// With all causes.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<anyhow::Error> for Error {
+    fn from(error: anyhow::Error) -> Self {
+        Self(error)
+    }
+}
+
+impl From<ConfigError> for Error {
+    fn from(error: ConfigError) -> Self {
+        Self(error.into())
+    }
+}

@@ -1,0 +1,93 @@
+//! `nnuance rows`.
+
+use crate::nets::sets::{LISTED, LISTS, mirrored_squares, row_of_stockfish};
+use crate::support::kit::*;
+
+fn printed(text: &str) -> Vec<BTreeMap<String, Vec<u32>>> {
+    let mut positions = Vec::new();
+    let text = text.replace("\n  ", " ");
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with("In the net")) {
+        match line.split_once(':') {
+            None => positions.push(BTreeMap::new()),
+            Some((name, rows)) => {
+                let rows = rows.split_whitespace().map(|row| row.parse().unwrap()).collect();
+                positions.last_mut().unwrap().insert(name.to_string(), rows);
+            }
+        }
+    }
+    positions
+}
+
+fn config(sets: &[&str]) -> String {
+    format!(
+        "version = 3\ndata.files = ['a']\n[net]\ninputs = 'perspective'\nhidden = 8\nsets = {sets:?}\n[schedule]\n\
+         epochs = 1\nlearning_rate = 1"
+    )
+}
+
+#[test]
+fn rows_are_those_of_stockfish() {
+    if !need::shared(LISTS) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let buckets = format!("king_buckets = {:?}\nsets", mirrored_squares().numbers());
+    let path = written(&folder, &config(&LISTED).replace("sets", &buckets));
+    let [out, _] = said(nnuance().args(["rows", &path, "--fens", LISTS]));
+    assert!(out.lines().all(|line| line.chars().count() <= 80));
+    let (printed, text) = (printed(&out), fs::read_to_string(LISTS).unwrap());
+    assert_eq!(printed.len(), text.lines().count());
+    for (printed, line) in printed.iter().zip(text.lines()) {
+        let listed = LISTED.into_iter().flat_map(|set| ["White", "Black"].map(|it| (set, it)));
+        for ((set, perspective), listed) in listed.zip(line.split(';').skip(1)) {
+            let mut found = printed[&format!("{set}, {perspective}")].clone();
+            if set == "pieces" {
+                found = found.into_iter().map(row_of_stockfish).collect();
+                found.sort_unstable();
+            }
+            let found: Vec<String> = found.iter().map(u32::to_string).collect();
+            assert_eq!(found.join(" "), listed, "{set}, {perspective}, {line}");
+        }
+    }
+}
+
+/// Both kings stand on the left half, where mirrored nets have the rows of others.
+const FEN: &str = "3k4/8/8/8/8/8/4P3/3K4 w - - 0 1";
+
+#[test]
+fn nets_and_configs_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows =
+        |path: &str, more: &[&str]| said(nnuance().args(["rows", path, FEN]).args(more))[0].clone();
+    let net = rows("nets/quickstart-32.bin", &[]);
+    assert_eq!(printed(&net)[0].len(), 2);
+    assert_eq!(rows("nets/quickstart-32.safetensors", &[]), net);
+    let path = written(&folder, &config(&["pieces"]));
+    assert_eq!(rows(&path, &[]), net);
+    fs::rename(&path, folder.path().join("config.toml")).unwrap();
+    assert_eq!(rows(folder.path().to_str().unwrap(), &[]), net);
+
+    let path = written(&folder, &config(&["pieces", "attack-counts"]));
+    let words = rows(&path, &["--words"]);
+    assert!(words.contains("768 to 803"), "{words}");
+    assert!(words.contains("      5  mobility of own kings, 5 times"), "{words}");
+    assert!(words.contains("own pawn on e2"), "{words}");
+}
+
+#[test]
+fn page_shows_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(&folder, &config(&["threats"]));
+    let fen = "4k3/8/8/3p4/8/2N5/2PP4/6K1 w - - 0 1";
+    let [out, _] = said(nnuance().args(["rows", &path, fen, "--words"]));
+    let page = fs::read_to_string("docs/own-code.md").unwrap();
+    assert!(page.contains(&format!("```text\n{}\n```", out.trim_end())), "{out}");
+}
+
+#[test]
+fn terms_have_no_rows() {
+    let said = complaint(nnuance().args(["rows", "configs/hce-pst.toml", FEN]));
+    assert!(said.contains("hce-pst.toml"), "{said}");
+    complaint(nnuance().args(["rows", "nets/quickstart-32.bin", "no position"]));
+    complaint(nnuance().args(["rows", "configs/none.toml", FEN]));
+}

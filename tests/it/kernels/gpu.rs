@@ -1,0 +1,235 @@
+//! The fused operations of GPUs against the plain ones of the CPU: values, gradients, training,
+//! bits. On a machine without a GPU, a software emulation will do.
+
+use nnuance::architecture;
+use nnuance::batch::{ActiveRows, Indices, Inputs};
+use nnuance::model::ROOM;
+
+use crate::support::kit::*;
+
+pub const GPU: Compute = Compute::Gpu { room: ROOM };
+
+pub fn with_room(room: usize) -> Compute {
+    Compute::Gpu { room }
+}
+
+#[track_caller]
+pub fn gpu() -> Option<Device> {
+    let device = Backend::Wgpu.device();
+    let what = device.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    need::found("gpu", &what, device.is_ok()).then(|| device.expect("it is there"))
+}
+
+pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weights) {
+    let net = Architecture::simple(views, hidden, activation);
+    let mut weights = initial(&net, 4);
+    drawn::shake(&mut weights, 0.2, 7);
+    (Kind::Net(net), weights)
+}
+
+/// A factor of the usual bound: powers and logarithms of a GPU are less exact.
+pub fn room(aim: Aim) -> f64 {
+    match aim.loss_inputs().map(|judged| judged.loss.shape) {
+        Some(LossShape::Power | LossShape::CrossEntropy) => 100.0,
+        _ => 1.0,
+    }
+}
+
+fn check(what: &str, got: &(f32, Weights), right: &(f32, Weights)) {
+    check_within(what, got, right, 1.0);
+}
+
+pub fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), room: f64) {
+    let apart = f64::from((got.0 / right.0 - 1.0).abs());
+    assert!(apart < room * 1e-5, "{what}: loss {} for {}", got.0, right.0);
+    for (name, array) in &right.1.0 {
+        let apart = distance(&got.1.0[name].values, &array.values);
+        // A single number may be the difference of many large ones.
+        let bound = if array.values.len() == 1 { 1e-4 } else { 1e-5 };
+        assert!(apart < room * bound, "{what}: {name} is {apart:e} off");
+    }
+}
+
+pub fn batch(views: Views, positions: usize, seed: u64) -> Batch {
+    games::lists(views).encode(&games::samples(positions, seed))
+}
+
+#[test]
+fn gradients_and_logits_equal_plain_ones() {
+    let Some(gpu) = gpu() else { return };
+    // One or two perspectives, few and many columns, unused columns, partly filled tiles.
+    for (i, hidden) in [33, 1, 300, 2100].into_iter().enumerate() {
+        for views in Views::ALL {
+            for activation in crate::support::kit::of_accumulators() {
+                if i > 0 && (views, activation) != (Views::Perspective, Activation::SCReLU) {
+                    continue;
+                }
+                let (kind, weights) = net(views, hidden, activation);
+                let sizes: &[usize] = if hidden > 1000 { &[17] } else { &[1, 16, 97] };
+                for &positions in sizes {
+                    let batch = batch(views, positions, 5);
+                    let what = format!("{} {hidden} {activation:?} {positions}", views.name());
+                    let plain = model_of(&kind, &weights, &flex(), Compute::Plain);
+                    let fused = model_of(&kind, &weights, &gpu, GPU);
+                    let of = |model: &Model| {
+                        model.gradients(&batch.inputs, Aim::Targets(&batch.results))
+                    };
+                    check(&what, &of(&fused), &of(&plain));
+                    let forces = games::forces(positions);
+                    let of = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
+                    check(&what, &(1.0, of(&fused)), &(1.0, of(&plain)));
+                    // The error of a single decided position is all rounding.
+                    if positions > 1 {
+                        games::for_each_aim(&batch.results, |aim| {
+                            let of = |model: &Model| model.gradients(&batch.inputs, aim);
+                            let [mut got, mut right] = [&fused, &plain].map(of);
+                            if aim.loss_inputs().is_none() {
+                                (got.0, right.0) = (1.0, 1.0);
+                            }
+                            let what = format!("{what} {:?}", aim.loss_inputs());
+                            check_within(&what, &got, &right, room(aim));
+                        });
+                    }
+                    let [got, right] =
+                        [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
+                    assert!(distance(&got, &right) < 1e-5, "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// In tests new memory is NaN, so that reading it before a write shows.
+#[test]
+fn memory_of_tests_is_spoilt() {
+    const { assert!(cfg!(debug_assertions)) };
+}
+
+#[test]
+fn nan_shows_in_the_loss() {
+    let Some(gpu) = gpu() else { return };
+    for activation in crate::support::kit::of_accumulators() {
+        let (kind, mut weights) = net(Views::Perspective, 33, activation);
+        let biases = weights.0.get_mut("accumulator.bias").expect("it has biases");
+        biases.values[7] = f32::NAN;
+        let batch = batch(Views::Perspective, 40, 3);
+        let model = model_of(&kind, &weights, &gpu, GPU);
+        let (loss, _) = model.gradients(&batch.inputs, Aim::Targets(&batch.results));
+        assert!(loss.is_nan(), "{activation:?}: {loss}");
+        assert!(to_host(model.logits(&batch.inputs)).iter().all(|logit| logit.is_nan()));
+    }
+}
+
+/// Lists that no game has: without pieces, of any inputs, with the same input in almost all.
+#[test]
+fn any_lists_in_any_parts() {
+    let Some(gpu) = gpu() else { return };
+    let (positions, views, places) = (2500, 2, 32);
+    let indices = any_lists(positions * views, places, 1).concat();
+    let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
+    let Kind::Net(shape) = &kind else { unreachable!("a net") };
+    let active = listed::active(shape, indices, places);
+    let results: Vec<f32> = (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
+    for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
+        let count = if room == 0 { 100 } else { positions };
+        let indices = Indices::U16(near(&active)[..count * views * places].to_vec());
+        let inputs = Inputs::Active(ActiveRows { indices, ..active.clone() });
+        let [got, right] =
+            [(&gpu, with_room(room)), (&flex(), fastest())].map(|(device, compute)| {
+                let model = model_of(&kind, &weights, device, compute);
+                model.gradients(&inputs, Aim::Targets(&results[..count]))
+            });
+        check(&format!("{room} bytes"), &got, &right);
+    }
+}
+
+#[test]
+fn more_positions_than_cubes() {
+    let Some(gpu) = gpu() else { return };
+    let (positions, places) = ((1 << 15) * 16 + 40, 2);
+    let indices = (0..positions * places).map(|i| (i * 7919 % 769) as u16).collect();
+    let (kind, weights) = net(Views::Plain, 1, Activation::CReLU);
+    let Kind::Net(shape) = &kind else { unreachable!("a net") };
+    let inputs = Inputs::Active(listed::active(shape, indices, places));
+    let [got, right] = [(&gpu, GPU), (&flex(), fastest())].map(|(device, compute)| {
+        to_host(model_of(&kind, &weights, device, compute).logits(&inputs))
+    });
+    assert!(distance(&got, &right) < 1e-5);
+}
+
+/// Lists of up to `places` inputs, each of one of the king buckets.
+fn any_lists(lists: usize, places: usize, kings: usize) -> Vec<Vec<u16>> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut list = |number: usize| {
+        let first = 768 * random.random_range(0..kings) as u16;
+        let mut inputs: Vec<u16> = Vec::new();
+        for place in 0..number % (places + 1) {
+            let often = place == 0 && !number.is_multiple_of(5);
+            inputs.push(first + if often { 700 } else { random.random_range(0..768) });
+        }
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs.resize(places, 768 * kings as u16);
+        inputs
+    };
+    (0..lists).map(&mut list).collect()
+}
+
+/// Integers add up exactly, in any order, so a list too many or too few shows. More lists than 64
+/// strips of the usual length have; with king buckets, most strips are partly filled.
+#[test]
+fn slopes_of_inputs() {
+    let Some(gpu) = gpu() else { return };
+    let (positions, views, places, hidden) = (40_000, 2, 6, 3);
+    let ranks = std::array::from_fn::<u8, 64, _>(|square| square as u8 / 16);
+    let kings = Kings::new(false, &ranks);
+    for kings in [Kings::NONE, kings.expect("four buckets")] {
+        let inputs = architecture::Inputs::of_pieces(Views::Perspective, kings, false);
+        let net = Architecture {
+            inputs,
+            ..Architecture::simple(Views::Perspective, hidden, Activation::ReLU)
+        };
+        let mut weights = initial(&net, 4);
+        for (name, array) in &mut weights.0 {
+            // Accumulators are positive, and gradients are forces times the perspective's number.
+            let value = |i: usize| match &name[..] {
+                "accumulator.bias" => 1.0,
+                "output.weight" => (1 + i / hidden) as f32,
+                _ => 0.0,
+            };
+            array.values = (0..array.values.len()).map(value).collect();
+        }
+        let lists = any_lists(positions * views, places, net.rows() / 768);
+        let forces: Vec<f32> = (0..positions).map(|i| (i % 7) as f32 - 2.0).collect();
+        let mut right = vec![0.0; net.rows() * hidden];
+        for (number, list) in lists.iter().enumerate() {
+            let slope = forces[number / views] * (1 + number % views) as f32;
+            for input in list.iter().filter(|input| usize::from(**input) < net.rows()) {
+                let row = &mut right[usize::from(*input) * hidden..][..hidden];
+                row.iter_mut().for_each(|sum| *sum += slope);
+            }
+        }
+        let active = listed::active(&net, lists.concat(), places);
+        let inputs = Inputs::Active(active);
+        // All at once, and in parts of which the last is small.
+        for room in [ROOM, 4 * hidden * views * 13_328] {
+            let model = model_of(&Kind::Net(net.clone()), &weights, &gpu, with_room(room));
+            let gradients = model.gradients(&inputs, Aim::Forces(&forces)).1;
+            assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
+        }
+    }
+}
+
+#[test]
+fn bench_has_stages() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut bench = nnuance();
+    bench.args(["bench", "--device", "wgpu", "--hidden", "32", "--batch", "128", "--json"]);
+    bench.args(["--seconds", "0.1", "--data", "data/selfplay_sf151_scored.txt"]);
+    let net = &json(&mut bench)["nets"][0];
+    let stages = net["stages"].as_array().expect("stages");
+    let times = stages.iter().map(|stage| stage[1].as_f64().expect("milliseconds"));
+    assert!(stages.len() == 6 && times.into_iter().all(|time| time > 0.0), "{net}");
+}

@@ -1,0 +1,60 @@
+//! Chunks that stay on a GPU equal those that are sent in each pass.
+
+use nnuance::batch::Inputs;
+use nnuance::loader::MAX_PLAN_BYTES;
+
+use crate::kernels::gpu::{GPU, gpu, with_room};
+use crate::kernels::gpu_pairs::unplanned;
+use crate::support::kit::*;
+
+const CHUNK: usize = 64;
+const BATCH: usize = 4 * CHUNK;
+
+/// Batches of a pass, the last with an incomplete chunk.
+const BATCHES: usize = 4;
+
+fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
+    let positions = BATCHES * BATCH - CHUNK / 2;
+    let read =
+        ReadPlan::new(vec!["data/selfplay_sf151_scored.txt".into()]).limited(positions as u64);
+    let order = PassOrder { batch: BATCH, chunk: CHUNK, ..PassOrder::default() };
+    let layout =
+        InputLayout::CachedPlans { max_bytes: MAX_PLAN_BYTES, max_pairs: pairs, inverted: false };
+    let plan = StreamPlan { layout, ..stream_plan(read, order, Some(positions as u64)) };
+    let stream = Stream::new(plan, Encoder::net(net), 0);
+    stream.take(passes * BATCHES).map(|batch| batch.expect("a batch")).collect()
+}
+
+#[test]
+fn resident_lists_equal_sent_ones() {
+    let Some(gpu) = gpu() else { return };
+    let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
+    for (net, pairs) in [
+        (simple(Views::Perspective, 24), 0),
+        (Architecture { buckets: 3, ..simple(Views::Perspective, 24) }, 50),
+        (simple(Views::SideToMove, 24), 50),
+    ] {
+        let mut weights = initial(&net, 3);
+        drawn::shake(&mut weights, 0.1, 7);
+        let kind = Kind::Net(net.clone());
+        let model = |compute| model_of(&kind, &weights, &gpu, compute);
+        let of = |model: &Model, inputs: &Inputs, batch: &Batch| {
+            let (loss, gradients) = model.gradients(inputs, Aim::Targets(&batch.results));
+            (loss.to_bits(), bits(&gradients))
+        };
+        // The batch in one part, and memory for the lists of half of the data.
+        let narrow = with_room(BATCHES * BATCH / 2 * net.views() * 64);
+        let (all, some) = (model(GPU), model(narrow));
+        for batch in batches(&net, pairs, 3) {
+            let Inputs::Planned(plans) = &batch.inputs else { panic!("no plans") };
+            let got = of(&all, &batch.inputs, &batch);
+            // A new model needs all of them.
+            assert!(got == of(&model(GPU), &batch.inputs, &batch), "{net}");
+            assert!(got == of(&some, &batch.inputs, &batch), "{net}: half of them stay");
+            if pairs == 0 {
+                let listed = Inputs::Active(unplanned(plans));
+                assert!(got == of(&all, &listed, &batch), "{net}: listed");
+            }
+        }
+    }
+}

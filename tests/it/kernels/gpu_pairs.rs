@@ -1,0 +1,137 @@
+//! Lists that name pairs of inputs, on a GPU: against those of inputs alone, and against the CPU.
+
+use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, ListShape, Pairs, Planner, lists};
+
+use crate::kernels::gpu::{GPU, gpu, with_room};
+use crate::support::kit::*;
+
+const CONFIG: &str = include_str!("../../../configs/quickstart-net.toml");
+
+/// Some recorded positions as lists, as plans that name pairs, and as such lists.
+pub struct Positions {
+    pub active: ActiveRows,
+    pub plans: Vec<Arc<ChunkPlan>>,
+    pairs: Arc<Pairs>,
+}
+
+impl Positions {
+    /// In chunks of 150, of which the last is smaller.
+    pub fn new(net: &Architecture) -> Self {
+        let active = listed::lists(net, 700);
+        let (views, places) = (active.views, active.width);
+        let pairs = Arc::new(Pairs::select(net, &active, 120));
+        let mut planner = Planner::default();
+        let mut plan = |(number, lists): (usize, &[u16])| {
+            let positions = lists.len() / places / views;
+            let chosen: Vec<u32> = (0..positions as u32).collect();
+            let mut plan = ChunkPlan::default();
+            let buckets = match active.buckets.is_empty() {
+                true => &[],
+                false => &active.buckets[150 * number..][..positions],
+            };
+            let lists = listed::active(net, lists.to_vec(), places);
+            let mut lists = ActiveRows { buckets: buckets.to_vec(), ..lists };
+            pairs.shorten(&mut lists, &mut vec![]);
+            planner.order(net, &lists, &chosen, &pairs, &mut plan);
+            planner.invert(&mut plan);
+            Arc::new(plan)
+        };
+        let chunks = near(&active).chunks(150 * views * places);
+        let plans = chunks.enumerate().map(&mut plan).collect();
+        Self { plans, pairs, active }
+    }
+}
+
+fn nets() -> Vec<Architecture> {
+    let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
+    let layer = Layer::new(4, Activation::ReLU);
+    vec![
+        simple(Views::Perspective, 40),
+        simple(Views::SideToMove, 300),
+        Architecture { buckets: 3, ..simple(Views::Perspective, 9) },
+        Architecture { buckets: 2, head: vec![layer], ..simple(Views::Perspective, 16) },
+    ]
+}
+
+/// The lists of plans of one king bucket, position after position.
+pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> ActiveRows {
+    let ListShape { rows, views, width, buckets, .. } = ListShape::of_plans(plans);
+    let indices = Indices::U16(lists(plans, width));
+    ActiveRows { rows, views, width, indices, king_buckets: Vec::new(), buckets }
+}
+
+#[test]
+fn plans_are_lists_again() {
+    for net in nets() {
+        let Positions { active, plans, pairs } = Positions::new(&net);
+        let listed = unplanned(&plans);
+        assert_eq!((listed.rows, listed.views), (pairs.rows(), net.views()));
+        assert_eq!(listed.buckets, active.buckets);
+        assert!(listed.width < active.width);
+        let mut shortened = active.clone();
+        pairs.shorten(&mut shortened, &mut vec![]);
+        let blank = pairs.rows() as u16;
+        for (list, right) in
+            near(&listed).chunks(listed.width).zip(near(&shortened).chunks(active.width))
+        {
+            let (right, behind) = right.split_at(listed.width);
+            assert_eq!(list, right);
+            assert!(behind.iter().all(|row| *row == blank));
+        }
+    }
+}
+
+#[test]
+fn gradients_of_pairs_equal_their_inputs() {
+    let Some(gpu) = gpu() else { return };
+    for net in nets() {
+        let Positions { active, plans, .. } = Positions::new(&net);
+        let targets = games::eighths(active.len());
+        let [listed, planned] = [Inputs::Active(active), Inputs::Planned(plans)];
+        let mut weights = initial(&net, 3);
+        drawn::shake(&mut weights, 0.1, 7);
+        let kind = Kind::Net(net.clone());
+        let of = |device: &Device, compute, inputs| {
+            model_of(&kind, &weights, device, compute).gradients(inputs, Aim::Targets(&targets))
+        };
+        let right = of(&flex(), fastest(), &planned);
+        let without = of(&gpu, GPU, &listed);
+        // In one part, and in parts of 16 positions.
+        for compute in [GPU, with_room(0)] {
+            let got = of(&gpu, compute, &planned);
+            for (what, right) in [("the CPU", &right), ("lists without pairs", &without)] {
+                assert!((got.0 / right.0 - 1.0).abs() < 1e-5, "{net}: {} for {}", got.0, right.0);
+                assert_close(what, &got.1, &right.1, 1e-5);
+            }
+            let again = of(&gpu, compute, &planned);
+            assert_eq!(bits(&got.1), bits(&again.1), "{net}");
+        }
+    }
+}
+
+/// Where the CPU plans nothing but an order, or pairs of several king buckets, a GPU uses lists.
+#[test]
+fn pairs_of_gpu_and_cpu() {
+    let mut kings = [0; 32];
+    kings[31] = 1;
+    let kings = format!("net.king_buckets={kings:?}");
+    let wide = "net.hidden=128";
+    for (sets, of_cpu, of_gpu) in [
+        (vec!["net.hidden=127"], (true, 0), (true, 0)),
+        (vec![wide], (true, 256), (true, 256)),
+        (vec![wide, "net.mirror=true", &kings], (true, 256), (false, 0)),
+    ] {
+        let sets: Vec<String> = sets.into_iter().map(str::to_string).collect();
+        let config = Config::parse(CONFIG, "it", &sets).expect("a config");
+        let planned = |compute| {
+            let facts = ScanFacts { positions: Some(1_000_000), ..ScanFacts::default() };
+            let order = data_plan::pass_order(&config, facts.positions);
+            match data_plan::choose_layout(&config, compute, &order, &facts, &[]) {
+                InputLayout::CachedPlans { max_pairs, .. } => (true, max_pairs),
+                _ => (false, 0),
+            }
+        };
+        assert_eq!(planned(fastest()), of_cpu);
+        assert_eq!(planned(GPU), of_gpu);
+    }
+}

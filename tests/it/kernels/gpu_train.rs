@@ -1,0 +1,169 @@
+//! Training on a GPU: losses, bits, resuming on another device, and failures.
+
+use nnuance::log::TrainStep;
+use nnuance::progress::SilentProgress;
+use nnuance::train::ranks::SingleRank;
+use nnuance::train::{self, End, Settings, TrainError, Training};
+
+use crate::kernels::gpu::{GPU, batch, gpu, net};
+use crate::runs::golden::{DATA, LOSSES_32, losses_on, settings};
+use crate::runs::parity::{LOSSES, check};
+use crate::runs::parity_threats;
+use crate::support::kit::*;
+
+struct Run<'a> {
+    kind: Kind,
+    device: &'a Device,
+    compute: Compute,
+    settings: Settings,
+    folder: &'a Path,
+}
+
+impl Run<'_> {
+    /// Continues a run; returns the last checkpoint.
+    fn from(
+        &self,
+        start: Checkpoint,
+        batches: impl IntoIterator<Item = Batch>,
+        progress: &dyn Progress,
+    ) -> Result<Checkpoint, TrainError> {
+        let Run { ref kind, device, compute, ref settings, folder } = *self;
+        let job = Training {
+            kind: kind.clone(),
+            compute,
+            device,
+            settings,
+            folder,
+            held_out: &[],
+            until: u64::MAX,
+            ranks: &SingleRank,
+        };
+        let batches = batches.into_iter().map(Ok::<_, TrainError>);
+        let (end, checkpoint) = train::run(&job, start, batches, progress)?;
+        assert_eq!(end, End::Finished);
+        Ok(checkpoint)
+    }
+}
+
+fn fresh(weights: Weights) -> Checkpoint {
+    Checkpoint { weights, ..Checkpoint::default() }
+}
+
+/// The regression test of the trainer bullet, see `golden`.
+#[test]
+fn losses_equal_bullet() {
+    if gpu().is_none() || !need::shared(DATA) {
+        return;
+    }
+    let order = PassOrder { window: 10_000, ..PassOrder::default() };
+    let plan = StreamPlan::new(ReadPlan::new(vec![DATA.into()]), order);
+    let losses = losses_on(plan, 32, (Backend::Wgpu, GPU), false);
+    assert_eq!(losses.len(), 10);
+    for (loss, right) in losses.iter().zip(LOSSES_32) {
+        assert!((loss - right).abs() < 1e-5, "{losses:?}");
+    }
+}
+
+#[test]
+fn runs_continue_on_another_device() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
+    let run = |device, compute, steps, start, skip| {
+        let batches = (0..8_u64).map(|seed| batch(Views::Perspective, 150, seed));
+        let settings = settings(steps, true);
+        let run = Run { kind: kind.clone(), device, compute, settings, folder: folder.path() };
+        run.from(start, batches.skip(skip), &SilentProgress).expect("a run")
+    };
+    let cpu = flex();
+    let whole = run(&cpu, fastest(), 8, fresh(weights.clone()), 0);
+    for (first, then) in [((&cpu, fastest()), (&gpu, GPU)), ((&gpu, GPU), (&cpu, fastest()))] {
+        let half = run(first.0, first.1, 4, fresh(weights.clone()), 0);
+        let end = run(then.0, then.1, 8, half, 4);
+        assert_eq!(end.state.positions, whole.state.positions);
+        // Rounding of tiny gradients decides the sign of Adam's whole step.
+        assert_close("steps", &end.weights, &whole.weights, 1e-4);
+    }
+}
+
+/// Losses are not read at each step, but before anything is overwritten.
+#[test]
+fn diverged_run_leaves_the_checkpoint() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
+    let settings = Settings { validate_every: 100, checkpoint_every: 2, ..settings(20, true) };
+    let run = Run { kind, device: &gpu, compute: GPU, settings, folder: folder.path() };
+    let mut batches: Vec<Batch> =
+        (0..6).map(|seed| batch(Views::Perspective, 150, seed % 3)).collect();
+    batches[2].results = Arc::from(vec![f32::NAN; batches[2].len()]);
+    let run = run.from(fresh(weights), batches, &SilentProgress);
+    let Err(error) = run else { panic!("it must fail") };
+    assert!(matches!(error, TrainError::Diverged { step: 3, good: 2, .. }), "{error}");
+    let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");
+    assert_eq!((kept.state.step, kept.weights.non_finite()), (2, None));
+}
+
+struct Thief(burn_cubecl::cubecl::wgpu::WgpuSetup);
+
+impl Progress for Thief {
+    fn step(&self, step: &TrainStep) {
+        if step.step == 5 {
+            self.0.device.destroy();
+        }
+    }
+}
+
+/// In a separate process, as the loss of one device affects the others.
+#[test]
+fn lost_device_names_the_checkpoint() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut alone = Command::new(std::env::current_exe().expect("this program has a path"));
+    alone.args(["--exact", "kernels::gpu_train::the_device_is_lost", "--ignored", "--nocapture"]);
+    let [said, _] = program::said(&mut alone);
+    assert!(said.contains("1 passed") && said.contains("step 4"), "{said}");
+}
+
+#[test]
+#[ignore = "another test runs it in a process of its own"]
+fn the_device_is_lost() {
+    use burn_cubecl::cubecl::device::{WgpuDevice, WgpuDeviceKind};
+    use burn_cubecl::cubecl::wgpu::{AutoGraphicsApi, RuntimeOptions, try_init_setup};
+
+    if gpu().is_none() {
+        return;
+    }
+    let default = WgpuDevice::new(WgpuDeviceKind::DefaultDevice);
+    let setup = try_init_setup::<AutoGraphicsApi>(&default, RuntimeOptions::default());
+    let thief = Thief(setup.expect("there is a GPU that nobody has opened yet"));
+    let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
+    let settings = Settings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
+    let run = Run { kind, device: &device, compute: GPU, settings, folder: folder.path() };
+    let batches = std::iter::repeat(batch(Views::Perspective, 150, 1));
+    let Err(error) = run.from(fresh(weights), batches, &thief) else { panic!("it must fail") };
+    println!("{error}");
+    assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
+    let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");
+    assert_eq!((kept.state.step, kept.weights.non_finite()), (4, None));
+}
+
+#[test]
+fn deeper_losses_equal_bullet() {
+    if gpu().is_none() {
+        return;
+    }
+    for test in LOSSES {
+        check(test, (Backend::Wgpu, GPU), 1e-5);
+    }
+}
+
+#[test]
+fn losses_with_threats() {
+    if gpu().is_some() {
+        parity_threats::check(Backend::Wgpu, GPU, 1e-5);
+    }
+}

@@ -1,0 +1,143 @@
+//! Losses of errors, expected results of scores, and weights of positions.
+
+use nnuance::loader::{PositionWeights, Store};
+
+use crate::support::kit::*;
+
+#[test]
+fn slopes_of_losses_are_differences() {
+    for loss in games::LOSSES {
+        for target in [0.0, 0.3, 0.5, 1.0] {
+            let at_target = loss.of(f64::ln(target / (1.0 - target)).clamp(-40.0, 40.0), target);
+            for logit in [-6.0, -1.2, -0.1, 0.07, 0.9, 5.0] {
+                let step = 1e-5;
+                let difference = loss.of(logit + step, target) - loss.of(logit - step, target);
+                let (slope, right) = (loss.derivative(logit, target), difference / (2.0 * step));
+                assert!((slope - right).abs() < 1e-8, "{loss:?} {logit} {target}: {slope} {right}");
+                assert!(loss.of(logit, target) > at_target, "{loss:?} {logit} {target}");
+            }
+        }
+    }
+}
+
+#[test]
+fn asymmetric_errors() {
+    for plain in [Loss::SQUARED, Loss::power(2.5), Loss::CROSS_ENTROPY] {
+        let lopsided = Loss { asymmetry: 0.25, ..plain };
+        assert_eq!(lopsided.of(1.0, 0.2), 1.25 * plain.of(1.0, 0.2));
+        assert_eq!(lopsided.of(-1.0, 0.9), plain.of(-1.0, 0.9));
+    }
+    assert_eq!(Loss::power(2.0).of(0.7, 0.1), Loss::SQUARED.of(0.7, 0.1));
+}
+
+#[test]
+fn win_rates_of_scores() {
+    let plain = WinRateModel::scale(130.0);
+    let with_draws = WinRateModel { offset: 110.0, ..WinRateModel::scale(90.0) };
+    for score in [-700.0, -110.0, -3.0, 0.0, 40.0, 110.0, 900.0] {
+        assert_eq!(plain.of(score), sigmoid(score / 130.0));
+        let (win, loss) = (sigmoid((score - 110.0) / 90.0), sigmoid((-score - 110.0) / 90.0));
+        let draw = 1.0 - win - loss;
+        assert!(draw > 0.0);
+        assert!((with_draws.of(score) - (win + 0.5 * draw)).abs() < 1e-15);
+        assert!((with_draws.of(score) + with_draws.of(-score) - 1.0).abs() < 1e-15);
+    }
+    // Mates count as the bound.
+    let clamped = WinRateModel { clamp: 500.0, ..with_draws };
+    for (score, counted) in [(32_000.0, 500.0), (-501.0, -500.0), (499.0, 499.0), (-3.0, -3.0)] {
+        assert_eq!(clamped.of(score), with_draws.of(counted));
+    }
+    let config = "version = 3\ndata.files = ['a']\nterms = {}\n\
+                  schedule = { epochs = 1, learning_rate = 1 }\n\
+                  target = { score_scale = 90, score_offset = 110, clamp_score = 500 }";
+    assert_eq!(Config::parse(config, "clamped", &[]).expect("a config").win_rate, clamped);
+    // At the offset a win has probability one half.
+    assert!((sigmoid(0.0) - 0.5).abs() < 1e-15 && with_draws.of(110.0) > 0.5);
+}
+
+fn weighing() -> PositionWeights {
+    PositionWeights {
+        ply: vec![[10.0, 0.5], [50.0, 2.0]],
+        pieces: vec![[4.0, 1.0], [20.0, 3.0], [32.0, 0.0]],
+        score: vec![[0.0, 1.0], [1000.0, 0.25]],
+        own: None,
+    }
+}
+
+fn by_hand(sample: &Sample) -> f64 {
+    let line = |x: f64, points: &[[f64; 2]]| {
+        let (first, last) = (points[0], points[points.len() - 1]);
+        let inside = points.windows(2).find(|pair| pair[0][0] <= x && x <= pair[1][0]);
+        match inside {
+            Some(pair) => {
+                let share = (x - pair[0][0]) / (pair[1][0] - pair[0][0]);
+                (1.0 - share) * pair[0][1] + share * pair[1][1]
+            }
+            None if x < first[0] => first[1],
+            None => last[1],
+        }
+    };
+    let PositionWeights { ply, pieces, score, .. } = weighing();
+    line(sample.ply.unwrap().into(), &ply) / 2.0 * line(sample.position.count() as f64, &pieces)
+        / 3.0
+        * line(f64::from(sample.score.unwrap()).abs(), &score)
+}
+
+fn plan() -> ReadPlan {
+    let weighing = weighing();
+    ReadPlan { weighing, ..ReadPlan::new(vec!["data/selfplay-sf15.vf".into()]).limited(20_000) }
+}
+
+#[test]
+fn weights_are_interpolated() {
+    let samples = collect(&plan(), None, &|_| {}).expect("games");
+    for sample in &samples {
+        assert!((weighing().of(sample) - by_hand(sample)).abs() < 1e-12);
+    }
+    let weights = weighing().weights(&samples);
+    for (weight, sample) in weights.iter().zip(&samples) {
+        assert!((f64::from(*weight) - by_hand(sample)).abs() <= 0.5 / 255.0 + 1e-6);
+    }
+    assert!(PositionWeights::default().weights(&samples).is_empty());
+    // A missing fact changes nothing.
+    let bare = Sample { ply: None, score: None, ..samples[0] };
+    let pieces = PositionWeights { pieces: weighing().pieces, ..PositionWeights::default() };
+    assert_eq!(weighing().of(&bare), pieces.of(&samples[0]));
+}
+
+#[test]
+fn batches_carry_weights() {
+    let samples = collect(&plan(), None, &|_| {}).expect("games");
+    let right = weighing().weights(&samples);
+    let expected = Some(samples.len() as u64);
+    for window in [samples.len(), 7_000] {
+        let order = PassOrder { shuffle: false, window, batch: 5_000, ..PassOrder::default() };
+        let level = ReadPlan { weighing: PositionWeights::default(), ..plan() };
+        let [plan, level] = [plan(), level].map(|read| stream_plan(read, order, expected));
+        let encoder = games::lists(Views::Perspective);
+        let mut weighed = Stream::new(plan, encoder.clone(), 0);
+        let mut plain = Stream::new(level, encoder, 0);
+        let sorted = |batches: [&[f32]; 4]| {
+            let mut all = batches.concat();
+            all.sort_by(f32::total_cmp);
+            all
+        };
+        let batches = [(); 4].map(|()| weighed.next().expect("no end").expect("good data"));
+        let found = sorted(batches.each_ref().map(|batch| &batch.weights[..]));
+        assert!(found == sorted([&right, &[], &[], &[]]), "window {window}");
+        for batch in batches {
+            let other = plain.next().expect("no end").expect("good data");
+            assert!(other.weights.is_empty() && batch.inputs == other.inputs);
+            let mean = batch.shares().iter().sum::<f32>() / 5_000.0;
+            assert!((mean - 1.0).abs() < 1e-4, "{mean}");
+        }
+    }
+    // Terms in memory.
+    let plan = ReadPlan { check_view: false, ..plan() };
+    let found = scan(&plan, u64::MAX, &|_| {}).expect("games");
+    let Encoder::Hce(terms) = games::all_terms() else { panic!("terms") };
+    let store = Store::encode(found.kept.expect("room for all"), &terms);
+    assert!(store.all().weights == right);
+    let some = store.batch(&[3, 19_000, 4]);
+    assert_eq!(some.weights[..], [right[3], right[19_000], right[4]]);
+}

@@ -1,0 +1,229 @@
+//! Kernels of nets of several feature sets: rows that repeat, factors, rows beyond 16 bits.
+
+use nnuance::architecture::Inputs as ArchitectureInputs;
+use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Inputs, OneHot, Pairs, Planner, RowSet};
+use nnuance::features::{Row, named};
+use nnuance::model::ops::cpu::{Gradients, Kernel, Scratch, Weights as Slices, loss};
+
+use crate::loader::pairs::assert_same_inputs;
+use crate::support::games::eighths;
+use crate::support::kit::*;
+use crate::support::listed_rows::lists;
+
+fn kings(count: u8) -> Kings {
+    let table = std::array::from_fn::<u8, 32, _>(|square| square as u8 % count);
+    Kings::new(true, if count == 1 { &[] } else { &table }).expect("every bucket has a square")
+}
+
+fn net(sets: &[&str], buckets: u8, factorised: bool) -> Architecture {
+    let sets = sets.iter().map(|name| named(name, kings(buckets)).expect("it is built in"));
+    let inputs = ArchitectureInputs::new(Views::Perspective, sets.collect(), factorised);
+    Architecture { inputs, ..Architecture::simple(Views::Perspective, 20, Activation::SCReLU) }
+}
+
+/// Nets with repeated rows, a factor of threats, king buckets, and more rows than 16 bits.
+fn nets() -> Vec<Architecture> {
+    let head = vec![Layer::new(4, Activation::ReLU)];
+    let deep = |net| Architecture { head: head.clone(), buckets: 3, ..net };
+    vec![
+        net(&["pieces", "threat-kinds", "attack-counts"], 1, false),
+        net(&["pieces", "threats"], 1, true),
+        deep(net(&["pieces", "attack-counts", "pawn-pairs"], 4, true)),
+        deep(net(&["pieces", "threats", "threat-kinds"], 5, true)),
+        net(&["pieces", "threats-60144"], 1, false),
+    ]
+}
+
+fn some(lists: &ActiveRows, positions: std::ops::Range<usize>) -> ActiveRows {
+    let (of_position, views) = (lists.views * lists.width, lists.views);
+    let range = positions.start * of_position..positions.end * of_position;
+    let indices = match &lists.indices {
+        Indices::U16(all) => Indices::U16(all[range].to_vec()),
+        Indices::U32(all) => Indices::U32(all[range].to_vec()),
+    };
+    let kings = lists.king_buckets.get(positions.start * views..positions.end * views);
+    let king_buckets = kings.unwrap_or_default().to_vec();
+    let buckets = lists.buckets.get(positions).unwrap_or_default().to_vec();
+    ActiveRows { indices, king_buckets, buckets, ..lists.clone() }
+}
+
+fn shortened(pairs: &Pairs, lists: &ActiveRows) -> ActiveRows {
+    let (mut rows, mut ends) = (Vec::new(), Vec::new());
+    let all: Vec<usize> = lists.indices.iter().collect();
+    for list in all.chunks(lists.width) {
+        let mut list = list.to_vec();
+        list.retain(|row| *row < lists.rows);
+        list.sort_unstable();
+        let row = |same: &[usize]| Row { number: same[0] as u32, times: same.len() as u32 };
+        rows.extend(list.chunk_by(|one, other| one == other).map(row));
+        ends.push(rows.len());
+    }
+    let mut short = lists.clone();
+    pairs.list(&rows, &ends, &mut short, &mut vec![]);
+    short
+}
+
+/// The same as chunks of 150 positions, with pairs and multiples of all.
+fn planned(net: &Architecture, lists: &ActiveRows) -> Vec<Arc<ChunkPlan>> {
+    let pairs = Arc::new(Pairs::select(net, lists, 150));
+    assert!(pairs.any());
+    let mut planner = Planner::default();
+    let plan = |start: usize| {
+        let mut lists = some(lists, start..(start + 150).min(lists.len()));
+        let names = lists.indices.iter().filter(|row| *row < lists.rows).count();
+        lists = shortened(&pairs, &lists);
+        let fewer = lists.indices.iter().filter(|row| *row < pairs.rows()).count();
+        assert!(fewer * 10 < names * 9, "{fewer} of {names}");
+        let (chosen, mut plan): (Vec<u32>, _) =
+            ((0..lists.len() as u32).collect(), ChunkPlan::default());
+        planner.order(net, &lists, &chosen, &pairs, &mut plan);
+        planner.invert(&mut plan);
+        Arc::new(plan)
+    };
+    (0..lists.len()).step_by(150).map(plan).collect()
+}
+
+/// Pairs and multiples come from a few positions, and others have larger counts.
+#[test]
+fn large_counts_take_several_places() {
+    for net in nets() {
+        let lists = lists(&net, 500);
+        let pairs = Pairs::select(&net, &some(&lists, 0..12), 40);
+        let short = shortened(&pairs, &lists);
+        assert_same_inputs(&short, &lists, &pairs);
+        assert!(!net.inputs.repeats() || short.width < lists.width, "{net}");
+    }
+}
+
+/// Lists and plans equal Burn's operations up to rounding.
+#[test]
+fn gradients_of_several_sets() {
+    for net in nets() {
+        let lists = lists(&net, 500);
+        let (targets, plans) = (eighths(lists.len()), planned(&net, &lists));
+        let mut weights = drawn::weights(&net, 3);
+        for array in weights.0.values_mut() {
+            // Numbers that fixed point represents exactly.
+            array.values.iter_mut().for_each(|it| *it = (*it * 0.3 * 128.0).round() / 128.0);
+        }
+        let of = |compute, inputs: &Inputs| {
+            model(&net, &weights, compute).gradients(inputs, Aim::Targets(&targets))
+        };
+        let listed = Inputs::Active(lists);
+        let right = of(Compute::Plain, &listed);
+        for (precision, bound) in [(Precision::F32, 2e-5), (Precision::Mixed, 1e-2)] {
+            for level in Level::available() {
+                for inputs in [&listed, &Inputs::Planned(plans.clone())] {
+                    let got = of(fused(level, precision), inputs);
+                    assert_near(&net.to_string(), &got, &right, [bound / 10.0, bound]);
+                }
+            }
+        }
+    }
+}
+
+/// Loss and gradients of the kernel, array by array: those of touched rows, or of all.
+fn run(kernel: &Kernel, positions: OneHot, scratch: &mut Scratch) -> (f64, Vec<Vec<f32>>) {
+    let weights = drawn::weights(&kernel.net, 3);
+    let arrays = kernel.net.arrays();
+    let slices = arrays.iter().map(|array| &weights.0[&array.name].values[..]);
+    let touched = kernel.touched(positions);
+    let lens = kernel.gradient_lens(touched.as_ref()).into_iter();
+    let mut gradients: Vec<Vec<f32>> = lens.map(|len| vec![f32::NAN; len]).collect();
+    let targets = eighths(positions.len());
+    let into = Gradients::new(&kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
+    let slices = Slices::new(&kernel.net, slices);
+    let positions = (positions, touched.as_ref());
+    let loss = loss(kernel, &slices, positions, Aim::Targets(&targets), into, scratch);
+    (loss, gradients)
+}
+
+/// Gradients of touched rows equal those of all rows, and all others are zero.
+#[test]
+fn touched_rows_have_all_gradients() {
+    let mut scratch = Scratch::default();
+    for net in nets().into_iter().filter(|net| net.inputs.is_large()) {
+        let lists = lists(&net, 500);
+        let plans = planned(&net, &lists);
+        for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 1e-5)] {
+            for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
+                let kernel = Kernel::new(&net, precision, Level::detect());
+                let (loss, got) = run(&kernel, positions, &mut scratch);
+                // Twice, since the first call leaves numbers in the buffers.
+                assert!(run(&kernel, positions, &mut scratch) == (loss, got.clone()));
+                let (right_loss, right) = run(&kernel.clone().dense(), positions, &mut scratch);
+                assert!((loss - right_loss).abs() < 1e-9, "{loss} for {right_loss}");
+                let touched = kernel.touched(positions).expect("a sparse net");
+                let firsts = kernel.touched_rows(&touched).collect::<Vec<_>>();
+                assert!(!firsts.is_empty());
+                let mut firsts = firsts.into_iter();
+                for (got, right) in got.iter().zip(&right) {
+                    let mut all = vec![0.0; right.len()];
+                    if got.len() == right.len() {
+                        all.copy_from_slice(got);
+                    } else {
+                        let (_, touched) = firsts.next().expect("a sparse set");
+                        for (row, got) in touched.iter().zip(got.chunks(net.hidden)) {
+                            all[*row as usize * net.hidden..][..net.hidden].copy_from_slice(got);
+                        }
+                    }
+                    let [error, size] = error_and_size(&all, right);
+                    assert!(error <= bound * size, "{net}: {error:.1e} of {size:.1e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn touched_rows_equal_the_lists() {
+    for net in nets().into_iter().filter(|net| net.inputs.is_large()) {
+        let lists = lists(&net, 500);
+        let mut rows: Vec<u32> = lists.indices.iter().map(|row| row as u32).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows.retain(|row| (*row as usize) < net.rows());
+        let none = Pairs::none(net.rows());
+        assert_eq!(RowSet::of_positions(OneHot::Lists(&lists), &none).rows(), rows);
+        let plans = planned(&net, &lists);
+        let of_plans = RowSet::of_positions(OneHot::Plans(&plans), plans[0].pairs());
+        assert_eq!(of_plans.within(0..net.rows()), rows);
+    }
+}
+
+#[test]
+fn same_bits_for_any_threads() {
+    for net in nets() {
+        let lists = lists(&net, 500);
+        let plans = planned(&net, &lists);
+        for precision in [Precision::F32, Precision::Mixed] {
+            for positions in [OneHot::Lists(&lists), OneHot::Plans(&plans)] {
+                let kernel = Kernel::new(&net, precision, Level::detect());
+                let (_, gradients) = same_for_threads(&[2, 5], &net.to_string(), || {
+                    run(&kernel, positions, &mut Scratch::default())
+                });
+                assert!(gradients.iter().flatten().all(|gradient| gradient.is_finite()), "{net}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nan_in_touched_row_shows() {
+    for net in nets() {
+        let lists = lists(&net, 500);
+        let row = lists.indices.iter().filter(|row| *row < net.rows()).max().expect("rows");
+        let (set, row) = net.inputs.set_of(row);
+        let name = nnuance::architecture::ArrayKind::Rows(set).name(net.inputs.sets());
+        let mut weights = drawn::weights(&net, 3);
+        weights.0.get_mut(&name).expect("rows").values[row * net.hidden + 3] = f32::NAN;
+        let (targets, inputs) = (eighths(lists.len()), Inputs::Active(lists));
+        for level in Level::available() {
+            for precision in [Precision::F32, Precision::Mixed] {
+                let model = model(&net, &weights, fused(level, precision));
+                let (loss, _) = model.gradients(&inputs, Aim::Targets(&targets));
+                assert!(loss.is_nan(), "{net}");
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Plans from the lists of first views.
+
+use nnuance::architecture::Inputs;
+use nnuance::batch::plan_first_views_slowly;
+use nnuance::batch::{self, ChunkPlan, FirstPlanner, FirstViews, MOST_IN_CHUNK, Pairs, lists};
+use nnuance::loader::select_pairs;
+
+use crate::loader::pairs::assert_same_inputs;
+use crate::support::games::eighths;
+use crate::support::kit::*;
+
+fn net(views: Views, mirror: bool, buckets: usize) -> Architecture {
+    let kings = Kings::new(mirror, &[]).expect("one bucket");
+    let simple = Architecture::simple(views, 40, Activation::SCReLU);
+    Architecture { buckets, inputs: Inputs::of_pieces(views, kings, false), ..simple }
+}
+
+fn all_views() -> impl Iterator<Item = (Views, bool)> {
+    Views::ALL.into_iter().flat_map(|views| [(views, false), (views, true)])
+}
+
+fn first_views(net: &Architecture, samples: &[Sample], pairs: &Arc<Pairs>) -> FirstViews {
+    let lists = samples.iter().map(|sample| net.inputs.first_view(&sample.position)).collect();
+    let bucket = |sample: &Sample| net.bucket_of(&sample.position) as u8;
+    let buckets = if net.buckets == 1 { vec![] } else { samples.iter().map(bucket).collect() };
+    FirstViews { lists, buckets, pairs: pairs.clone() }
+}
+
+type Plans = Vec<Arc<ChunkPlan>>;
+
+fn plans(net: &Architecture, views: &FirstViews, sizes: &[usize], by: FirstPlanner) -> Plans {
+    let (mut plans, mut start, mut planner) = (Vec::new(), 0, by);
+    // The previous contents of the plan are overwritten.
+    let mut plan = ChunkPlan::default();
+    for &size in sizes.iter().chain([&usize::MAX]) {
+        let end = views.lists.len().min(start + size.min(MOST_IN_CHUNK));
+        planner.plan(net, views, start..end, &mut plan);
+        plans.push(Arc::new(plan.clone()));
+        start = end;
+    }
+    plans
+}
+
+#[test]
+fn first_views_equal_the_encoders() {
+    for (views, mirror) in all_views() {
+        let net = net(views, mirror, 1);
+        let samples = games::recorded(3000);
+        let batch::Inputs::Active(active) = Encoder::net(&net).encode(&samples).inputs else {
+            panic!("lists")
+        };
+        let all = near(&active).chunks(active.views * active.width);
+        let pairs = Arc::new(Pairs::none(net.rows()));
+        for (found, right) in first_views(&net, &samples, &pairs).lists.iter().zip(all) {
+            assert_eq!(found[..], right[..active.width]);
+        }
+    }
+}
+
+/// They name the same inputs as the encoder's lists, and give the same gradients up to rounding:
+/// with and without pairs, output buckets and vector instructions, in chunks of any size.
+#[test]
+fn plans_of_first_views_equal_lists() {
+    let samples: Vec<Sample> = games::recorded(36_000).into_iter().step_by(12).collect();
+    for ((views, mirror), buckets) in all_views().flat_map(|views| [(views, 1), (views, 8)]) {
+        let net = net(views, mirror, buckets);
+        let listed = Encoder::net(&net).encode(&samples).inputs;
+        let active = listed.one_hot().lists();
+        let model = model(&net, &initial(&net, 3), fastest());
+        let targets = eighths(samples.len());
+        let of = |inputs: &batch::Inputs| model.gradients(inputs, Aim::Targets(&targets));
+        let right = of(&listed);
+        let assert_alike =
+            |inputs| assert_near(&net.to_string(), &of(&inputs), &right, [1e-6, 1e-5]);
+        for most in [0, 101, 256] {
+            let pairs = Arc::new(select_pairs(&net, &samples, most));
+            assert!(pairs.parents().len() + 3 >= most, "{most} pairs");
+            let first = first_views(&net, &samples, &pairs);
+            for sizes in [&[1, 3, 64, 150, 512, 700][..], &[2048]] {
+                let planned = plans(&net, &first, sizes, FirstPlanner::default());
+                let portable = plans(&net, &first, sizes, FirstPlanner::portable());
+                assert!(planned == portable, "instructions of the machine");
+                let mut start = 0;
+                for plan in &planned {
+                    let range = start..start + plan.len();
+                    start = range.end;
+                    assert!(**plan == plan_first_views_slowly(&net, &first, range), "{net}");
+                }
+                assert_eq!(start, samples.len());
+                let named = listed::active(&net, lists(&planned, active.width), active.width);
+                assert_same_inputs(&named, active, &pairs);
+                assert_alike(batch::Inputs::Planned(planned));
+            }
+            assert_alike(batch::Inputs::First(first));
+        }
+    }
+}

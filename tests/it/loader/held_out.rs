@@ -1,0 +1,369 @@
+//! Held-out games: some validate, the others are the test that training never reads.
+
+use nnuance::format::plain;
+use nnuance::loader::{HeldOut, Subset, TestShare, TrainingShare};
+use nnuance::sketch::Sketch;
+
+use crate::formats::registry::{first, read};
+use crate::support::kit::*;
+
+const GAMES: &str = "data/selfplay-sf15.vf";
+const SPLIT: Split = Split { share: 0.25, seed: 0 };
+
+const CONFIG: &str = r#"
+version = 3
+seed = 5
+data = { files = ["GAMES"], held_out = 0.25 }
+net = { inputs = "perspective", mirror = false, start_size = 1.0, hidden = 4 }
+target = { wdl = 0.5, score_scale = 130.0 }
+schedule = { positions = 300000, batch = 256, learning_rate = 0.01, checkpoints = 200 }
+"#;
+
+fn plan(path: &Path) -> ReadPlan {
+    ReadPlan { split: SPLIT, test: TestShare::DEFAULT, ..ReadPlan::new(vec![path.to_path_buf()]) }
+}
+
+pub fn games(count: usize) -> Vec<Vec<u8>> {
+    let bytes = fs::read(GAMES).expect("the games");
+    let (mut games, mut at) = (Vec::new(), 0);
+    while games.len() < count {
+        let from = at;
+        at += 32;
+        while bytes[at..at + 4] != [0; 4] {
+            at += 4;
+        }
+        at += 4;
+        games.push(bytes[from..at].to_vec());
+    }
+    games
+}
+
+fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
+    let path = folder.path().join(name);
+    fs::write(&path, games.concat()).expect("a file");
+    path
+}
+
+fn subsets(path: &Path, plan: &ReadPlan) -> Vec<Subset> {
+    let samples = read(path).expect("games");
+    let games = samples.chunk_by(|a, b| a.game == b.game);
+    games.map(|game| plan.subset(game[0].group())).collect()
+}
+
+/// Reverses the result of a game; a draw becomes a win.
+fn turned(game: &[u8]) -> Vec<u8> {
+    const RESULT: usize = 30;
+    let mut game = game.to_vec();
+    game[RESULT] = if game[RESULT] == 0 { 2 } else { 0 };
+    game
+}
+
+fn train(folder: &TempDir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
+    let config = written(folder, &CONFIG.replace("GAMES", &games.to_string_lossy()));
+    let out = folder.path().join(out);
+    said(program::train(&config, &out).args(more));
+    out
+}
+
+fn checkpoint(out: &Path, name: &str) -> Checkpoint {
+    Checkpoint::read(&out.join(name)).expect("a checkpoint")
+}
+
+fn compared(args: &[&str], out: &Path) -> Value {
+    json(nnuance().args(["compare", "material", "--json"]).arg(out).args(args))
+}
+
+#[test]
+fn validation_and_test_are_disjoint() {
+    let whole = ReadPlan {
+        split: Split { share: 0.1, seed: 0 },
+        test: TestShare::DEFAULT,
+        ..ReadPlan::new(vec![GAMES.into()])
+    };
+    let games = |part| -> BTreeSet<u64> {
+        let samples = collect(&whole, part, &|_| {}).expect("games");
+        samples.iter().map(Sample::group).collect()
+    };
+    let all = games(None);
+    let [train, validation, test] =
+        [Subset::Train, Subset::Validation, Subset::Test].map(|subset| games(Some(subset)));
+    assert!(validation.is_disjoint(&test));
+    let held_out = &all - &train;
+    assert_eq!(&validation | &test, held_out);
+    // Within four standard deviations of a fair coin.
+    let spread = 4.0 * (held_out.len() as f64 / 4.0).sqrt();
+    assert!((test.len() as f64 - held_out.len() as f64 / 2.0).abs() < spread, "{}", test.len());
+    let found = scan(&whole, 0, &|_| {}).expect("good data");
+    assert_eq!(found.validation.groups(), validation.len());
+    assert_eq!(found.test.groups(), test.len());
+    // Without a test all of them validate.
+    let old =
+        scan(&ReadPlan { test: TestShare(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
+    assert_eq!((old.validation.groups(), old.test.total), (held_out.len(), 0));
+    assert_eq!(old.counts.train, found.counts.train);
+    assert_eq!(old.sketch, found.sketch);
+}
+
+#[test]
+fn test_is_independent_of_other_draws() {
+    let (sample, mut smaller) = (&mut first(GAMES, 1)[0], 0);
+    // Test games among those drawn by others, and among the rest.
+    let (mut counts, mut of) = ([[0u32; 2]; 2], [[0u32; 2]; 2]);
+    for number in 1..=200_000 {
+        sample.game = std::num::NonZeroU64::new(mix(7, number));
+        let taken = TestShare(0.5).takes(sample.group());
+        let draws = [SPLIT.holds_out(sample.group()), TrainingShare(0.5).takes(sample.group())];
+        for (i, draw) in draws.into_iter().enumerate() {
+            counts[i][usize::from(draw)] += u32::from(taken);
+            of[i][usize::from(draw)] += 1;
+        }
+        let part = TestShare(0.3).takes(sample.group());
+        assert!(taken || !part, "a smaller test is a part of a larger one");
+        smaller += u32::from(part);
+        assert!(TestShare(1.0).takes(sample.group()) && !TestShare(0.0).takes(sample.group()));
+    }
+    assert!((f64::from(smaller) / 200_000.0 - 0.3).abs() < 0.005, "{smaller}");
+    for (count, of) in counts.iter().flatten().zip(of.iter().flatten()) {
+        let spread = 4.0 * (f64::from(*of) / 4.0).sqrt();
+        assert!((f64::from(*count) - f64::from(*of) / 2.0).abs() < spread, "{counts:?} {of}");
+    }
+}
+
+#[test]
+fn training_ignores_the_test() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = games(400);
+    let path = write(&folder, "games.vf", &games);
+    let plan = plan(&path);
+    let subsets = subsets(&path, &plan);
+    assert_eq!(subsets.len(), games.len());
+    let changed = |name: &str, of: Subset, every: usize| {
+        let changed = games.iter().zip(&subsets).enumerate().map(|(i, (game, subset))| {
+            if *subset == of && i % every == 0 { turned(game) } else { game.clone() }
+        });
+        write(&folder, name, &changed.collect::<Vec<_>>())
+    };
+    let other_test = changed("test.vf", Subset::Test, 1);
+    // Too few to be worth learning, so that changing their results has little effect.
+    let other_validation = changed("validation.vf", Subset::Validation, 8);
+    assert!(subsets.iter().filter(|subset| **subset == Subset::Test).count() > 20);
+    let runs = [&path, &other_test, &other_validation].map(|path| {
+        train(&folder, path, &path.file_stem().expect("a name").to_string_lossy(), &[])
+    });
+    assert_eq!(log(&runs[0]), log(&runs[1]));
+    assert_ne!(log(&runs[0]), log(&runs[2]), "the log shows the validation loss");
+    for name in ["best.safetensors", "last.safetensors"] {
+        let [one, other] = [&runs[0], &runs[1]].map(|run| checkpoint(run, name));
+        assert!(one.weights == other.weights && one.state == other.state, "{name}");
+    }
+    let read = |run: &Path, name: &str| fs::read(run.join(name)).expect("a file");
+    assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
+    // And the test changes with them.
+    let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run));
+    assert_eq!(one["noun"], "test games");
+    assert_eq!(one["measured_on"], other["measured_on"]);
+    let test = collect(&plan, Some(Subset::Test), &|_| {}).expect("games").len();
+    assert_eq!(one["measured_on"]["positions"], test);
+    assert_ne!(one["evaluations"], other["evaluations"]);
+}
+
+#[test]
+fn no_game_to_validate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = games(40);
+    let [_, path] = cut(&folder, &games, &write(&folder, "games.vf", &games));
+    let error = scan(&plan(&path), 0, &|_| {}).expect_err("none validates").to_string();
+    assert!(error.contains("data.test"), "{error}");
+    let all =
+        scan(&ReadPlan { test: TestShare(1.0), ..plan(&path) }, 0, &|_| {}).expect("good data");
+    assert_eq!(all.validation.total, 0);
+}
+
+#[test]
+fn split_depends_on_its_seed() {
+    let samples = read(GAMES).expect("games");
+    let held = |seed| -> BTreeSet<u64> {
+        let split = Split { seed, ..SPLIT };
+        samples.iter().filter(|it| split.holds_out(it.group())).map(Sample::group).collect()
+    };
+    let games: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
+    let [one, other] = [held(0), held(1)];
+    assert!(one == held(0));
+    // A quarter of a quarter of the games, within four standard deviations.
+    let (both, expected) = (one.intersection(&other).count() as f64, games.len() as f64 / 16.0);
+    assert!((both - expected).abs() < 4.0 * expected.sqrt(), "{both} for {expected}");
+}
+
+#[test]
+fn sketch_has_the_smallest_hashes() {
+    let samples = read(GAMES).expect("games");
+    let smallest: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
+    let smallest: BTreeSet<u64> = smallest.into_iter().take(2048).collect();
+    let mut sketch = Sketch::default();
+    sketch.extend(samples.iter().map(Sample::group));
+    assert!(samples.iter().all(|it| sketch.contains(it.group()) == smallest.contains(&it.group())));
+    // In halves too.
+    let (mut joined, mut half) = (Sketch::default(), Sketch::default());
+    let (one, other) = samples.split_at(samples.len() / 2);
+    joined.extend(one.iter().map(Sample::group));
+    half.extend(other.iter().map(Sample::group));
+    joined.join(&half);
+    assert!(joined == sketch);
+}
+
+const UNSCORED: &str = r#"
+version = 3
+target = { wdl = WDL, scale = 400 }
+schedule = { epochs = 2, batch = 256, learning_rate = 0.01 }
+[data]
+files = ["GAMES"]
+held_out = 0.2
+WINDOW
+MODEL
+"#;
+
+#[test]
+fn unscored_positions_are_skipped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let samples = &first(GAMES, 6000)[..6000];
+    let mut sparse = samples.to_vec();
+    sparse.iter_mut().step_by(3).for_each(|sample| sample.score = None);
+    let scored: Vec<Sample> = sparse.iter().filter(|it| it.score.is_some()).copied().collect();
+    let none: Vec<Sample> =
+        samples.iter().map(|sample| Sample { score: None, ..*sample }).collect();
+    let [sparse, scored, none] =
+        [("sparse", sparse), ("scored", scored), ("none", none)].map(|(name, samples)| {
+            let path = folder.path().join(format!("{name}.plain"));
+            write_all(&path, &plain::FORMAT, &samples).expect("a file");
+            path
+        });
+    let run = |path: &Path, model: &str, window: &str, wdl: &str, out: &str| {
+        let text = UNSCORED
+            .replace("GAMES", &path.to_string_lossy())
+            .replace("MODEL", model)
+            .replace("WINDOW", window)
+            .replace("WDL", wdl);
+        let out = folder.path().join(out);
+        let mut command = program::train(&written(&folder, &text), &out);
+        let output = command.arg("--overwrite").output().expect("a process");
+        (output.status.success(), String::from_utf8(output.stderr).expect("text"), out)
+    };
+    let net = "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 4";
+    let wdls = ["0.5", "[{ shape = \"linear\", from = 1.0, to = 0.9 }]"];
+    for (model, window, wdl) in [
+        (net, "", wdls[0]),
+        (net, "window = 1000", wdls[1]),
+        (net, "limit = 2500", wdls[0]),
+        ("[terms]", "", wdls[0]),
+    ] {
+        let (fine, said, with) = run(&sparse, model, window, wdl, "sparse");
+        assert!(fine, "{said}");
+        let (fine, said, without) = run(&scored, model, window, wdl, "scored");
+        assert!(fine, "{said}");
+        // The order of streamed data depends on the blocks of their files.
+        if !window.starts_with("window") {
+            assert_eq!(log(&with), log(&without), "{model} {window}");
+            let [one, other] = [&with, &without].map(|out| checkpoint(out, "last.safetensors"));
+            assert!(one.weights == other.weights && one.state == other.state, "{model} {window}");
+        }
+        // Results alone need no scores.
+        let (fine, said, _) = run(&sparse, model, window, "1.0", "results");
+        assert!(fine, "{said}");
+        let (fine, said, _) = run(&none, model, window, wdl, "none");
+        assert!(!fine && said.contains("none.plain"), "{said}");
+    }
+}
+
+/// If held-out positions exceed memory, the games with the smallest hashes stay.
+#[test]
+fn some_held_out_games_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let part = |path: &Path| ReadPlan {
+        split: Split { share: 0.9, seed: 0 },
+        test: TestShare(0.0),
+        ..ReadPlan::new(vec![path.to_path_buf()])
+    };
+    let all = collect(&part(Path::new(GAMES)), Some(Subset::Validation), &|_| {}).expect("games");
+    let mut files = Vec::new();
+    while files.len() * all.len() < 3 * HeldOut::MOST {
+        let path = folder.path().join(format!("{}.vf", files.len()));
+        fs::copy(GAMES, &path).expect("a file");
+        files.push(path);
+    }
+    let scan = scan(&ReadPlan { files: files.clone(), ..part(Path::new(GAMES)) }, 0, &|_| {});
+    let found = scan.expect("games").validation;
+    assert_eq!(found.total, (files.len() * all.len()) as u64);
+    let mut wanted: Vec<Sample> = files.iter().flat_map(|_| all.clone()).collect();
+    wanted.sort_by_key(|sample| mix(1, sample.group()));
+    wanted.truncate(HeldOut::MOST);
+    assert!(found.samples == wanted);
+}
+
+fn validated_by(path: &Path) -> String {
+    format!("data.validation=[\"{}\"]", path.display())
+}
+
+/// Games as files: those for validation, and the others, in their order.
+fn cut(folder: &TempDir, games: &[Vec<u8>], path: &Path) -> [PathBuf; 2] {
+    let pairs = games.iter().cloned().zip(subsets(path, &plan(path)));
+    let (validation, rest): (Vec<_>, Vec<_>) = pairs.partition(|it| it.1 == Subset::Validation);
+    [("validation.vf", validation), ("rest.vf", rest)].map(|(name, games)| {
+        let games: Vec<Vec<u8>> = games.into_iter().map(|(game, _)| game).collect();
+        write(folder, name, &games)
+    })
+}
+
+#[test]
+fn own_files_validate_like_drawn_games() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = games(400);
+    let whole = write(&folder, "games.vf", &games);
+    let [validation, rest] = cut(&folder, &games, &whole);
+    let plans = ReadPlan { validation: vec![validation.clone()], ..plan(&rest) };
+    let [found, drawn] = [&plans, &plan(&whole)].map(|it| scan(it, 0, &|_| {}).expect("good data"));
+    assert_eq!((&found.validation, &found.test), (&drawn.validation, &drawn.test));
+    assert_eq!((found.counts.train, &found.some), (drawn.counts.train, &drawn.some));
+    assert_eq!((found.files.len(), found.validating.files.len()), (1, 1));
+    assert_eq!(found.validating.counts.games, found.validation.groups() as u64);
+    assert_eq!(found.sketch.shared(&found.validating.sketch), 0);
+    let collected = |plan: &ReadPlan, part| collect(plan, part, &|_| {}).expect("games");
+    for part in [Some(Subset::Validation), Some(Subset::Test)] {
+        assert_eq!(collected(&plans, part), collected(&plan(&whole), part));
+    }
+
+    let drawn = train(&folder, &whole, "drawn", &[]);
+    let own = train(&folder, &rest, "own", &["--set", &validated_by(&validation)]);
+    assert_eq!(log(&own), log(&drawn));
+    for name in ["best.safetensors", "last.safetensors"] {
+        let [one, other] = [&own, &drawn].map(|run| checkpoint(run, name));
+        assert!(one.weights == other.weights && one.state == other.state, "{name}");
+    }
+    let [one, other] = [&drawn, &own].map(|run| compared(&[], run));
+    assert_eq!(one["measured_on"], other["measured_on"]);
+    assert_eq!(one["evaluations"][0], other["evaluations"][0]);
+    let doubted = compared(&["--data", &validation.to_string_lossy()], &own).to_string();
+    assert!(doubted.contains("checkpoint"), "{doubted}");
+}
+
+#[test]
+fn validation_games_are_not_trained_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = games(120);
+    let data = write(&folder, "data.vf", &games[..100]);
+    let text = CONFIG.replace("GAMES", &data.to_string_lossy()).replace("300000", "3000");
+    let path = written(&folder, &text);
+    let run = |validation: &Path| {
+        let mut command = program::train(&path, &folder.path().join("out"));
+        command.args(["--overwrite", "--set", "data.test=1", "--set", &validated_by(validation)]);
+        command
+    };
+    // Some of the same games, and none of them.
+    for (from, shares) in [(90, true), (100, false)] {
+        let [_, remarks] = said(&mut run(&write(&folder, "some.vf", &games[from..])));
+        assert_eq!(remarks.contains("share games"), shares, "{remarks}");
+    }
+    let mut own = ReadPlan { validation: vec![data.clone()], ..plan(&data) };
+    own.reading.filter.min_ply = Some(u16::MAX);
+    let error = scan(&own, 0, &|_| {}).expect_err("none is left").to_string();
+    assert!(error.contains("`data.validation`"), "{error}");
+}

@@ -1,0 +1,176 @@
+//! Rows shared by two inputs.
+
+use nnuance::architecture::Inputs as ArchitectureInputs;
+use nnuance::batch::{ActiveRows, ChunkPlan, Inputs, Pairs, Planner};
+
+use crate::support::kit::*;
+use crate::support::listed_rows::lists;
+
+const ROWS: u32 = 768;
+
+fn net(views: Views, hidden: usize) -> Architecture {
+    Architecture::simple(views, hidden, Activation::SCReLU)
+}
+
+fn slowly(lists: &ActiveRows, most: usize) -> Vec<[u32; 2]> {
+    let there =
+        |list: &[u16]| list.iter().copied().map(u32::from).filter(|it| *it < ROWS).collect();
+    let mut lists: Vec<Vec<u32>> = near(lists).chunks(lists.width).map(there).collect();
+    let mut pairs = Vec::new();
+    for number in 0..most {
+        let mut counts = BTreeMap::new();
+        for list in &lists {
+            for &one in list {
+                for &other in list.iter().filter(|other| **other > one) {
+                    *counts.entry([one, other]).or_insert(0) += 1;
+                }
+            }
+        }
+        let most = *counts.values().max().expect("lists have pairs");
+        let (pair, _) = counts.iter().find(|(_, count)| **count == most).expect("the first");
+        pairs.push(*pair);
+        for list in lists.iter_mut().filter(|list| pair.iter().all(|it| list.contains(it))) {
+            list.retain(|it| !pair.contains(it));
+            list.push(ROWS + number as u32);
+        }
+    }
+    pairs
+}
+
+#[test]
+fn pairs_are_the_most_frequent() {
+    let net = net(Views::Perspective, 1);
+    let lists = lists(&net, 300);
+    let pairs = Pairs::select(&net, &lists, 60);
+    assert_eq!(pairs.parents(), slowly(&lists, 60));
+    // Without inputs that occur together there are no pairs.
+    let lonely: Vec<u16> = (0..ROWS as u16).collect();
+    for lists in [lonely, Vec::new()] {
+        let lists = listed::active(&net, lists, 8);
+        assert_eq!(Pairs::select(&net, &lists, 10), Pairs::none(net.rows()));
+    }
+}
+
+/// Each king bucket has the pairs of its own lists, as if there were no others.
+#[test]
+fn pairs_live_inside_a_king_bucket() {
+    let (one, four) = (net(Views::Perspective, 1), of_kings(4));
+    let listed = lists(&one, 300);
+    let king = |list: usize| [2, 0, 2][list % 3];
+    let mut apart = vec![Vec::new(); 4];
+    let mut all = near(&listed).to_vec();
+    for (number, list) in all.chunks_mut(listed.width).enumerate() {
+        apart[king(number)].extend_from_slice(list);
+        let first = 768 * king(number) as u16;
+        list.iter_mut().for_each(|row| *row = if *row < 768 { *row + first } else { 3072 });
+    }
+    let lists = listed::active(&four, all, listed.width);
+    let pairs = Pairs::select(&four, &lists, 30);
+    let mut right = Vec::new();
+    for (king, lists) in apart.into_iter().enumerate() {
+        let first = 4 * ROWS + right.len() as u32;
+        let row = |row: u32| match row.checked_sub(768) {
+            None => row + 768 * king as u32,
+            Some(pair) => first + pair,
+        };
+        let alone = Pairs::select(&one, &listed::active(&one, lists, listed.width), 30);
+        right.extend(alone.parents().iter().map(|parents| parents.map(row)));
+    }
+    assert_eq!(right.len(), 60);
+    assert_eq!(pairs.parents(), right);
+    let mut short = lists.clone();
+    pairs.shorten(&mut short, &mut vec![]);
+    assert_same_inputs(&short, &lists, &pairs);
+    // Nets with so many king buckets that pairs exceed 16 bits have fewer.
+    let net = of_kings(64);
+    let none = Pairs::select(&net, &listed::active(&net, Vec::new(), 8), 256);
+    assert_eq!(none, Pairs::none(64 * 768));
+}
+
+fn of_kings(kings: u8) -> Architecture {
+    let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % kings);
+    let kings = Kings::new(false, &table).expect("every bucket has a square");
+    let inputs = ArchitectureInputs::of_pieces(Views::Perspective, kings, false);
+    Architecture { inputs, ..net(Views::Perspective, 1) }
+}
+
+/// Short lists name the same inputs as often, pairs for two; blanks come last.
+pub fn assert_same_inputs(short: &ActiveRows, lists: &ActiveRows, pairs: &Pairs) {
+    let rows = |lists: &ActiveRows| lists.indices.iter().map(|row| row as u32).collect::<Vec<_>>();
+    let (inputs, blank) = (pairs.inputs() as u32, pairs.rows() as u32);
+    assert_eq!(short.len(), lists.len());
+    for (short, list) in rows(short).chunks(short.width).zip(rows(lists).chunks(lists.width)) {
+        let named = short.iter().take_while(|row| **row < blank).count();
+        assert!(short[named..].iter().all(|row| *row == blank), "blanks come last: {short:?}");
+        let mut found: Vec<u32> =
+            short[..named].iter().flat_map(|row| inputs_of(*row, pairs)).collect();
+        let mut right: Vec<u32> = list.iter().copied().filter(|row| *row < inputs).collect();
+        found.sort();
+        right.sort();
+        assert_eq!(found, right);
+    }
+}
+
+fn inputs_of(row: u32, pairs: &Pairs) -> Vec<u32> {
+    match (row as usize).checked_sub(pairs.inputs()) {
+        None => vec![row],
+        Some(pair) => pairs.parents()[pair].iter().flat_map(|it| inputs_of(*it, pairs)).collect(),
+    }
+}
+
+/// Lists of other positions than those from which the pairs were learnt, any number of them.
+#[test]
+fn shortened_lists_name_the_same_inputs() {
+    let net = net(Views::Perspective, 1);
+    let lists = lists(&net, 900);
+    let some = |indices: &[u16]| listed::active(&net, indices.to_vec(), lists.width);
+    let (seen, others) = near(&lists).split_at(near(&lists).len() / 2);
+    let pairs = Pairs::select(&net, &some(seen), 200);
+    for count in [0, 2, 254, 256, 258, 800] {
+        let whole = some(&others[..count * lists.width]);
+        let mut short = whole.clone();
+        pairs.shorten(&mut short, &mut vec![]);
+        assert_same_inputs(&short, &whole, &pairs);
+        if count == 800 {
+            let there =
+                |lists: &ActiveRows, blank| lists.indices.iter().filter(|it| *it < blank).count();
+            let [short, whole] = [there(&short, pairs.rows()), there(&whole, net.rows())];
+            assert!(short * 5 < whole * 4, "{short} of {whole}");
+        }
+    }
+}
+
+/// Loss and gradients are the same but for rounding, whatever the chunks, formats and instructions.
+#[test]
+fn gradients_of_pairs_reach_their_inputs() {
+    for (views, hidden) in [(Views::Perspective, 40), (Views::SideToMove, 24)] {
+        let net = net(views, hidden);
+        let lists = lists(&net, 700);
+        let (places, positions) = (lists.width, lists.len());
+        let pairs = Arc::new(Pairs::select(&net, &lists, 120));
+        let targets: Vec<f32> = (0..positions).map(|it| (it % 9) as f32 / 8.0).collect();
+        let mut planner = Planner::default();
+        let mut plan = |(number, lists): (usize, &[u16])| {
+            let positions = lists.len() / places / net.views();
+            let chosen: Vec<u32> = (0..positions as u32).collect();
+            let (mut lists, mut plan) =
+                (listed::active(&net, lists.to_vec(), places), ChunkPlan::default());
+            pairs.shorten(&mut lists, &mut vec![]);
+            planner.order(&net, &lists, &chosen, &pairs, &mut plan);
+            planner.invert(&mut plan);
+            assert_eq!(plan.len(), positions, "chunk {number}");
+            Arc::new(plan)
+        };
+        let size = 150 * places * net.views();
+        let planned =
+            Inputs::Planned(near(&lists).chunks(size).enumerate().map(&mut plan).collect());
+        let listed = Inputs::Active(lists);
+        for (precision, bound) in [(Precision::F32, 1e-5), (Precision::Mixed, 2e-3)] {
+            for level in Level::available() {
+                let model = model(&net, &initial(&net, 3), fused(level, precision));
+                let of = |inputs| model.gradients(inputs, Aim::Targets(&targets));
+                assert_near(level.name(), &of(&planned), &of(&listed), [1e-6, bound]);
+            }
+        }
+    }
+}

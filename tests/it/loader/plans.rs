@@ -1,0 +1,168 @@
+//! Plans and lists with pairs, of drawn lists, against their definitions.
+
+use nnuance::architecture::Inputs;
+use nnuance::batch::{ActiveRows, ChunkPlan, Indices, Pairs, Planner, plan_slowly};
+use nnuance::features::{Row, named};
+use rand::seq::IndexedRandom;
+
+use crate::support::games;
+use crate::support::kit::*;
+
+/// Nets with one list a position or two, one king bucket or several, and more rows than 16 bits.
+fn nets() -> Vec<Architecture> {
+    let kings = |count: u8| {
+        let table = std::array::from_fn::<u8, 32, _>(|square| square as u8 % count);
+        Kings::new(true, if count == 1 { &[] } else { &table }).expect("every bucket has a square")
+    };
+    let net = |views, sets: &[&str], king_buckets, buckets| {
+        let sets = sets.iter().map(|name| named(name, kings(king_buckets)).expect("built in"));
+        let inputs = Inputs::new(views, sets.collect(), false);
+        Architecture { inputs, buckets, ..Architecture::simple(views, 8, Activation::SCReLU) }
+    };
+    vec![
+        net(Views::Perspective, &["pieces"], 1, 1),
+        net(Views::Perspective, &["pieces"], 5, 3),
+        net(Views::SideToMove, &["pieces"], 1, 8),
+        net(Views::Perspective, &["pieces", "attack-counts"], 1, 8),
+        net(Views::Perspective, &["pieces", "attack-counts"], 4, 1),
+        net(Views::Perspective, &["pieces", "threats"], 1, 1),
+        net(Views::Perspective, &["pieces", "threats", "threat-kinds"], 3, 5),
+    ]
+}
+
+/// Rows of lists, few of all so that some recur together, with any king and output buckets.
+fn draw(net: &Architecture, random: &mut Xoshiro256PlusPlus) -> (Vec<Vec<Row>>, ActiveRows) {
+    let (positions, views) = (random.random_range(0..200), net.views());
+    let used: Vec<u32> = (0..40).map(|_| random.random_range(0..net.rows() as u32)).collect();
+    let times = |random: &mut Xoshiro256PlusPlus| match net.inputs.repeats() {
+        true => *[1, 1, 1, 2, 3, 40, 70].choose(random).expect("some"),
+        false => 1,
+    };
+    let lists: Vec<Vec<Row>> = (0..positions * views)
+        .map(|_| {
+            let count = random.random_range(0..=30);
+            let mut rows: Vec<u32> = used.sample(random, count).copied().collect();
+            rows.sort_unstable();
+            rows.dedup();
+            rows.into_iter().map(|number| Row { number, times: times(random) }).collect()
+        })
+        .collect();
+    let expanded: Vec<Vec<usize>> = lists
+        .iter()
+        .map(|list| {
+            let copies = |row: &Row| std::iter::repeat_n(row.number as usize, row.times as usize);
+            list.iter().flat_map(copies).collect()
+        })
+        .collect();
+    let width = expanded.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let mut king_bucket = |kings: usize| random.random_range(0..kings) as u8;
+    let kings = net.inputs.kings().count();
+    let king_buckets = if kings == 1 { 0 } else { lists.len() };
+    let buckets = if net.buckets == 1 { 0 } else { positions };
+    let mut active = ActiveRows {
+        rows: net.rows(),
+        views,
+        width,
+        indices: Indices::empty(net.inputs.is_large()),
+        king_buckets: (0..king_buckets).map(|_| king_bucket(kings)).collect(),
+        buckets: (0..buckets).map(|_| king_bucket(net.buckets)).collect(),
+    };
+    active.indices = write(&expanded, width, net.rows(), net.inputs.is_large());
+    (lists, active)
+}
+
+/// Lists of this width, `blank` behind their rows.
+fn write(lists: &[Vec<usize>], width: usize, blank: usize, is_wide: bool) -> Indices {
+    let padded = |list: &Vec<usize>| {
+        let blanks = std::iter::repeat_n(blank, width - list.len());
+        list.iter().copied().chain(blanks).collect::<Vec<_>>()
+    };
+    let all = lists.iter().flat_map(padded);
+    match is_wide {
+        true => Indices::U32(all.map(|row| row as u32).collect()),
+        false => Indices::U16(all.map(|row| row as u16).collect()),
+    }
+}
+
+/// Calls `check` with nets, drawn lists, and pairs selected from such lists.
+fn for_drawn(check: impl Fn(&Architecture, &[Vec<Row>], ActiveRows, Arc<Pairs>, u64)) {
+    for net in nets() {
+        for seed in 0..12 {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let (rows, lists) = draw(&net, &mut random);
+            let most = [0, 60, 300][seed as usize % 3];
+            let pairs = Arc::new(Pairs::select(&net, &lists, most));
+            check(&net, &rows, lists, pairs, seed);
+        }
+    }
+}
+
+#[test]
+fn lists_with_pairs_equal_their_definition() {
+    for_drawn(|net, rows, lists, pairs, seed| {
+        let substitute = |(list, rows): (usize, &Vec<Row>)| {
+            let rows = pairs.substitute_slowly(lists.king_bucket(list), rows);
+            rows.into_iter().map(|row| row as usize).collect()
+        };
+        let right: Vec<Vec<usize>> = rows.iter().enumerate().map(substitute).collect();
+        let width = right.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let right = write(&right, width, pairs.rows(), net.inputs.is_large());
+        let all: Vec<Row> = rows.iter().flatten().copied().collect();
+        let ends = rows.iter().scan(0, |end, list| {
+            *end += list.len();
+            Some(*end)
+        });
+        let mut listed = lists.clone();
+        pairs.list(&all, &ends.collect::<Vec<_>>(), &mut listed, &mut vec![]);
+        assert!(listed.indices == right, "{net}, lists {seed}");
+        if net.inputs.is_pieces() && pairs.any() {
+            let mut short = lists.clone();
+            pairs.shorten(&mut short, &mut vec![]);
+            short.trim(width);
+            assert!(short.indices == right, "{net}, short lists {seed}");
+        }
+    });
+}
+
+#[test]
+fn plans_equal_their_definition() {
+    let planned = std::cell::RefCell::new((Planner::default(), ChunkPlan::default()));
+    for_drawn(|net, rows, mut lists, pairs, seed| {
+        let all: Vec<Row> = rows.iter().flatten().copied().collect();
+        let ends = rows.iter().scan(0, |end, list| {
+            *end += list.len();
+            Some(*end)
+        });
+        pairs.list(&all, &ends.collect::<Vec<_>>(), &mut lists, &mut vec![]);
+        let positions: Vec<u32> = (0..lists.len() as u32).collect();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let count = random.random_range(0..=positions.len());
+        let chosen: Vec<u32> = positions.sample(&mut random, count).copied().collect();
+        // The previous contents of the plan are overwritten.
+        let (planner, plan) = &mut *planned.borrow_mut();
+        planner.order(net, &lists, &chosen, &pairs, plan);
+        planner.invert(plan);
+        assert!(*plan == plan_slowly(net, &lists, &chosen, &pairs), "{net}, lists {seed}");
+    });
+}
+
+/// Nets of several sets with several king buckets had blank lists in all but the first.
+#[test]
+fn lists_of_positions_equal_their_rows() {
+    let samples = games::recorded(600);
+    for net in nets() {
+        let inputs = Encoder::net(&net).encode(&samples).inputs;
+        let lists = inputs.one_hot().lists();
+        let all: Vec<usize> = lists.indices.iter().collect();
+        let rows = samples.iter().flat_map(|sample| net.inputs.lists(&sample.position));
+        for (list, rows) in all.chunks(lists.width).zip(rows) {
+            let mut found: Vec<usize> =
+                list.iter().copied().filter(|row| *row < lists.rows).collect();
+            let copies = |row: &Row| std::iter::repeat_n(row.number as usize, row.times as usize);
+            let mut right: Vec<usize> = rows.entries().iter().flat_map(copies).collect();
+            found.sort_unstable();
+            right.sort_unstable();
+            assert_eq!(found, right, "{net}");
+        }
+    }
+}

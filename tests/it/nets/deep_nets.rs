@@ -1,0 +1,259 @@
+//! Nets of every kind in training: the plain modules against the definition, the fused operations
+//! against the plain ones, gradients against differences, bits against the number of threads.
+
+use burn::tensor::{Tensor, TensorData};
+use nnuance::architecture::PIECES;
+use nnuance::batch::Inputs;
+use nnuance::model::SetRows;
+use nnuance::train::optimizer::{OptimizerName, Settings};
+use nnuance::train::target::targets;
+
+use crate::support::kit::*;
+
+const NETS: std::ops::Range<u64> = 0..24;
+
+#[test]
+fn plain_modules_compute_the_definition() {
+    for seed in NETS {
+        let net = drawn::net(seed, 40);
+        let weights = drawn::weights(&net, seed);
+        let samples = games::samples(40, seed);
+        let batch = Encoder::net(&net).encode(&samples);
+        let logits = to_host(model(&net, &weights, Compute::Plain).logits(&batch.inputs));
+        let float = Float::new(&weights, &net).expect("the weights fit");
+        for (sample, logit) in samples.iter().zip(logits) {
+            let sign = f64::from(net.inputs.sign(&sample.position));
+            let right = sign * float.logit(&sample.position);
+            let error = (f64::from(logit) - right).abs();
+            assert!(error < 1e-4 * (1.0 + right.abs()), "{net}: {logit}, by definition {right}");
+        }
+    }
+}
+
+#[test]
+fn fused_operations_equal_plain_ones() {
+    for seed in NETS {
+        let net = drawn::net(seed, 100);
+        let weights = drawn::weights(&net, seed);
+        let batch =
+            Encoder::net(&net).encode(&games::samples([1, 70, 300][seed as usize % 3], seed));
+        let targets = targets(&batch, 0.4, &[WinRateModel::scale(300.0).into()]);
+        let plain = model(&net, &weights, Compute::Plain);
+        let (loss, gradients) = plain.gradients(&batch.inputs, Aim::Targets(&targets));
+        let logits = to_host(plain.logits(&batch.inputs));
+        for level in Level::available() {
+            let what = format!("seed {seed}, {}, {net}", level.name());
+            let fused = model(&net, &weights, fused(level, Precision::F32));
+            let apart = distance(&to_host(fused.logits(&batch.inputs)), &logits);
+            assert!(apart < 1e-5, "{what}: logits differ by {apart:.1e}");
+            let (fused_loss, found) = fused.gradients(&batch.inputs, Aim::Targets(&targets));
+            assert!((fused_loss - loss).abs() < 1e-5 * loss, "{what}: {fused_loss}, plain {loss}");
+            for (name, array) in &gradients.0 {
+                let apart = distance(&found.0[name].values, &array.values);
+                assert!(apart < 1e-4, "{what}: gradients of {name} differ by {apart:.1e}");
+            }
+            games::for_each_aim(&targets, |aim| {
+                let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
+                let apart = (got.0 - right.0).abs();
+                assert!(aim.loss_inputs().is_none() || apart < 1e-5 * right.0, "{what} {aim:?}");
+                assert_close(&format!("{what} {aim:?}"), &got.1, &right.1, 1e-4);
+            });
+            // Earlier contents of a model's buffers have no effect.
+            let again = fused.gradients(&batch.inputs, Aim::Targets(&targets));
+            assert!(again == (fused_loss, found), "{what}: the second time is another");
+        }
+    }
+}
+
+/// Whether an array is before the activation of the accumulators.
+fn is_before_activation(name: &str) -> bool {
+    name.starts_with("accumulator.") || name.starts_with("factoriser.")
+}
+
+/// Weights whose accumulators fixed point represents without rounding.
+fn in_fixed_point(weights: &Weights) -> Weights {
+    let mut weights = weights.clone();
+    for (_, array) in weights.0.iter_mut().filter(|it| is_before_activation(it.0)) {
+        for value in &mut array.values {
+            *value = (*value * 4096.0).round_ties_even() / 4096.0;
+        }
+    }
+    weights
+}
+
+/// The largest partial sum of an accumulator of the batch in any order.
+fn largest_sum(net: &Architecture, weights: &Weights, batch: &Batch) -> f64 {
+    let Inputs::Active(active) = &batch.inputs else { unreachable!("a net takes lists") };
+    let values = |name: &str| &weights.0[name].values;
+    let shared = net.inputs.factorised.then(|| values("factoriser.weight"));
+    let (rows, bias) = (values("accumulator.weight"), values("accumulator.bias"));
+    let sums = listed::near(active).chunks_exact(active.width).flat_map(|list| {
+        let list = list.iter().map(|row| usize::from(*row)).filter(|row| *row < active.rows);
+        let list: Vec<usize> = list.collect();
+        (0..net.hidden).flat_map(move |neuron| {
+            let weight = |row: &usize| {
+                let own = rows[row * net.hidden + neuron];
+                own + shared.map_or(0.0, |it| it[row % PIECES * net.hidden + neuron])
+            };
+            let all = || list.iter().map(weight).chain([bias[neuron]]).map(f64::from);
+            let up: f64 = all().filter(|it| *it > 0.0).sum();
+            let down: f64 = all().filter(|it| *it < 0.0).sum();
+            [up, -down]
+        })
+    });
+    largest(sums)
+}
+
+#[test]
+fn mixed_precision_rounds_weights_and_slopes() {
+    for seed in NETS {
+        let net = drawn::net(seed, 100);
+        if !net.fits_mixed_precision() {
+            continue;
+        }
+        let weights = drawn::weights(&net, seed);
+        let rounded = in_fixed_point(&weights);
+        let batch = Encoder::net(&net).encode(&games::samples(200, seed));
+        let targets = targets(&batch, 0.4, &[WinRateModel::scale(300.0).into()]);
+        let most = largest_sum(&net, &rounded, &batch);
+        assert!(most < 8.0, "seed {seed}, {net}: a sum may be {most}, and would be held");
+        for level in Level::available() {
+            let what = format!("seed {seed}, {}, {net}", level.name());
+            let model = |weights, precision| model(&net, weights, fused(level, precision));
+            let exact = model(&rounded, Precision::F32);
+            let mixed = model(&rounded, Precision::Mixed);
+            let [logits, found] = [&exact, &mixed].map(|it| to_host(it.logits(&batch.inputs)));
+            let apart = distance(&found, &logits);
+            assert!(apart < 1e-5, "{what}: logits differ by {apart:.1e}");
+            let (loss, gradients) = exact.gradients(&batch.inputs, Aim::Targets(&targets));
+            let (mixed_loss, found) = mixed.gradients(&batch.inputs, Aim::Targets(&targets));
+            assert!((mixed_loss - loss).abs() < 1e-5 * loss, "{what}: {mixed_loss} of {loss}");
+            for (name, array) in &gradients.0 {
+                let apart = distance(&found.0[name].values, &array.values);
+                // The slopes before the activation are rounded to 1/4095 of the largest.
+                let bound = if is_before_activation(name) { 1e-3 } else { 1e-5 };
+                assert!(apart < bound, "{what}: gradients of {name} differ by {apart:.1e}");
+            }
+            // A factoriser's weights are rounded with those that they are added to.
+            if !net.inputs.factorised {
+                let unrounded = model(&weights, Precision::Mixed)
+                    .gradients(&batch.inputs, Aim::Targets(&targets));
+                assert!(unrounded == (mixed_loss, found), "{what}: rounding is another");
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_equal_central_differences() {
+    for seed in NETS {
+        let net = drawn::net(seed, 8);
+        let weights = drawn::weights(&net, seed);
+        let samples = games::samples(24, seed);
+        let batch = Encoder::net(&net).encode(&samples);
+        let targets = targets(&batch, 0.3, &[WinRateModel::scale(400.0).into()]);
+        let (_, gradients) =
+            model(&net, &weights, fastest()).gradients(&batch.inputs, Aim::Targets(&targets));
+        let loss = |weights: &Weights| {
+            let float = Float::new(weights, &net).expect("the weights fit");
+            let error = |(sample, target): (&Sample, &f32)| {
+                let sign = f64::from(net.inputs.sign(&sample.position));
+                sigmoid(sign * float.logit(&sample.position)) - f64::from(*target)
+            };
+            let squares = samples.iter().zip(&targets[..]).map(|it| error(it).powi(2));
+            squares.sum::<f64>() / samples.len() as f64
+        };
+        let step = 1e-4;
+        let here = loss(&weights);
+        let mut telling = 0;
+        for array in net.arrays() {
+            let found = &gradients.0[&array.name];
+            assert_eq!(found.shape, array.shape, "{net}: {}", array.name);
+            let some = |place: &usize| found.values[*place] != 0.0 || place.is_multiple_of(97);
+            // A few dozen of each array.
+            let places: Vec<usize> = (0..array.len()).filter(some).collect();
+            for place in places.iter().step_by(places.len().div_ceil(40)) {
+                let value = weights.0[&array.name].values[*place];
+                let at = |moved: f32| {
+                    let mut weights = weights.clone();
+                    weights.0.get_mut(&array.name).expect("it is there").values[*place] = moved;
+                    loss(&weights)
+                };
+                let slope = |moved: f32| (at(moved) - here) / (f64::from(moved) - f64::from(value));
+                let (above, below) = (slope(value + step), slope(value - step));
+                let right = (above + below) / 2.0;
+                // A kink lies between two sides that differ, and one of them is right.
+                let kink = (above - below).abs() / 2.0;
+                let found = f64::from(found.values[*place]);
+                let near = |side: f64| (found - side).abs() < 1e-7 + 2e-3 * side.abs();
+                assert!(
+                    near(right) || kink > 1e-3 * right.abs() && (near(above) || near(below)),
+                    "seed {seed}, {net}, {}[{place}]: {found}, difference {right}, kink {kink}",
+                    array.name
+                );
+                telling += usize::from(right.abs() > 1e-5 && kink < 0.05 * right.abs());
+            }
+        }
+        assert!(telling > 10, "{net}: only {telling} numbers tell a right gradient from a wrong");
+    }
+}
+
+#[test]
+fn same_bits_for_any_threads() {
+    for (seed, precision) in NETS.zip([Precision::F32, Precision::Mixed].into_iter().cycle()) {
+        let net = drawn::net(seed, 70);
+        let weights = drawn::weights(&net, seed);
+        let batch: Arc<Batch> = Arc::new(Encoder::net(&net).encode(&games::samples(2000, seed)));
+        same_for_threads(&[2, 3, 8], &format!("seed {seed}, {net}"), || {
+            let model = model(&net, &weights, fused(Level::detect(), precision));
+            let (loss, gradients) = model.gradients(&batch.inputs, Aim::Targets(&batch.results));
+            (loss.to_bits(), bits(&gradients))
+        });
+    }
+}
+
+#[test]
+fn steps_of_adam() {
+    let net = Architecture::simple(Views::Perspective, 19, Activation::SCReLU);
+    // All with the plain gradients: only the step differs. Where a gradient is all but zero, its
+    // rounding decides the sign of a whole step, so the bound is wider here.
+    let stepped = |settings: &Settings, compute| {
+        let mut model = model(&net, &drawn::weights(&net, 9), Compute::Plain);
+        let mut optimizer = settings.build(compute);
+        for seed in 0..5 {
+            let batch = games::lists(Views::Perspective).encode(&games::samples(40, seed));
+            let slope = model.loss_gradients(&batch.inputs, Aim::Targets(&batch.results));
+            model = optimizer.step(0.01, model, slope.gradients, &slope.touched);
+        }
+        model.weights()
+    };
+    for (name, bias_correction) in
+        [(OptimizerName::AdamW, true), (OptimizerName::AdamW, false), (OptimizerName::Adam, true)]
+    {
+        for clip in [0.0, 0.3] {
+            let usual = Settings::default_of(name);
+            let settings = Settings { bias_correction, clip, weight_decay: 0.02, ..usual };
+            let plain = stepped(&settings, Compute::Plain);
+            for level in Level::available() {
+                let found = stepped(&settings, fused(level, Precision::F32));
+                assert_close(&format!("{settings:?}"), &found, &plain, 1e-4);
+            }
+        }
+    }
+}
+
+#[test]
+fn transposed_tensors_are_read_right() {
+    let net = Architecture::simple(Views::Plain, 6, Activation::ReLU);
+    let batch = games::lists(Views::Plain).encode(&games::samples(20, 3));
+    let Model::Net(mut net) = model(&net, &drawn::weights(&net, 4), fastest()) else { panic!() };
+    let before = to_host(net.logits(&batch.inputs));
+    let set = net.sets.remove(0);
+    let weight = set.weight.map(|weight| {
+        let device = weight.device();
+        let transposed: TensorData = weight.transpose().into_data();
+        Tensor::<2>::from_data(transposed, &device).transpose()
+    });
+    net.sets.push(SetRows { weight, ..set });
+    assert_eq!(before, to_host(net.logits(&batch.inputs)));
+}

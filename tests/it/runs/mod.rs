@@ -1,0 +1,26 @@
+//! Whole runs.
+
+pub mod base;
+pub mod by_hand;
+pub mod climb;
+pub mod faults;
+pub mod few_games;
+pub mod forged;
+pub mod golden;
+pub mod grow;
+pub mod kills;
+pub mod moves_learnt;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+pub mod parity;
+pub mod parity_threats;
+pub mod quickstart;
+pub mod quiet_ends;
+pub mod ranks;
+pub mod stages;
+pub mod sweep;
+pub mod together;
+pub mod train;
+pub mod tuning;
+pub mod tuning_own;
+pub mod unusual;

@@ -1,0 +1,6 @@
+//! Handcrafted terms.
+
+pub mod counts;
+pub mod hce;
+pub mod tables;
+pub mod values;
